@@ -1,12 +1,13 @@
-"""Reads and writes the lines of the vexide protocol: one externally tagged JSON value a line.
+"""Read and write the lines of the vexide protocol: one externally tagged JSON value per line.
 
-What the decoder calls a message is deliberately strict, and follows what a Serde reader takes:
+The decoder is strict. It accepts the same lines as a Serde reader:
 
-- UTF-8 without a byte order mark, one JSON value a line, no blank lines; white space around the
-  value, a carriage return before the newline included, is JSON and is accepted.
-- No NaN, no infinity (also not by overflow: `1e999`), no member name twice in an object.
-- No escape of a lone surrogate: JSON's grammar has it, but no UTF-8 string holds it.
-- At most `MAX_DEPTH` levels of nesting, which is where Serde's JSON reader stops.
+- A line is UTF-8 without a byte order mark and contains one JSON value. Blank lines are errors.
+- White space around the value is JSON and is accepted, including a carriage return at the end.
+- NaN and infinity are errors, also infinity by overflow (`1e999`).
+- A member name must not occur twice in one object.
+- An escaped lone surrogate is an error: JSON's grammar allows it, but UTF-8 cannot encode it.
+- A value has at most `MAX_DEPTH` levels of nesting, the limit of Serde's JSON reader.
 """
 
 import contextlib
@@ -22,16 +23,19 @@ TAGGED = "encoding.externally-tagged"
 
 LIMIT = 64 * 1024 * 1024
 MAX_DEPTH = 128
-BEGINNING = 64 * 1024  # bytes of a line without an end in which its first message is looked for
-SHOWN = 4096  # bytes that its frame keeps of a line that is too long, or begins no message
+BEGINNING = 64 * 1024  # bytes of an unfinished line in which the decoder looks for a first message
+SHOWN = 4096  # bytes of a too long or unreadable line that its frame keeps
 
 
 class Decoder:
-    """One direction of one session; a line over `limit` bytes is reported once and skipped."""
+    """Decode one direction of one session.
+
+    A line over `limit` bytes is reported once and skipped.
+    """
 
     def __init__(self, limit: int = LIMIT) -> None:
         self._limit = limit
-        self._line = bytearray()  # the line that has begun; its newline has not come yet
+        self._line = bytearray()  # bytes of the current line, whose newline has not arrived yet
         self._skipping = False
 
     def feed(self, data: bytes) -> list[Frame]:
@@ -65,13 +69,13 @@ class Decoder:
 
 
 def encode(value: Any) -> bytes:
-    """The compact line of a message: `{"VCodeSig": "…"}`, or a bare name such as `"Ready"`."""
+    """Encode a message as a compact line, such as `{"VCodeSig": "…"}` or `"Ready"`."""
     text = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     return text.encode() + b"\n"
 
 
 def name_of(value: Any) -> str | None:
-    """The tag of a decoded message; None where the value is not externally tagged."""
+    """Return the tag of a decoded message; None if the value is not externally tagged."""
     if isinstance(value, str):
         return value
     if isinstance(value, dict) and len(value) == 1:
@@ -81,7 +85,7 @@ def name_of(value: Any) -> str | None:
 
 
 class _Bad(ValueError):
-    """A line that is not a message, and the statement that it violates."""
+    """Raised for a line that is not a message; carries the requirement that the line violates."""
 
     def __init__(self, error: str, requirement: str = TAGGED) -> None:
         super().__init__(error)
@@ -106,15 +110,17 @@ def _frame(raw: bytes) -> Frame:
         return _broken(raw, _TOO_DEEP, TAGGED)
     name = name_of(value)
     if name is None:
-        return _broken(raw, f"{_kind(value)} where a string or a one-key object belongs", TAGGED)
+        return _broken(
+            raw, f"expected a string or an object with one key; received {_kind(value)}", TAGGED
+        )
     return Frame(raw, name, value)
 
 
 def _unended(line: bytes) -> list[Frame]:
-    """What stands in a line whose newline has not come: a message, if it begins with one."""
+    """Return the frames of a line without a newline: a message if the line begins with one."""
     if line.lstrip(b" \t\r")[:1] not in (b"", b"{", b'"'):
         return [Frame(line[:SHOWN], requirement=LINES)]
-    # JSON Lines leaves it open whether the last line of all has a newline.
+    # JSON Lines does not say if the last line of a stream needs a newline.
     if (last := _frame(line)).name:
         return [replace(last, requirement=LINES)]
     with contextlib.suppress(ValueError, RecursionError):
@@ -122,7 +128,9 @@ def _unended(line: bytes) -> list[Frame]:
         _, end = _READER.raw_decode(text)
         first = _frame(text[:end].encode())
         if first.name:
-            behind = _broken(line[len(first.raw) :], "it stands behind another on one line", LINES)
+            behind = _broken(
+                line[len(first.raw) :], "a message follows another message on the same line", LINES
+            )
             return [replace(first, requirement=LINES), behind]
     return [_broken(line, "the stream ended inside a line", LINES)]
 
@@ -135,7 +143,7 @@ _TOO_DEEP = f"nested more than {MAX_DEPTH} levels deep"
 
 
 def _check(raw: bytes, value: Any) -> None:
-    """Raise where the value cannot be held by what receives it: too deep, or no Unicode text."""
+    """Raise _Bad if the value is nested too deeply or contains a lone surrogate."""
     if raw.count(b"{") + raw.count(b"[") > MAX_DEPTH and _depth(value) > MAX_DEPTH:
         raise _Bad(_TOO_DEEP)
     if b"\\ud" in raw or b"\\uD" in raw:
@@ -167,7 +175,7 @@ def _members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(members) != len(pairs):
         names = [name for name, _ in pairs]
         twice = next(name for name in names if names.count(name) > 1)
-        raise _Bad(f"the member {twice[:64]!r} stands twice in one object")
+        raise _Bad(f"the member {twice[:64]!r} occurs twice in one object")
     return members
 
 
@@ -186,7 +194,7 @@ def _float(text: str) -> float:
 
 
 def _constant(text: str) -> Never:
-    raise _Bad(f"not one JSON value: JSON has no {text}", LINES)
+    raise _Bad(f"not one JSON value: JSON does not allow {text}", LINES)
 
 
 _READER = json.JSONDecoder(

@@ -1,4 +1,4 @@
-"""What may follow what in a vexide session: a table for each thing that has an order of its own."""
+"""State tables of a vexide session: one table for each aspect with an order of messages."""
 
 from enum import StrEnum
 
@@ -8,40 +8,40 @@ SIMULATOR, FRONTEND = "simulator", "frontend"
 
 
 class Session(StrEnum):
-    """How far a session has come."""
+    """The progress of a session."""
 
     OPENED = "opened"
-    UNASKED = "answered before it was asked"
+    UNASKED = "answered without a Handshake command"
     OFFERED = "a Handshake was offered"
-    HURRIED = "a Handshake was offered, and Ready came instead of an answer"
+    HURRIED = "Ready arrived after the offer, instead of an answer"
     SHAKEN = "the handshake is finished"
     EXITED = "exited"
 
 
 class Frontend(StrEnum):
-    """Whether the frontend has said anything."""
+    """Record if the frontend has sent a message."""
 
-    SILENT = "the frontend is silent"
-    HEARD = "the frontend has spoken"
+    SILENT = "the frontend has sent nothing"
+    HEARD = "the frontend has sent a message"
 
 
 class Readiness(StrEnum):
-    """Whether the simulator is ready."""
+    """The readiness of the simulator."""
 
     PREPARING = "not ready"
     READY = "ready"
 
 
 class Mode(StrEnum):
-    """Whether the frontend has chosen a mode."""
+    """The choice of a competition mode by the frontend."""
 
-    BEFORE = "nothing to choose before the handshake is finished"
+    BEFORE = "before the end of the handshake"
     OPEN = "no mode chosen"
     CHOSEN = "a mode chosen"
 
 
 class Execution(StrEnum):
-    """How far the execution of the robot program has come."""
+    """The progress of the robot program's execution."""
 
     WAITING = "not started"
     SIGNED = "not started, signature sent"
@@ -50,16 +50,16 @@ class Execution(StrEnum):
 
 
 class Run(StrEnum):
-    """Whether only the program's end can end the stream."""
+    """The states that decide if an end of the stream needs an Exited before it."""
 
     BEFORE = "not started"
-    STARTED = "started, and nothing shown yet"
-    SHOWN = "started, and it has shown something"
-    OPEN = "over, or the frontend has said something since"
+    STARTED = "started, no output yet"
+    SHOWN = "started, with output"
+    OPEN = "finished, or the frontend has sent a message since the start"
 
 
 class Contact(StrEnum):
-    """What the finger of the user does."""
+    """The state of the user's finger on the screen."""
 
     UP = "not touching"
     DOWN = "pressed"
@@ -71,7 +71,7 @@ _EARLY = Violates("handshake.nothing-before", _BEFORE)
 _HURRIED = Violates("handshake.nothing-before", _BEFORE, Session.HURRIED)
 _FIRST = Violates("handshake.frontend-begins", "the first command is {name}", Frontend.HEARD)
 _LATE = Violates("exit.nothing-after", "{name} came after Exited")
-_UNSIGNED = Violates("signature.sent", "{name} came and no VCodeSig had come before")
+_UNSIGNED = Violates("signature.sent", "{name} came without a VCodeSig before it")
 _NOT_STARTED = Violates("start.not-before", "{name} came before StartExecution was sent")
 _NO_PRESS = "a touch began with {event}, not with Pressed"
 END = "the end of its stream"
@@ -98,7 +98,8 @@ SESSION = Course(
             (SIMULATOR, "Ready"): _HURRIED,
             (SIMULATOR, ANY): _EARLY,
         },
-        # The text asks for StartExecution after Ready, whatever the simulator has left out.
+        # A StartExecution after Ready is allowed here, because the frontend must send one after
+        # Ready. The missing Handshake is the simulator's violation.
         Session.HURRIED: {
             (FRONTEND, "Handshake"): Session.HURRIED,
             (FRONTEND, "StartExecution"): Session.HURRIED,
@@ -113,7 +114,7 @@ SESSION = Course(
 )
 
 BEGINNING = Course(
-    "what the frontend says first",
+    "the first command of the frontend",
     {
         Frontend.SILENT: {(FRONTEND, "Handshake"): Frontend.HEARD, (FRONTEND, ANY): _FIRST},
         Frontend.HEARD: {},
@@ -143,7 +144,7 @@ MODE = Course(
         Mode.OPEN: {
             (FRONTEND, "CompetitionMode"): Mode.CHOSEN,
             (FRONTEND, "StartExecution"): Violates(
-                "setup.competition-mode", "{name} was sent and no CompetitionMode before it"
+                "setup.competition-mode", "{name} was sent without a CompetitionMode before it"
             ),
         },
         Mode.CHOSEN: {},
@@ -188,7 +189,7 @@ RUN = Course(
             (SIMULATOR, "Exited"): Run.OPEN,
             (SIMULATOR, BROKEN): Run.OPEN,
             (SIMULATOR, END): Violates(
-                "exit.exited-sent", "the stream ended while the program ran, without Exited"
+                "exit.exited-sent", "the stream ended without Exited while the program ran"
             ),
             (FRONTEND, ANY): Run.OPEN,
         },
@@ -201,7 +202,7 @@ TOUCH = Course(
     {
         Contact.UP: {
             (FRONTEND, "Touch Pressed"): Contact.DOWN,
-            # That nothing touches the screen may be said at any time, and again.
+            # Released can be sent at any time, also repeatedly.
             (FRONTEND, "Touch Held"): Violates("touch.single", _NO_PRESS, Contact.HELD),
         },
         Contact.DOWN: {

@@ -1,4 +1,4 @@
-"""Ways to cut a stream of lines into writes."""
+"""Ways to divide a stream of lines into writes."""
 
 from collections.abc import Sequence
 
@@ -6,7 +6,7 @@ from conformance.segmentation import Segmentation, byte_by_byte, in_halves, spli
 
 
 def around_newlines(data: bytes) -> Sequence[bytes]:
-    """Cut before and behind every newline."""
+    """Cut before and after every newline."""
     places = [index for index, byte in enumerate(data) if byte == ord("\n")]
     return split_at([*places, *(place + 1 for place in places)])(data)
 
@@ -17,7 +17,7 @@ def inside_characters(data: bytes) -> Sequence[bytes]:
 
 
 def newline_of_the_last_alone(data: bytes) -> Sequence[bytes]:
-    """All but the last newline, then that."""
+    """Send everything except the last byte, which is a newline, then that byte."""
     return split_at([-1])(data)
 
 

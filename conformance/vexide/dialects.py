@@ -1,6 +1,7 @@
-"""Recognises messages in the forms of published crates, which differ from the specification.
+"""Recognise messages in the forms of published crates, which differ from the specification.
 
-An implementation that speaks one of them gets one finding that names it, not one for every field.
+An implementation that uses such a form gets one finding that names the form, instead of one finding
+for each field.
 """
 
 import base64
@@ -16,17 +17,17 @@ _NAMES_OF_0_2 = {
 
 
 def dialect(sender: str, name: str, value: Any) -> str | None:
-    """What a message that does not conform was probably meant to be, or None."""
+    """Name the published form that a non-conforming message probably has, or return None."""
     if version := _version(sender, name, value):
         return (
-            f"{name} has the form of version {version} of the published Rust crate, "
-            "which is not the form of the specification"
+            f"{name} has the form of version {version} of the published Rust crate; expected the "
+            "form of the specification"
         )
     return None
 
 
 def in_dialect(command: Any) -> Any:
-    """A ControllerUpdate or a Touch in the form of version 0.2; None of any other command."""
+    """Return a ControllerUpdate or Touch in the form of version 0.2; None for other commands."""
     match command:
         case {"ControllerUpdate": update}:
             return {"ControllerUpdate": [update, None]}
@@ -36,7 +37,7 @@ def in_dialect(command: Any) -> Any:
 
 
 def event_in_dialect(event: Any) -> tuple[str, Any] | None:
-    """An event in the form of a published version, and that version; None where it has no other."""
+    """Return a published version and the event in its form; None if the event has no other form."""
     match event:
         case {"Serial": {"channel": channel, "data": str(data)}}:
             return "0.1", {"Serial": {"channel": channel, "data": [*base64.b64decode(data)]}}
@@ -53,7 +54,7 @@ def _number(ink: dict[str, int]) -> int:
 
 
 def _paired(value: Any) -> Any:
-    """A drawing command with each point as a pair."""
+    """Return a drawing command with each point as a pair of numbers."""
     match value:
         case {"x": x, "y": y}:
             return [x, y]
@@ -81,7 +82,7 @@ def _version(sender: str, name: str, value: Any) -> str | None:
 
 
 def _has_point_array(value: Any) -> bool:
-    """A pair of integers under the name of a point, anywhere in a drawing command."""
+    """Return True if a field for a point contains a list, anywhere in a drawing command."""
     if not isinstance(value, dict):
         return False
     points = ("top_left", "bottom_right", "center", "pos", "start", "end")

@@ -29,7 +29,7 @@ _BOX = {"top_left": {"x": 0, "y": 0}, "bottom_right": {"x": 2, "y": 2}}
 
 
 def answer(version: int = 1, extensions: Sequence[str] = (), **unknown: Any) -> dict[str, Any]:
-    """A Handshake event."""
+    """Return a Handshake event."""
     return {"Handshake": {"version": version, "extensions": list(extensions), **unknown}}
 
 
@@ -42,18 +42,21 @@ def color(red: int, green: int, blue: int) -> dict[str, int]:
 
 
 def drawing(command: Any, ink: Any = None) -> dict[str, Any]:
-    """A ScreenDraw event, of an orange colour unless ``ink`` is another."""
+    """Return a ScreenDraw event; the colour is orange unless ``ink`` is given."""
     ink = ink or color(255, 128, 0)
     return {"ScreenDraw": {"command": command, "color": ink, "background": _BLACK}}
 
 
 def moved(**changed: Any) -> dict[str, Any]:
-    """The status of a motor; what is not given is as in _MOTOR."""
+    """Return the status of a motor; missing fields have the values of _MOTOR."""
     return {"Motor": {**_MOTOR, **changed}}
 
 
 def update(session: Session, status: Any) -> dict[str, Any]:
-    """A DeviceUpdate event for the port that the frontend has configured first, if any."""
+    """Return a DeviceUpdate event for the first port that the frontend has configured.
+
+    If the frontend has configured no port, the event is for Smart port 1.
+    """
     configured = received(session, "ConfigureDevice")
     where = configured[0].value["ConfigureDevice"].get("port") if configured else port(session, 1)
     return {"DeviceUpdate": {"port": where, "status": status}}
@@ -73,7 +76,7 @@ PROGRAM: dict[str, Any] = {
     "double-buffer-off": {"ScreenDoubleBufferMode": {"enable": False}},
     "battery": {"Battery": {"voltage": 12.6, "current": 0.5, "capacity": 14}},
 }
-"""Events of a running program, but for DeviceUpdate and those without a settled effect."""
+"""Events of a running program, except DeviceUpdate and events without a defined effect."""
 
 EXTREMES: dict[str, Any] = {
     "battery-empty": {"Battery": {"voltage": 0, "current": -0.5, "capacity": 0.0}},
@@ -94,7 +97,7 @@ EXTREMES: dict[str, Any] = {
         }
     ),
 }
-"""Events whose values are at the ends of what a program can bring about."""
+"""Events with extreme values that a program can produce."""
 
 MOTORS: dict[str, Any] = {
     "motor": moved(),
@@ -109,7 +112,7 @@ MOTORS: dict[str, Any] = {
     ),
     "motor-held": moved(velocity=0, position=0, voltage=0, gearset="Blue", brake_mode="Hold"),
 }
-"""What a motor reports, with each gearset and each brake mode."""
+"""Reports of a motor, with each gearset and each brake mode."""
 
 UNSETTLED: dict[str, Any] = {
     "pose": {"RobotPose": {"x": -0.5, "y": -1}},

@@ -1,12 +1,12 @@
-"""The passive judge of a vexide session: what may follow what, and what values must agree.
+"""The passive judge of a vexide session: order of messages and values that must agree.
 
-It sees both sides, does not know which of them is under test, and has no clock: what must happen in
-time is for test cases. The order of a session stands in `courses`; everything else is a small rule
-under the name of the message that it is about. Rules for this module:
+The oracle sees both sides and does not know which side is the IUT. It has no clock, so test cases
+check times. The order of messages is defined in `courses`. Each other rule is a small method in
+`_RULES` for one message. Rules for this module:
 
 - A message changes a state only through COURSES.
-- A finding is about the message at hand; what the other side did wrong only changes the state.
-- Wherever the specification leaves something open there is no rule.
+- A finding concerns the current message; earlier errors of the other side only change the state.
+- No rule exists for a point that the specification leaves open.
 """
 
 import base64
@@ -25,14 +25,14 @@ from conformance.vexide.dialects import dialect
 
 COURSES = courses.COURSES
 
-FULL_BATTERY = 14.0  # Wh
+FULL_BATTERY = 14.0  # Wh, the initial capacity that the specification requires
 _EVENTS_OF_EXECUTION = ("Serial", "Exited")
 _UNANSWERED = (Session.OFFERED, Session.HURRIED)
-_LONG = 1000  # characters of a list of extensions, which a small buffer may not hold
+_LONG = 1000  # characters of a list of extensions that might not fit into a small buffer
 
 
 class Oracle:
-    """The state of one session and the rules that it obeys."""
+    """The state of one session and the rules for it."""
 
     def __init__(self) -> None:
         self.exercised: set[str] = set()
@@ -48,7 +48,7 @@ class Oracle:
         self._agreed: list[Any] = []
         self._handshakes = {SIMULATOR: 0, FRONTEND: 0}
         self._lines = 0
-        """Of the frontend; the end of its stream counts as one."""
+        """Number of lines from the frontend; the end of its stream counts as a line."""
         self._battery_set = False
         self._configured: set[tuple[str, int]] = set()
 
@@ -58,7 +58,7 @@ class Oracle:
         fields = value.get(name) if isinstance(value, dict) else None
         rule = _RULES.get((sender, name))
         if rule:
-            # A value that does not fit its schema has been reported as such.
+            # If the value does not fit its schema, the schema check has already reported an error.
             with contextlib.suppress(AttributeError, KeyError, TypeError, ValueError):
                 yield from rule(self, fields, met)
 
@@ -73,26 +73,29 @@ class Oracle:
             yield Finding("roles.own-messages", f"there is no {what} {name[:64]!r}")
 
     def broken(self, sender: str) -> None:
-        """A line that is not a message changes nothing, but its reader may end the session."""
+        """Record a line that is not a message: its receiver may end the session because of it."""
         self._lines += sender == FRONTEND
         self._run.step(sender, courses.BROKEN)
 
     def closed(self, sender: str) -> Iterator[Finding]:
         if sender == SIMULATOR and self._session.state is Session.EXITED:
             self.exercised |= {"exit.closes-stream", "exit.nothing-after"}
-        # It may refuse every other version, and whoever says more than its Handshake.
+        # An answer is required only for version 1, and only if nothing but the Handshake was sent.
         due = self._session.state in _UNANSWERED and self._compatible and self._lines == 1
         if sender == SIMULATOR and due:
-            what = "the stream ended, and the Handshake of version 1 was not answered"
+            what = "the stream ended without an answer to the Handshake of version 1"
             yield Finding("handshake.answered", what)
         self._lines += sender == FRONTEND
         if sender == SIMULATOR and self._run.state is Run.STARTED:
-            what = "the stream ended after StartExecution without Exited, and nothing had shown"
+            what = (
+                "the stream ended after StartExecution without Exited, and the program had "
+                "shown no output"
+            )
             yield Finding("exit.exited-sent", what, inconclusive=True)
         yield from self._run.step(sender, courses.END)
 
     def _order(self, sender: str, name: str) -> Iterator[Finding]:
-        """What holds for a message of any name."""
+        """Apply the checks for a message of any name."""
         self._lines += sender == FRONTEND
         if self._session.state is Session.SHAKEN:
             self.exercised |= {
@@ -109,7 +112,7 @@ class Oracle:
     def _started(self) -> bool:
         return self._execution.state in (Execution.STARTED, Execution.STARTED_UNSIGNED)
 
-    # Rules, one for each message that has any
+    # Rules, one for each message that needs a rule
 
     def _offer(self, fields: Any, met: StrEnum) -> Iterator[Finding]:
         self._handshakes[FRONTEND] += 1
@@ -118,8 +121,8 @@ class Oracle:
             self._offered_version = fields["version"]
             self._offered = fields["extensions"]
             plain = [*fields] == ["version", "extensions"] and isinstance(self._offered, list)
-            # What is unknown, turned round, long or beyond ASCII is another matter than an answer
-            # that is due.
+            # An offer with unknown fields, reversed fields, long extensions or text beyond ASCII is
+            # excluded here. Other requirements decide these cases.
             offered = "".join(map(str, self._offered)) if plain else ""
             short = plain and len(offered) < _LONG and offered.isascii()
             self._compatible = self._offered_version == 1 and short
@@ -128,7 +131,9 @@ class Oracle:
     def _answer(self, fields: Any, met: StrEnum) -> Iterator[Finding]:
         self._handshakes[SIMULATOR] += 1
         if self._handshakes[SIMULATOR] > self._handshakes[FRONTEND]:
-            yield Finding("handshake.answered", "a Handshake event came that answers no Handshake")
+            yield Finding(
+                "handshake.answered", "a Handshake event came without a Handshake command before it"
+            )
             return
         self.exercised |= {
             "handshake.answered",
@@ -139,7 +144,8 @@ class Oracle:
         if version > self._offered_version:
             yield Finding(
                 "handshake.version-at-most-offered",
-                f"version {version} was answered to an offer of {self._offered_version}",
+                f"expected a version of at most {self._offered_version}; received version "
+                f"{version}",
             )
         if met in _UNANSWERED:
             self._agreed = extensions
@@ -171,8 +177,8 @@ class Oracle:
         if header is not None and not (len(header) >= 16 and header.startswith(b"XVX5")):
             yield Finding(
                 "signature.cold-header",
-                f"the signature has {len(header)} bytes and begins {header[:4]!r}; "
-                "at least 16 that begin b'XVX5' were expected",
+                f"expected at least 16 bytes that begin with b'XVX5'; received {len(header)} "
+                f"bytes that begin with {header[:4]!r}",
             )
 
     def _sets_battery(self, fields: Any, met: StrEnum) -> Iterator[Finding]:
@@ -188,8 +194,8 @@ class Oracle:
         if not low <= capacity <= FULL_BATTERY * 1.01:
             yield Finding(
                 "battery.default",
-                f"the battery has {capacity} Wh left although none was set: {FULL_BATTERY:g} Wh "
-                "is where it starts",
+                f"expected a full battery of {FULL_BATTERY:g} Wh, because no SetBatteryCapacity "
+                f"was sent; received capacity {capacity} Wh",
             )
 
     def _configures(self, fields: Any, met: StrEnum) -> Iterator[Finding]:
@@ -205,10 +211,13 @@ class Oracle:
         if port not in self._configured:
             yield Finding(
                 "devices.only-configured",
-                f"a motor was reported at {port[0]} port {port[1]}, where none was configured",
+                f"a DeviceUpdate of a motor came for {port[0]} port {port[1]}, but no motor is "
+                "configured there",
             )
         if status["flags"] != 0:
-            yield Finding("motor.flags-zero", f"the motor's flags are {status['flags']}")
+            yield Finding(
+                "motor.flags-zero", f"expected flags 0 of a motor; received {status['flags']}"
+            )
 
     def _draws(self, fields: Any, met: StrEnum) -> Iterator[Finding]:
         copied = fields["command"].get("CopyBuffer")
@@ -219,7 +228,7 @@ class Oracle:
         if pixels is not None and len(pixels) % 4:
             yield Finding(
                 "screen.pixel-buffer",
-                f"the buffer has {len(pixels)} bytes, which is not a whole number of 32-bit pixels",
+                f"expected a whole number of 32-bit pixels in buffer; received {len(pixels)} bytes",
             )
 
     def _controller(self, fields: Any, met: StrEnum) -> Iterator[Finding]:
@@ -228,7 +237,10 @@ class Oracle:
             return
         self.exercised |= {"controller.flags-zero", "controller.ranges"}
         if state["flags"] != 0:
-            yield Finding("controller.flags-zero", f"the controller's flags are {state['flags']}")
+            yield Finding(
+                "controller.flags-zero",
+                f"expected flags 0 of the controller; received {state['flags']}",
+            )
         if state["battery_level"] > state["battery_capacity"]:
             yield Finding(
                 "controller.ranges",
@@ -263,7 +275,7 @@ _RULES = {
 
 
 def _port(port: Any) -> tuple[str, int]:
-    """A port in either of its forms: tagged, or as the bare number of a Smart port."""
+    """Return the kind and number of a port, written in the tagged or the bare form."""
     if isinstance(port, dict):
         kind, number = next(iter(port.items()))
         return kind, int(number)
@@ -271,7 +283,7 @@ def _port(port: Any) -> tuple[str, int]:
 
 
 def _decoded(text: str) -> bytes | None:
-    """The bytes of Base64 text; None where it is not Base64, which its schema has reported."""
+    """Decode Base64 text; None if the text is not Base64, which the schema check has reported."""
     try:
         return base64.b64decode(text, validate=True)
     except (binascii.Error, ValueError):

@@ -1,4 +1,4 @@
-"""Other spellings of the same JSON, characters that a text may hold, and unknown fields."""
+"""Other spellings of the same JSON, unusual characters for texts, and unknown fields."""
 
 import json
 import re
@@ -16,22 +16,22 @@ SPELLINGS: dict[str, Callable[[str], str]] = {
     "spread": lambda text: text.replace(":", " : ").replace(",", " ,\t").replace("{", "{ "),
     "escapes": lambda text: re.sub('"[^"]*"', _escaped, text),
 }
-"""Other spellings of a line of compact JSON; its newline is not part of it."""
+"""Other spellings of a line of compact JSON without its newline."""
 
 BEYOND_ASCII = "ä€😀"
 
 SEPARATORS = {"next-line": "\u0085", "line": "\u2028", "paragraph": "\u2029"}
-"""Characters that end a line of text elsewhere, but neither a line of JSON Lines nor a string."""
+"""Characters that end a line in other text formats, but not in JSON Lines."""
 
 UNKNOWN_FIELDS: dict[str, dict[str, Any]] = {
     "nested": {"x": {"y": [1]}},
     "null": {"color": None},
-    # Some readers take names regardless of case: the version is the same either way.
+    # Some readers ignore the case of names. "Version" is 1 so that it agrees with "version".
     "similar": {"Version": 1, "versions": [2]},
     "unicode": {"ünïcode": "😀", "": []},
-    # Who counts braces, to see where a message ends, counts these.
+    # A reader that counts braces to find the end of a message miscounts because of this text.
     "braces": {"x-text": "]}}{["},
-    # Who looks for the end of a text may take its last quote for one that is escaped.
+    # A reader that searches for the end of a text may take the last quote as escaped.
     "backslash": {"x-path": "C:\\"},
     "deep": {"x-tree": json.loads("[" * 20 + "]" * 20)},
     "long": {"x-long": "a" * 1000},
@@ -39,4 +39,7 @@ UNKNOWN_FIELDS: dict[str, dict[str, Any]] = {
 """Fields that no message has."""
 
 UNKNOWN_FIRST: dict[str, Any] = {"name": {"version": 0, "extensions": ["x-inner"]}}
-"""One to stand before the known ones: who looks for their names in the text finds these."""
+"""A field to place before the known fields.
+
+A reader that searches the text for field names finds the nested fields first.
+"""

@@ -1,4 +1,4 @@
-"""Strategies for what a peer may say: sensible setups, and every message that has a valid form."""
+"""Hypothesis strategies for messages of a peer: sensible setups, and all valid messages."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -13,26 +13,27 @@ from conformance.generation import NearMiss, near_misses, valid
 from conformance.vexide.codec import name_of
 
 WIDTH, HEIGHT = 480, 272  # pixels of the Brain's display
-_FAR = 1000  # pixels: what is drawn farther away shows no more, and takes some very long to draw
+_FAR = 1000  # pixels; objects farther away are invisible and can take very long to draw
 FULL = 14.0  # Wh
-_SIDE = 9  # entries that a list has at most; half as many on average
+_SIDE = 9  # maximum number of entries of a list; the average is half of this
 
 Command = Any
 
-# A command that opens or moves on the session is not part of its setup.
+# These messages control the progress of a session and are not part of its setup.
 _ORDERED = ("Handshake", "StartExecution", "Ready", "Exited")
 
 
 @cache
 def setups() -> SearchStrategy[list[Command]]:
-    """Setup commands that make sense together with any robot: in range, and physically possible."""
+    """Draw setup commands that suit any robot: values in range and physically possible."""
     return _many(_sensible(), 3)
 
 
 def _many(messages: SearchStrategy[Command], depth: int) -> SearchStrategy[list[Command]]:
-    """Lists of lists, so deep, as one: a session costs a process, and had better carry many.
+    """Draw nested lists and flatten them into one list.
 
-    They become smaller by whole lists, so that it is soon found which of the messages matter.
+    A session needs a process, so an example contains many messages. Hypothesis shrinks an example
+    by whole inner lists, which quickly finds the messages that matter.
     """
     lists = st.lists(messages, max_size=_SIDE)
     for _ in range(depth - 1):
@@ -62,15 +63,16 @@ def _sensible() -> SearchStrategy[Command]:
 
 @cache
 def messages(sender: str) -> SearchStrategy[list[Command]]:
-    """Any valid messages of a role, sensible or not, but for those that order a session."""
+    """Draw any valid messages of a role, except those that control the progress of a session."""
     return _many(st.one_of(*_each(sender, _message)), 2)
 
 
 @cache
 def misses(sender: str) -> SearchStrategy[list[NearMiss]]:
-    """Messages of a role that violate their schemas in one place each.
+    """Draw messages of a role that violate their schemas in one place each.
 
-    None of those whose values come back: what a simulator then reports would be our violation.
+    ConfigureDevice and SetBatteryCapacity are excluded, because the simulator reports their values.
+    The suite would then blame the simulator for its own invalid values.
     """
     passed_over = ("ConfigureDevice", "SetBatteryCapacity")
     return st.lists(st.one_of(*_each(sender, _near_miss, passed_over)), min_size=1, max_size=20)
@@ -86,8 +88,8 @@ def _message(sender: str, name: str, extras: bool = True) -> SearchStrategy[Comm
 
 
 def _near_miss(sender: str, name: str) -> SearchStrategy[NearMiss]:
-    # Deferred, as they take long to find, and a run of other tests needs none.
-    # What has another name is no message that is wrong, but one that is unknown.
+    # The search for near misses takes long, so it is deferred until a test needs the result. A
+    # message with another name is an unknown message, not a near miss.
     return st.deferred(
         lambda: (
             near_misses(_schema(sender, name))
@@ -100,7 +102,7 @@ def _near_miss(sender: str, name: str) -> SearchStrategy[NearMiss]:
 
 
 def _of_another(update: Any) -> bool:
-    """Whether it is the status of a kind of device that is only unknown."""
+    """Return True if the update contains a status of an unknown kind of device."""
     match update:
         case {"DeviceUpdate": {"status": status}}:
             return name_of(status) not in ("Motor", None)
@@ -122,7 +124,7 @@ def _drawable(miss: NearMiss) -> NearMiss:
 
 
 def _near_the_display(value: Any, name: str = "") -> Any:
-    """The same message with all pixel coordinates and sizes close to the display."""
+    """Limit all pixel coordinates and sizes in a message to values close to the display."""
     if name in ("x", "y", "radius", "stride") and type(value) is int:
         return max(-_FAR, min(value, _FAR))
     if isinstance(value, dict):
@@ -131,7 +133,7 @@ def _near_the_display(value: Any, name: str = "") -> Any:
 
 
 def _possible(update: Command) -> Command:
-    """The same update with an SDL2 identifier, or with flags and battery as they really are."""
+    """Return the update with an SDL2 identifier, or with realistic flags and battery values."""
     match update["ControllerUpdate"]:
         case {"UUID": text}:
             return {"ControllerUpdate": {"UUID": f"{text.encode().hex():0<32.32}"}}

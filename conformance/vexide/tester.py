@@ -1,4 +1,4 @@
-"""What the testers of both roles share: how they read what has come."""
+"""Functions that the testers of both roles share to read received messages."""
 
 from conformance.session import Session
 from conformance.verdicts import Inconclusive
@@ -6,12 +6,12 @@ from conformance.wire import Message
 
 
 def received(session: Session, name: str) -> list[Message]:
-    """All messages of a name that have come so far, passed over or not."""
+    """Return all messages of a name received so far, including those that a wait has skipped."""
     return [message for message in session.received if message.name == name]
 
 
 def require_fit(session: Session, *messages: Message) -> None:
-    """Raise Inconclusive where one does not fit its schema: what it tells is not known then."""
+    """Raise Inconclusive if a message does not fit its schema: its content is unclear."""
     for message in messages:
         known = session.protocol.messages[session.role.name, message.name or ""]
         errors, _ = session.protocol.schemas.schema(known.schema).check(message.value)

@@ -13,13 +13,17 @@ SMOKE = "handshake.frontend-begins"
 
 
 async def smoke(iut: Iut) -> None:
-    """The frontend's Handshake, which comes unasked."""
+    """The frontend sends its Handshake without a request."""
     async with iut.session() as session:
         await begun(session)
 
 
 async def basis(iut: Iut) -> str:
-    """What it violates that starts in a plain session only: not in one write, or not after Logs."""
+    """Find the requirement that fails although a plain session starts.
+
+    Returns "framing.segmentation" if the frontend does not start when all events come in one write,
+    "log.tolerated" if it does not start after Logs, and an empty string otherwise.
+    """
     if (await plain_session(iut)).why is not None:
         return ""
     logs = [log("a line", level) for level in LEVELS]

@@ -1,4 +1,4 @@
-"""In which form a frontend reads what others write otherwise, found out once in a run."""
+"""Find the form of ports and events that a frontend accepts; each is found once in a run."""
 
 from typing import Any
 
@@ -9,19 +9,20 @@ from conformance.vexide.dialects import event_in_dialect
 from conformance.vexide.events import PROGRAM, moved, update
 from conformance.vexide.frontend.tester import finishes, in_setup, starts
 
-_TOLD_APART = ("serial", "screen-clear", "fill")  # one event of each kind that has another form
+_TOLD_APART = ("serial", "screen-clear", "fill")  # one event for each kind with another form
 
 
 async def taken(iut: Iut, *events: Any) -> list[Any]:
-    """These events but for those that the frontend reads in the form of another version only."""
+    """Return the events except those that the frontend accepts only in another version's form."""
     refused = await iut.once("events in another form", lambda: _refused(iut))
     return [event for event in events if not (isinstance(event, dict) and refused & event.keys())]
 
 
 async def read_in(iut: Iut, event: Any) -> str | None:
-    """The published version in whose form an event is taken that is refused as it should be.
+    """Return the published version in whose form the frontend accepts an event.
 
-    It has to be refused again: what fails now and then tells nothing of a form.
+    Returns None if the frontend accepts the form of the specification, or neither form. The event
+    must be refused a second time, because an occasional failure shows nothing about the form.
     """
     known = event_in_dialect(event)
     if known is None or await _goes_on(iut, event):
@@ -31,7 +32,7 @@ async def read_in(iut: Iut, event: Any) -> str | None:
 
 
 async def _refused(iut: Iut) -> set[str]:
-    """The names of the events that are taken in another form only."""
+    """Return the names of the events that the frontend accepts only in another form."""
     events = [PROGRAM[name] for name in _TOLD_APART]
     if await _goes_on(iut, *events):
         return set()
@@ -40,7 +41,7 @@ async def _refused(iut: Iut) -> set[str]:
 
 
 async def _goes_on(iut: Iut, *events: Any) -> bool:
-    """Whether a session goes on after these; also where nothing shows it."""
+    """Return True if a session continues after these events, or if nothing shows the opposite."""
     try:
         async with in_setup(iut) as session:
             await starts(session)
@@ -54,7 +55,7 @@ async def _goes_on(iut: Iut, *events: Any) -> bool:
 
 
 async def port_form(iut: Iut) -> None:
-    """Find out how ports are to be written to a frontend that has configured none by itself."""
+    """Find the accepted form of ports if the frontend has configured no port itself."""
     if iut.configuration.value("ports") == "auto":
         await iut.once(PORTS, lambda: _learn_form(iut))
 

@@ -1,4 +1,4 @@
-"""The events of a simulator: each is taken, and none disturbs the session."""
+"""Events of a simulator: the frontend accepts each event and continues the session."""
 
 import functools
 from typing import Any
@@ -27,7 +27,7 @@ from conformance.vexide.frontend.tester import finishes, in_setup, opened, shown
 from conformance.vexide.tester import received
 
 MOTOR = {"Motor": {"physical_gearset": "Green", "moment_of_inertia": 1.0}}
-MANY = 100  # writes of a few events each
+MANY = 100  # number of writes with a few events each; enough to fill a small queue
 MESSAGES = {
     "empty": "",
     "non-ascii": "Gerät bereit: ä€😀",
@@ -39,14 +39,16 @@ MESSAGES = {
 @requirement("encoding.externally-tagged")
 @pytest.mark.parametrize("event", [*PROGRAM, *EXTREMES, *MOTORS])
 async def test_event_while_running(iut: Iut, event: str) -> None:
-    """An event of a running program, in its canonical form, is taken; the session goes on."""
+    """The session continues after an event of a running program in its canonical form."""
     async with opened(iut) as session:
         if event in MOTORS and session.instance.upper.offers("configure"):
             await session.instance.upper("configure", port=1, device=MOTOR)
         await session.send(answer())
         await starts(session)
         if event in MOTORS and not received(session, "ConfigureDevice"):
-            raise NotExercised("the frontend has configured no device that could be reported")
+            raise NotExercised(
+                "the frontend has configured no device, so no DeviceUpdate can be sent"
+            )
         sent = {**PROGRAM, **EXTREMES}.get(event) or update(session, MOTORS[event])
         await session.send(sent)
         try:
@@ -55,13 +57,16 @@ async def test_event_while_running(iut: Iut, event: str) -> None:
             version = await read_in(iut, PROGRAM.get(event))
             if version is None:
                 raise
-            came = f"it is read in the form of version {version} of the published Rust crate only"
+            came = (
+                f"the frontend accepts the event only in the form of version {version} of the "
+                "published Rust crate"
+            )
             raise Violation(refused.expected, came, refused.requirement, refused.event) from refused
 
 
 @requirement("encoding.externally-tagged")
 async def test_signature(iut: Iut) -> None:
-    """A code signature of any length between handshake and Ready is taken; the session goes on."""
+    """The session continues after a code signature of several thousand bytes."""
     async with in_setup(iut) as session:
         await session.send({"VCodeSig": "WFZYNQIA" + "A" * 4096})
         await starts(session, to="after a VCodeSig and Ready")
@@ -69,22 +74,24 @@ async def test_signature(iut: Iut) -> None:
 
 @requirement("encoding.externally-tagged")
 async def test_all_events(iut: Iut) -> None:
-    """All events of a program, one after the other and twice, leave its end to Exited."""
+    """Exited counts after all events of a program, each sent twice."""
     events = await taken(iut, *PROGRAM.values(), *EXTREMES.values())
     async with in_setup(iut) as session:
         await session.send(SIGNATURE)
         await starts(session)
         await session.send(*events)
         await session.send(*events)
-        # Who tells of a normal end may have come to it already.
+        # A frontend that reports the outcome has possibly ended the session already.
         ended = await session.until_closed(session.seconds("quiet"))
-        check(not ended, "the session to go on after all events", "the frontend ended it")
+        check(
+            not ended, "the session to continue after all events", "the frontend ended the session"
+        )
         await finishes(iut, session, "all events", lines=2 * len(events))
 
 
 @requirement("encoding.externally-tagged")
 async def test_many_events(iut: Iut) -> None:
-    """However many events a program has brought about, what follows them is taken."""
+    """Exited counts after several hundred events."""
     events = await taken(iut, *(PROGRAM[name] for name in ("serial", "fill", "battery")))
     async with in_setup(iut) as session:
         await starts(session)
@@ -96,13 +103,13 @@ async def test_many_events(iut: Iut) -> None:
 
 @requirement("encoding.optional-null")
 async def test_null_target_position(iut: Iut) -> None:
-    """A motor whose target position is null is taken like one that has it."""
+    """A motor status with a null target position is accepted."""
     await _without_target(iut, "null")
 
 
 @requirement("encoding.optional-absent")
 async def test_absent_target_position(iut: Iut) -> None:
-    """A motor status without a target position is taken like one with null."""
+    """A motor status without a target position is accepted like a status with null."""
     play = functools.partial(_without_target, iut)
     await compared(iut, play, "absent", "null", "encoding.optional-null")
 
@@ -118,7 +125,9 @@ async def _without_target(iut: Iut, how: str) -> None:
         try:
             await starts(session)
         except Violation:
-            raise Inconclusive("a motor with a target position disturbs it already") from None
+            raise Inconclusive(
+                "a motor status with a target position already stops the frontend"
+            ) from None
     async with in_setup(iut) as session:
         await session.watch("ConfigureDevice")
         await session.send(update(session, status))
@@ -132,7 +141,7 @@ async def _without_target(iut: Iut, how: str) -> None:
     ids=["struct", "empty", "unit", "null", "tuple"],
 )
 async def test_unknown_status(iut: Iut, status: Any) -> None:
-    """A status of a kind of device that the frontend does not know keeps the session."""
+    """The session continues after a status of an unknown kind of device."""
     await port_form(iut)
     async with in_setup(iut) as session:
         await session.send(update(session, status), update(session, moved()))
@@ -142,7 +151,7 @@ async def test_unknown_status(iut: Iut, status: Any) -> None:
 @requirement("events.undefined-tolerated")
 @pytest.mark.parametrize("event", UNSETTLED)
 async def test_unsettled_event(iut: Iut, event: str) -> None:
-    """An event whose effect is not settled keeps the session."""
+    """The session continues after an event without a defined effect."""
     async with in_setup(iut) as session:
         await session.send(UNSETTLED[event])
         await starts(session, to=f"after {event}")
@@ -150,17 +159,17 @@ async def test_unsettled_event(iut: Iut, event: str) -> None:
 
 @requirement("events.undefined-tolerated")
 async def test_unsettled_events_while_running(iut: Iut) -> None:
-    """Events whose meaning is open keep the session while the program runs."""
+    """The session of a running program continues after events without a defined effect."""
     async with in_setup(iut) as session:
         await starts(session)
         await session.send(*UNSETTLED.values())
-        await finishes(iut, session, "events without a settled effect")
+        await finishes(iut, session, "events without a defined effect")
 
 
 @requirement("log.tolerated")
 @pytest.mark.parametrize("level", LEVELS)
 async def test_log_between_events(iut: Iut, level: str) -> None:
-    """A Log before, between and behind the events of setup leaves the session as it is."""
+    """Logs before, between and after the events of setup change nothing."""
     async with in_setup(iut) as session:
         await session.send(log("first", level))
         await session.send(SIGNATURE)
@@ -172,7 +181,7 @@ async def test_log_between_events(iut: Iut, level: str) -> None:
 @requirement("log.tolerated")
 @pytest.mark.parametrize("level", LEVELS)
 async def test_log_while_running(iut: Iut, level: str) -> None:
-    """A Log while the program runs, and right before Exited, leaves the session as it is."""
+    """Logs during a run, and directly before Exited, change nothing."""
     between = await taken(iut, PROGRAM["serial"])
     async with in_setup(iut) as session:
         await starts(session)
@@ -184,15 +193,15 @@ async def test_log_while_running(iut: Iut, level: str) -> None:
 @requirement("log.tolerated")
 @pytest.mark.parametrize("message", MESSAGES)
 async def test_log_of_any_text(iut: Iut, message: str) -> None:
-    """The session goes on after a Log with any text."""
+    """The session continues after a Log with any text."""
     async with in_setup(iut) as session:
         await session.send(log(MESSAGES[message]))
-        await starts(session, to=f"after a Log with a text that is {message}")
+        await starts(session, to=f'after a Log with a text of the kind "{message}"')
 
 
 @requirement("log.tolerated")
 async def test_burst_of_logs(iut: Iut) -> None:
-    """A hundred Logs at once, between handshake and Ready, leave the session as it is."""
+    """A hundred Logs in one write between handshake and Ready change nothing."""
     async with in_setup(iut) as session:
         logs = [log(f"{number}", LEVELS[number % 4]) for number in range(100)]
         await session.send(*logs, segmentation=whole)
@@ -201,20 +210,24 @@ async def test_burst_of_logs(iut: Iut) -> None:
 
 @requirement("log.tolerated")
 async def test_log_behind_the_handshake(iut: Iut) -> None:
-    """A Log may come in one write with the Handshake event."""
+    """A Log can come in the same write as the Handshake event."""
     async with opened(iut) as session:
         await session.send(answer(), log("loading"), segmentation=whole)
-        await starts(session, to="after a Log right behind the Handshake")
+        await starts(session, to="after a Log directly after the Handshake")
 
 
 @requirement("log.accessible")
 @pytest.mark.parametrize("level", ["Warn", "Error"])
 async def test_log_in_setup_is_readable(iut: Iut, level: str) -> None:
-    """The user can read a Log of a level that is not verbose, from before the start."""
+    """The user can read a Log of level Warn or Error that comes during setup."""
     marker = f"conformance-setup-{level.lower()}"
     async with in_setup(iut, starting=False) as session:
         await session.send(log(marker, level))
-        check(await shown(session, marker), f"a Log of level {level} to be readable", "it is not")
+        check(
+            await shown(session, marker),
+            f"a Log of level {level} to be readable",
+            "the user cannot read the Log",
+        )
 
 
 READABLE = {
@@ -229,11 +242,15 @@ READABLE = {
 @requirement("log.accessible")
 @pytest.mark.parametrize("text", READABLE)
 async def test_log_of_any_text_is_readable(iut: Iut, text: str) -> None:
-    """The user can read the whole of a Log: long, of several lines, not English, like a format."""
+    """The user can read the whole text of a Log, also with several lines or special characters."""
     async with in_setup(iut, starting=False) as session:
         await session.send(log(READABLE[text], "Error"))
         end = READABLE[text].split()[-1]
-        check(await shown(session, end), f"the end of a Log, {end}, to be readable", "it is not")
+        check(
+            await shown(session, end),
+            f"the end of a Log, {end}, to be readable",
+            "the user cannot read the text",
+        )
 
 
 @requirement("log.accessible")
@@ -244,4 +261,8 @@ async def test_log_while_running_is_readable(iut: Iut, level: str) -> None:
     async with in_setup(iut) as session:
         await starts(session)
         await session.send(log(marker, level))
-        check(await shown(session, marker), f"a Log of level {level} to be readable", "it is not")
+        check(
+            await shown(session, marker),
+            f"a Log of level {level} to be readable",
+            "the user cannot read the Log",
+        )

@@ -1,4 +1,4 @@
-"""JSON Lines over a stream: how bytes arrive and are spelt must not matter."""
+"""JSON Lines over a stream: segmentation and spelling must not matter."""
 
 import base64
 import json
@@ -28,14 +28,14 @@ from conformance.vexide.frontend.tester import (
 from conformance.vexide.spellings import BEYOND_ASCII, SEPARATORS, SPELLINGS
 
 MEBIBYTE = 1024 * 1024
-LONG = 5  # usual lines that a long one may take the time of: a slow reader does nothing wrong
+LONG = 5  # usual lines whose reading time a long line can need, because a slow reader is not wrong
 GREETING = answer()
 REPORT = log("Gerät bereit: ä€😀")
 
 
 @requirement("framing.json-lines")
 async def test_every_line_is_json(iut: Iut) -> None:
-    """Everything in a session up to the program's end is UTF-8 lines of one JSON value each."""
+    """All bytes of a whole session are UTF-8 lines with one JSON value each."""
     async with in_setup(iut, starting=False) as session:
         await session.send(SIGNATURE)
         await plays_on(iut, session)
@@ -44,40 +44,46 @@ async def test_every_line_is_json(iut: Iut) -> None:
 @requirement("framing.segmentation")
 @pytest.mark.parametrize("cut", CUTS, ids=lambda cut: cut.__name__)
 async def test_cut_lines(iut: Iut, cut: Segmentation) -> None:
-    """Events that arrive in pieces, each line by itself, are taken as if whole."""
+    """Each event that arrives in pieces is read like a whole line."""
     async with opened(iut, segmentation=cut) as session:
         for event in (GREETING, SIGNATURE):
             await session.send(event)
-        await starts(session, to="after a Handshake and a Ready that came in pieces")
+        await starts(session, to="after a Handshake and a Ready in pieces")
 
 
 @requirement("framing.segmentation")
 @pytest.mark.parametrize("cut", CUTS, ids=lambda cut: cut.__name__)
 async def test_cut_lines_at_the_end(iut: Iut, cut: Segmentation) -> None:
-    """What a running program sends, and Exited, may arrive in pieces as well."""
+    """Events of a running program, and Exited, can arrive in pieces."""
     events = await taken(iut, PROGRAM["serial"], REPORT, PROGRAM["copy-buffer"])
 
     async def play(segmentation: Segmentation | None) -> None:
         async with in_setup(iut, segmentation=segmentation) as session:
             await starts(session)
             await session.send(*events)
-            await finishes(iut, session, "events that came in pieces")
+            await finishes(iut, session, "events in pieces")
 
     await compared(iut, play, cut, None, "log.tolerated")
 
 
 @requirement("framing.segmentation")
 async def test_cut_text(iut: Iut) -> None:
-    """The text of a Log that is cut inside its characters is, for the user, the same text."""
+    """A Log that is cut inside a UTF-8 character keeps its text for the user."""
 
     async def play(cut: Segmentation | None) -> None:
         async with in_setup(iut, starting=False) as session:
             await session.send(log("Gerät 1: ä€😀"))
             if not await shown(session, "Gerät 1: ä€😀"):
-                raise Inconclusive("such a text cannot be read where it came whole either")
+                raise Inconclusive(
+                    "the text of a whole Log with such characters is not readable either"
+                )
             await session.send(log("Gerät 2: ä€😀"), segmentation=cut)
             read = await shown(session, "Gerät 2: ä€😀")
-            check(read, "the text of a Log that was cut inside its characters", "it is not shown")
+            check(
+                read,
+                "the text of a Log that was cut inside a character",
+                "the user cannot read the text",
+            )
 
     await compared(iut, play, inside_characters, None, "log.tolerated or log.accessible")
 
@@ -85,7 +91,7 @@ async def test_cut_text(iut: Iut) -> None:
 @requirement("framing.segmentation")
 @pytest.mark.parametrize("separator", SEPARATORS)
 async def test_other_line_separators(iut: Iut, separator: str) -> None:
-    """Only a newline ends a line: other separators may stand in a text, as they are."""
+    """Only a newline ends a line; a text can contain other separators."""
 
     async def play(text: str) -> None:
         async with opened(iut) as session:
@@ -99,21 +105,21 @@ async def test_other_line_separators(iut: Iut, separator: str) -> None:
 
 @requirement("framing.segmentation")
 async def test_many_lines_in_one_write(iut: Iut) -> None:
-    """Forty lines in one write are forty events: Ready, the last of them, counts."""
+    """Forty lines in one write are forty events, and the last event, Ready, counts."""
     steps = [log(f"step {number}") for number in range(38)]
 
     async def play(segmentation: Segmentation | None) -> None:
         async with opened(iut) as session:
             await session.send(GREETING)
             await session.send(*steps, SIGNATURE, READY, segmentation=segmentation)
-            await started(session, to="after a Ready behind other lines in one write", lines=40)
+            await started(session, to="after a Ready at the end of 40 lines in one write", lines=40)
 
     await compared(iut, play, whole, None, "log.tolerated")
 
 
 @requirement("framing.segmentation")
 async def test_ready_in_the_middle(iut: Iut) -> None:
-    """Ready counts with other lines before and behind it in one write."""
+    """Ready counts between other lines in the same write."""
 
     async def play(segmentation: Segmentation | None) -> None:
         async with in_setup(iut) as session:
@@ -125,25 +131,25 @@ async def test_ready_in_the_middle(iut: Iut) -> None:
 
 @requirement("framing.segmentation")
 async def test_ready_behind_the_handshake(iut: Iut) -> None:
-    """A Ready that comes in one write with the Handshake event counts."""
+    """Ready counts in the same write as the Handshake event."""
     async with opened(iut) as session:
         await session.send(GREETING, READY, segmentation=whole)
-        await started(session, to="after a Ready that came in one write with the Handshake")
+        await started(session, to="after a Ready in the same write as the Handshake")
 
 
 @requirement("framing.segmentation")
 async def test_a_line_and_a_half(iut: Iut) -> None:
-    """A write may end anywhere inside the next line."""
+    """A write can end inside the next line."""
     async with in_setup(iut) as session:
         lines = encode(SIGNATURE) + encode(READY)
         await session.send_bytes(lines, segmentation=split_at([len(lines) - 4]))
-        await started(session, to="after a Ready that came in two pieces")
+        await started(session, to="after a Ready in two pieces")
 
 
 @requirement("framing.white-space")
 @pytest.mark.parametrize("spelling", SPELLINGS)
 async def test_any_spelling(iut: Iut, spelling: str) -> None:
-    """White space between tokens and escaped characters change nothing, in any event."""
+    """White space between tokens and escaped characters change nothing in any event."""
     spell = SPELLINGS[spelling]
     async with opened(iut) as session:
         for event in (GREETING, SIGNATURE, REPORT, READY):
@@ -154,7 +160,7 @@ async def test_any_spelling(iut: Iut, spelling: str) -> None:
 
 @requirement("framing.white-space")
 async def test_text_as_itself(iut: Iut) -> None:
-    """Characters beyond ASCII may stand in a text as they are."""
+    """A text can contain characters beyond ASCII without escapes."""
 
     async def play(text: str) -> None:
         async with opened(iut) as session:
@@ -166,7 +172,7 @@ async def test_text_as_itself(iut: Iut) -> None:
 
 @requirement("framing.white-space")
 async def test_escaped_pairs(iut: Iut) -> None:
-    """Characters beyond the basic plane may be written as a pair of escapes."""
+    """Characters beyond the basic plane can be written as a pair of escapes."""
     async with opened(iut) as session:
         await session.send(GREETING)
         await session.send_bytes(
@@ -177,7 +183,7 @@ async def test_escaped_pairs(iut: Iut) -> None:
 
 @requirement("framing.white-space")
 async def test_any_spelling_of_numbers(iut: Iut) -> None:
-    """A number may be written with an exponent."""
+    """A number can be written with an exponent."""
     async with in_setup(iut) as session:
         await starts(session)
         await session.send_bytes(
@@ -189,7 +195,7 @@ async def test_any_spelling_of_numbers(iut: Iut) -> None:
 
 @requirement("framing.white-space")
 async def test_any_order_of_fields(iut: Iut) -> None:
-    """Fields count by their names, not by their order."""
+    """Fields count by their names, in any order."""
     async with opened(iut) as session:
         await session.send({"Handshake": {"extensions": [], "version": 1}})
         await session.send({"Log": {"message": "reversed", "level": "Info"}})
@@ -199,7 +205,7 @@ async def test_any_order_of_fields(iut: Iut) -> None:
 @requirement("framing.long-lines")
 @pytest.mark.parametrize("size", [70_000, MEBIBYTE + 1, 3 * MEBIBYTE], ids=["70k", "1M", "3M"])
 async def test_long_lines(iut: Iut, size: int) -> None:
-    """A Log of more than a mebibyte is read like any other; the session goes on."""
+    """The session continues after a Log of up to three mebibytes."""
     message = (string.ascii_letters * (size // 52 + 1))[:size]
     async with in_setup(iut) as session:
         await session.send(log(message))
@@ -208,19 +214,19 @@ async def test_long_lines(iut: Iut, size: int) -> None:
 
 @requirement("framing.long-lines")
 async def test_long_lines_count(iut: Iut) -> None:
-    """A Handshake of more than a mebibyte is taken like any other, and not only survived."""
+    """A Handshake of more than a mebibyte is not only survived but read."""
 
     async def play(size: int) -> None:
         async with opened(iut) as session:
             await session.send(answer(x="a" * size))
-            await starts(session, to=f"after a Handshake of {size} bytes and more", lines=LONG)
+            await starts(session, to=f"after a Handshake of more than {size} bytes", lines=LONG)
 
     await compared(iut, play, MEBIBYTE, 1, "handshake.unknown-fields")
 
 
 @requirement("framing.long-lines")
 async def test_a_whole_screen(iut: Iut) -> None:
-    """A ScreenDraw with all pixels of the screen, about 700 kB, leaves the session going."""
+    """The session continues after a ScreenDraw with all pixels of the screen (about 700 kB)."""
     width, height = strategies.WIDTH, strategies.HEIGHT
     pixels = {
         "top_left": {"x": 0, "y": 0},
@@ -236,27 +242,29 @@ async def test_a_whole_screen(iut: Iut) -> None:
 
 @requirement("transport.standard-streams")
 async def test_standard_streams(iut: Iut) -> None:
-    """A session is held over the standard streams of a simulator that the frontend starts."""
+    """The session uses the standard streams of a simulator that the frontend starts."""
     if "{simulator}" not in " ".join(iut.configuration.command):
         raise NotExercised(
-            "this frontend starts no simulator; put {simulator} into its command, the executable "
-            "that it is to start"
+            "this frontend starts no simulator; put {simulator} into its command as the "
+            "executable that the frontend starts"
         )
     async with in_setup(iut, starting=False) as session:
         await session.send(SIGNATURE)
         await session.watch()
-        check(not session.ended, "a session over standard streams", "the frontend closed it")
+        check(
+            not session.ended, "a session over standard streams", "the frontend closed the session"
+        )
 
 
 @requirement("transport.others")
 async def test_other_transports(iut: Iut) -> None:
-    """A session is held over a TCP or a Unix domain socket."""
+    """The session uses a TCP or a Unix domain socket."""
     if iut.transport == "stdio":
         raise NotExercised(
-            "this run is over standard streams; give a command with {port} or {socket}, or --listen"
+            "this run uses standard streams; give a command with {port} or {socket}, or --listen"
         )
     async with iut.session() as session:
         await begun(session)
         await session.send(answer(), SIGNATURE)
         await session.watch()
-        check(not session.ended, "a session over a socket", "the frontend closed it")
+        check(not session.ended, "a session over a socket", "the frontend closed the session")

@@ -1,4 +1,4 @@
-"""The handshake, as a frontend must begin it."""
+"""The handshake, which a frontend must begin."""
 
 from typing import Any
 
@@ -28,24 +28,29 @@ OPERATIONS: dict[str, dict[str, Any]] = {
 
 @requirement("handshake.frontend-begins")
 async def test_begins_unasked(iut: Iut) -> None:
-    """As long as the simulator is silent, the first thing that comes is a Handshake."""
+    """The first message of a frontend is a Handshake, while the simulator is silent."""
     async with iut.session() as session:
-        first = await session.expect(to="unasked: a frontend begins the session")
-        check(first.name == "Handshake", "Handshake first", f"{first.name} came", first.event)
+        first = await session.expect(to="without a request, because a frontend begins the session")
+        check(
+            first.name == "Handshake",
+            "Handshake as the first message",
+            f"{first.name} came",
+            first.event,
+        )
 
 
 @requirement("handshake.version-one")
 async def test_version_is_one(iut: Iut) -> None:
-    """The version that is offered is 1."""
+    """The frontend offers version 1."""
     async with iut.session() as session:
         offer = await begun(session)
         version = _fields(offer).get("version")
-        check(version == 1, "version 1", f"{version!r} was offered", offer.event)
+        check(version == 1, "version 1", f"version {version!r} was offered", offer.event)
 
 
 @requirement("handshake.field-types")
 async def test_field_types(iut: Iut) -> None:
-    """The offer has a version that is an integer and extensions that are an array of strings."""
+    """The offer has an integer as version and an array of strings as extensions."""
     async with iut.session() as session:
         offer = await begun(session)
         fields = _fields(offer)
@@ -56,12 +61,14 @@ async def test_field_types(iut: Iut) -> None:
             and isinstance(extensions, list)
             and all(isinstance(entry, str) for entry in extensions)
         )
-        check(good, "an integer version and an array of strings", f"{fields!r} came", offer.event)
+        check(
+            good, "an integer version and an array of strings", f"received {fields!r}", offer.event
+        )
 
 
 @requirement("handshake.nothing-before")
 async def test_waits_for_the_answer(iut: Iut) -> None:
-    """As long as the simulator has not answered, nothing but the Handshake comes."""
+    """No message but the Handshake comes before the simulator has answered."""
     async with iut.session() as session:
         await begun(session)
         await _nothing_else(session)
@@ -69,7 +76,7 @@ async def test_waits_for_the_answer(iut: Iut) -> None:
 
 @requirement("handshake.nothing-before")
 async def test_user_cannot_hurry(iut: Iut) -> None:
-    """Actions of the user are not sent before the simulator has answered the Handshake."""
+    """Actions of the user send no command before the simulator has answered the Handshake."""
     async with iut.session() as session:
         await begun(session)
         upper = session.instance.upper
@@ -77,7 +84,7 @@ async def test_user_cannot_hurry(iut: Iut) -> None:
         if not offered:
             raise NotExercised(f"needs one of the hooks {', '.join(OPERATIONS)}: give --hook")
         for name in offered:
-            # A frontend may refuse what cannot be done yet.
+            # A frontend can refuse an operation that is not possible yet.
             await upper(name, **OPERATIONS[name])
         await _nothing_else(session)
 
@@ -85,41 +92,44 @@ async def test_user_cannot_hurry(iut: Iut) -> None:
 @requirement("handshake.nothing-before")
 @pytest.mark.parametrize("event", [READY, SIGNATURE, log("loading")], ids=name_of)
 async def test_silent_upon_an_early_event(iut: Iut, event: Any) -> None:
-    """An event that comes before the simulator's Handshake does not finish the handshake."""
+    """An event before the simulator's Handshake does not finish the handshake."""
     async with iut.session() as session:
         await begun(session)
-        # A frontend may close the stream upon it.
+        # A frontend can close the stream after this event.
         await session.send(event)
         if session.instance.upper.offers("start"):
             await session.instance.upper("start")
-        # Upon Ready a program is to be started: what comes first of all is not told.
+        # After Ready, StartExecution is allowed: the specification does not say which rule comes
+        # first.
         await _nothing_else(session, *([START] if event == READY else []))
 
 
 @requirement("handshake.unknown-fields")
 @pytest.mark.parametrize("unknown", UNKNOWN_FIELDS.values(), ids=UNKNOWN_FIELDS)
 async def test_unknown_fields(iut: Iut, unknown: dict[str, Any]) -> None:
-    """Unknown fields change nothing: setup and start follow as without them."""
+    """Unknown fields in the Handshake change nothing: setup and StartExecution follow."""
     async with opened(iut) as session:
         await session.send(answer(**unknown))
-        await starts(session, to=f"in spite of {', '.join(map(repr, unknown))} in the Handshake")
+        await starts(
+            session, to=f"despite the fields {', '.join(map(repr, unknown))} in the Handshake"
+        )
 
 
 @requirement("handshake.unknown-fields")
 async def test_unknown_field_first(iut: Iut) -> None:
-    """An unknown field may stand before the known ones, and hold others of their names."""
+    """An unknown field can come first and can contain fields with known names."""
     async with opened(iut) as session:
         await session.send({"Handshake": {**UNKNOWN_FIRST, "version": 1, "extensions": []}})
-        await starts(session, to="in spite of an unknown field in the Handshake")
+        await starts(session, to="despite an unknown field in the Handshake")
 
 
 async def _nothing_else(session: Session, *spared: str) -> None:
     deadline = session.now + session.seconds("quiet")
-    # A second Handshake is not barred by the requirement.
+    # The requirement does not forbid a second Handshake.
     early = await session.watch()
     while early and early.name in ("Handshake", *spared):
         early = await session.watch(within=deadline - session.now)
-    absent(early, "nothing but Handshake before the simulator has answered")
+    absent(early, "no message but Handshake before the simulator has answered")
 
 
 def _fields(offer: Message) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""What any sane frontend survives: unknown, malformed and unexpected input."""
+"""Unknown, malformed and unexpected input that any sane frontend survives."""
 
 from typing import Any
 
@@ -40,7 +40,9 @@ MALFORMED = {
 @requirement("robustness.malformed-line")
 @pytest.mark.parametrize("line", MALFORMED)
 async def test_malformed_line(iut: Iut, line: str) -> None:
-    """A malformed line is ignored, logged, or ends the session; nothing dies or hangs."""
+    """A malformed line is ignored, logged, or ends the session; the frontend neither dies nor
+    hangs.
+    """
     async with in_setup(iut, starting=False) as session:
         await session.send_bytes(MALFORMED[line])
         await lives_on(iut, session, f"the line {MALFORMED[line][:60]!r}")
@@ -49,13 +51,13 @@ async def test_malformed_line(iut: Iut, line: str) -> None:
 @requirement("robustness.malformed-line")
 @explore(misses=strategies.misses("simulator"))
 async def test_near_misses(iut: Iut, misses: list[NearMiss]) -> None:
-    """Events that are wrong in one place each are ignored, logged, or end the session."""
+    """Events with one error each are ignored, logged, or end the session."""
     async with in_setup(iut, starting=False) as session:
         await session.send(SIGNATURE)
         for miss in misses:
             await session.send(miss.value)
         wrong = "; ".join(miss.expected for miss in misses[:3])
-        await lives_on(iut, session, f"{len(misses)} events that are wrong in one place: {wrong}")
+        await lives_on(iut, session, f"{len(misses)} events with one error each: {wrong}")
 
 
 UNKNOWN: dict[str, Any] = {
@@ -73,7 +75,7 @@ UNKNOWN: dict[str, Any] = {
 @requirement("robustness.unknown-message")
 @pytest.mark.parametrize("message", UNKNOWN)
 async def test_unknown_message(iut: Iut, message: str) -> None:
-    """An event of an unknown name is ignored, logged, or ends the session."""
+    """An event with an unknown name is ignored, logged, or ends the session."""
     async with in_setup(iut, starting=False) as session:
         await session.send(UNKNOWN[message])
         await lives_on(iut, session, f"the unknown event {str(UNKNOWN[message])[:40]}")
@@ -82,7 +84,7 @@ async def test_unknown_message(iut: Iut, message: str) -> None:
 @requirement("robustness.unknown-fields")
 @pytest.mark.parametrize("event", ["log", "motor", "motor-inner", "serial", "shape"])
 async def test_unknown_fields(iut: Iut, event: str) -> None:
-    """An unknown field, also deep inside an event, is ignored, logged, or ends the session."""
+    """An unknown field at any depth of an event is ignored, logged, or ends the session."""
     async with in_setup(iut, starting=False) as session:
         events: dict[str, Any] = {
             "log": {"Log": {"level": "Info", "message": "", "time": 1.5}},
@@ -99,7 +101,7 @@ async def test_unknown_fields(iut: Iut, event: str) -> None:
 @requirement("robustness.unknown-fields")
 @explore(events=strategies.messages("simulator"))
 async def test_any_valid_events(iut: Iut, events: list[Any]) -> None:
-    """Valid events that may make no sense, with unknown fields, do not break the session."""
+    """Valid events do not break the session, even if they make no sense or have unknown fields."""
     async with in_setup(iut, starting=False) as session:
         await session.send(*events)
         await lives_on(iut, session, f"{len(events)} valid events", lines=len(events))
@@ -120,7 +122,7 @@ async def test_second_handshake(iut: Iut, second: Any) -> None:
 
 @requirement("robustness.second-handshake")
 async def test_handshake_twice_in_one_write(iut: Iut) -> None:
-    """Two Handshakes in one write: the second is ignored, logged, or ends the session."""
+    """A second Handshake in the same write is ignored, logged, or ends the session."""
     async with opened(iut, starting=False) as session:
         await session.send(answer(), answer(), log("greeted twice"), segmentation=whole)
-        await lives_on(iut, session, "a Handshake that came twice at once")
+        await lives_on(iut, session, "two Handshakes in one write")

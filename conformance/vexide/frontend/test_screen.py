@@ -1,4 +1,4 @@
-"""What the frontend's screen shows, as the hook screen tells it in pixels."""
+"""The pixels of the frontend's screen, which the hook screen reports."""
 
 import asyncio
 import base64
@@ -20,9 +20,9 @@ from conformance.vexide.frontend.tester import in_setup, starts, user
 
 WIDTH, HEIGHT = 480, 272  # pixels of the Brain's display
 NEAR = (
-    24  # how much each part of a colour may differ: a frontend may show it on a display of its own
+    24  # tolerance of each colour component (0 to 255): the frontend's display can differ slightly
 )
-POLL = 0.05  # seconds between two looks
+POLL = 0.05  # seconds between two polls of the screen
 
 BLACK, RED, GREEN, BLUE, WHITE = (
     color(0, 0, 0),
@@ -35,7 +35,10 @@ BLACK, RED, GREEN, BLUE, WHITE = (
 
 @dataclass(frozen=True)
 class Spot:
-    """A place that is to have a colour; ``around``: some pixel within that distance has it."""
+    """A place with its expected colour.
+
+    With ``around``, it is enough that a pixel within this distance has the colour.
+    """
 
     x: int
     y: int
@@ -54,16 +57,18 @@ def _stroke(shape: Any, ink: Any) -> Any:
 BOX = {"Rectangle": {"top_left": {"x": 100, "y": 50}, "bottom_right": {"x": 200, "y": 150}}}
 DISC = {"Circle": {"center": {"x": 240, "y": 136}, "radius": 130}}
 DOT = {"Pixel": {"pos": {"x": 400, "y": 30}}}
-# Each line of the buffer is four times as long as what 20 pixels take, so that it is the same
-# picture whether stride counts pixels or bytes. White and black are so whatever the order of a
-# pixel's bytes is. Where the bottom right corner belongs to it, there is one more column, and one
-# more row.
+# Each line of the buffer has four times the bytes of 20 pixels. The picture is therefore the same
+# if stride counts pixels or bytes. White and black do not depend on the byte order of a pixel. If
+# the frontend includes the bottom right corner, the picture has one more column and row.
 _STRIDE, _ROWS, _WHITE_ROWS = 80, 31, 5
 _LINE_OF_BYTES = _STRIDE // 4
 
 
 def _copy(x: int, y: int, *, white: range) -> Any:
-    """Pixels at this place; some of its columns are white in the first lines, the rest is black."""
+    """Return a CopyBuffer at this place.
+
+    Columns in ``white`` are white in the first lines; all other pixels are black.
+    """
     pixels = b"".join(
         (b"\xff" if column in white and line < 4 * _WHITE_ROWS else b"\0") * 4
         for line in range(_ROWS * _STRIDE // _LINE_OF_BYTES)
@@ -79,7 +84,7 @@ def _copy(x: int, y: int, *, white: range) -> Any:
 
 
 def _tall() -> Any:
-    """A picture as high as the screen, of far more than 64 KiB: black above, white at its end."""
+    """Return a picture as high as the screen, of far more than 64 KiB: black above white."""
     stride, black = 320, 250
     fields = {
         "top_left": {"x": 200, "y": 0},
@@ -151,7 +156,7 @@ DRAWINGS: dict[str, tuple[Any, Sequence[Spot]]] = {
 @requirement("screen.drawing")
 @pytest.mark.parametrize("name", DRAWINGS)
 async def test_drawing(iut: Iut, name: str) -> None:
-    """A drawing on a cleared screen shows at its place, in its colour, and nowhere else."""
+    """A drawing on a cleared screen appears at its place, in its colour, and nowhere else."""
     event, spots = DRAWINGS[name]
     async with in_setup(iut) as session:
         await starts(session)
@@ -163,7 +168,7 @@ async def test_drawing(iut: Iut, name: str) -> None:
 
 @requirement("screen.drawing")
 async def test_many_drawings(iut: Iut) -> None:
-    """Of more than a hundred drawings that come in one write each shows, the last as the first."""
+    """All drawings of a write appear, even if the write contains more than a hundred."""
     places = [(x, y) for y in (60, 140, 220) for x in range(10, WIDTH - 10, 10)]
     boxes = [
         {"Rectangle": {"top_left": {"x": x, "y": y}, "bottom_right": {"x": x + 4, "y": y + 4}}}
@@ -184,7 +189,7 @@ async def test_many_drawings(iut: Iut) -> None:
 
 @requirement("screen.drawing")
 async def test_drawings_in_order(iut: Iut) -> None:
-    """Where drawings overlap that come in one write, the later one shows."""
+    """If drawings in one write overlap, the later drawing is visible."""
     below = {"Rectangle": {"top_left": {"x": 290, "y": 190}, "bottom_right": {"x": 330, "y": 240}}}
     inside = {"Rectangle": {"top_left": {"x": 130, "y": 80}, "bottom_right": {"x": 170, "y": 120}}}
     drawings = [_fill(below, GREEN), drawing(PIXELS), _fill(BOX, BLUE), _fill(inside, GREEN)]
@@ -192,23 +197,23 @@ async def test_drawings_in_order(iut: Iut) -> None:
         await session.send(*drawings, segmentation=whole)
         spots = [*COPIED, Spot(295, 195, GREEN), Spot(110, 60, BLUE), Spot(150, 100, GREEN)]
         wrong = await _differs(session, spots)
-        check(not wrong, "the screen after drawings that overlap, in one write", wrong)
+        check(not wrong, "the screen after overlapping drawings in one write", wrong)
 
 
 @requirement("screen.drawing")
 async def test_drawing_while_touched(iut: Iut) -> None:
-    """What is drawn while the user touches the display shows as well."""
+    """A drawing that comes while the user touches the display appears."""
     async with _cleared(iut) as session:
         await user(session, "touch", x=400, y=250, event="Pressed")
         await session.send(_fill(BOX, BLUE))
         wrong = await _differs(session, [Spot(150, 100, BLUE)])
         await user(session, "touch", x=400, y=250, event="Released")
-        check(not wrong, "the screen after a drawing while it is touched", wrong)
+        check(not wrong, "the screen after a drawing during a touch", wrong)
 
 
 @requirement("screen.drawing")
 async def test_another_buffer(iut: Iut) -> None:
-    """A second pixel buffer shows as well, its own pixels at its own place."""
+    """A second pixel buffer appears at its own place with its own pixels."""
     async with _cleared(iut) as session:
         second = _copy(100, 20, white=range(10, 20))
         await session.send(drawing(PIXELS), drawing(second))
@@ -218,7 +223,7 @@ async def test_another_buffer(iut: Iut) -> None:
 
 @requirement("screen.drawing")
 async def test_drawing_beyond_the_edges(iut: Iut) -> None:
-    """What lies beyond an edge of the screen shows nowhere on it, whatever is drawn of the rest."""
+    """Parts of a drawing beyond the edges of the screen appear nowhere on the screen."""
     beyond = (
         {"Rectangle": {"top_left": {"x": 460, "y": 40}, "bottom_right": {"x": 560, "y": 90}}},
         {"Rectangle": {"top_left": {"x": -80, "y": 180}, "bottom_right": {"x": 20, "y": 230}}},
@@ -228,18 +233,18 @@ async def test_drawing_beyond_the_edges(iut: Iut) -> None:
     async with _cleared(iut) as session:
         await session.send(*(_fill(shape, GREEN) for shape in beyond))
         await session.send(*map(drawing, copied), _fill(BOX, BLUE))
-        # Where it would show in memory that has a line right behind the other.
+        # These places would change if a frontend wrote past the end of a line in its memory.
         right = [Spot(x, y, BLACK) for x in (3, 60) for y in (42, 65, 90)]
         left = [Spot(x, y, BLACK) for x in (420, 476) for y in (180, 200, 228, 251)]
         right += [Spot(4, y, BLACK) for y in (7, 8)]
         spots = [Spot(150, 100, BLUE), Spot(10, 121, BLACK), *right, *left]
         wrong = await _differs(session, spots)
-        check(not wrong, "the screen after drawings across its edges and a box", wrong)
+        check(not wrong, "the screen after a box and drawings across the edges", wrong)
 
 
 @requirement("screen.double-buffering")
 async def test_double_buffering(iut: Iut) -> None:
-    """While double buffering is on, what is drawn shows only after ScreenRender, each time."""
+    """While double buffering is on, drawings appear only after each ScreenRender."""
     async with _cleared(iut) as session:
         await session.send({"ScreenDoubleBufferMode": {"enable": True}})
         before = [Spot(150, 100, BLACK), Spot(302, 202, BLACK)]
@@ -254,36 +259,40 @@ async def test_double_buffering(iut: Iut) -> None:
             await session.send(*events)
             await session.until_closed(session.seconds("quiet"))
             early = await _differs(session, before)
-            check(not early, "nothing to show before ScreenRender", early)
+            check(not early, "no change of the screen before ScreenRender", early)
             await session.send("ScreenRender")
             late = await _differs(session, after)
-            check(not late, "what was drawn to show after ScreenRender", late)
+            check(not late, "the new drawings on the screen after ScreenRender", late)
             before = after
 
 
 @requirement("screen.double-buffering")
 async def test_double_buffering_ends(iut: Iut) -> None:
-    """Once double buffering is off again, what is drawn shows without ScreenRender, and stays."""
+    """After double buffering ends, drawings appear without ScreenRender and stay visible."""
     async with _cleared(iut) as session:
         await session.send({"ScreenDoubleBufferMode": {"enable": True}}, _fill(BOX, BLUE))
         await session.send("ScreenRender", {"ScreenDoubleBufferMode": {"enable": False}})
         await session.send(_fill(BOX, GREEN))
         wrong = await _differs(session, [Spot(150, 100, GREEN)])
-        check(not wrong, "what is drawn to show without ScreenRender", wrong)
+        check(not wrong, "the drawing on the screen without ScreenRender", wrong)
         await session.send("ScreenRender")
         await session.until_closed(session.seconds("quiet"))
         wrong = await _differs(session, [Spot(150, 100, GREEN)])
-        check(not wrong, "the same after a ScreenRender, as there is no buffer to show", wrong)
+        check(
+            not wrong,
+            "the drawing to stay after a ScreenRender, because double buffering is off",
+            wrong,
+        )
 
 
 @contextlib.asynccontextmanager
 async def _cleared(iut: Iut) -> AsyncIterator[Session]:
-    """A running session with a black screen.
+    """Open a running session with a black screen.
 
-    Raises Inconclusive where not even a box shows on such a screen, or it is not cleared of one.
+    Raises Inconclusive if a simple box does not appear on the screen or cannot be cleared.
     """
     if wrong := await iut.once("what differs of a box", lambda: _box_differs(iut)):
-        raise Inconclusive(f"what is drawn at once is already wrong (screen.drawing): {wrong}")
+        raise Inconclusive(f"a simple box does not appear (screen.drawing): {wrong}")
     async with in_setup(iut) as session:
         await starts(session)
         await session.send(_CLEAR)
@@ -304,9 +313,10 @@ async def _box_differs(iut: Iut) -> str:
 
 
 async def _differs(session: Session, spots: Sequence[Spot]) -> str:
-    """What differs from these spots, once nothing does or the time for it is over; else nothing.
+    """Return the first difference from the expected spots; empty if all spots are right.
 
-    As long as more and more of them are right, the frontend is at it.
+    Polls until the response timeout. The timeout starts again whenever more spots are right,
+    because the frontend is still drawing.
     """
     left, least = session.left("response"), len(spots)
     while True:
@@ -319,20 +329,23 @@ async def _differs(session: Session, spots: Sequence[Spot]) -> str:
         if left() < 0:
             spot = wrong[0]
             wanted, came = tuple(spot.color.values()), screen.at(spot.x, spot.y)
-            return f"at {spot.x}, {spot.y} it has the colour {came} instead of {wanted}"
+            return f"at {spot.x}, {spot.y} the colour is {came}; expected {wanted}"
         await asyncio.sleep(POLL)
 
 
 @dataclass(frozen=True)
 class Screen:
-    """What the hook told: rows of pixels of three bytes; any size stands for the whole display."""
+    """The hook's answer: rows of pixels with three bytes each.
+
+    A picture of any size represents the whole display.
+    """
 
     width: int
     height: int
     pixels: bytes
 
     def at(self, x: int, y: int) -> tuple[int, ...]:
-        """The colour of a pixel of the Brain's display; black outside of it."""
+        """Return the colour of a pixel of the Brain's display; black outside of the display."""
         column, row = x * self.width // WIDTH, y * self.height // HEIGHT
         if not (0 <= column < self.width and 0 <= row < self.height):
             return (0, 0, 0)
@@ -357,7 +370,7 @@ async def _screen(session: Session) -> Screen:
         screen = Screen(0, 0, b"")
     if screen.width < 1 or len(screen.pixels) != 3 * screen.width * screen.height:
         raise Inconclusive(
-            "the operation 'screen' gave no picture: width, height and pixels are needed, "
-            "Base64 of three bytes for each of width x height pixels"
+            "expected width, height and pixels from the operation 'screen', with pixels as "
+            "Base64 of three bytes for each of width x height pixels; received no such picture"
         )
     return screen

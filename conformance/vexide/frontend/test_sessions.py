@@ -1,4 +1,4 @@
-"""Whole sessions, worked out by hand from the specification, played to the frontend."""
+"""Whole sessions, derived by hand from the specification, played to the frontend."""
 
 import asyncio
 import contextlib
@@ -25,7 +25,7 @@ from conformance.vexide.tester import received
 
 SPELT = "session-spelling"
 
-# Features of sessions that are not plain ones; a frontend may do worse with those.
+# Sessions with unusual features, and the requirements that these features test.
 PECULIAR = {
     SPELT: "robustness.unknown-fields",
     "session-unknown-kinds": "devices.status-open",
@@ -42,7 +42,10 @@ def _sessions() -> Iterator[Any]:
 
 
 def _playable(capture: Capture) -> bool:
-    """Whether the simulator's side of it suits any frontend: one that offers nothing, and stays."""
+    """Return True if the simulator's side of a capture suits any frontend.
+
+    A suitable simulator answers without extensions, and the frontend does not leave before Exited.
+    """
     if capture.extra.get("fragment") or capture.iut not in (None, "frontend"):
         return False
     decoder, names = Decoder(), []
@@ -58,7 +61,7 @@ def _playable(capture: Capture) -> bool:
 
 @pytest.mark.parametrize("path", _sessions())
 async def test_session(iut: Iut, path: Path) -> None:
-    """A frontend goes along with a session; the oracle finds nothing wrong on its side."""
+    """The frontend takes part in a whole session, and the oracle finds no violation."""
     (await plain_session(iut)).require_start()
     if path.stem == SPELT:
         known = "framing.white-space or handshake.unknown-fields"
@@ -68,7 +71,10 @@ async def test_session(iut: Iut, path: Path) -> None:
 
 
 async def _play(iut: Iut, path: Path | None) -> None:
-    """Play a session to the frontend, or a plain one but for how its Handshake is spelt."""
+    """Play a session to the frontend.
+
+    Without a path, play a plain session that only has an unusual spelling of the Handshake.
+    """
     if path is None:
         async with opened(iut) as session:
             await session.send({"Handshake": {"build": "0.9", "extensions": [], "version": 1}})
@@ -80,7 +86,7 @@ async def _play(iut: Iut, path: Path | None) -> None:
         except Violation as violation:
             if path.stem in PECULIAR:
                 raise
-            # It has gone along to the end, and died there or somewhere on the way.
+            # If StartExecution came, the frontend took part in the session and died later.
             gone = "robustness.input-end" if received(session, START) else ""
             about = gone or await iut.plainly_violated() or violation.requirement
             raise Violation(violation.expected, violation.came, about, violation.event) from None
@@ -88,11 +94,11 @@ async def _play(iut: Iut, path: Path | None) -> None:
 
 @contextlib.asynccontextmanager
 async def _user_who_starts(session: Session) -> AsyncIterator[None]:
-    """Somebody who presses start, where that can be done, until the program starts."""
+    """Press start at intervals until the program starts, if the operation is available."""
 
     async def press() -> None:
         while True:
-            # A frontend that starts by itself has done so by then; no event tells that it will not.
+            # A frontend that starts by itself has started before the quiet time is over.
             await asyncio.sleep(session.seconds("quiet"))
             if received(session, START) or session.ended:
                 return

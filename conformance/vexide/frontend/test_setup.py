@@ -33,7 +33,10 @@ DRIVING = {"enabled": True, "connected": False, "mode": "Driver", "is_competitio
 
 
 def motor(number: int) -> dict[str, Any]:
-    """A device like that of one neighbour; a float of any width holds its small inertia."""
+    """Return the device for a Smart port; ports 2k and 2k + 1 have the same device.
+
+    The small inertia is exact in a float of any width.
+    """
     kind = number // 2
     gearset = GEARSETS[kind % len(GEARSETS)]
     return {"Motor": {"physical_gearset": gearset, "moment_of_inertia": (0.5 + kind) / 1024}}
@@ -41,7 +44,10 @@ def motor(number: int) -> dict[str, Any]:
 
 @contextlib.asynccontextmanager
 async def startable(iut: Iut) -> AsyncIterator[Session]:
-    """As ``opened``; a frontend that does not start although there is the means goes on, too."""
+    """Open a session like ``opened``, also if StartExecution is missing in a plain session.
+
+    Raises NotExercised if the suite has no means to start the program.
+    """
     known = await plain_session(iut)
     if isinstance(known.why, NotExercised):
         known.require_start()
@@ -51,7 +57,7 @@ async def startable(iut: Iut) -> AsyncIterator[Session]:
 
 @requirement("start.sent")
 async def test_starts_after_ready(iut: Iut) -> None:
-    """StartExecution comes once Ready has come and the user wants to start."""
+    """StartExecution comes after Ready, once the user wants to start."""
     async with startable(iut) as session:
         await session.send(answer(), SIGNATURE)
         await starts(session)
@@ -59,7 +65,7 @@ async def test_starts_after_ready(iut: Iut) -> None:
 
 @requirement("start.sent")
 async def test_starts_without_signature(iut: Iut) -> None:
-    """No event but Ready is needed: a simulator need not have sent a code signature."""
+    """A simulator can omit the code signature: Ready alone is sufficient."""
     async with startable(iut) as session:
         await session.send(answer())
         await starts(session, to="after a Ready without a VCodeSig before it")
@@ -67,29 +73,30 @@ async def test_starts_without_signature(iut: Iut) -> None:
 
 @requirement("start.sent")
 async def test_starts_although_ready_comes_at_once(iut: Iut) -> None:
-    """Ready may come while setup still goes on; StartExecution follows nevertheless."""
+    """StartExecution follows a Ready that comes during setup."""
     async with startable(iut) as session:
         await session.send(answer(), READY, SIGNATURE)
-        await started(session, to="after a Ready right behind the Handshake")
+        await started(session, to="after a Ready directly after the Handshake")
 
 
 @requirement("start.sent")
 async def test_starts_although_ready_comes_late(iut: Iut) -> None:
-    """Ready may take its time."""
+    """StartExecution follows a Ready that comes late."""
     async with startable(iut) as session:
         await session.send(answer(), SIGNATURE)
         await needs_ready(session, within=3 * session.seconds("quiet"))
-        await starts(session, to="after a Ready that took its time")
+        await starts(session, to="after a late Ready")
 
 
 @requirement("start.waits-for-ready")
 async def test_waits_for_ready(iut: Iut) -> None:
-    """As long as Ready has not come, no StartExecution does, whatever other events come."""
+    """No StartExecution comes before Ready, not even after a Log with the text Ready."""
     async with in_setup(iut) as session:
         await session.send(SIGNATURE, log('"Ready"'), log("Ready"))
         await _no_start(session)
         if session.instance.upper.offers("start"):
-            # What it took for Ready may show only once the user wants to start.
+            # A frontend that took a Log for Ready possibly shows this only after the user wants to
+            # start.
             await session.instance.upper("start")
             await _no_start(session)
         await starts(session)
@@ -98,7 +105,7 @@ async def test_waits_for_ready(iut: Iut) -> None:
 @requirement("start.waits-for-ready")
 @lasting
 async def test_waits_for_ready_in_silence(iut: Iut) -> None:
-    """No StartExecution comes while the simulator says nothing, however long the user waits."""
+    """No StartExecution comes while the simulator is silent, even if the user waits long."""
     async with in_setup(iut) as session:
         if session.instance.upper.offers("start"):
             await session.instance.upper("start")
@@ -108,10 +115,10 @@ async def test_waits_for_ready_in_silence(iut: Iut) -> None:
 
 @requirement("start.waits-for-ready")
 async def test_user_cannot_overrule_ready(iut: Iut) -> None:
-    """A user who wants to start before Ready has come has to wait for it."""
+    """If the user wants to start before Ready, the frontend waits for Ready."""
     async with in_setup(iut) as session:
         await session.watch("CompetitionMode")
-        # A frontend may refuse it, or remember it.
+        # A frontend can refuse the user's wish or remember it.
         await session.instance.upper("start")
         await _no_start(session)
         await starts(session)
@@ -123,28 +130,28 @@ async def _no_start(session: Session, within: str | None = None) -> None:
 
 @requirement("setup.competition-mode")
 async def test_competition_mode(iut: Iut) -> None:
-    """Between handshake and StartExecution comes a CompetitionMode."""
+    """A CompetitionMode comes between the handshake and StartExecution."""
     async with in_setup(iut) as session:
         await session.send(SIGNATURE)
         start = await starts(session)
         check(
             bool(before(session, "CompetitionMode", start)),
             "a CompetitionMode before StartExecution",
-            "none came",
+            "no CompetitionMode came",
             start.event,
         )
 
 
 @requirement("setup.competition-mode")
 async def test_competition_mode_when_ready_comes_at_once(iut: Iut) -> None:
-    """A CompetitionMode comes before StartExecution also where Ready comes at once."""
+    """A CompetitionMode comes before StartExecution, also if Ready comes at once."""
     async with opened(iut) as session:
         await session.send(answer(), READY)
         start = await started(session)
         check(
             bool(before(session, "CompetitionMode", start)),
             "a CompetitionMode before StartExecution",
-            "none came",
+            "no CompetitionMode came",
             start.event,
         )
 
@@ -154,7 +161,7 @@ async def test_competition_mode_when_ready_comes_at_once(iut: Iut) -> None:
     "ports", [(0,), (20,), (3, 1, 2), tuple(range(21))], ids=["first", "last", "three", "all"]
 )
 async def test_configured_devices(iut: Iut, ports: tuple[int, ...]) -> None:
-    """Each device that the user has configured is sent after the handshake, before the start."""
+    """Each device that the user has configured is sent between the handshake and StartExecution."""
     async with opened(iut) as session:
         for number in ports:
             await user(session, "configure", port=number, device=motor(number))
@@ -164,14 +171,14 @@ async def test_configured_devices(iut: Iut, ports: tuple[int, ...]) -> None:
         check(
             not missing,
             f"a ConfigureDevice for each of the Smart ports {_list(ports)} before StartExecution",
-            f"none with the user's device came for {_list(missing)}",
+            f"no ConfigureDevice with the user's device came for {_list(missing)}",
             start.event,
         )
 
 
 @requirement("setup.configure-devices")
 async def test_device_configured_anew(iut: Iut) -> None:
-    """Where another device was put on a port, it is the one that the simulator is left with."""
+    """If the user replaces a device, the last ConfigureDevice of the port has the new device."""
     async with opened(iut) as session:
         for port, number in ((5, 6), (6, 5), (5, 5), (6, 6)):
             await user(session, "configure", port=port, device=motor(number))
@@ -180,20 +187,26 @@ async def test_device_configured_anew(iut: Iut) -> None:
         for number in (5, 6):
             came = [each for each in before(session, "ConfigureDevice", start) if _on(each, number)]
             expected = f"the device last put on port {number} before StartExecution"
-            check(bool(came), expected, "none came", start.event)
+            check(bool(came), expected, "no ConfigureDevice came", start.event)
             require_fit(session, came[-1])
             event = came[-1].event
-            check(_configures(came[-1], number), expected, "another was the last", event)
+            check(
+                _configures(came[-1], number),
+                expected,
+                "the last ConfigureDevice has another device",
+                event,
+            )
 
 
 @requirement("setup.starting-state")
 async def test_device_configured_during_setup(iut: Iut) -> None:
-    """A device that the user configures while the simulator loads, or waits, is sent as well."""
+    """A device that the user configures after the handshake is sent before StartExecution."""
     async with opened(iut) as session:
         await user(session, "configure", port=2, device=motor(2))
         await session.send(answer())
         await session.watch()
-        # "Already configured" may mean: when the handshake was finished.
+        # "Already configured" in the specification can mean: configured when the handshake
+        # finished.
         late = [9]
         await user(session, "configure", port=9, device=motor(9))
         await session.send(READY)
@@ -201,17 +214,21 @@ async def test_device_configured_during_setup(iut: Iut) -> None:
         if start is None:
             await user(session, "configure", port=11, device=motor(11))
             start = await session.watch(START)
-        if start is None:  # what comes only once the user wants it comes behind port 11
+        if (
+            start is None
+        ):  # A frontend that waits for its user sends StartExecution after the device of port 11.
             late.append(11)
             start = await started(session)
         if _missing(session, (2,), start):
-            raise Inconclusive("nor does one that was configured before (setup.configure-devices)")
+            raise Inconclusive(
+                "the ConfigureDevice of an earlier device is missing, too (setup.configure-devices)"
+            )
         missing = _missing(session, late, start)
         check(
             not missing,
             f"a ConfigureDevice for each of the Smart ports {_list(late)} before StartExecution, "
-            "which the user configured after the handshake",
-            f"none with the user's device came for {_list(missing)}",
+            "because the user configured them after the handshake",
+            f"no ConfigureDevice with the user's device came for {_list(missing)}",
             start.event,
         )
 
@@ -223,7 +240,7 @@ async def test_device_configured_during_setup(iut: Iut) -> None:
     ids=["autonomous", "driving", "loading"],
 )
 async def test_chosen_competition_mode(iut: Iut, mode: dict[str, Any], loading: bool) -> None:
-    """The mode that the user has chosen, be it while the simulator loads, is the last one sent."""
+    """The last CompetitionMode before StartExecution has the mode that the user chose."""
     async with opened(iut) as session:
         if loading:
             await session.send(answer())
@@ -237,8 +254,8 @@ async def test_chosen_competition_mode(iut: Iut, mode: dict[str, Any], loading: 
         last["mode"] = name_of(last.get("mode"))
         check(
             {name: last.get(name) for name in mode} == mode,
-            f"the mode that the user chose, {mode}, before StartExecution",
-            f"the last was {last}" if modes else "no CompetitionMode came",
+            f"the user's mode {mode} before StartExecution",
+            f"the last CompetitionMode had {last}" if modes else "no CompetitionMode came",
             (modes[-1] if modes else start).event,
         )
 
@@ -246,12 +263,12 @@ async def test_chosen_competition_mode(iut: Iut, mode: dict[str, Any], loading: 
 @requirement("setup.starting-state")
 @pytest.mark.parametrize("kind", ["Raw", "UUID"])
 async def test_controller_before_start(iut: Iut, kind: str) -> None:
-    """The simulator is told the state of the controller, or its gamepad, before StartExecution."""
+    """A ControllerUpdate with the user's input or gamepad comes before StartExecution."""
     chosen = {"UUID": GAMEPADS[0]} if kind == "UUID" else raw(axis1=65)["ControllerUpdate"]
     async with opened(iut) as session:
         done = await session.instance.upper("controller", **chosen)
         if kind == "UUID" and not done.ok:
-            raise NotExercised(f"the frontend takes no UUID of a gamepad: {done.why}")
+            raise NotExercised(f"the frontend accepts no UUID of a gamepad: {done.why}")
         done.required("controller")
         await session.send(answer(), SIGNATURE)
         start = await starts(session)
@@ -262,14 +279,14 @@ async def test_controller_before_start(iut: Iut, kind: str) -> None:
         check(
             known,
             f"a ControllerUpdate with {wanted} before StartExecution",
-            f"{len(told)} others came",
+            f"{len(told)} other ControllerUpdates came",
             start.event,
         )
 
 
 @requirement("types.port-range")
 async def test_port_range(iut: Iut) -> None:
-    """Every port in a command is within its range, also the first and the last one."""
+    """Every port in a command is within its range, including the first and the last port."""
     async with opened(iut, starting=False) as session:
         if session.instance.upper.offers("configure"):
             for number in (0, 20):
@@ -278,14 +295,14 @@ async def test_port_range(iut: Iut) -> None:
         await plays_on(iut, session)
         if "types.port-range" not in session.judge.exercised:
             raise NotExercised(
-                "no command named a port; configure a device in the frontend, or give "
-                "--hook configure=COMMAND"
+                "no command contained a port; configure a device in the frontend, or give --hook "
+                "configure=COMMAND"
             )
 
 
 @requirement("roles.own-messages")
 async def test_sends_commands_only(iut: Iut) -> None:
-    """All that comes in a whole session are commands of the specification."""
+    """All messages of a whole session are commands of the specification."""
     async with in_setup(iut, starting=False) as session:
         await session.send(SIGNATURE, log("loaded"))
         await plays_on(iut, session)
@@ -293,7 +310,7 @@ async def test_sends_commands_only(iut: Iut) -> None:
 
 @requirement("encoding.externally-tagged")
 async def test_commands_are_tagged(iut: Iut) -> None:
-    """Every command of a session, with all that the user can do, has the form of its schema."""
+    """Every command has the form of its schema, also after all operations of the user."""
     async with opened(iut, starting=False) as session:
         upper = session.instance.upper
         if upper.offers("configure"):
@@ -309,7 +326,7 @@ async def test_commands_are_tagged(iut: Iut) -> None:
 
 
 def _missing(session: Session, ports: Iterable[int], start: Message) -> list[int]:
-    """The Smart ports whose device, as the user configured it, did not come before the start."""
+    """Return the Smart ports whose device did not come before StartExecution."""
     came = before(session, "ConfigureDevice", start)
     require_fit(session, *came)
     return [number for number in ports if not any(_configures(each, number) for each in came)]

@@ -1,4 +1,4 @@
-"""The simulator's standard error: text for the user, and never events."""
+"""The simulator's standard error: text for the user, never events."""
 
 import pytest
 
@@ -34,21 +34,22 @@ TEXTS = {
 @requirement("stderr.unstructured")
 @pytest.mark.parametrize("text", TEXTS)
 async def test_text_on_stderr(iut: Iut, text: str) -> None:
-    """Text on standard error that looks like an event changes nothing."""
+    """Text on standard error changes nothing, even if the text resembles an event."""
     async with in_setup(iut) as session:
         await complain(session, TEXTS[text])
         ended = await session.until_closed(session.seconds("quiet"))
-        check(not ended, "the session to go on", "the frontend ended it")
-        await starts(session, to=f"in spite of {TEXTS[text][:40]!r} on standard error")
+        check(not ended, "the session to continue", "the frontend ended the session")
+        await starts(session, to=f"despite {TEXTS[text][:40]!r} on standard error")
 
 
 @requirement("stderr.unstructured")
 async def test_ready_on_stderr(iut: Iut) -> None:
-    """A Ready on standard error does not count: StartExecution follows that on the stream."""
+    """A Ready on standard error does not count; only a Ready on the stream does."""
     async with in_setup(iut) as session:
         upper = session.instance.upper
         if upper.offers("start"):
-            # Who starts without any Ready does so here, too, once it has taken the Handshake.
+            # A frontend that starts without any Ready does this here, once the handshake is
+            # finished.
             await session.watch("CompetitionMode")
             await upper("start")
         await needs_ready(session)
@@ -62,10 +63,10 @@ async def test_ready_on_stderr(iut: Iut) -> None:
 
 @requirement("stderr.unstructured")
 async def test_handshake_on_stderr(iut: Iut) -> None:
-    """A Handshake on standard error is not an answer: no setup follows it."""
+    """A Handshake on standard error is not an answer: no setup follows."""
     async with opened(iut) as session:
         if await session.watch():
-            raise Inconclusive("commands come without any Handshake (handshake.nothing-before)")
+            raise Inconclusive("commands came without a Handshake event (handshake.nothing-before)")
         await complain(session, encode(answer()))
         early = await session.watch()
         absent(early, "no command after a Handshake on standard error")
@@ -86,7 +87,7 @@ async def test_exited_on_stderr_while_running(iut: Iut) -> None:
 @requirement("stderr.accessible")
 @pytest.mark.parametrize("when", ["before", "setup", "running"])
 async def test_stderr_is_readable(iut: Iut, when: str) -> None:
-    """The user can read the simulator's standard error: before the handshake, then, and later."""
+    """The user can read the simulator's standard error before, during and after setup."""
     markers = (f"conformance-stderr-{when}", f"conformance-more-{when}")
     async with opened(iut, starting=when == "running") as session:
         if when != "before":
@@ -97,27 +98,33 @@ async def test_stderr_is_readable(iut: Iut, when: str) -> None:
         for marker in markers:
             await complain(session, f"{marker}\n")
             readable = await shown(session, marker)
-            what = (
-                "standard error" if marker == markers[0] else "what comes later on standard error"
-            )
-            check(readable, f"{what} to be readable", "it is not")
+            what = "standard error" if marker == markers[0] else "later text on standard error"
+            check(readable, f"{what} to be readable", "the user cannot read the text")
 
 
 @requirement("stderr.accessible")
 async def test_stderr_behind_bytes_that_are_no_text(iut: Iut) -> None:
-    """The user can read what comes on standard error behind a line that is not UTF-8."""
+    """The user can read standard error after a line that is not UTF-8."""
     async with in_setup(iut, starting=False) as session:
         await complain(session, b"\xff\xfe\x00\n")
         await complain(session, "conformance-stderr-behind\n")
         readable = await shown(session, "conformance-stderr-behind")
-        check(readable, "standard error to be readable behind what is not UTF-8", "it is not")
+        check(
+            readable,
+            "standard error to be readable after a line that is not UTF-8",
+            "the user cannot read the text",
+        )
 
 
 @requirement("stderr.accessible")
 async def test_last_words_on_stderr(iut: Iut) -> None:
-    """The user can read the last words of a simulator that ends without a line's end."""
+    """The user can read the last line on standard error, even without a newline."""
     async with in_setup(iut, starting=False) as session:
         await complain(session, "conformance-last-words")
         await hang_up(session)
         readable = await shown(session, "conformance-last-words")
-        check(readable, "the last words on standard error to be readable", "they are not")
+        check(
+            readable,
+            "the last line on standard error to be readable",
+            "the user cannot read the text",
+        )

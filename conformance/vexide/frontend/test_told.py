@@ -1,4 +1,4 @@
-"""What the user does comes to the simulator as it is: inputs, competition modes, points."""
+"""The simulator receives the user's inputs, competition modes and points unchanged."""
 
 from collections.abc import Callable
 from typing import Any
@@ -16,14 +16,12 @@ from conformance.vexide.tester import received, require_fit
 
 AXES = {"axis1": 31, "axis2": -64, "axis3": 97, "axis4": -127}
 INPUTS = (*AXES, *(f"button_{name}" for name in BUTTONS if name != "all"))
-"""What is compared of a Raw state. What button_all tells is not in the text."""
+"""The fields of a Raw state that are compared. The specification does not define button_all."""
 
 POINTS = ((37, 200), (0, 0), (479, 271), (300, 11))
-NEAR = (
-    2  # pixels that a point may be away from the one that was touched, on another display's scale
-)
+NEAR = 2  # pixels of tolerance for a point, because the frontend's display can have another scale
 
-# One change after another, so that each field is seen to be the user's.
+# Each mode changes some fields, so that each field is seen to follow the user.
 MODES = (
     {"enabled": True, "connected": True, "mode": "Driver", "is_competition": False},
     {"enabled": False, "connected": True, "mode": "Driver", "is_competition": False},
@@ -37,16 +35,16 @@ MODES = (
 
 @requirement("controller.told")
 async def test_axes(iut: Iut) -> None:
-    """Each axis comes in its own field, again whenever it changes, up to both ends."""
+    """Each axis is sent in its own field after each change, up to both ends of its range."""
     ends = (dict.fromkeys(AXES, value) for value in (64, 127, -127))
     await _controls(iut, AXES, *ends, {})
 
 
 @requirement("controller.told")
 async def test_buttons(iut: Iut) -> None:
-    """Each button comes in its own field, while it is pressed and no longer.
+    """Each button is sent in its own field, only while the button is pressed.
 
-    What the user does counts for what it is, also where a gamepad was chosen before.
+    The user's input is sent as a Raw state, even if a gamepad was chosen before.
     """
     pressed = ({name: True} for name in INPUTS if name not in AXES)
     await _controls(iut, *pressed, {}, gamepad=GAMEPADS[0])
@@ -57,21 +55,22 @@ async def test_buttons(iut: Iut) -> None:
     "barred", [{"enabled": False}, {"mode": "Auto"}], ids=["disabled", "autonomous"]
 )
 async def test_inputs_that_cannot_be_read_yet(iut: Iut, barred: dict[str, Any]) -> None:
-    """A state that comes where the program may not read it has been told by the time it may."""
+    """An input during a mode that bars the controller is sent before the mode changes back."""
     await _controls(iut, {"axis1": 64}, {}, barred=barred)
 
 
 def _within(told: Any) -> Any:
-    """What is told of an axis, as far as it may go: further is a matter of its range."""
+    """Limit a reported axis to its range; another requirement checks the range."""
     return max(-127, min(127, told)) if isinstance(told, int) else told
 
 
 async def _controls(
     iut: Iut, *changes: dict[str, Any], barred: dict[str, Any] | None = None, gamepad: str = ""
 ) -> None:
-    """Each of these changes is told; ``barred`` is the mode in which they come, if not in any.
+    """Make each of these changes and require a Raw state with it.
 
-    A ``gamepad`` is chosen before, where the frontend lets its user do that.
+    ``barred`` is a mode to set before each change. ``gamepad`` is the UUID of a gamepad to choose
+    first, if the frontend supports gamepads.
     """
     async with in_setup(iut, starting=False) as session:
         await start_if_possible(iut, session)
@@ -97,12 +96,12 @@ async def _controls(
 
 @requirement("controller.told")
 async def test_gamepads(iut: Iut) -> None:
-    """The UUID of the gamepad that the user has chosen comes as it is, and so does another."""
+    """The UUID of the chosen gamepad is sent unchanged, also after a second choice."""
     async with in_setup(iut, starting=False) as session:
         await start_if_possible(iut, session)
         first = await session.instance.upper("controller", UUID=GAMEPADS[0])
         if not first.ok:
-            raise NotExercised(f"the frontend takes no UUID of a gamepad: {first.why}")
+            raise NotExercised(f"the frontend accepts no UUID of a gamepad: {first.why}")
         for gamepad in reversed(GAMEPADS):
 
             def fits(content: Any, gamepad: str = gamepad) -> bool:
@@ -115,7 +114,7 @@ async def test_gamepads(iut: Iut) -> None:
 
 @requirement("competition.told")
 async def test_competition_modes(iut: Iut) -> None:
-    """Each change of the competition mode comes with all of its fields, while the program runs."""
+    """Each change of the competition mode is sent with all fields."""
     async with in_setup(iut, starting=False) as session:
         await start_if_possible(iut, session)
         for mode in MODES:
@@ -125,12 +124,12 @@ async def test_competition_modes(iut: Iut) -> None:
 @requirement("competition.told")
 @lasting
 async def test_competition_mode_after_a_while(iut: Iut) -> None:
-    """A change of the competition mode comes also where nothing has happened for a while."""
+    """A change of the competition mode is sent also after a while without messages."""
     async with in_setup(iut, starting=False) as session:
         await start_if_possible(iut, session)
         await _tells_mode(session, MODES[0])
         if await session.until_closed():
-            raise Inconclusive("the frontend has ended the session itself (exit.internal-error)")
+            raise Inconclusive("the frontend ended the session itself (exit.internal-error)")
         await _tells_mode(session, MODES[3])
 
 
@@ -147,7 +146,7 @@ async def _tells_mode(session: Session, mode: dict[str, Any]) -> None:
 @requirement("touch.point")
 @pytest.mark.parametrize("point", POINTS, ids=str)
 async def test_points(iut: Iut, point: tuple[int, int]) -> None:
-    """A touch comes with the point of the display that is touched, and so does the next."""
+    """Each touch is sent with the point that the user touches."""
     async with in_setup(iut, starting=False) as session:
         await start_if_possible(iut, session)
         for x, y in (point, (240, 136), point):
@@ -175,9 +174,10 @@ async def _told(
     behind: dict[str, Any] | None = None,
     **arguments: Any,
 ) -> None:
-    """What the user does, and the command that is to tell it. Raises Violation where none does.
+    """Perform an operation of the user and require the command that reports it.
 
-    ``behind`` is the competition mode that the user changes to after that.
+    ``behind`` is the competition mode that the user changes to afterwards. Raises Violation if no
+    command fits.
     """
     earlier = len(received(session, name))
     await user(session, operation, **arguments)
@@ -191,9 +191,9 @@ async def _told(
         if await session.watch(name, within=left) is None:
             break
     if not commands:
-        raise Inconclusive(f"the operation '{operation}' brought no {name}")
+        raise Inconclusive(f"the operation '{operation}' produced no {name}")
     if len(commands) == earlier:
-        raise Violation(f"{expected} to be told", f"no {name} came")
+        raise Violation(f"a command with {expected}", f"received no {name}")
     last = commands[-1]
     require_fit(session, last)
-    raise Violation(f"{expected} to be told", f"{last.value[name]} came", event=last.event)
+    raise Violation(f"a command with {expected}", f"received {last.value[name]}", event=last.event)

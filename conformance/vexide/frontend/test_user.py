@@ -1,4 +1,4 @@
-"""What the user does with touch screen and controller."""
+"""Actions of the user with the touch screen and the controller."""
 
 import asyncio
 
@@ -14,7 +14,11 @@ from conformance.vexide.frontend.tester import in_setup, start_if_possible, user
 from conformance.vexide.tester import received
 
 _LATER, _SOON = 0.8, 0.35
-"""Of the time after which a touch is Held: when the next one begins, and what is too soon then."""
+"""Fractions of the time after which a touch is Held.
+
+_LATER: the second touch begins so long after the first. _SOON: a Held before this time is too
+early.
+"""
 
 FULL = dict.fromkeys(("axis1", "axis2", "axis3", "axis4"), 127)
 STATES = {
@@ -30,19 +34,19 @@ STATES = {
 @requirement("controller.ranges")
 @pytest.mark.parametrize("state", STATES)
 async def test_controller_ranges(iut: Iut, state: str) -> None:
-    """Each value of the controller's state is within its range, whatever the user does."""
+    """Each value of the controller's state is within its range."""
     await _control(iut, state)
 
 
 @requirement("controller.flags-zero")
 @pytest.mark.parametrize("state", ["rest", "forward", "button"])
 async def test_controller_flags(iut: Iut, state: str) -> None:
-    """The flags of the controller's state are 0, whatever the user does."""
+    """The flags of the controller's state are 0."""
     await _control(iut, state)
 
 
 async def _control(iut: Iut, state: str) -> None:
-    """Make the frontend send the controller's state; the oracle judges it."""
+    """Make the frontend send the controller's state, which the oracle judges."""
     async with in_setup(iut, starting=False) as session:
         offered = session.instance.upper.offers("controller")
         for running in (False, True):
@@ -55,7 +59,7 @@ async def _control(iut: Iut, state: str) -> None:
             await session.watch("ControllerUpdate", within="response")
         if "controller.ranges" not in session.judge.exercised:
             if offered:
-                raise Inconclusive("the operation 'controller' brought no Raw state")
+                raise Inconclusive("the operation 'controller' produced no Raw state")
             raise NotExercised(
                 "the frontend sends no controller state by itself; give --hook controller=COMMAND"
             )
@@ -63,7 +67,7 @@ async def _control(iut: Iut, state: str) -> None:
 
 @requirement("touch.single")
 async def test_touch_and_release(iut: Iut) -> None:
-    """A touch is Pressed first and Released last, the second touch like the first."""
+    """Each of two touches begins with Pressed and ends with Released."""
     async with in_setup(iut, starting=False) as session:
         await start_if_possible(iut, session)
         for x, y in ((10, 10), (470, 260)):
@@ -74,7 +78,7 @@ async def test_touch_and_release(iut: Iut) -> None:
 
 @requirement("touch.single")
 async def test_long_touch_and_release(iut: Iut) -> None:
-    """A touch that has been held is Released as well, and nothing follows until the next one."""
+    """A long touch ends with Released, and no further Touch follows."""
     async with in_setup(iut, starting=False) as session:
         await start_if_possible(iut, session)
         await _touch(session, 20, 20, "Pressed")
@@ -85,16 +89,17 @@ async def test_long_touch_and_release(iut: Iut) -> None:
 
 @requirement("touch.single")
 async def test_second_finger(iut: Iut) -> None:
-    """A second point that is touched meanwhile does not make a second touch beside the first."""
+    """A second finger during a touch does not start a second touch."""
     async with in_setup(iut, starting=False) as session:
         await start_if_possible(iut, session)
         await _touch(session, 10, 10, "Pressed")
-        # Which of the two touches counts is the frontend's choice, and so is the end of the other
-        # one when it ends; the operation may even refuse the second.
+        # The frontend chooses which touch counts and when the other touch ends. The operation can
+        # even refuse the second touch.
         for x, y, event in ((400, 200, "Pressed"), (10, 10, "Released")):
             await session.instance.upper("touch", x=x, y=y, event=event)
             await session.watch("Touch")
-        # That the second is still there is not said: who only passes on what it is told would err.
+        # No Held is sent for the second finger: a frontend that only passes on operations would
+        # fail.
         await session.watch("Touch", within="response")
         await session.instance.upper("touch", x=400, y=200, event="Released")
         await session.watch("Touch")
@@ -103,14 +108,14 @@ async def test_second_finger(iut: Iut) -> None:
 
 @requirement("touch.held")
 async def test_held(iut: Iut) -> None:
-    """A touch that lasts is Held from some time on, and as long as it lasts no longer Pressed."""
+    """A long touch becomes Held after some time and is no longer Pressed while the touch lasts."""
     async with in_setup(iut, starting=False) as session:
         await start_if_possible(iut, session)
         pressed = session.now
         await _touch(session, 240, 136, "Pressed")
         held, seconds = await _holds(session, 240, 136)
         if held:
-            # What has gone on for that long may be told again as often within as long.
+            # Wait as long as the touch has lasted, so that another Pressed has time to come.
             deadline = session.now + min(session.now - pressed, session.seconds("response"))
             await user(session, "touch", x=240, y=136, event="Held")
             while await session.watch("Touch", within=deadline - session.now):
@@ -120,16 +125,16 @@ async def test_held(iut: Iut) -> None:
         came = ", ".join(_touches(session)) or "no Touch"
         if not held and session.instance.configuration.declared("held") is None:
             raise Inconclusive(
-                f"{came} came within {seconds:g} s of a touch that lasts, and no Held; when it is "
-                "to come is not known: declare [timing] held"
+                f"received {came} within {seconds:g} s of a long touch and no Held; the time of "
+                "Held is not known: declare [timing] held"
             )
-        check(held, f"Held within {seconds:g} s of a touch that lasts", f"{came} came")
+        check(held, f"Held within {seconds:g} s of a long touch", f"received {came}")
 
 
 @requirement("touch.held")
 @lasting
 async def test_time_of_each_touch(iut: Iut) -> None:
-    """A touch is Held after a time of its own, as the first was: no sooner, and also if later."""
+    """The time until Held starts again with each touch."""
     async with in_setup(iut, starting=False) as session:
         await start_if_possible(iut, session)
         declared = session.instance.configuration.declared("held")
@@ -139,25 +144,28 @@ async def test_time_of_each_touch(iut: Iut) -> None:
             raise NotExercised("the frontend sends no Held by itself")
         await _touch(session, 240, 136, "Released")
         await _require_release(session)
-        await asyncio.sleep(took)  # nothing of the first one is left
+        await asyncio.sleep(took)  # wait until no timer of the first touch is left
         await _touch(session, 240, 136, "Pressed")
         pressed = session.now
         await user(session, "touch", x=240, y=136, event="Released")
         await asyncio.sleep(max(0.0, _LATER * took - session.now + pressed))
         again = await _until_held(session, within)
         if session.deserted:
-            raise Inconclusive("the frontend has ended the session itself (exit.internal-error)")
+            raise Inconclusive("the frontend ended the session itself (exit.internal-error)")
         await user(session, "touch", x=240, y=136, event="Released")
-        came = "none" if again is None else f"it after {again:.2f} s"
+        came = "none" if again is None else f"Held after {again:.2f} s"
         check(
             again is not None and again > _SOON * took,
-            f"Held after {took:.2f} s, as at first",
-            f"{came} came, behind a shorter touch",
+            f"Held after about {took:.2f} s, as for the first touch",
+            f"received {came} after a shorter touch",
         )
 
 
 async def _holds(session: Session, x: int, y: int) -> tuple[bool, float]:
-    """Go on touching until Held comes: whether it does, and within how many seconds it was to."""
+    """Continue the touch until Held comes.
+
+    Returns if Held came, and the timeout in seconds.
+    """
     await user(session, "touch", x=x, y=y, event="Held")
     declared = session.instance.configuration.declared("held")
     seconds = session.seconds("response") + (declared or 0)
@@ -169,7 +177,7 @@ async def _holds(session: Session, x: int, y: int) -> tuple[bool, float]:
 
 
 async def _until_held(session: Session, within: float) -> float | None:
-    """Touch the display; the seconds until Held comes, or None."""
+    """Touch the display; return the seconds until Held comes, or None."""
     began = session.now
     await user(session, "touch", x=240, y=136, event="Pressed")
     while message := await session.watch("Touch", within=began + within - session.now):
@@ -179,7 +187,7 @@ async def _until_held(session: Session, within: float) -> float | None:
 
 
 async def _touch(session: Session, x: int, y: int, event: str) -> None:
-    """What the user does, and what the frontend sends of it if that comes soon."""
+    """Perform an operation of the user and wait shortly for a Touch command."""
     await user(session, "touch", x=x, y=y, event=event)
     await session.watch("Touch", within=session.seconds("quiet"))
 
@@ -190,18 +198,18 @@ def _touches(session: Session) -> list[str]:
 
 def _require_touches(session: Session) -> None:
     if not _touches(session):
-        raise Inconclusive("the operation 'touch' brought no Touch")
+        raise Inconclusive("the operation 'touch' produced no Touch")
 
 
 async def _judge_touches(session: Session, touches: int) -> None:
-    """What the oracle cannot see, which does not know what the user did."""
+    """Compare the Touch commands with the user's touches, which the oracle does not know."""
     _require_touches(session)
     await _require_release(session)
     events, begun, open_ = _touches(session), 0, False
     for event in events:
         begun += event != "Released" and not open_
         open_ = event != "Released"
-    came = f"{', '.join(events)} came"
+    came = f"received {', '.join(events)}"
     check(touches == begun, f"{touches} touches, each ended by Released", came)
 
 
@@ -210,5 +218,5 @@ async def _require_release(session: Session) -> None:
         await session.watch("Touch", within="response")
     events = _touches(session)
     if events[-1] != "Released":
-        came = f"{', '.join(events)} came"
+        came = f"received {', '.join(events)}"
         raise Violation("Released at the end of a touch", came, "touch.single")

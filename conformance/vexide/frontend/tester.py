@@ -1,4 +1,4 @@
-"""The tester of a frontend: plays the simulator and its user, and reads what the frontend does."""
+"""The tester of a frontend: it plays the simulator and its user, and observes the frontend."""
 
 import asyncio
 import contextlib
@@ -18,24 +18,25 @@ from conformance.vexide.tester import received
 from conformance.waiting import Within
 from conformance.wire import Message
 
-_POLL = 0.02  # seconds between two looks at what the user sees
+_POLL = 0.02  # seconds between two polls of the user's view
 _LINE, _NO_LOGS = "the reading of a line", "nothing gives the logs during a session"
 _MARKER = "conformance-that-follows"
-_MANY = 5  # lines or more tell how long one takes
-_A_RESPONSE = 4  # lines that a slow frontend reads in the time that it has for a response
+_MANY = 5  # lines from which on the time per line can be measured
+_A_RESPONSE = 4  # lines that a slow frontend can read within the response timeout
 
 
-# A session, step by step
+# The steps of a session
 
 
 @contextlib.asynccontextmanager
 async def opened(
     iut: Iut, *, starting: bool = True, segmentation: Segmentation | None = None
 ) -> AsyncIterator[Session]:
-    """A session in which the frontend has sent its Handshake and waits for the answer.
+    """Open a session and wait for the frontend's Handshake; the answer is not sent yet.
 
-    With ``starting``, StartExecution is the sign that what came before was taken: raises
-    NotExercised or Inconclusive where the frontend sends none in a plain session either.
+    With ``starting``, the test uses StartExecution as the sign that the frontend accepted earlier
+    messages. Raises NotExercised or Inconclusive if the frontend sends no StartExecution in a plain
+    session.
     """
     known = await plain_session(iut)
     if starting:
@@ -49,58 +50,67 @@ async def opened(
 async def in_setup(
     iut: Iut, *, starting: bool = True, segmentation: Segmentation | None = None
 ) -> AsyncIterator[Session]:
-    """The same, once the handshake is finished; Ready has not been sent."""
+    """Open a session and finish the handshake; Ready has not been sent.
+
+    ``starting`` has the same meaning as in ``opened``.
+    """
     async with opened(iut, starting=starting, segmentation=segmentation) as session:
         await session.send(answer())
         yield session
 
 
 async def begun(session: Session) -> Message:
-    """The frontend's Handshake command."""
+    """Wait for the frontend's Handshake command."""
     return await session.expect(
         "Handshake",
-        to="unasked: a frontend begins the session",
+        to="without a request, because a frontend begins the session",
         requirement="handshake.frontend-begins",
     )
 
 
 def patience(session: Session, lines: int) -> float:
-    """How long it may take until that many lines are read: slow reading is not wrong."""
+    """Return the seconds that a frontend can need to read so many lines.
+
+    Slow reading is not an error.
+    """
     response = session.instance.configuration.seconds("response")
-    # Where the test has failed already, no line is waited for by itself.
+    # If the test has already failed, add no time for single lines.
     reading = 0 if session.hasty else lines * session.pace(_LINE, response / _A_RESPONSE)
     return max(response, min(reading, session.instance.configuration.max_wait / 2))
 
 
 def _reading(session: Session, lines: int) -> Within:
-    """The same for a single wait: the time to react, where that is as long."""
+    """Return the timeout of a single wait: "response", or longer for many lines."""
     return "response" if lines <= _A_RESPONSE else session.left(patience(session, lines))
 
 
 async def needs_ready(session: Session, within: Within | None = None) -> None:
-    """Raise Inconclusive where StartExecution comes although no Ready was sent."""
+    """Raise Inconclusive if StartExecution comes although no Ready was sent."""
     if await session.watch(START, within=within):
-        raise Inconclusive("StartExecution comes without any Ready (start.waits-for-ready)")
+        raise Inconclusive("StartExecution came without a Ready (start.waits-for-ready)")
 
 
 async def starts(session: Session, to: str = "after Ready", lines: int = 1) -> Message:
-    """Send Ready; the StartExecution that it brings, by itself or once the user wants to start.
+    """Send Ready, and press start if necessary; return the StartExecution that follows.
 
-    ``lines`` is how many the frontend may still have to read until it comes to Ready.
+    ``lines`` is the number of lines that the frontend possibly has to read before Ready.
     """
     await session.send(READY)
     return await started(session, to, lines)
 
 
 async def started(session: Session, to: str = "after Ready", lines: int = 1) -> Message:
-    """The StartExecution that a Ready brings that was sent before."""
+    """Return the StartExecution that follows a Ready sent earlier."""
     return await _started(session, lines, "quiet") or await session.expect(START, to=to)
 
 
 async def _started(
     session: Session, lines: int = 1, at_last: Within = "response"
 ) -> Message | None:
-    """The same, or None; ``at_last`` is how long it is awaited once the user has done all."""
+    """Return the StartExecution that follows a Ready sent earlier, or None.
+
+    ``at_last`` is the timeout after the last action of the user.
+    """
     asked = session.now
     message = await _start(session, lines, at_last)
     if message and lines >= _MANY:
@@ -116,7 +126,7 @@ async def _start(session: Session, lines: int, at_last: Within) -> Message | Non
     if within == "response":
         soon = session.pace(START, session.seconds("response"))
         within = session.left(max(soon, session.seconds("quiet")))
-    # Where the first press came before Ready had been read, the second one counts.
+    # If the frontend had not read Ready at the first press of start, the second press counts.
     for seconds in (within,) if session.hasty else (within, at_last):
         if message is None and not session.ended:
             with contextlib.suppress(Inconclusive):
@@ -126,13 +136,13 @@ async def _start(session: Session, lines: int, at_last: Within) -> Message | Non
 
 
 async def start_if_possible(iut: Iut, session: Session) -> None:
-    """Start the program where a plain session shows that the frontend does."""
+    """Start the program if the frontend starts in a plain session."""
     if (await plain_session(iut)).why is None:
         await starts(session)
 
 
 def before(session: Session, name: str, mark: Message) -> list[Message]:
-    """All messages of a name that came before another message."""
+    """Return all messages of a name that came before another message."""
     return [message for message in received(session, name) if message.event < mark.event]
 
 
@@ -140,21 +150,27 @@ def before(session: Session, name: str, mark: Message) -> list[Message]:
 
 
 async def user(session: Session, operation: str, **arguments: Any) -> Any:
-    """What the user does; its result. Raises NotExercised, or Inconclusive where it fails."""
+    """Perform an operation of the user and return its result.
+
+    Raises NotExercised if the operation is not available, and Inconclusive if it fails.
+    """
     return (await session.instance.upper(operation, **arguments)).required(operation)
 
 
 async def outcome(session: Session, lines: int = 1) -> str | None:
-    """How the session ended for the user: exited or error, as soon as that is known; else None.
+    """Return how the session ended for the user: "exited", "error", or None if unknown.
 
-    Raises NotExercised where the operation answers in another form.
+    Polls the operation until the response timeout. Raises NotExercised if the operation answers in
+    an unknown form.
     """
     left = session.left(patience(session, lines))
     while True:
         result = await user(session, "outcome")
         if result and not (isinstance(result, dict) and "outcome" in result):
             form = '{"outcome": "exited"} or {"outcome": "error"}'
-            raise NotExercised(f"the operation 'outcome' answers {brief(result)}, and not {form}")
+            raise NotExercised(
+                f"expected {form} from the operation 'outcome'; received {brief(result)}"
+            )
         said = result["outcome"] if result else None
         if said in ("exited", "error"):
             return str(said)
@@ -164,11 +180,11 @@ async def outcome(session: Session, lines: int = 1) -> str | None:
 
 
 async def shown(session: Session, marker: str) -> bool:
-    """Whether the user can read a text, in the frontend's own output or in the logs that it keeps.
+    """Return True if the user can read a text in the frontend's output or in its logs.
 
-    Raises NotExercised where neither shows it and nothing gives the logs.
+    Raises NotExercised if the output does not contain the text and no hook provides the logs.
     """
-    # What gave no logs during one session gives none during another.
+    # If no hook provided logs during one session, expect none during another session.
     vain = session.memory.get(_NO_LOGS) and not session.finished
     left = session.left("quiet" if vain else "response")
     upper, process = session.instance.upper, session.instance.process
@@ -185,49 +201,56 @@ async def shown(session: Session, marker: str) -> bool:
             break
         await asyncio.sleep(_POLL)
     if session.deserted:
-        raise Inconclusive("the frontend has ended the session itself, and may not have read it")
+        raise Inconclusive("the frontend closed the session before it could read the text")
     if logs is None:
         session.memory[_NO_LOGS] = True
         raise NotExercised(
-            "the frontend's own output does not show it; give --hook outcome=COMMAND that prints "
-            '{"outcome": …, "log": TEXT} with all logs that the user can read'
+            "the frontend's own output does not contain the text; give --hook outcome=COMMAND "
+            'that prints {"outcome": …, "log": TEXT} with all logs that the user can read'
         )
     return False
 
 
 async def complain(session: Session, text: str | bytes) -> None:
-    """Write to the standard error of the simulator that the frontend has started."""
+    """Write to the standard error of the simulator that the frontend has started.
+
+    Raises NotExercised if the frontend started no simulator of the suite.
+    """
     if session.instance.errors is None:
         raise NotExercised(
-            "the suite has no standard error towards this frontend; put {simulator} into the "
-            "command, the executable that it is to start as its simulator"
+            "the suite has no standard error that this frontend reads; put {simulator} into the "
+            "command as the executable that the frontend starts as its simulator"
         )
     await session.instance.errors.write(text.encode() if isinstance(text, str) else text)
 
 
-# The end, and signs of life
+# The end of a session, and signs of life
 
 
 async def hang_up(session: Session) -> None:
-    """End as a simulator's process does: all its streams close at once."""
+    """End like the process of a simulator: close all streams at once."""
     await session.finish()
     _end_process(session)
 
 
 def _end_process(session: Session) -> None:
-    # The bridge ends once its standard error has been ended, too.
+    # The bridge exits only after its standard error has been closed, too.
     if session.instance.errors:
         session.instance.errors.finish()
 
 
 async def ends(session: Session, lines: int = 1) -> bool | None:
-    """Close our side; whether the frontend ends the session, too, or None: it cannot be seen."""
+    """Close our side; return True if the frontend ends the session, too.
+
+    Returns None if the end cannot be observed.
+    """
     await session.finish()
     known = session.memory.get(_PLAIN)
     awaits_process = known is not None and known.awaits_process
     if not awaits_process and await session.until_closed(_reading(session, lines)):
         return True
-    # It may wait for the end of its simulator's process, after which the stream shows nothing more.
+    # The frontend possibly waits until the simulator's process exits. The stream shows no more
+    # then.
     _end_process(session)
     process = session.instance.process
     if process and await process.wait(session.seconds("response")):
@@ -240,16 +263,17 @@ async def ends(session: Session, lines: int = 1) -> bool | None:
 
 
 async def lives_on(iut: Iut, session: Session, after: str, lines: int = 1) -> None:
-    """Raise Violation unless it has closed the stream by itself or still serves the session.
+    """Raise Violation unless the frontend closed the stream or still serves the session.
 
-    For a session in setup that was ``opened``, so that it is known how the frontend shows that.
-    Raises NotExercised or Inconclusive where it does not: to read on is not to understand.
+    The session must be in setup and come from ``opened``, so that the signs of a served session are
+    known. Raises NotExercised or Inconclusive if the frontend shows no such sign: a frontend that
+    reads on does not necessarily understand.
     """
     known = await plain_session(iut)
     await session.send(READY)
     if known.why is None:
         served = await _started(session, lines) is not None or session.ended
-        ignored = "" if served else f"it hangs{session.instance.describe_end()}"
+        ignored = "" if served else f"the frontend hangs{session.instance.describe_end()}"
     else:
         ignored = await _ignored(iut, session, after, lines, may_leave=True)
     await session.unharmed(after)
@@ -258,7 +282,7 @@ async def lives_on(iut: Iut, session: Session, after: str, lines: int = 1) -> No
 
 
 async def plays_on(iut: Iut, session: Session) -> None:
-    """From Ready to the end of the program, as far as the frontend goes along."""
+    """Play from Ready to the end of the program, as far as the frontend takes part."""
     await session.send(READY)
     if (await plain_session(iut)).why is None:
         await _started(session)
@@ -272,24 +296,29 @@ async def plays_on(iut: Iut, session: Session) -> None:
 
 
 async def finishes(iut: Iut, session: Session, after: str, lines: int = 1) -> None:
-    """Raise Violation unless Exited, sent now, is taken as the normal end of a running session.
+    """Raise Violation unless the frontend takes Exited as the normal end of a running session.
 
-    Raises NotExercised or Inconclusive where not even a plain session shows that.
+    Raises NotExercised or Inconclusive if a plain session does not show a normal end either.
     """
     if not (await plain_session(iut)).tells:
         await session.until_closed("quiet")
-    check(not session.ended, f"the session to go on after {after}", "the frontend closed it")
+    check(
+        not session.ended,
+        f"the session to continue after {after}",
+        "the frontend closed the session",
+    )
     ignored = await _ignored(iut, session, after, lines)
-    check(not ignored, f"Exited to be taken after {after}", ignored)
+    check(not ignored, f"the frontend to process Exited after {after}", ignored)
 
 
 async def _ignored(
     iut: Iut, session: Session, after: str, lines: int, may_leave: bool = False
 ) -> str:
-    """Send Exited, and a Log if that shows more: what tells that they are ignored, if they are.
+    """Send Exited, or a Log if a Log shows more.
 
-    Raises NotExercised or Inconclusive where a plain session does not show either to be taken, and
-    Violation where the frontend has died, or does not end as it does there.
+    Returns a description of the evidence that the frontend ignored the event, or an empty string.
+    Raises NotExercised or Inconclusive if a plain session shows no reaction to either event. Raises
+    Violation if the frontend crashed, or does not end as in the plain session.
     """
     known = await plain_session(iut)
     if known.tells:
@@ -300,25 +329,29 @@ async def _ignored(
         try:
             said = await outcome(session, lines)
         except Inconclusive:
-            # What would have told it may have died.
+            # The process that reports the outcome has possibly crashed.
             await session.unharmed(after)
             raise
-        return "" if said == "exited" else f"outcome says {said}"
+        return "" if said == "exited" else f"the operation 'outcome' returned {said}"
     if not known.leaves and await iut.once("its own output shows a Log", lambda: _logs(iut)):
         if await _shows_log(session):
             return ""
         await session.unharmed(after)
-        return "it does not show a Log that is sent then"
+        return "the frontend does not show a Log that was sent then"
     await session.send(EXITED)
     left = await session.until_closed(_reading(session, lines)) if known.leaves else None
     await session.unharmed(after)
     if left is None:
         ended = await ends(session, lines)
         await session.unharmed(after)
-        check(ended or not known.ends, f"the frontend to end its session after {after}", "it hangs")
+        check(
+            ended or not known.ends,
+            f"the frontend to end its session after {after}",
+            "the frontend hangs",
+        )
         known.require_start()
-        raise NotExercised("nothing shows how a session ended; give --hook outcome=COMMAND")
-    return "" if left else "it goes on after Exited"
+        raise NotExercised("nothing shows how the session ended; give --hook outcome=COMMAND")
+    return "" if left else "the frontend continues after Exited"
 
 
 async def _logs(iut: Iut) -> bool:
@@ -336,11 +369,13 @@ async def _shows_log(session: Session) -> bool:
 
 @dataclass(frozen=True)
 class PlainSession:
-    """How the frontend shows, in a plain session, that it serves it.
+    """Observations of how a frontend shows, in a plain session, that it serves the session.
 
-    ``why``: why StartExecution shows nothing, or None; ``leaves``: it ends its side upon Exited;
-    ``ends``: at least once the simulator has; ``awaits_process``: not before the simulator's
-    process has ended, too; ``tells``: the operation outcome calls that a normal end.
+    - ``why``: the reason why StartExecution cannot serve as a sign, or None
+    - ``leaves``: the frontend closes its side after Exited
+    - ``ends``: the frontend closes its side at the latest after the simulator has closed
+    - ``awaits_process``: the frontend closes only after the simulator's process has exited
+    - ``tells``: the operation outcome reports a normal end after Exited
     """
 
     why: NotExercised | Inconclusive | None
@@ -350,7 +385,7 @@ class PlainSession:
     tells: bool
 
     def require_start(self) -> None:
-        """Raise why StartExecution shows nothing, if that is so."""
+        """Raise the reason why StartExecution cannot serve as a sign, if a reason exists."""
         if self.why is not None:
             raise type(self.why)(str(self.why))
 
@@ -359,18 +394,18 @@ _PLAIN = "plain session"
 
 
 async def plain_session(iut: Iut) -> PlainSession:
-    """What a plain session shows, which is found out once in a run."""
+    """Return the observations of a plain session, which is played once in a run."""
     return await iut.once(_PLAIN, lambda: _observe(iut))
 
 
 async def _observe(iut: Iut) -> PlainSession:
     async with iut.session() as session:
         await begun(session)
-        # Far apart, so that the way they arrive is plain, too.
+        # Pauses between these messages make their arrival plain, too.
         await session.send(answer())
         await session.until_closed("quiet")
         await session.send(READY)
-        # A start that is only late is for start.sent to judge.
+        # A StartExecution that is only late is judged by start.sent.
         start = await _started(session) or await session.watch(
             START, within=session.left("response", "response")
         )
@@ -393,6 +428,6 @@ async def _why_not_started(session: Session) -> NotExercised | Inconclusive:
         except NotExercised as needed:
             return NotExercised(f"the frontend does not start by itself; it {needed}")
     return Inconclusive(
-        "no StartExecution comes in a plain session either (start.sent), so that its absence here "
-        "would show nothing"
+        "no StartExecution comes in a plain session either (start.sent), so its absence in this "
+        "session shows nothing"
     )

@@ -13,7 +13,7 @@ SMOKE = "handshake.answered"
 
 
 async def smoke(iut: Iut) -> None:
-    """One Handshake, answered by a Handshake event; Ready follows."""
+    """The simulator answers one Handshake with a Handshake event and then sends Ready."""
     async with iut.session() as session:
         await session.send(hello())
         try:
@@ -26,12 +26,12 @@ async def smoke(iut: Iut) -> None:
 
 
 async def _held_back(session: Session, silent: Violation) -> None:
-    """Raise a Violation that says more where the answer may only have been held back."""
+    """Raise a Violation with more information if the answer is possibly only buffered."""
     if session.ended or session.received or session.judge.spoiled or silent.requirement:
         return
     await session.finish()
-    # One that flushes at its end has nothing else to do.
+    # A simulator that flushes its output at exit does this now.
     late = await session.watch("Handshake", within=LAST_WORDS)
-    came = "it came only when the input had ended" if late else silent.came
-    question = "is every line flushed as it is written?"
+    came = "the answer came only after the end of input" if late else silent.came
+    question = "does the program flush every line after writing?"
     raise Violation(silent.expected, f"{came}; {question}") from silent

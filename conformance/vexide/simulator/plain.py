@@ -1,4 +1,4 @@
-"""What a plain session shows of a simulator, found out once in a run."""
+"""Observations of a simulator in a plain session, made once in a run."""
 
 import asyncio
 import contextlib
@@ -30,22 +30,25 @@ from conformance.vexide.tester import received
 
 ALL_PORTS = tuple(range(21))
 FORMS = ("tagged", "bare")
-ALL = bytes(range(256))  # what the program `bytes` writes
+ALL = bytes(range(256))  # the output of the program `bytes`
 TEXT = ALL[32:127]
 SHOWS_NOTHING = (
-    "the program that the simulator runs shows nothing on the wire; put {program} into the command "
-    "and declare [programs] print"
+    "the program that the simulator runs shows nothing on the wire; put {program} into the "
+    "command and declare [programs] print"
 )
-_OTHERS = ("draw", "return")  # programs that show by other events than `print`
+_OTHERS = ("draw", "return")  # programs that show that they run by other events than `print`
 
 
 @dataclass(frozen=True)
 class Shown:
-    """What a program has shown, with a motor on every Smart port and nothing said since its start.
+    """Observations of a program, with a motor on each Smart port and no commands after the start.
 
-    ``ready``: Ready came; ``ran``: so did something that only a running program brings about;
-    ``motors``: the Smart ports that were reported; ``serial``: the data of channel 1; ``exited``:
-    Exited came; ``ended``: so did the end of the stream.
+    - ``ready``: Ready came
+    - ``ran``: an event came that only a running program causes
+    - ``motors``: the Smart ports in DeviceUpdates
+    - ``serial``: the data of serial channel 1
+    - ``exited``: Exited came
+    - ``ended``: the stream ended
     """
 
     ready: bool = False
@@ -58,14 +61,17 @@ class Shown:
 
 @dataclass(frozen=True)
 class Driving:
-    """A program that moves motors, the Smart ports to configure for it, and those that report."""
+    """A program that moves motors, the Smart ports to configure, and the ports that report."""
 
     program: str | None
     configured: tuple[int, ...]
     reporting: tuple[int, ...]
 
     def left(self, session: Session) -> Left:
-        """Counts down the time for updates of them all: a program of ours moves them at once."""
+        """Return the deadline for updates of all motors.
+
+        A program of the suite moves all motors at once, so its deadline is shorter.
+        """
         return surely(session, MOVES) if self.program else session.left("program")
 
 
@@ -73,14 +79,14 @@ class Driving:
 async def opened(
     iut: Iut, *, program: str | None = None, segmentation: Segmentation | None = None
 ) -> AsyncIterator[Session]:
-    """A session with an instance of its own; which form of ports it understands is known."""
+    """Open a session with its own instance, after the accepted form of ports is known."""
     await port_form(iut)
     async with iut.session(program=program, segmentation=segmentation) as session:
         yield session
 
 
 async def port_form(iut: Iut) -> str:
-    """The form of ports that the simulator understands: the declared one, or what works."""
+    """Return the form of ports that the simulator accepts: declared, or found by trial."""
     declared = iut.configuration.value("ports")
     return await iut.once(PORTS, lambda: _learn_form(iut)) if declared == "auto" else declared
 
@@ -89,8 +95,8 @@ async def _learn_form(iut: Iut) -> str:
     program = _declared(iut, "drive", "print")
     trying = asyncio.create_task(_observe(iut, program, "tagged"))
     try:
-        # What does not show at once probably never does: then all that is to be known is looked
-        # for side by side, if there may be several instances.
+        # A sign that does not come soon probably never comes. The other observations then run in
+        # parallel, if several instances are possible.
         await asyncio.wait({trying}, timeout=iut.configuration.seconds("response"))
         floods = any(iut.testbed.patience.floods.long(session) for session in iut.sessions)
         if not (trying.done() or floods or iut.configuration.fixed):
@@ -99,7 +105,7 @@ async def _learn_form(iut: Iut) -> str:
             )
         else:
             tagged = await trying
-            # Where the motors cannot show, it is enough that the program runs.
+            # If the program cannot show motors, its other output is sufficient.
             if tagged.motors or (tagged.ran and program == "print"):
                 return "tagged"
             bare = await _observe(iut, program, "bare")
@@ -111,7 +117,10 @@ async def _learn_form(iut: Iut) -> str:
 
 
 async def basis(iut: Iut) -> str:
-    """What sessions violate that set up every motor, in either form of ports, or nothing."""
+    """Find a requirement that every session with all motors violates.
+
+    Tries sessions without setup and with each form of ports. Returns "" if nothing is violated.
+    """
     if iut.testbed.patience.floods.met:
         return ""
     program = _declared(iut, "print")
@@ -127,7 +136,7 @@ async def basis(iut: Iut) -> str:
     handled = [each for each in equipped if each.ready and each.ran >= without.ran]
     if not handled:
         return "setup.commands-handled"
-    # A program that is not one of ours need not show; one that does needs no setup.
+    # A foreign program can be silent. A program that shows output needs no setup to do so.
     if program and not without.ran and (handled[0].ran or not await _showing(iut)):
         return "start.begins-execution"
     if _declared(iut, "probe"):
@@ -140,9 +149,10 @@ async def basis(iut: Iut) -> str:
 
 
 async def takes_mode(iut: Iut, *, running: bool = False) -> bool:
-    """Whether the program sees a mode that comes after Ready, or else once it is started.
+    """Return True if the program sees a mode sent after Ready.
 
-    One that says nothing of the mode may see it.
+    With ``running``, the mode is sent after StartExecution. A program that reports no mode at all
+    counts as True.
     """
     commands = [competition(mode="Auto"), START]
     return await _sees(
@@ -154,7 +164,7 @@ async def takes_mode(iut: Iut, *, running: bool = False) -> bool:
 
 
 async def _takes_anything(iut: Iut) -> bool:
-    """Whether the program, once it runs, sees a mode, or else how much a battery holds."""
+    """Return True if the running program sees a mode or a battery capacity."""
     battery = [START, {"SetBatteryCapacity": {"capacity": 5.0}}]
     return await takes_mode(iut, running=True) or await _sees(
         iut, battery, "battery", lambda line: close_to(line, 5.0)
@@ -162,9 +172,9 @@ async def _takes_anything(iut: Iut) -> bool:
 
 
 async def _sees(iut: Iut, commands: list[Any], kind: str, accept: Callable[[str], bool]) -> bool:
-    """Whether the probe program sees of these commands, sent after Ready, what it should.
+    """Return True if the probe program reports the expected effect of commands sent after Ready.
 
-    One that says nothing of the kind may see it.
+    A program that reports nothing of this kind counts as True.
     """
     async with iut.session(program="probe") as session:
         await session.send(hello())
@@ -178,14 +188,15 @@ async def _sees(iut: Iut, commands: list[Any], kind: str, accept: Callable[[str]
 
 
 async def _text_arrives(iut: Iut) -> bool:
-    """Whether nothing is lost of a longer text, nor of several, such as the probe program writes.
+    """Return True if no part of a longer text or of several texts is lost.
 
-    What is not written at all, or cannot be read, shows in each session by itself.
+    A program that writes nothing, or nothing readable, counts as True: each session shows this
+    error itself.
     """
 
     async def whole(session: Session) -> bool:
         data = await serial_until(session, ALL[-1:])
-        # Bytes that are not text may come changed; that is no loss which would show elsewhere.
+        # Changed bytes are not a loss: other tests report them.
         cut = data != ALL and ALL.startswith(data)
         return not data or (TEXT in data and not cut)
 
@@ -211,30 +222,30 @@ async def _arrives(iut: Iut, program: str, look: Callable[[Session], Awaitable[b
 
 
 async def own_program(iut: Iut) -> Shown:
-    """What the program shows that the simulator runs by itself."""
+    """Return the observations of the simulator's own program."""
     form = await port_form(iut)
     return await iut.once("what its own program shows", lambda: _observe(iut, None, form))
 
 
 async def said_once(iut: Iut) -> bytes:
-    """The first line that the IUT's own program writes, by which a second run of it would show.
+    """Return the first line that the IUT's own program writes; a second run would repeat it.
 
-    Raises NotExercised where it writes nothing, or the same line again.
+    Raises NotExercised if the program writes nothing or repeats the line itself.
     """
     serial = (await own_program(iut)).serial
     line = serial[: serial.find(b"\n") + 1] or serial
     if not line or serial.count(line) > 1:
         raise NotExercised(
-            "the program that the simulator runs has no first line on serial channel 1 that comes "
-            "but once; put {program} into the command and declare [programs] print"
+            "the program that the simulator runs has no unique first line on serial channel 1; "
+            "put {program} into the command and declare [programs] print"
         )
     return line
 
 
 async def visible_program(iut: Iut) -> str | None:
-    """The name of a program that shows on the wire once it runs; None for the IUT's own choice.
+    """Return the name of a program that shows on the wire that it runs; None for the IUT's own.
 
-    Whether the latter shows is found out here, for ``shows``.
+    The observations of the own program are cached for ``shows``.
     """
     await port_form(iut)
     if _declared(iut, "print"):
@@ -244,15 +255,18 @@ async def visible_program(iut: Iut) -> str | None:
 
 
 async def slow_program(iut: Iut) -> str | None:
-    """The program `slow` where it shows, which it does like `print`; else another that shows."""
+    """Return `slow` if `print` is visible, else any visible program.
+
+    The program `slow` writes the same text as `print`.
+    """
     program = await visible_program(iut)
     return "slow" if program == "print" and "slow" in iut.configuration.programs else program
 
 
 async def _showing(iut: Iut) -> str | None:
-    """The program `print`, or another where what that does comes in no event, while others' does.
+    """Return `print`, or another program if only that program's events arrive.
 
-    None where none shows.
+    Returns None if no program shows events.
     """
     return await iut.once("a program that shows", lambda: _first_to_show(iut))
 
@@ -260,7 +274,7 @@ async def _showing(iut: Iut) -> str | None:
 async def _first_to_show(iut: Iut) -> str | None:
     printing = asyncio.create_task(_observe(iut, "print", ""))
     try:
-        # As in `_learn_form`: what does not show at once probably never does.
+        # A sign that does not come soon probably never comes, so the other programs are tried, too.
         await asyncio.wait({printing}, timeout=iut.configuration.seconds("response"))
         others = [name for name in _OTHERS if _declared(iut, name)]
         if not printing.done() and not iut.configuration.fixed:
@@ -276,26 +290,26 @@ async def _first_to_show(iut: Iut) -> str | None:
 
 
 async def driving(iut: Iut, *ports: int) -> Driving:
-    """What moves the motors at these Smart ports; the IUT's own program moves those that it moves.
+    """Return the program that moves motors at these Smart ports.
 
-    Raises NotExercised where that has been seen to move none.
+    The IUT's own program moves only its own motors. Raises NotExercised if it moves no motor.
     """
     if _declared(iut, "drive"):
         return Driving("drive", ports, ports)
     plain = await own_program(iut)
     if not plain.motors:
         raise NotExercised(
-            "the program that the simulator runs reports no motor; put {program} into the command "
-            f"and declare [programs] drive ({iut.role.programs['drive']})"
+            "the program that the simulator runs reports no motor; put {program} into the "
+            f"command and declare [programs] drive ({iut.role.programs['drive']})"
         )
     return Driving(None, ALL_PORTS, tuple(n for n in ALL_PORTS if n in plain.motors))
 
 
 async def shows(iut: Iut, session: Session, requirement: str | None = None) -> bool:
-    """Whether the running program shows, within the time that it may take.
+    """Wait for output of the running program; return True if output comes in time.
 
-    ``requirement`` is what it violates that does not, if not the one that the test decides.
-    Raises NotExercised where it is the IUT's own and has been seen to show nothing at all.
+    ``requirement`` is the requirement to blame if the program stays silent; the default is the one
+    under test. Raises NotExercised if the IUT's own program never shows output.
     """
     if session.instance.program is None and not (await own_program(iut)).ran:
         raise NotExercised(SHOWS_NOTHING)
@@ -303,10 +317,11 @@ async def shows(iut: Iut, session: Session, requirement: str | None = None) -> b
 
 
 async def refused_form(iut: Iut, command: Any) -> tuple[Session, ...]:
-    """Whether a command is refused as the specification has it, and taken in a dialect's form.
+    """Return two sessions that show that a ControllerUpdate or Touch is read only in a dialect.
 
-    Then these are the two sessions that show it. The command is a ControllerUpdate or a Touch. One
-    that is ignored, or whose effect nothing shows, counts as taken.
+    The first session refuses the command in the specified form, and the second accepts a dialect's
+    form. The result is empty if the specified form is accepted, is ignored, or has no visible
+    effect.
     """
     name = next(iter(command))
     return await iut.once(f"form of {name}", lambda: _refused(iut, command))
@@ -333,7 +348,7 @@ async def _runs_after(iut: Iut, command: Any) -> bool:
 
 
 async def taken(iut: Iut, *commands: Any) -> list[Any]:
-    """These commands but for those that the simulator reads in the form of a dialect only."""
+    """Return the commands except those that the simulator reads only in a dialect's form."""
     return [
         command
         for command in commands
@@ -342,26 +357,26 @@ async def taken(iut: Iut, *commands: Any) -> list[Any]:
 
 
 async def require_form(iut: Iut, command: Any) -> None:
-    """Raise Inconclusive where a command is read in the form of a dialect only."""
+    """Raise Inconclusive if the simulator reads a command only in a dialect's form."""
     if await refused_form(iut, command):
         raise Inconclusive(
-            f"{next(iter(command))} is read in the form of another version only "
+            f"the simulator reads {next(iter(command))} only in the form of another version "
             "(encoding.externally-tagged)"
         )
 
 
 def _declared(iut: Iut, *programs: str) -> str | None:
-    """The first of these programs that the simulator can be asked to run."""
+    """Return the first of these programs that the simulator can be asked to run."""
     if "{program}" not in " ".join(iut.configuration.command):
         return None
     return next((name for name in programs if name in iut.configuration.programs), None)
 
 
 async def _observe(iut: Iut, program: str | None, form: str) -> Shown:
-    """Hold a session in which every motor is set up, with ports in this form; nothing, if empty."""
+    """Play a session with every motor set up and ports in this form; no setup if form is empty."""
     async with iut.session(program=program) as session:
         await session.send(hello())
-        # What is wrong with the handshake is for other test cases to say.
+        # Other test cases judge the handshake.
         with contextlib.suppress(Violation):
             await session.expect("Handshake")
             await session.send(*(_setup(session, form) if form else ()))
@@ -387,7 +402,7 @@ def _setup(session: Session, form: str) -> list[Any]:
 
 
 async def _run(session: Session, program: str | None) -> None:
-    """Follow the program: one of our own goes on for ever, another may end."""
+    """Follow the program: a program of the suite runs for ever, other programs can end."""
     left = session.left("program")
     if program is not None:
         if not await runs(session):

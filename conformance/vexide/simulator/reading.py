@@ -1,4 +1,4 @@
-"""How the tester of a simulator reads what came: serial data, motors, what the probe says."""
+"""Observations of a simulator: serial data, motors, and reports of the probe program."""
 
 import base64
 import binascii
@@ -19,13 +19,13 @@ from conformance.wire import Message
 
 GREETING = b"Hello World!\n"
 NO_GAMEPAD = "03000000000000000000000000000001"  # an SDL2 identifier that no gamepad has
-UPDATES = "devices.update-on-change"  # what is violated where no DeviceUpdate comes
+UPDATES = "devices.update-on-change"  # the requirement that missing DeviceUpdates violate
 MOVES = "an update of each motor that is driven at once with others"
 SHOWING = "a program that shows once it is started"
-FEW = 30  # commands, which any simulator has read in much less than the time of a response
+FEW = 30  # commands that any simulator reads in much less than the response timeout
 SPEAKS = "whether the probe program writes"
 PROBED = {"competition", "battery", "controller", "sdcard"}
-"""The kinds of lines that the probe program begins with."""
+"""The words with which the lines of the probe program begin."""
 _SEES = "that the probe program says what it is to see"
 _AS_LOG = "what a program prints comes as Log"
 
@@ -41,34 +41,35 @@ EXECUTION = (
     "RobotState",
     "VEXLinkConnect",
 )
-"""Events by which a running program shows."""
+"""Events that show that a program is running."""
 
 
 def serial_text(session: Session) -> str:
-    """What the probe program has written so far."""
+    """Return the text that the probe program has written so far."""
     return serial_bytes(session).decode("utf-8", "replace")
 
 
 def motors_reported(session: Session) -> Iterator[object]:
-    """The numbers of the Smart ports that DeviceUpdates have named, in either form."""
+    """Yield the numbers of the Smart ports in DeviceUpdates, in either form."""
     for message in received(session, "DeviceUpdate"):
         fields = message.value["DeviceUpdate"]
         yield smart(fields.get("port") if isinstance(fields, dict) else None)
 
 
 def printed_as_log(session: Session) -> list[Message]:
-    """The Logs that have what the program `print` writes on a serial channel."""
+    """Return the Logs that contain the text that the program `print` writes to a serial channel."""
     word = GREETING.decode().strip()
     return [message for message in received(session, "Log") if word in str(message.value)]
 
 
 async def runs(session: Session, within: str = "program", requirement: str | None = None) -> bool:
-    """Whether the program shows, in a Log if nowhere else: what that violates is told elsewhere.
+    """Wait until the program shows that it runs; return True if it does.
 
-    ``within`` is how long the IUT's own program may take, ``requirement`` is as of ``watch``. Where
-    the run has seen how soon one of ours shows, it is hardly slower another time.
+    A Log with the program's text counts, because another requirement decides about such Logs.
+    ``within`` is the timeout for the IUT's own program. ``requirement`` is passed to ``watch``. For
+    a program of the suite, the timeout is shorter once the run has measured the usual time.
     """
-    # Who takes a command in each step may still have many before StartExecution.
+    # A simulator that reads one command per step possibly has many commands left to read.
     ours = session.instance.program is not None and len(session.told) <= FEW
     left, asked = surely(session, SHOWING) if ours else session.left(within), session.now
 
@@ -85,13 +86,13 @@ async def runs(session: Session, within: str = "program", requirement: str | Non
 
 
 def smart(port: object) -> object:
-    """The number of a Smart port, in either form."""
+    """Return the number of a Smart port in either form; None for other values."""
     number = port.get("Smart") if isinstance(port, dict) else port
     return number if isinstance(number, int) else None
 
 
 def surely(session: Session, what: str) -> Left:
-    """Counts down a program's time, or less where the run has shown that this comes sooner."""
+    """Return a deadline for an event: the program's time, or less if the run measured less."""
     left, soon, asked = session.left("program"), session.left("response"), session.now
 
     def seconds() -> float:
@@ -102,16 +103,18 @@ def surely(session: Session, what: str) -> Left:
 
 
 async def goes_on(session: Session) -> None:
-    """Raise Violation where the simulator has ended the session, and its program had not ended."""
+    """Raise Violation if the simulator ended the session although its program had not ended."""
     if session.ended and not received(session, "Exited"):
         await session.settled()
-        raise Violation("the session to go on", f"it ended{session.instance.describe_end()}")
+        raise Violation(
+            "the session to continue", f"the session ended{session.instance.describe_end()}"
+        )
 
 
 def serial_bytes(session: Session, channel: int = 1) -> bytes:
-    """All data that has come over a serial channel, whatever events it came in.
+    """Return all data received on a serial channel, joined over all events.
 
-    Raises Inconclusive where some of it cannot be read, which its schema has reported.
+    Raises Inconclusive if some data cannot be decoded; the schema check has reported the error.
     """
     data = b""
     for message in received(session, "Serial"):
@@ -120,12 +123,15 @@ def serial_bytes(session: Session, channel: int = 1) -> bytes:
             if fields["channel"] == channel:
                 data += _bytes(fields["data"])
         except (binascii.Error, ValueError, LookupError, TypeError):
-            raise Inconclusive("Serial came whose data is not Base64 (serial.base64)") from None
+            raise Inconclusive("the data of a Serial event is not Base64 (serial.base64)") from None
     return data
 
 
 def serial_event(session: Session, byte: int) -> int | None:
-    """The event that brought a byte of channel 1, else the last Serial of it, else of another."""
+    """Return the index of the event with this byte of channel 1.
+
+    If no event has the byte, the result is the last Serial of channel 1, or of any channel.
+    """
     left = byte + 1
     came = received(session, "Serial")
     mine = [message for message in came if message.value["Serial"]["channel"] == 1]
@@ -137,19 +143,19 @@ def serial_event(session: Session, byte: int) -> int | None:
 
 
 def other_channels(session: Session) -> str:
-    """What came over other channels than 1, for a message; nothing where nothing did."""
+    """Describe the other serial channels with data, as a part of a message; empty if none."""
     channels = {message.value["Serial"].get("channel") for message in received(session, "Serial")}
     others = ", ".join(str(channel) for channel in channels if channel != 1)
     return f", but Serial of channel {others}" if others else ""
 
 
 def _bytes(data: Any) -> bytes:
-    """The bytes of a Serial event, also in the form of a published version: a list of numbers."""
+    """Decode the data of a Serial event, also in a published version's form: a list of numbers."""
     return bytes(data) if isinstance(data, list) else base64.b64decode(data, validate=True)
 
 
 async def serial_until(session: Session, wanted: bytes) -> bytes:
-    """Serial data until it holds what is wanted, or the program's time is over."""
+    """Collect serial data until the data contains ``wanted`` or the program's time is over."""
     left = session.left("program")
     while wanted not in (data := serial_bytes(session)) and left() > 0:
         if not await _more(session, left):
@@ -158,7 +164,7 @@ async def serial_until(session: Session, wanted: bytes) -> bytes:
 
 
 async def _more(session: Session, left: Left) -> bool:
-    """Whether more serial data comes; a program that writes elsewhere only is awaited for less."""
+    """Wait for more serial data; wait less if the program writes only to other channels."""
     within: Within = left
     if other_channels(session) and not serial_bytes(session):
         within = "response" if session.memory.get(SPEAKS, True) else "quiet"
@@ -166,21 +172,23 @@ async def _more(session: Session, left: Left) -> bool:
 
 
 async def probed(session: Session, kind: str, accept: Callable[[str], bool]) -> str:
-    """What the probe program says of a kind, without the kind: once it is accepted, or at last.
+    """Return the latest report of a kind from the probe program, without the kind's name.
 
-    Raises Violation where the session ends before, Inconclusive where it says nothing at all.
+    Waits until a report is accepted or the time is over. Raises Violation if the session ends
+    before, and Inconclusive if the program writes nothing at all.
     """
     whole, asked = surely(session, _SEES), session.now
     share = session.left(SHARE * session.instance.configuration.seconds("program"))
 
     def left() -> float:
-        # Where one has written nothing, and none anything, that shows nothing more of another.
+        # If no probe program has written anything yet in this run, a full wait would show nothing
+        # new.
         return (whole if session.memory.get(SPEAKS, True) else share)()
 
     ended = False
     while True:
         text = serial_text(session)
-        # As long as more may come, a line without its end may be a piece of one.
+        # While more data can come, a line without a newline is possibly incomplete.
         lines = (text if ended else text[: text.rfind("\n") + 1]).splitlines()
         said = [line.removeprefix(f"{kind} ") for line in lines if line.startswith(f"{kind} ")]
         latest = said[-1] if said else "nothing"
@@ -191,7 +199,7 @@ async def probed(session: Session, kind: str, accept: Callable[[str], bool]) -> 
             await goes_on(session)
             if not lines:
                 session.memory.setdefault(SPEAKS, False)
-                none = "the probe program reported nothing on serial channel 1"
+                none = "the probe program wrote nothing on serial channel 1"
                 raise Inconclusive(none + other_channels(session))
             return latest
         if text:
@@ -200,10 +208,10 @@ async def probed(session: Session, kind: str, accept: Callable[[str], bool]) -> 
 
 
 async def lost_at_start(session: Session) -> str:
-    """What shows that not all arrived that the probe program writes at its start; else nothing.
+    """Describe the loss of lines that the probe program writes at its start; empty if none.
 
-    Of the lines that it is to write at once, and once, one came alone, or twice and others not. One
-    that lacks a kind of lines is another matter.
+    The program writes one line of each kind at once. A loss is assumed if only one line came, or if
+    one line came twice and others are missing. A single missing kind is a different error.
     """
     await probed(session, "competition", lambda said: said != "nothing")
     wanted = PROBED - session.instance.configuration.unsupported.keys()
@@ -214,22 +222,27 @@ async def lost_at_start(session: Session) -> str:
         if not await session.watch("Serial", within="response"):
             break
     most = max(lines, key=lines.count)
-    others = f"and no line of {' or '.join(sorted(lacking))}"
+    others = f"but no line of {' or '.join(sorted(lacking))}"
     if lines.count(most) > 1:
         return f"{most!r} came more than once, {others}"
     return f"{most!r} came alone, {others}" if len(lines) == 1 and len(lacking) > 1 else ""
 
 
 async def holds(session: Session, wanted: float, stale: int = 0, earlier: float = math.inf) -> bool:
-    """The battery holds so much, as the probe says or else the first Battery event that counts.
+    """Check that the battery has a capacity of ``wanted`` Wh.
 
-    The first ``stale`` of them do not count. Beside what the probe says none may tell less than is
-    left, nor more than was ``earlier``; but for the first behind the probe's line, which may have
-    been under way, none may tell more than is left. False where that one does, and none follows.
+    The check uses the probe program's report, or else the first Battery event that counts. The
+    first ``stale`` Battery events do not count. Further checks if a probe program reports:
+
+    - No event is below ``wanted`` or above ``earlier``, the capacity before the last command.
+    - The first event after the report can be up to ``earlier``, because it was possibly on its way.
+    - All later events are at most ``wanted``.
+
+    Returns False if the first event after the report is too high and no other event follows.
     """
     if "probe" in session.instance.configuration.programs:
         said = await probed(session, "battery", lambda line: close_to(line, wanted))
-        check(close_to(said, wanted), f"the program to see {wanted} Wh", f"it saw {said}")
+        check(close_to(said, wanted), f"the program to see {wanted} Wh", f"the program saw {said}")
         seen, behind = received(session, "Serial")[-1].event, False
         while len(later := _told_since(session, seen)) < 2:
             behind = bool(later) and not _at_most(later[0], wanted)
@@ -241,7 +254,9 @@ async def holds(session: Session, wanted: float, stale: int = 0, earlier: float 
     left = session.left("program")
     while len(received(session, "Battery")) <= stale:
         if not await session.watch("Battery", within=left):
-            raise NotExercised("nothing showed what the battery holds; declare [programs] probe")
+            raise NotExercised(
+                "nothing showed the capacity of the battery; declare [programs] probe"
+            )
     _check_told(received(session, "Battery")[stale], wanted, wanted)
     return True
 
@@ -252,12 +267,12 @@ def _told_since(session: Session, event: int) -> list[Message]:
 
 def _check_told(battery: Message, wanted: float, most: float) -> None:
     capacity = battery.value["Battery"]["capacity"]
-    # A running program has already drawn from it; in a session as short as this not much. How
-    # finely it is told is left open: a tenth of a watt-hour less may come of rounding.
+    # A running program has already used some energy, but little in a short session. A simulator can
+    # round the capacity to tenths of a watt-hour.
     check(
         min(0.9 * wanted, wanted - 0.1) <= capacity and _at_most(battery, most),
-        f"a battery that holds {wanted} Wh, or little less",
-        f"it holds {capacity} Wh",
+        f"a Battery event with {wanted} Wh or slightly less",
+        f"received capacity {capacity} Wh",
         battery.event,
     )
 
@@ -267,7 +282,7 @@ def _at_most(battery: Message, most: float) -> bool:
 
 
 def close_to(line: str, wanted: float) -> bool:
-    """Whether a line of the probe is this number of watt-hours, but for rounding."""
+    """Return True if a line of the probe is this number of watt-hours, apart from rounding."""
     try:
         return math.isclose(float(line.removesuffix("Wh")), wanted, rel_tol=0.01, abs_tol=0.01)
     except ValueError:
@@ -275,12 +290,15 @@ def close_to(line: str, wanted: float) -> bool:
 
 
 def blank(card: Path) -> str:
-    """The path of a directory for USD, from here on one that nothing was written to."""
+    """Return the path of a directory for USD, and mark the directory as not yet written to."""
     os.utime(card, (0, 0))
     return str(card)
 
 
 def check_written(card: Path) -> None:
-    """A file was written there; the time of the directory tells it of one that is gone again."""
+    """Check that a file was written there.
+
+    The directory's modification time shows the write, even if the file is deleted again.
+    """
     written = card.stat().st_mtime > 0
-    check(written, "the program to write a file in the mounted directory", "nothing was written")
+    check(written, "the program to write a file in the mounted directory", "no file was written")

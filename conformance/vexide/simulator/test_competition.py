@@ -1,4 +1,4 @@
-"""The mode of the competition that the program sees."""
+"""The competition mode that the program sees."""
 
 from typing import Any
 
@@ -14,7 +14,7 @@ from conformance.vexide.simulator.reading import probed, serial_text
 from conformance.vexide.simulator.tester import shake_hands, start
 
 DEFAULT = {"enabled": True, "connected": False, "mode": "Driver", "is_competition": False}
-MANY = 150  # commands; who takes one in each step, such as 20 ms, has the time for them
+MANY = 150  # commands; a simulator that reads one per step of 20 ms needs 3 s for them
 
 
 @requirement("setup.default-competition")
@@ -31,7 +31,7 @@ async def test_default_competition(iut: Iut) -> None:
 @pytest.mark.parametrize("field", ["enabled", "connected", "mode", "is_competition"])
 @pytest.mark.parametrize("when", ["setup", "running"])
 async def test_competition_mode(iut: Iut, field: str, when: str) -> None:
-    """Each value of a CompetitionMode reaches the program, from setup and while it runs."""
+    """Each value of a CompetitionMode reaches the program, during setup and while running."""
     mode = {**DEFAULT, field: "Auto" if field == "mode" else not DEFAULT[field]}
     async with opened(iut, program="probe") as session:
         if when == "setup":
@@ -48,7 +48,7 @@ async def test_competition_mode(iut: Iut, field: str, when: str) -> None:
 
 @requirement("competition.update")
 async def test_competition_changes(iut: Iut) -> None:
-    """Each of several changes while the program runs counts, also one of all values at once."""
+    """Each of several mode changes while the program runs takes effect."""
     changes = [
         {**DEFAULT, "mode": "Auto", "enabled": False},
         {**DEFAULT, "connected": True, "is_competition": True},
@@ -65,7 +65,7 @@ async def test_competition_changes(iut: Iut) -> None:
 
 @requirement("competition.update")
 async def test_competition_after_many_changes(iut: Iut) -> None:
-    """However many changes have come while the program runs, the latest counts."""
+    """The last of many mode changes while the program runs takes effect."""
     latest = {**DEFAULT, "mode": "Auto", "connected": True}
     async with opened(iut, program="probe") as session:
         await start(session)
@@ -73,7 +73,7 @@ async def test_competition_after_many_changes(iut: Iut) -> None:
         for number in range(MANY):
             await session.send(competition(enabled=bool(number % 2)))
         await session.send(competition(**latest))
-        # One that takes a command in each of its steps still has to come to the last.
+        # A simulator that reads one command per step has not reached the last command yet.
         left = session.left("program")
         while left() > 0 and await session.watch("Serial"):
             pass
@@ -83,7 +83,7 @@ async def test_competition_after_many_changes(iut: Iut) -> None:
 @requirement("competition.update")
 @lasting
 async def test_competition_changes_after_a_while(iut: Iut) -> None:
-    """A change counts also where the program has run for a while, with nothing said meanwhile."""
+    """A mode change takes effect also after a while without commands."""
     async with opened(iut, program="probe") as session:
         await start(session)
         await probed(session, "competition", lambda said: said != "nothing")
@@ -99,21 +99,19 @@ async def _sees_mode(session: Session, mode: dict[str, Any]) -> None:
     if said.split() == wanted:
         return
     if not mode["enabled"] and await _held_back(session, mode):
-        raise Inconclusive(
-            "what the program writes while the robot is disabled comes once it is enabled"
-        )
-    raise Violation(f"the program to see {' '.join(wanted)}", f"it saw {said}")
+        raise Inconclusive("the output of a disabled program comes only after the robot is enabled")
+    raise Violation(f"the program to see {' '.join(wanted)}", f"the program saw {said}")
 
 
 def _told(mode: dict[str, Any]) -> list[str]:
-    """The words in which the probe program says that it sees a mode."""
+    """Return the words with which the probe program reports a mode."""
     return [
         f"{name}={value if name == 'mode' else str(value).lower()}" for name, value in mode.items()
     ]
 
 
 async def _held_back(session: Session, mode: dict[str, Any]) -> bool:
-    """Whether that it has seen this mode comes with what it writes of one that is enabled."""
+    """Enable the robot; return True if output for the earlier mode comes only then."""
     behind = {**mode, "enabled": True}
     await session.send(competition(**behind))
     await probed(session, "competition", lambda line: line.split() == _told(behind))

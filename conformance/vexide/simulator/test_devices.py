@@ -1,4 +1,4 @@
-"""Motors and ports: what is configured reports, and acts as it was configured."""
+"""Motors and ports: configured motors report, and behave as configured."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -22,11 +22,11 @@ from conformance.vexide.tester import received
 from conformance.wire import Message
 
 _DRIVEN = ("voltage", "velocity", "position", "power_draw", "torque_output")
-"""What shows that a motor has got a voltage, or already does something with it."""
-LIGHT, HEAVY = 0.05, 50.0  # kg m² of two motors
-MUCH = 1.5  # times as fast as the heavy motor is the light one at least, at some time
+"""Fields that show that a motor has a voltage or already moves."""
+LIGHT, HEAVY = 0.05, 50.0  # moments of inertia of two motors, in kg m²
+MUCH = 1.5  # required ratio of the light motor's top speed to the heavy motor's top speed
 GEARSETS = ("Red", "Green", "Blue")
-STEADY = 5  # updates in a row that show it: two devices on one port would report by turns
+STEADY = 5  # consecutive updates that must agree: two devices on one port would report alternately
 
 
 @requirement("devices.update-on-change")
@@ -34,7 +34,7 @@ STEADY = 5  # updates in a row that show it: two devices on one port would repor
     "ports", [[0], [20], [1, 2, 3], list(range(21))], ids=["first", "last", "three", "all"]
 )
 async def test_every_motor_reports(iut: Iut, ports: list[int]) -> None:
-    """A program that drives its motors makes each configured port report, whatever its gearset."""
+    """Each configured motor reports if the program drives it, with any gearset."""
     known = await driving(iut, *ports)
     async with opened(iut, program=known.program) as session:
         motors = [motor(session, number, GEARSETS[number % 3]) for number in known.configured]
@@ -44,7 +44,7 @@ async def test_every_motor_reports(iut: Iut, ports: list[int]) -> None:
 
 @requirement("setup.commands-handled")
 async def test_late_motor_reports(iut: Iut) -> None:
-    """Motors that are configured after Ready, one of them again, report like any others."""
+    """Motors that are configured after Ready report, also if a motor was configured before."""
     known = await driving(iut, 1, 12)
 
     async def play(late: bool) -> None:
@@ -61,7 +61,7 @@ async def test_late_motor_reports(iut: Iut) -> None:
 @requirement("devices.update-on-change")
 @lasting
 async def test_motor_goes_on_reporting(iut: Iut) -> None:
-    """A motor that turns reports as long as it does."""
+    """A motor reports as long as it turns."""
     async with opened(iut, program="drive") as session:
         await start(session, motor(session, 1))
         left = session.left("response")
@@ -69,16 +69,16 @@ async def test_motor_goes_on_reporting(iut: Iut) -> None:
             pass
         updates = received(session, "DeviceUpdate")
         if not _turning(updates):
-            raise NotExercised("no motor went on turning in the program 'drive'")
+            raise NotExercised("no motor continued to turn in the program 'drive'")
         later = await session.watch("DeviceUpdate", within=session.left("response"))
         if not later and session.ended:
             raise Inconclusive("the stream ended while a motor turned (exit.exited-sent)")
-        came = f"{len(updates)} came, up to one of a motor that turned"
-        check(later is not None, "more updates of a motor that turns", came, updates[-1].event)
+        came = f"received {len(updates)} updates, the last of a turning motor"
+        check(later is not None, "more DeviceUpdates of a turning motor", came, updates[-1].event)
 
 
 async def _report(session: Session, known: Driving) -> None:
-    """Each of these ports reports that its motor is driven, and not only that there is one."""
+    """Check that each of these ports reports a driven motor, not only a motor at rest."""
     left: set[object] = set(known.reporting)
     told: dict[str, str] = {}
     time, asked = known.left(session), session.now
@@ -86,9 +86,9 @@ async def _report(session: Session, known: Driving) -> None:
         port, state = update.value["DeviceUpdate"]["port"], _motor(update)
         number = port if smart(port) is None else smart(port)
         kind = name_of(update.value["DeviceUpdate"]["status"])
-        other = f"a status of {kind!r:.40}, no Motor,"
+        other = f"a status of {kind!r:.40} instead of Motor"
         told[str(number)] = "only the state at rest" if state else other
-        # What a program of its own does to its motors is not known.
+        # The IUT's own program can do anything with its motors.
         driven = known.program is None or any(state.get(name) for name in _DRIVEN)
         if driven and number in left:
             left.discard(number)
@@ -97,9 +97,9 @@ async def _report(session: Session, known: Driving) -> None:
     for number in known.reporting:
         if number in left:
             lacking.setdefault(told.get(str(number), "none"), []).append(number)
-    came = [f"{what} came for {_list(ports)}" for what, ports in lacking.items()]
+    came = [f"received {what} for {_list(ports)}" for what, ports in lacking.items()]
     others = told.keys() - {str(number) for number in known.reporting}
-    came += [f"updates of {_list(sorted(others)[:5])} came"] if others else []
+    came += [f"received updates of {_list(sorted(others)[:5])}"] if others else []
     expected = f"a DeviceUpdate of a driven motor for each of {_list(known.reporting)}"
     check(not left, expected, "; ".join(came))
 
@@ -110,13 +110,13 @@ def _list(ports: Iterable[object]) -> str:
 
 @requirement("devices.only-configured")
 async def test_only_configured_motors_report(iut: Iut) -> None:
-    """Only ports with a configured motor report one."""
+    """Only ports with a configured motor report a motor."""
     await _driven(iut, 5, 17)
 
 
 @requirement("types.port-range")
 async def test_ports_of_all_events(iut: Iut) -> None:
-    """The ports of every event are in range, VEXlink's among them, up to the program's end."""
+    """The port of each event is in its range, up to the program's end."""
     async with opened(iut) as session:
         await start(session, *(motor(session, number) for number in (0, 20)))
         await session.watch("Exited", within="program")
@@ -127,13 +127,13 @@ async def test_ports_of_all_events(iut: Iut) -> None:
 
 @requirement("types.port-range")
 async def test_ports_in_range(iut: Iut) -> None:
-    """The ports of updates are within 0 and 20, at both ends of the range."""
+    """The ports of updates are between 0 and 20, also at both ends of the range."""
     await _driven(iut, 0, 20)
 
 
 @requirement("motor.flags-zero")
 async def test_motor_flags(iut: Iut) -> None:
-    """The flags of every motor are 0, and all that it tells is right, also while it stops."""
+    """The flags of every motor are 0, also while the motor stops."""
     await _driven(iut, *range(21), stopped=True)
 
 
@@ -149,14 +149,14 @@ async def _driven(iut: Iut, *ports: int, stopped: bool = False) -> None:
 
 
 def _motor(update: Message) -> dict[str, Any]:
-    """The state of a motor that an update tells; empty where it is of something else."""
+    """Return the state of a motor in an update; empty for other devices."""
     status = update.value["DeviceUpdate"]["status"]
     state = status.get("Motor") if isinstance(status, dict) else None
     return state if isinstance(state, dict) else {}
 
 
 def _turning(updates: list[Message]) -> bool:
-    """Whether a motor was in another place in the last of these than before, and not at rest."""
+    """Return True if the last two updates show a motor that moved and has a velocity."""
     motors = [_motor(update) for update in updates[-2:]]
     if not all(motors) or len(motors) < 2:
         return False
@@ -167,7 +167,7 @@ def _turning(updates: list[Message]) -> bool:
 @requirement("motor.inertia")
 @pytest.mark.parametrize("light", [3, 4], ids=["first", "second"])
 async def test_inertia(iut: Iut, light: int) -> None:
-    """Of two motors that differ in their inertia only, the lighter one gains more speed."""
+    """The lighter of two motors that differ only in inertia gains more speed."""
     await _inertia_shows(iut, light, 7 - light)
 
 
@@ -180,7 +180,7 @@ async def _inertia_shows(iut: Iut, light: int, heavy: int) -> None:
 
 @requirement("devices.last-configuration")
 async def test_last_configuration(iut: Iut) -> None:
-    """Of two motors that exchange their inertia by a second configuration, the later one holds."""
+    """The last configuration of a port counts: two motors exchange their inertia."""
     async with opened(iut, program="drive") as session:
         first = (motor(session, 3, inertia=HEAVY), motor(session, 4, inertia=LIGHT))
         again = (motor(session, 3, inertia=LIGHT), motor(session, 4, inertia=HEAVY))
@@ -194,13 +194,13 @@ async def test_last_configuration(iut: Iut) -> None:
         await _inertia_shows(iut, 3, 4)
     except Violation:
         raise Inconclusive(
-            "inertia does not show where a motor is configured once either (motor.inertia)"
+            "inertia has no effect even if a motor is configured only once (motor.inertia)"
         ) from None
     raise missed
 
 
 async def _gains_more(session: Session, light: int, heavy: int) -> None:
-    """The top reported speed of the light motor is clearly above that of the heavy one."""
+    """Check that the top reported speed of the light motor is clearly above the heavy motor's."""
     left = session.left("response")
     fastest = {light: 0.0, heavy: 0.0}
     seen: set[object] = set()
@@ -219,11 +219,14 @@ async def _gains_more(session: Session, light: int, heavy: int) -> None:
     if steady:
         return
     if not any(fastest.values()):
-        raise NotExercised("no velocity of a motor was reported by the program 'drive'")
+        raise NotExercised("the program 'drive' caused no report of a velocity")
     if silent := fastest.keys() - seen:
-        raise Inconclusive(f"no update of the motor at port {min(silent)} came ({UPDATES})")
+        raise Inconclusive(
+            f"received no DeviceUpdate of the motor at port {min(silent)} ({UPDATES})"
+        )
     check(
         False,
-        f"the motor with {LIGHT:g} kg m² to gain much more speed than the one with {HEAVY:g}",
-        f"{fastest[light]:g} rad/s was the most that it reached, and {fastest[heavy]:g} the other",
+        f"the motor with {LIGHT:g} kg m² to become much faster than the motor with {HEAVY:g} kg m²",
+        f"the light motor reached {fastest[light]:g} rad/s and the heavy motor {fastest[heavy]:g} "
+        "rad/s",
     )

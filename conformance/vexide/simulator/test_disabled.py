@@ -1,4 +1,4 @@
-"""What comes while the robot is disabled: it counts as it does at any other time."""
+"""Commands that come while the robot is disabled count like other commands."""
 
 import tempfile
 from collections.abc import Callable
@@ -17,12 +17,12 @@ from conformance.vexide.simulator.plain import opened, require_form
 from conformance.vexide.simulator.reading import NO_GAMEPAD, close_to, probed
 from conformance.vexide.simulator.tester import start
 
-CARD = {"USD": {"root": "card"}}  # stands for a directory of the test's own
+CARD = {"USD": {"root": "card"}}  # a placeholder for a temporary directory
 
 
 @dataclass(frozen=True)
 class Input:
-    """A command, what is set up before, and what the probe program says of a kind in the end."""
+    """A command, the setup before it, and the expected report of the probe program."""
 
     command: Any
     kind: str
@@ -56,7 +56,7 @@ INPUTS = {
     ids=list(INPUTS),
 )
 async def test_counts_while_disabled(iut: Iut, given: Input) -> None:
-    """What comes while the robot is disabled is there once it is enabled, and stays there."""
+    """A command that comes while the robot is disabled takes effect and stays in effect."""
     for command in (given.before, given.command):
         if in_dialect(command):
             await require_form(iut, command)
@@ -69,19 +69,22 @@ async def test_counts_while_disabled(iut: Iut, given: Input) -> None:
             async with opened(iut, program="probe") as session:
                 await start(session, *filter(None, [before]), competition(**mode))
                 await probed(session, "competition", lambda said: said != "nothing")
-                # What came in a mode outlasts that and the next.
+                # An input stays in effect through the current mode and the next mode.
                 for commands, last in (([command], True), ([], False)):
                     again = competition(is_competition=last)
                     await session.send(competition(**mode), *commands, again)
                     await _enabled(session, last)
                     await session.watch("Serial")
                     said = await probed(session, given.kind, given.wanted)
-                    # Of the plain form: what is lost for being disabled is not told of either.
+                    # Checked only while enabled: a report that is missing while disabled can be the
+                    # violation.
                     if said == "nothing" and mode is enabled:
-                        raise NotExercised(f"the program 'probe' says nothing of {given.kind}")
+                        raise NotExercised(
+                            f"the program 'probe' reports nothing about {given.kind}"
+                        )
                     name = next(iter(command))
-                    expected = f"the program to see the {name} of a robot that is disabled at times"
-                    check(given.wanted(said), expected, f"it saw {given.kind} {said}")
+                    expected = f"the program to see the {name} of a temporarily disabled robot"
+                    check(given.wanted(said), expected, f"the program saw {given.kind} {said}")
 
     enabled: dict[str, Any] = {}
     await compared(iut, play, {"enabled": False, "mode": "Auto"}, enabled, iut.deciding)

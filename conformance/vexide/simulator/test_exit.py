@@ -1,4 +1,4 @@
-"""How a session ends, and the code signature that belongs to its program."""
+"""The end of a session, and the code signature of its program."""
 
 import base64
 import binascii
@@ -39,11 +39,11 @@ AT_FIRST = {
     "controller": ["none", "axis1=0"],
     "sdcard": ["absent"],
 }
-"""What the probe program may say where nothing was set."""
+"""Reports of the probe program that are valid before any setup command."""
 
 
 async def exited(session: Session) -> Message:
-    """The Exited event of a program that ends by itself."""
+    """Wait for the Exited event of a program that ends by itself."""
     return await session.expect(
         "Exited",
         within="program",
@@ -53,24 +53,29 @@ async def exited(session: Session) -> Message:
 
 
 async def own_end(iut: Iut, session: Session) -> None:
-    """Wait for the IUT's own program to end; it need not, and then NotExercised is raised."""
+    """Wait until the IUT's own program ends.
+
+    Raises NotExercised if the own program does not end.
+    """
     plain = await own_program(iut)
     if not plain.ended and not plain.exited:
         raise NotExercised("the simulator's own program does not end; declare [programs] return")
     await start(session, *(motor(session, number) for number in ALL_PORTS), requirement=SETUP)
-    # It is known to end, so that more time costs nothing.
+    # The program is known to end, so a longer timeout is safe.
     if await session.watch("Exited", within=session.left(*3 * ["program"])):
         return
     if session.ended:
-        came = f"the stream ended without it{session.instance.describe_end()}"
+        came = f"the stream ended without Exited{session.instance.describe_end()}"
         raise Violation("Exited from a program that ends", came, "exit.exited-sent")
-    raise Inconclusive("the simulator's own program ended in one session and not in another")
+    raise Inconclusive(
+        "the simulator's own program ended in another session, but not in this session"
+    )
 
 
 @requirement("exit.exited-sent")
 @pytest.mark.parametrize("program", [None, *ENDINGS])
 async def test_exited_is_sent(iut: Iut, program: str | None) -> None:
-    """However the program ends, Exited comes."""
+    """Exited comes after any kind of end of the program."""
     async with opened(iut, program=program) as session:
         if program:
             await start(session)
@@ -82,7 +87,7 @@ async def test_exited_is_sent(iut: Iut, program: str | None) -> None:
 @requirement("exit.closes-stream")
 @pytest.mark.parametrize("program", [None, *ENDINGS])
 async def test_stream_is_closed(iut: Iut, program: str | None) -> None:
-    """After Exited the stream is closed, however the program ended."""
+    """The simulator closes the stream after Exited."""
     async with opened(iut, program=program) as session:
         if program:
             await start(session)
@@ -90,14 +95,16 @@ async def test_stream_is_closed(iut: Iut, program: str | None) -> None:
         else:
             await own_end(iut, session)
         check(
-            await session.until_closed(), "the stream to be closed after Exited", "it stayed open"
+            await session.until_closed(),
+            "the end of the stream after Exited",
+            "the stream stayed open",
         )
 
 
 @requirement("exit.nothing-after")
 @pytest.mark.parametrize("program", [None, *ENDINGS])
 async def test_nothing_after_exited(iut: Iut, program: str | None) -> None:
-    """Exited is the last event, whatever the program had under way."""
+    """No event except Log comes after Exited."""
     async with opened(iut, program=program) as session:
         if program:
             await start(session, motor(session, 1))
@@ -105,12 +112,12 @@ async def test_nothing_after_exited(iut: Iut, program: str | None) -> None:
         else:
             await own_end(iut, session)
         later = await session.watch(*EXECUTION)
-        absent(later, "nothing but a Log after Exited")
+        absent(later, "no event except Log after Exited")
 
 
 @requirement("exit.error-log")
 async def test_fatal_error_is_logged(iut: Iut) -> None:
-    """A program that ends by a fatal error is explained by a Log of level Error before Exited."""
+    """A Log of level Error comes before the Exited of a program with a fatal error."""
     async with opened(iut, program="crash") as session:
         await start(session)
         end = await exited(session)
@@ -120,13 +127,13 @@ async def test_fatal_error_is_logged(iut: Iut) -> None:
         check(
             any(message.event < end.event for message in errors),
             "a Log of level Error before Exited",
-            "it came after" if errors else "none came",
+            "the Log came after Exited" if errors else "no Log of level Error came",
             end.event,
         )
         check(
             any(str(message.value["Log"].get("message")).strip() for message in errors),
-            "an explanation in the Log",
-            "its message is empty",
+            "a text in the field message of the Log",
+            "the message is empty",
             errors[0].event,
         )
 
@@ -142,7 +149,7 @@ async def test_signature_is_sent(iut: Iut) -> None:
 
 @requirement("signature.base64")
 async def test_signature_is_base64(iut: Iut) -> None:
-    """The signature is Base64 with its padding and without line breaks."""
+    """The signature is Base64 with padding and without line breaks."""
     async with opened(iut) as session:
         await shake_hands(session)
         await session.expect("Ready")
@@ -152,12 +159,12 @@ async def test_signature_is_base64(iut: Iut) -> None:
             good = base64.b64encode(base64.b64decode(text, validate=True)).decode() == text
         except (binascii.Error, TypeError, ValueError):
             good = False
-        check(good, "Base64 as RFC 4648 has it", f"{text!r:.100} came", message.event)
+        check(good, "Base64 according to RFC 4648", f"received {text!r:.100}", message.event)
 
 
 @requirement("signature.cold-header")
 async def test_signature_is_a_cold_header(iut: Iut) -> None:
-    """The signature decodes to at least 16 bytes that begin XVX5."""
+    """The decoded signature has at least 16 bytes and begins with XVX5."""
     async with opened(iut) as session:
         await shake_hands(session)
         await session.expect("Ready")
@@ -168,7 +175,7 @@ async def _signature(session: Session) -> Message:
     early = received(session, "VCodeSig")
     message = early[0] if early else await session.watch("VCodeSig")
     if message is None:
-        came = "it had not come when Ready had"
+        came = "VCodeSig had not come before Ready"
         raise Violation("VCodeSig before the program starts", came, "signature.sent")
     return message
 
@@ -176,7 +183,7 @@ async def _signature(session: Session) -> Message:
 @requirement("robustness.input-end")
 @pytest.mark.parametrize("when", ["opened", "ready", "running"])
 async def test_end_of_input(iut: Iut, when: str) -> None:
-    """When the frontend closes the stream the simulator ends the session on its side, too."""
+    """The simulator ends the session after the frontend has closed the stream."""
     program = "idle" if "idle" in iut.configuration.programs else None
     async with opened(iut, program=program) as session:
         if when == "opened":
@@ -192,7 +199,7 @@ async def test_end_of_input(iut: Iut, when: str) -> None:
 
 @requirement("session.independent")
 async def test_second_session(iut: Iut) -> None:
-    """A second session with the same simulator begins from the start."""
+    """A second session with the same simulator begins from the initial state."""
     program = await visible_program(iut)
     async with iut.instance(program) as running:
         async with iut.connect(running) as session:
@@ -203,13 +210,15 @@ async def test_second_session(iut: Iut) -> None:
             await session.expect("Ready", to="after the handshake")
             await session.send(START)
             check(
-                await shows(iut, session), "the program to run in the first session", "nothing came"
+                await shows(iut, session),
+                "the program to run in the first session",
+                "received no output",
             )
             await session.close()
         async with another_session(iut, running) as session:
             early = await session.watch()
-            absent(early, "nothing before the handshake of the second session")
-            # The oracle sees whether this is answered as the offer of a first session is.
+            absent(early, "no event before the handshake of the second session")
+            # The oracle checks that the answer depends only on the second session's offer.
             await session.send(hello(extensions=["x-second"], x={"y": [1]}))
             await session.expect("Handshake", to="in answer to the Handshake of a second session")
             await session.send(motor(session, 2), competition())
@@ -218,19 +227,19 @@ async def test_second_session(iut: Iut) -> None:
             check(
                 await shows(iut, session),
                 "the program to run in the second session",
-                "nothing came",
+                "received no output",
             )
 
 
 @requirement("session.independent")
 async def test_a_session_that_breaks_off(iut: Iut) -> None:
-    """A frontend that is killed, and so resets the stream, leaves a simulator able to serve."""
+    """A simulator accepts a new session after a frontend has reset the stream."""
     async with iut.instance(await visible_program(iut)) as running:
         for reset in (False, True, True):
             async with iut.connect(running) as session:
                 await make_ready(session)
                 await (session.break_off() if reset else session.close())
-                # One that ends in order, as it may, has the time to.
+                # A simulator that exits normally after its session has time to exit here.
                 await session.unharmed("the end of a session")
             try:
                 async with another_session(iut, running) as session:
@@ -238,15 +247,15 @@ async def test_a_session_that_breaks_off(iut: Iut) -> None:
             except NotExercised as over:
                 if not reset:
                     raise
-                expected = (
-                    "a further session after one that was reset, as after one that was closed"
-                )
-                raise Violation(expected, f"it takes none{running.describe_end()}") from over
+                expected = "a further session after a reset session, as after a closed session"
+                raise Violation(
+                    expected, f"the simulator accepts none{running.describe_end()}"
+                ) from over
 
 
 @requirement("session.independent")
 async def test_devices_are_not_carried_over(iut: Iut) -> None:
-    """A motor that one session configured is not there in the next."""
+    """The next session does not have the motors that a session configured."""
     known = await driving(iut, 5)
     async with iut.instance(known.program) as running:
         async with iut.connect(running) as session:
@@ -256,12 +265,12 @@ async def test_devices_are_not_carried_over(iut: Iut) -> None:
         async with another_session(iut, running) as session:
             await start(session)
             update = await session.watch("DeviceUpdate")
-            absent(update, "no report of a motor that this session has not configured")
+            absent(update, "no DeviceUpdate of a motor that this session has not configured")
 
 
 @requirement("session.independent")
 async def test_setup_is_not_carried_over(iut: Iut) -> None:
-    """Mode, battery, controller and card of one session are not carried over to the next."""
+    """Mode, battery, controller and card of a session are not carried over to the next session."""
     with tempfile.TemporaryDirectory(prefix="conformance-") as folder:
         async with iut.instance("probe") as running:
             async with iut.connect(running) as session:
@@ -284,5 +293,5 @@ async def test_setup_is_not_carried_over(iut: Iut) -> None:
                     check(
                         said in wanted,
                         f"the program to see {kind} {wanted[0]} as in a first session",
-                        f"it saw {said}",
+                        f"the program saw {said}",
                     )

@@ -1,4 +1,4 @@
-"""JSON Lines over a stream: how bytes arrive and are spelt must not matter."""
+"""JSON Lines over a stream: segmentation and spelling must not matter."""
 
 import base64
 import functools
@@ -45,7 +45,7 @@ _SILENT = "motors of which no update comes in a plain session"
 
 @requirement("framing.json-lines")
 async def test_every_line_is_json(iut: Iut) -> None:
-    """Everything in a session up to the program's end is UTF-8 lines of one JSON value each."""
+    """All bytes of a session up to the program's end are UTF-8 lines with one JSON value each."""
     async with opened(iut) as session:
         await start(session, motor(session, 1), requirement=SETUP)
         await session.watch("Exited", within="program", requirement=ENDS)
@@ -54,7 +54,7 @@ async def test_every_line_is_json(iut: Iut) -> None:
 @requirement("framing.json-lines")
 @pytest.mark.parametrize("program", ["draw", "drive", "crash", "bytes"])
 async def test_every_line_of_a_program_is_json(iut: Iut, program: str) -> None:
-    """Every line that programs of several kinds bring about is JSON."""
+    """Every line that different kinds of programs cause is JSON."""
     async with opened(iut, program=program) as session:
         await start(session, motor(session, 1), requirement=SETUP)
         await shows(iut, session, RUNS)
@@ -64,25 +64,25 @@ async def test_every_line_of_a_program_is_json(iut: Iut, program: str) -> None:
 @requirement("framing.segmentation")
 @pytest.mark.parametrize("cut", CUTS, ids=lambda cut: cut.__name__)
 async def test_cut_lines(iut: Iut, cut: Segmentation) -> None:
-    """A handshake, setup and StartExecution that arrive in pieces are taken as if whole."""
+    """A session whose lines arrive in pieces is read like a session with whole lines."""
     program = await visible_program(iut)
 
     async def play(cut: Segmentation | None) -> None:
         async with opened(iut, program=program, segmentation=cut) as session:
             await session.send(hello(extensions=["x-ä€😀"]))
-            await session.expect("Handshake", to="in answer to a Handshake that came in pieces")
+            await session.expect("Handshake", to="in answer to a Handshake in pieces")
             await session.send(motor(session, 1), motor(session, 2), competition())
             await session.expect("Ready")
             await session.send(START)
             ran = await shows(iut, session)
-            check(ran, "the program to run", "a cut StartExecution had no effect")
+            check(ran, "the program to run", "a StartExecution in pieces had no effect")
 
     await compared(iut, play, cut, None, "handshake.answered or start.begins-execution")
 
 
 @requirement("framing.segmentation")
 async def test_cut_lines_of_a_later_session(iut: Iut) -> None:
-    """In a second session with the same simulator, too, lines may arrive in pieces."""
+    """Lines can arrive in pieces in a second session with the same simulator."""
     program = await visible_program(iut)
 
     async def play(cut: Segmentation | None) -> None:
@@ -104,7 +104,7 @@ async def test_cut_lines_of_a_later_session(iut: Iut) -> None:
 @requirement("framing.segmentation")
 @pytest.mark.parametrize("cut", CUTS, ids=lambda cut: cut.__name__)
 async def test_cut_configuration(iut: Iut, cut: Segmentation) -> None:
-    """Motors whose configuration arrives in pieces are driven, the first as well as the last."""
+    """Motors whose configuration arrives in pieces are driven, the first and the last."""
     known = await driving(iut, 0, 7, 20)
     async with opened(iut, program=known.program, segmentation=cut) as session:
         await start(session, *(motor(session, number) for number in known.configured))
@@ -113,14 +113,19 @@ async def test_cut_configuration(iut: Iut, cut: Segmentation) -> None:
 
 @requirement("framing.segmentation")
 async def test_cut_text(iut: Iut) -> None:
-    """Text that is cut inside its characters is that text: a card in a folder of such a name."""
+    """A text that is cut inside a UTF-8 character keeps its characters.
+
+    The test mounts a card whose folder has such a name.
+    """
 
     async def play(cut: Segmentation) -> None:
         with tempfile.TemporaryDirectory(prefix="conformance-ä€😀-") as folder:
             async with opened(iut, program="probe", segmentation=cut) as session:
                 await start(session, {"USD": {"root": blank(Path(folder))}})
                 said = await probed(session, "sdcard", lambda line: line == "present")
-                check(said == "present", "the program to see its SD card", f"it saw {said}")
+                check(
+                    said == "present", "the program to see its SD card", f"the program saw {said}"
+                )
                 check_written(Path(folder))
 
     await compared(iut, play, inside_characters, whole, "sdcard.mounted")
@@ -129,26 +134,28 @@ async def test_cut_text(iut: Iut) -> None:
 @requirement("framing.segmentation")
 @pytest.mark.parametrize("separator", SEPARATORS)
 async def test_other_line_separators(iut: Iut, separator: str) -> None:
-    """Only a newline ends a line: other separators may stand in a text, as they are."""
+    """Only a newline ends a line; a text can contain other separators."""
 
     async def play(text: str) -> None:
         async with opened(iut) as session:
             line = json.dumps(hello(extensions=[f"x-{text}"]), ensure_ascii=False)
             await session.send_bytes(f"{line}\n".encode())
-            await session.expect("Handshake", to=f"in answer to one with a {separator} separator")
+            await session.expect(
+                "Handshake", to=f"in answer to a Handshake with a {separator} separator"
+            )
 
     await compared(iut, play, SEPARATORS[separator], BEYOND_ASCII, "framing.white-space")
 
 
 @requirement("framing.segmentation")
 async def test_many_lines_in_one_write(iut: Iut) -> None:
-    """Forty lines in one write are forty messages, the last as well as the first."""
+    """Forty lines in one write are forty messages, including the first and the last."""
     await compared(iut, functools.partial(_forty_lines, iut), whole, None, SETUP)
 
 
 @requirement("setup.commands-handled")
 async def test_many_lines_one_by_one(iut: Iut) -> None:
-    """Forty commands of a setup are taken, the last as well as the first."""
+    """All of forty setup commands are read, including the first and the last."""
     await _forty_lines(iut, None)
 
 
@@ -173,12 +180,12 @@ async def test_start_behind_other_lines(iut: Iut) -> None:
         modes = [competition(enabled=bool(number % 2)) for number in range(10)]
         await session.send(*modes, START, segmentation=whole)
         ran = await shows(iut, session)
-        check(ran, "the program to run", "a StartExecution behind other lines had no effect")
+        check(ran, "the program to run", "a StartExecution at the end of a write had no effect")
 
 
 @requirement("framing.segmentation")
 async def test_lines_in_one_write_while_running(iut: Iut) -> None:
-    """While the program runs, too, lines that come in one write count, the first and the last."""
+    """All lines of one write count while the program runs, including the first and the last."""
 
     batteries = {wh: {"SetBatteryCapacity": {"capacity": wh}} for wh in (11.0, 9.0, 5.0, 3.0)}
     *first, last = batteries.values()
@@ -190,7 +197,7 @@ async def test_lines_in_one_write_while_running(iut: Iut) -> None:
             if at_once:
                 await session.send(*first, segmentation=whole)
                 await holds(session, 5.0)
-                # The mode is the same, so that the program has one thing to say.
+                # The mode does not change, so that the program has only the battery to report.
                 await session.send(last, competition(), competition(), segmentation=whole)
                 await holds(session, 3.0)
             else:
@@ -203,19 +210,23 @@ async def test_lines_in_one_write_while_running(iut: Iut) -> None:
 
 @requirement("framing.segmentation")
 async def test_a_line_and_a_half(iut: Iut) -> None:
-    """A write may end anywhere inside the next line."""
+    """A write can end inside the next line."""
     program = await visible_program(iut)
     async with opened(iut, program=program) as session:
         await make_ready(session, motor(session, 1))
         behind = encode(competition()) + encode(START)
         await session.send_bytes(behind, segmentation=split_at([len(behind) - 8]))
-        check(await shows(iut, session), "the program to run", "a cut StartExecution had no effect")
+        check(
+            await shows(iut, session),
+            "the program to run",
+            "a StartExecution in pieces had no effect",
+        )
 
 
 @requirement("framing.white-space")
 @pytest.mark.parametrize("spelling", SPELLINGS)
 async def test_any_spelling(iut: Iut, spelling: str) -> None:
-    """White space between tokens and escaped characters change nothing, in any message."""
+    """White space between tokens and escaped characters change nothing in any message."""
     program = await visible_program(iut)
 
     async def play(spell: Callable[[str], str]) -> None:
@@ -239,23 +250,25 @@ async def test_any_spelling(iut: Iut, spelling: str) -> None:
 
 @requirement("framing.white-space")
 async def test_text_as_itself(iut: Iut) -> None:
-    """Characters beyond ASCII may stand in a text as they are."""
+    """A text can contain characters beyond ASCII without escapes."""
 
     async def play(text: str) -> None:
         async with opened(iut) as session:
             await session.send(hello(extensions=[f"x-{text}"]))
-            await session.expect("Handshake", to=f"in answer to an offer of the extension x-{text}")
+            await session.expect(
+                "Handshake", to=f"in answer to a Handshake with the extension x-{text}"
+            )
 
     await compared(iut, play, BEYOND_ASCII, "ab", "handshake.answered")
 
 
 @requirement("framing.white-space")
 async def test_any_order_of_fields(iut: Iut) -> None:
-    """Fields count by their names, not by their order."""
+    """Fields count by their names, in any order."""
     known = await driving(iut, 2)
     async with opened(iut, program=known.program) as session:
         await session.send({"Handshake": {"extensions": [], "version": 1}})
-        await session.expect("Handshake", to="in answer to a Handshake with its fields reversed")
+        await session.expect("Handshake", to="in answer to a Handshake with reversed fields")
         device = {"Motor": {"moment_of_inertia": 1.0, "physical_gearset": "Green"}}
         await session.send(
             *(
@@ -279,7 +292,7 @@ async def test_any_order_of_fields(iut: Iut) -> None:
 @requirement("framing.white-space")
 @pytest.mark.parametrize("number", ["95e-1", "0.95E+1", "9.50", "9.5e0"])
 async def test_any_spelling_of_numbers(iut: Iut, number: str) -> None:
-    """A number counts by its value, whether it is written with an exponent or without."""
+    """A number counts by its value, with or without an exponent."""
 
     async def play(spelling: str) -> None:
         async with opened(iut, program="probe") as session:
@@ -295,7 +308,7 @@ async def test_any_spelling_of_numbers(iut: Iut, number: str) -> None:
 @requirement("framing.white-space")
 @pytest.mark.parametrize("number", ["1", "1e0"])
 async def test_any_spelling_of_an_inertia(iut: Iut, number: str) -> None:
-    """A motor is there whether its inertia is written as an integer or with an exponent."""
+    """A motor's inertia can be written as an integer or with an exponent."""
     known = await driving(iut, 2)
     async with opened(iut, program=known.program) as session:
         await shake_hands(session)
@@ -311,7 +324,7 @@ async def test_any_spelling_of_an_inertia(iut: Iut, number: str) -> None:
 @requirement("framing.long-lines")
 @pytest.mark.parametrize("size", [70_000, MEBIBYTE + 1, 3 * MEBIBYTE], ids=["70k", "1M", "3M"])
 async def test_long_lines(iut: Iut, size: int) -> None:
-    """A line of more than a mebibyte is read like any other, in setup as in the handshake."""
+    """Lines of up to three mebibytes are read, in the handshake and in setup."""
     program = await visible_program(iut)
 
     async def play(size: int) -> None:
@@ -331,19 +344,19 @@ async def test_long_lines(iut: Iut, size: int) -> None:
 
 @requirement("transport.standard-streams")
 async def test_standard_streams(iut: Iut) -> None:
-    """A session is held over standard input and output, be they pipes or sockets."""
+    """The session uses standard input and output, which can be pipes or sockets."""
     if iut.transport != "stdio":
-        raise NotExercised(f"this run is over {iut.transport}; give a command without {{port}}")
-    # Node.js makes sockets, which cannot be opened by the name /dev/stdin.
+        raise NotExercised(f"this run uses {iut.transport}; give a command without {{port}}")
+    # Node.js starts programs with sockets, which cannot be opened by the name /dev/stdin.
     play = functools.partial(_whole_session, iut)
     await compared(iut, play, True, False, "start.begins-execution")
 
 
 @requirement("transport.others")
 async def test_other_transports(iut: Iut) -> None:
-    """A session is held over a TCP or a Unix domain socket."""
+    """The session uses a TCP or a Unix domain socket."""
     if iut.transport == "stdio":
-        raise NotExercised("this run is over stdio; give a command with {port} or {socket}")
+        raise NotExercised("this run uses stdio; give a command with {port} or {socket}")
     await _whole_session(iut)
 
 
@@ -360,9 +373,9 @@ async def _whole_session(iut: Iut, sockets: bool = False) -> None:
 
 
 async def _all_driven(iut: Iut, session: Session, known: Driving) -> None:
-    """Every motor that was configured is driven by the program, which shows in its updates.
+    """Check that the program drives every configured motor, which its DeviceUpdates show.
 
-    Raises Inconclusive where one is not in a session without any peculiarity either.
+    Raises Inconclusive if a motor is not driven in a plain session either.
     """
     silent: set[int] = iut.memory.setdefault(_SILENT, set())
     left = await _not_driven(session, known, silent)
@@ -376,16 +389,17 @@ async def _all_driven(iut: Iut, session: Session, known: Driving) -> None:
     ports = ", ".join(map(str, sorted(always or left)))
     if always:
         raise Inconclusive(
-            f"no update of the motor at port {ports} comes in a plain session either ({UPDATES})"
+            f"no DeviceUpdate of the motor at port {ports} comes in a plain session either "
+            f"({UPDATES})"
         )
     raise Violation(
-        f"updates of the motors at ports {', '.join(map(str, known.reporting))}",
-        f"none came for port {ports}",
+        f"DeviceUpdates of the motors at ports {', '.join(map(str, known.reporting))}",
+        f"received none for port {ports}",
     )
 
 
 async def _not_driven(session: Session, known: Driving, silent: set[int]) -> set[int]:
-    """The ports of which no update comes; those that are ``silent`` anyway are not waited for."""
+    """Return the ports without an update; do not wait for ports that are known to be silent."""
     left, asked = known.left(session), session.now
     missing = set(known.reporting).difference(motors_reported(session))
     while missing - silent:

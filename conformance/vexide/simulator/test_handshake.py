@@ -1,4 +1,4 @@
-"""The handshake, as a simulator must take it."""
+"""The handshake, which a simulator must answer."""
 
 from typing import Any
 
@@ -27,15 +27,15 @@ async def test_answered(iut: Iut) -> None:
 
 @requirement("handshake.answered")
 async def test_answered_with_extensions(iut: Iut) -> None:
-    """An offer of extensions is answered as one without."""
+    """A Handshake that offers extensions is answered."""
     async with iut.session() as session:
         await session.send(hello(extensions=["x-conformance", "x-other"]))
-        await session.expect("Handshake", to="in answer to an offer with extensions")
+        await session.expect("Handshake", to="in answer to a Handshake with extensions")
 
 
 @requirement("handshake.answered")
 async def test_answered_once(iut: Iut) -> None:
-    """One Handshake command gets one Handshake event, also when setup follows."""
+    """Each Handshake command gets exactly one Handshake event."""
     async with opened(iut) as session:
         await shake_hands(session)
         await session.send(motor(session, 1), competition())
@@ -45,7 +45,7 @@ async def test_answered_once(iut: Iut) -> None:
 
 @requirement("handshake.nothing-before")
 async def test_silent_before_handshake(iut: Iut) -> None:
-    """As long as the frontend has not sent its Handshake, no event comes."""
+    """No event comes before the frontend has sent its Handshake."""
     async with iut.session() as session:
         early = await session.watch()
         absent(early, "no event before the Handshake command")
@@ -53,25 +53,25 @@ async def test_silent_before_handshake(iut: Iut) -> None:
         check(
             session.received[0].name == "Handshake",
             "Handshake as the first event",
-            f"{session.received[0].name} came first",
+            f"{session.received[0].name} was the first event",
             session.received[0].event,
         )
 
 
 @requirement("handshake.nothing-before")
 async def test_silent_upon_an_early_command(iut: Iut) -> None:
-    """A command that comes before the Handshake brings about no event."""
+    """A command before the Handshake causes no event."""
     async with iut.session() as session:
-        # A simulator may close the stream upon it.
+        # A simulator can close the stream after this command.
         await session.send(START)
         early = await session.watch()
-        absent(early, "no event upon a StartExecution before the Handshake command")
+        absent(early, "no event after a StartExecution before the Handshake command")
 
 
 @requirement("handshake.version-at-most-offered")
 @pytest.mark.parametrize("offered", [1, 2, 255, MOST])
 async def test_version_at_most_offered(iut: Iut, offered: int) -> None:
-    """Whatever version is offered, the answer is not above it."""
+    """The version of the answer is at most the offered version."""
     async with iut.session() as session:
         await session.send(hello(version=offered))
         try:
@@ -79,13 +79,13 @@ async def test_version_at_most_offered(iut: Iut, offered: int) -> None:
         except Violation:
             if offered == 1 or not session.ended:
                 raise
-            # Who takes the offer for a version that it does not speak may close the stream.
+            # A simulator that takes the offered version as unsupported can close the stream.
             return
         version = answer.value["Handshake"]["version"]
         check(
             not isinstance(version, int) or 1 <= version <= offered,
-            f"a version within 1 and {offered}",
-            f"{version!r} was answered",
+            f"a version between 1 and {offered}",
+            f"received version {version!r}",
             answer.event,
         )
 
@@ -93,23 +93,25 @@ async def test_version_at_most_offered(iut: Iut, offered: int) -> None:
 @requirement("handshake.version-one")
 @pytest.mark.parametrize("offered", [1, 2])
 async def test_version_is_one(iut: Iut, offered: int) -> None:
-    """The version in the answer is 1, also where the frontend could speak a later one."""
+    """The version of the answer is 1, also if the frontend offers a later version."""
     async with iut.session() as session:
         await session.send(hello(version=offered))
         if not await session.watch("Handshake", within=soon(session)) and offered > 1:
             check(
-                session.ended, f"an answer to an offer of version {offered}, or the end", "neither"
+                session.ended,
+                f"an answer to an offer of version {offered}, or the end of the stream",
+                "neither",
             )
             return
         answers = received(session, "Handshake")
         answer = answers[0] if answers else await session.expect("Handshake")
         version = answer.value["Handshake"]["version"]
-        check(version == 1, "version 1", f"{version!r} was answered", answer.event)
+        check(version == 1, "version 1", f"received version {version!r}", answer.event)
 
 
 @requirement("handshake.field-types")
 async def test_field_types(iut: Iut) -> None:
-    """The answer has a version that is an integer and extensions that are an array of strings."""
+    """The answer has an integer as version and an array of strings as extensions."""
     async with iut.session() as session:
         answer = await shake_hands(session)
         fields = answer.value["Handshake"]
@@ -120,19 +122,25 @@ async def test_field_types(iut: Iut) -> None:
             and isinstance(extensions, list)
             and all(isinstance(entry, str) for entry in extensions)
         )
-        check(good, "an integer version and an array of strings", f"{fields!r} came", answer.event)
+        check(
+            good, "an integer version and an array of strings", f"received {fields!r}", answer.event
+        )
 
 
 @requirement("handshake.closes-incompatible")
 @pytest.mark.parametrize("offered", [0, -1])
 async def test_closes_incompatible(iut: Iut, offered: int) -> None:
-    """An offer of a version below 1, which does not exist, is not answered but ends the stream."""
+    """An offer of a version below 1 gets no answer, and the simulator closes the stream."""
     async with iut.session() as session:
         await session.send(hello(version=offered))
         closed = await session.until_closed(within=soon(session))
         answers = received(session, "Handshake")
         absent(answers[0] if answers else None, f"no answer to an offer of version {offered}")
-        check(closed, f"the stream to be closed after an offer of version {offered}", "it was not")
+        check(
+            closed,
+            f"the end of the stream after an offer of version {offered}",
+            "the stream stayed open",
+        )
 
 
 @requirement("handshake.extensions-offered")
@@ -142,12 +150,17 @@ async def test_closes_incompatible(iut: Iut, offered: int) -> None:
     ids=["none", "one", "two-alike", "hundred"],
 )
 async def test_extensions_offered(iut: Iut, offered: list[str]) -> None:
-    """Only extensions that were offered are answered."""
+    """The answer contains only extensions that the frontend offered."""
     async with iut.session() as session:
         await session.send(hello(extensions=offered))
         answer = await session.expect("Handshake", requirement="handshake.answered")
         extra = [entry for entry in answer.value["Handshake"]["extensions"] if entry not in offered]
-        check(not extra, "extensions out of the offer", f"also {extra!r}", answer.event)
+        check(
+            not extra,
+            "only offered extensions in the answer",
+            f"received also {extra!r}",
+            answer.event,
+        )
         await session.expect("Ready", to="after a handshake with extensions")
 
 
@@ -157,7 +170,7 @@ async def test_extensions_offered(iut: Iut, offered: list[str]) -> None:
     extensions=st.lists(st.text(st.characters(exclude_categories=["Cs"]), max_size=20), max_size=5),
 )
 async def test_any_offer(iut: Iut, version: int, extensions: list[str]) -> None:
-    """Any legal offer is answered within what was offered, or the stream is closed."""
+    """A legal offer is answered with offered values, or the stream is closed."""
     async with iut.session() as session:
         await session.send(hello(version, extensions))
         answer = await session.watch("Handshake", within=soon(session))
@@ -166,36 +179,41 @@ async def test_any_offer(iut: Iut, version: int, extensions: list[str]) -> None:
                 expected = "an answer or the end of the stream"
                 plain = "".join(extensions).isascii()
                 about = "handshake.answered" if plain else "framing.white-space"
-                raise Violation(expected, "neither came", about)
+                raise Violation(expected, "received neither", about)
         else:
             agreed = answer.value["Handshake"]["extensions"]
             extra = [entry for entry in agreed if entry not in extensions]
-            check(not extra, "extensions out of the offer", f"also {extra!r}", answer.event)
+            check(
+                not extra,
+                "only offered extensions in the answer",
+                f"received also {extra!r}",
+                answer.event,
+            )
 
 
 @requirement("handshake.unknown-fields")
 @pytest.mark.parametrize("unknown", UNKNOWN_FIELDS.values(), ids=UNKNOWN_FIELDS)
 async def test_unknown_fields(iut: Iut, unknown: dict[str, Any]) -> None:
-    """Unknown fields change nothing: the answer is the same, and Ready follows."""
+    """Unknown fields in the Handshake change nothing: the answer and Ready follow."""
     async with iut.session() as session:
         await session.send(hello(**unknown))
-        beside = f"in spite of {', '.join(map(repr, unknown))} in the Handshake"
+        beside = f"despite the fields {', '.join(map(repr, unknown))} in the Handshake"
         await session.expect("Handshake", to=beside)
         await session.expect("Ready", to=beside)
 
 
 @requirement("handshake.unknown-fields")
 async def test_unknown_field_first(iut: Iut) -> None:
-    """An unknown field may stand before the known ones, and hold others of their names."""
+    """An unknown field can come first and can contain fields with known names."""
     async with iut.session() as session:
         await session.send({"Handshake": {**UNKNOWN_FIRST, "version": 1, "extensions": []}})
-        await session.expect("Handshake", to="in spite of an unknown field in the Handshake")
-        await session.expect("Ready", to="in spite of an unknown field in the Handshake")
+        await session.expect("Handshake", to="despite an unknown field in the Handshake")
+        await session.expect("Ready", to="despite an unknown field in the Handshake")
 
 
 @requirement("roles.own-messages")
 async def test_sends_events_only(iut: Iut) -> None:
-    """All that comes in a whole session are events of the specification."""
+    """All messages of a whole session are events of the specification."""
     async with opened(iut) as session:
         await shake_hands(session)
         await session.send(motor(session, 1), competition())

@@ -1,4 +1,4 @@
-"""What a running program sees of its robot: touches, battery, SD card and controller."""
+"""A running program's view of its robot: touches, battery, SD card and controller."""
 
 import contextlib
 import functools
@@ -27,7 +27,7 @@ from conformance.vexide.simulator.tester import either, make_ready, start
 from conformance.vexide.tester import received
 
 LONG_PATH = "/".join(["card" * 30] * 3)
-LATEST = "controller.raw-replaces-uuid"  # what is violated where the latest Raw state is not seen
+LATEST = "controller.raw-replaces-uuid"  # violated if the latest Raw state is missing
 
 
 # Touch
@@ -36,7 +36,7 @@ LATEST = "controller.raw-replaces-uuid"  # what is violated where the latest Raw
 @requirement("touch.registered")
 @pytest.mark.parametrize("when", ["setup", "running"])
 async def test_touch(iut: Iut, when: str) -> None:
-    """A touch is one for the program: where it is, that it lasts, and that it is over."""
+    """The program sees where a touch is, that the touch is held, and that the touch ends."""
     await require_form(iut, touch(10, 20, "Pressed"))
     async with opened(iut, program="probe") as session:
         pressed = touch(10, 20, "Pressed")
@@ -48,25 +48,25 @@ async def test_touch(iut: Iut, when: str) -> None:
             await probed(session, "competition", lambda said: said != "nothing")
             await session.send(pressed)
         await _sees_touch(session, "Pressed 10 20")
-        # A finger may move, whether its touch is held already or not.
+        # A finger can move during a touch, also after Held.
         for x, y in ((470, 260), (30, 40)):
             await session.send(touch(x, y, "Held"))
             await _sees_touch(session, f"Held {x} {y}")
         await session.send(touch(30, 40, "Released"))
         await _sees_touch(session, "Released")
-        # Zero is a coordinate like any other.
+        # Zero is a valid coordinate.
         await session.send(touch(0, 0, "Pressed"))
         await _sees_touch(session, "Pressed 0 0")
 
 
 async def _sees_touch(session: Session, wanted: str) -> None:
     said = await probed(session, "touch", lambda line: line == wanted)
-    # One that reports touches may have lost this one.
+    # A program that usually reports touches has possibly lost this touch.
     if said == "nothing" and not await _reports_touches(session):
         raise NotExercised(
             "the program 'probe' reports no touch; let it write lines such as `touch Pressed 10 20`"
         )
-    check(said == wanted, f"the program to see the touch {wanted}", f"it saw {said}")
+    check(said == wanted, f"the program to see the touch {wanted}", f"the program saw {said}")
 
 
 async def _reports_touches(session: Session) -> bool:
@@ -79,7 +79,7 @@ async def _reports_touches(session: Session) -> bool:
 
 @requirement("battery.default")
 async def test_battery_starts_full(iut: Iut) -> None:
-    """Without SetBatteryCapacity the battery holds 14 Wh when the program starts."""
+    """Without SetBatteryCapacity the battery contains 14 Wh when the program starts."""
     async with opened(iut, program=either(iut, "probe")) as session:
         await start(session, motor(session, 1))
         await holds(session, 14.0)
@@ -88,11 +88,11 @@ async def test_battery_starts_full(iut: Iut) -> None:
 @requirement("battery.set-capacity")
 @pytest.mark.parametrize("capacity", [12.5, 7, 0.5])
 async def test_battery_is_set(iut: Iut, capacity: float) -> None:
-    """SetBatteryCapacity before the start sets what is left in the battery."""
+    """SetBatteryCapacity before StartExecution sets the battery's capacity."""
     async with opened(iut, program=either(iut, "probe")) as session:
         command = {"SetBatteryCapacity": {"capacity": capacity}}
         await make_ready(session, motor(session, 1), command)
-        # A Battery event that was under way before the command was read does not show its effect.
+        # A Battery event from before the command does not show the command's effect.
         await session.watch("Exited")
         stale = len(received(session, "Battery"))
         await session.send(START)
@@ -101,7 +101,7 @@ async def test_battery_is_set(iut: Iut, capacity: float) -> None:
 
 @requirement("battery.set-capacity")
 async def test_battery_is_set_while_running(iut: Iut) -> None:
-    """SetBatteryCapacity counts while the program runs, too, and the latest counts."""
+    """SetBatteryCapacity takes effect while the program runs, and the latest command counts."""
     async with opened(iut, program="probe") as session:
         await start(session)
         await probed(session, "battery", lambda said: said != "nothing")
@@ -116,25 +116,25 @@ async def test_battery_is_set_while_running(iut: Iut) -> None:
         last = received(session, "Battery")[-1:]
         check(
             told,
-            "Battery events of what is left",
-            "each told what had been left before the last command",
+            "a Battery event with the new capacity",
+            "each event had the capacity before the last command",
             last[0].event if last else None,
         )
 
 
 @requirement("battery.set-capacity")
 async def test_battery_is_emptied(iut: Iut) -> None:
-    """A capacity of 0 is set like any other: the program does not see a battery that holds more."""
+    """A battery capacity of 0 Wh takes effect."""
     async with opened(iut, program="probe") as session:
         await start(session, {"SetBatteryCapacity": {"capacity": 0.0}})
         try:
             said = await probed(session, "battery", lambda line: close_to(line, 0))
         except Violation:
-            # Nothing says how long a program goes on without energy.
-            raise Inconclusive("the program ended before it said what the battery holds") from None
+            # The specification does not say how long a program runs without energy.
+            raise Inconclusive("the program ended before it reported the battery") from None
         if said == "nothing":
-            raise Inconclusive("the program does not say what an empty battery holds")
-        check(close_to(said, 0), "the program to see an empty battery", f"it saw {said}")
+            raise Inconclusive("the program does not report the capacity of an empty battery")
+        check(close_to(said, 0), "the program to see an empty battery", f"the program saw {said}")
 
 
 # SD card
@@ -147,7 +147,7 @@ async def test_battery_is_emptied(iut: Iut) -> None:
     ids=["card", "späces", "second", "long"],
 )
 async def test_card_is_mounted(iut: Iut, name: str) -> None:
-    """After USD the program writes and reads files of the directory as its SD card."""
+    """After USD the program writes and reads files in the directory as its SD card."""
     with tempfile.TemporaryDirectory(prefix="conformance-") as folder:
         root = Path(folder) / name
         root.mkdir(parents=True)
@@ -159,26 +159,26 @@ async def test_card_is_mounted(iut: Iut, name: str) -> None:
         async with opened(iut, program="probe") as session:
             await start(session, *setup)
             said = await probed(session, "sdcard", lambda line: line == "present")
-            check(said == "present", "the program to see its SD card", f"it saw {said}")
+            check(said == "present", "the program to see its SD card", f"the program saw {said}")
             check_written(root)
 
 
 @requirement("sdcard.mounted")
 async def test_card_is_mounted_while_running(iut: Iut) -> None:
-    """USD mounts a card for a program that runs already."""
+    """USD mounts a card while the program runs."""
     with tempfile.TemporaryDirectory(prefix="conformance-") as folder:
         async with opened(iut, program="probe") as session:
             await start(session)
             await probed(session, "sdcard", lambda line: line == "absent")
             await session.send({"USD": {"root": blank(Path(folder))}})
             said = await probed(session, "sdcard", lambda line: line == "present")
-            check(said == "present", "the program to see its SD card", f"it saw {said}")
+            check(said == "present", "the program to see its SD card", f"the program saw {said}")
             check_written(Path(folder))
 
 
 @requirement("sdcard.mounted")
 async def test_another_card_while_running(iut: Iut) -> None:
-    """Where a running program's card was taken away, another is mounted."""
+    """After a card was unmounted while the program runs, another card can be mounted."""
     with tempfile.TemporaryDirectory(prefix="conformance-") as folder:
         first, second = Path(folder) / "first", Path(folder) / "second"
         for root in (first, second):
@@ -190,30 +190,32 @@ async def test_another_card_while_running(iut: Iut) -> None:
             with _taking_null(session):
                 said = await probed(session, "sdcard", lambda line: line == "absent")
             if said != "absent":
-                raise Inconclusive("the card is still there after a null root (sdcard.unmounted)")
+                raise Inconclusive("the card is still present after a null root (sdcard.unmounted)")
             await session.send({"USD": {"root": blank(second)}})
             said = await probed(session, "sdcard", lambda line: line == "present")
-            check(said == "present", "the program to see the other SD card", f"it saw {said}")
+            check(
+                said == "present", "the program to see the other SD card", f"the program saw {said}"
+            )
             check_written(second)
 
 
 @requirement("sdcard.unmounted")
 async def test_no_card(iut: Iut) -> None:
-    """A null root leaves the program without an SD card, also after one was mounted."""
+    """A null root leaves the program without an SD card, also after a card was mounted."""
     with tempfile.TemporaryDirectory(prefix="conformance-") as folder:
         async with opened(iut, program="probe") as session:
             with _taking_null(session):
                 await start(session, {"USD": {"root": folder}}, {"USD": {"root": None}})
                 said = await probed(session, "sdcard", lambda line: line == "absent")
-                # A mount that took its time may still come.
+                # A mount that takes time can still happen.
                 await session.watch("Exited")
                 said = await probed(session, "sdcard", bool)
-            check(said == "absent", "the program to see no SD card", f"it saw {said}")
+            check(said == "absent", "the program to see no SD card", f"the program saw {said}")
 
 
 @requirement("sdcard.unmounted")
 async def test_card_is_unmounted_while_running(iut: Iut) -> None:
-    """A null root takes the card away from a running program."""
+    """A null root unmounts the card of a running program."""
     with tempfile.TemporaryDirectory(prefix="conformance-") as folder:
         async with opened(iut, program="probe") as session:
             await start(session, {"USD": {"root": folder}})
@@ -221,12 +223,16 @@ async def test_card_is_unmounted_while_running(iut: Iut) -> None:
             await session.send({"USD": {"root": None}})
             with _taking_null(session):
                 said = await probed(session, "sdcard", lambda line: line == "absent")
-            check(said == "absent", "the program to see no SD card any more", f"it saw {said}")
+            check(
+                said == "absent",
+                "the program to see no SD card after a null root",
+                f"the program saw {said}",
+            )
 
 
 @contextlib.contextmanager
 def _taking_null(session: Session) -> Iterator[None]:
-    """Who ends the session upon a null root does not take null: that has a requirement."""
+    """Blame encoding.optional-null if the simulator ends the session after a null root."""
     try:
         yield
     except Violation as refused:
@@ -236,13 +242,13 @@ def _taking_null(session: Session) -> Iterator[None]:
 
 @requirement("encoding.optional-null")
 async def test_null_root(iut: Iut) -> None:
-    """A root that is null means that there is no card."""
+    """USD with a null root means that there is no card."""
     await _no_root(iut, {"root": None})
 
 
 @requirement("encoding.optional-absent")
 async def test_absent_root(iut: Iut) -> None:
-    """A root that is left out means that there is no card, as a null one does."""
+    """USD without a root means that there is no card, like a null root."""
     without: dict[str, None] = {}
     await compared(
         iut, functools.partial(_no_root, iut), without, {"root": None}, "encoding.optional-null"
@@ -258,12 +264,12 @@ async def _no_root(iut: Iut, none: dict[str, None]) -> None:
                 said = await probed(session, "sdcard", lambda line: line == "absent")
                 if said == "present" and "root" in none:
                     raise Inconclusive(
-                        "the card is still there after a null root (sdcard.unmounted)"
+                        "the card is still present after a null root (sdcard.unmounted)"
                     )
-                check(said == "absent", "the program to see no SD card", f"it saw {said}")
+                check(said == "absent", "the program to see no SD card", f"the program saw {said}")
             else:
                 ran = await shows(iut, session)
-                check(ran, f"the program to run after USD with {none}", "it had no effect")
+                check(ran, f"the program to run after USD with {none}", "the program did not run")
 
 
 # Controller
@@ -274,7 +280,7 @@ async def _no_root(iut: Iut, none: dict[str, None]) -> None:
     "barred", [{"enabled": False}, {"mode": "Auto"}], ids=["disabled", "autonomous"]
 )
 async def test_controller_state_is_kept(iut: Iut, barred: dict[str, object]) -> None:
-    """A state that comes while it cannot be read is there as soon as it can."""
+    """A controller state that comes while the program cannot read it is available later."""
     await require_form(iut, raw())
 
     async def play(mode: dict[str, object]) -> None:
@@ -297,7 +303,7 @@ async def test_controller_state_is_kept(iut: Iut, barred: dict[str, object]) -> 
 
 
 async def _readable(session: Session) -> bool:
-    """Whether the program sees a mode in which it may read the controller."""
+    """Return True if the program sees a mode in which it can read the controller."""
     wanted = {"enabled=true", "mode=Driver"}
     said = await probed(session, "competition", lambda line: wanted <= set(line.split()))
     return wanted <= set(said.split())
@@ -305,7 +311,7 @@ async def _readable(session: Session) -> bool:
 
 @requirement("controller.raw-replaces-uuid")
 async def test_raw_replaces_uuid(iut: Iut) -> None:
-    """After a UUID, Raw counts; the latest Raw counts, at rest as well, and goes on counting."""
+    """After a UUID, the latest Raw state counts and stays in effect, also at rest."""
     await require_form(iut, raw())
     async with opened(iut, program="probe") as session:
         await start(session, {"ControllerUpdate": {"UUID": NO_GAMEPAD}})
@@ -314,12 +320,16 @@ async def test_raw_replaces_uuid(iut: Iut) -> None:
             await _axis(session, str(value))
         await session.watch("Serial")
         said = await probed(session, "controller", lambda line: line == "axis1=-20")
-        check(said == "axis1=-20", "the program to go on seeing axis1=-20", f"it saw {said}")
+        check(
+            said == "axis1=-20",
+            "the program to continue to see axis1=-20",
+            f"the program saw {said}",
+        )
 
 
 @requirement("controller.raw-replaces-uuid")
 async def test_raw_outlasts_modes(iut: Iut) -> None:
-    """The latest Raw state is there once the program may read it again, as is one that follows."""
+    """The latest Raw state is available after modes in which the program cannot read it."""
     await require_form(iut, raw())
     async with opened(iut, program="probe") as session:
         await start(session, raw(axis1=40))
@@ -337,7 +347,7 @@ async def test_raw_outlasts_modes(iut: Iut) -> None:
 
 @requirement("controller.raw-replaces-uuid")
 async def test_raw_of_setup(iut: Iut) -> None:
-    """A Raw state that was sent during setup is what the program sees when it starts."""
+    """The program sees a Raw state that was sent during setup."""
     await require_form(iut, raw())
     async with opened(iut, program="probe") as session:
         await start(session, raw(axis1=65))
@@ -346,10 +356,10 @@ async def test_raw_of_setup(iut: Iut) -> None:
 
 @requirement("controller.raw-replaces-uuid")
 async def test_each_input(iut: Iut) -> None:
-    """Each axis and each button of the latest Raw state is seen by its own name, and no other."""
+    """The program sees each axis and button of the latest Raw state under its own name."""
     await require_form(iut, raw())
     moves: list[dict[str, int]] = [{"axis2": 31, "axis3": -64, "axis4": 97}]
-    # Not far from the middle, and with more than one button pressed.
+    # Values near the middle, with several buttons pressed.
     moves += [{"axis2": 1, "axis4": -3, "button_l1": True, "button_up": True, "button_b": True}]
     moves += (dict.fromkeys(("axis2", "axis3", "axis4"), end) for end in (127, -127))
     moves += ({f"button_{name}": True} for name in BUTTONS if name != "all")
@@ -365,17 +375,17 @@ async def _inputs(session: Session, wanted: set[str]) -> None:
     said = await probed(session, "inputs", lambda line: set(line.split()) == wanted)
     if said == "nothing":
         raise NotExercised(
-            "the program 'probe' reports no input but axis1; let it write lines such as "
-            "`inputs axis3=97 button_a=true`"
+            "the program 'probe' reports no input but axis1; let it write lines such as `inputs "
+            "axis3=97 button_a=true`"
         )
     seen = ", ".join(sorted(wanted))
-    check(set(said.split()) == wanted, f"the program to see {seen}", f"it saw {said}")
+    check(set(said.split()) == wanted, f"the program to see {seen}", f"the program saw {said}")
 
 
 @requirement("controller.uuid-replaces-raw")
 @pytest.mark.parametrize("when", ["setup", "running"])
 async def test_uuid_replaces_raw(iut: Iut, when: str) -> None:
-    """After a UUID the raw state is gone: with no such gamepad there is none, or one at rest."""
+    """After the UUID of a missing gamepad, the program no longer sees the Raw state."""
     await require_form(iut, raw())
     gamepad, gone = {"ControllerUpdate": {"UUID": NO_GAMEPAD}}, ("none", "axis1=0")
     async with opened(iut, program="probe") as session:
@@ -386,11 +396,18 @@ async def test_uuid_replaces_raw(iut: Iut, when: str) -> None:
             await _axis(session, "65", requirement=LATEST)
             await session.send(gamepad)
         said = await probed(session, "controller", lambda line: line in gone)
-        check(said in gone, "the program to see no controller or one at rest", f"it saw {said}")
+        check(
+            said in gone,
+            "the program to see no controller or a controller at rest",
+            f"the program saw {said}",
+        )
 
 
 async def _axis(session: Session, value: str, requirement: str | None = None) -> None:
-    """The program sees the axis there; ``requirement`` is violated if not, or else the test's."""
+    """Check that the program sees this value of axis1.
+
+    ``requirement`` is the violated requirement; the default is the one under test.
+    """
     said = await probed(session, "controller", lambda line: line == f"axis1={value}")
     if said != f"axis1={value}":
-        raise Violation(f"the program to see axis1={value}", f"it saw {said}", requirement)
+        raise Violation(f"the program to see axis1={value}", f"the program saw {said}", requirement)

@@ -1,4 +1,4 @@
-"""What a running program writes and draws, as it comes to the frontend."""
+"""Serial data and drawings of a running program."""
 
 import pytest
 
@@ -37,22 +37,22 @@ async def test_text_arrives(iut: Iut) -> None:
 
 @requirement("serial.bytes-exact")
 async def test_every_byte_arrives(iut: Iut) -> None:
-    """All 256 byte values arrive unchanged, those that are not text among them."""
+    """All 256 byte values arrive unchanged."""
     await _writes(iut, "bytes", ALL_BYTES, "the bytes 00 to FF")
 
 
 @requirement("serial.bytes-exact")
 async def test_several_texts_arrive(iut: Iut) -> None:
-    """What is written piece by piece at one time arrives as well, each piece once."""
+    """Several texts that are written at the same time arrive, each text once."""
     async with opened(iut, program="probe") as session:
         await start(session)
         lost = await lost_at_start(session)
-        every = "each of the lines that the program 'probe' writes at its start, once"
+        every = "each line that the program 'probe' writes at its start, once"
         check(not lost, every, lost, serial_event(session, len(serial_bytes(session)) - 1))
 
 
 async def _writes(iut: Iut, program: str, wanted: bytes, named: str) -> None:
-    """The program writes this on serial channel 1, once and completely."""
+    """Check that the program's data arrives on serial channel 1, once and complete."""
     async with opened(iut, program=program) as session:
         await start(session)
         await serial_until(session, wanted)
@@ -63,10 +63,10 @@ async def _writes(iut: Iut, program: str, wanted: bytes, named: str) -> None:
         pairs = enumerate(zip(data, wanted, strict=False))
         shorter = min(len(data), len(wanted))
         same = next((number for number, (one, other) in pairs if one != other), shorter)
-        came = f"{len(data)} bytes came" if data else "none came"
+        came = f"received {len(data)} bytes" if data else "received no bytes"
         if data and data != wanted:
             other, right = data[same : same + 8].hex(" "), wanted[same : same + 8].hex(" ")
-            came += f", from byte {same} on {other or 'none'} instead of {right or 'none'}"
+            came += f", with {other or 'none'} instead of {right or 'none'} from byte {same} on"
         expected = f"{named} on serial channel 1"
         check(data == wanted, expected, came + other_channels(session), serial_event(session, same))
 
@@ -83,27 +83,27 @@ async def test_serial_is_base64(iut: Iut) -> None:
 
 @requirement("log.not-for-serial")
 async def test_print_is_no_log(iut: Iut) -> None:
-    """Printed text comes as Serial, and not as a Log of the simulator."""
+    """Printed text comes as Serial and not as a Log."""
     async with opened(iut, program="print") as session:
         await start(session)
         data = await serial_until(session, GREETING)
         logs = printed_as_log(session)
-        # Of which channel it comes is for serial.bytes-exact to say.
+        # The requirement serial.bytes-exact decides about the channel.
         came = data or received(session, "Serial")
         if not came and not logs:
-            raise Inconclusive("what the program prints came neither as Serial nor as Log")
+            raise Inconclusive("the text that the program prints came neither as Serial nor as Log")
         check(
             bool(came),
-            "what the program prints, as Serial",
-            "it came as Log",
+            "the program's printed text as Serial",
+            "received the text as a Log",
             logs[0].event if logs else None,
         )
 
 
 def _require_no_log(session: Session) -> None:
-    """Raise Inconclusive where what lacks as Serial has come as a Log."""
+    """Raise Inconclusive if the missing serial data came as a Log."""
     if printed_as_log(session):
-        raise Inconclusive("what the program prints came as Log (log.not-for-serial)")
+        raise Inconclusive("the text that the program prints came as Log (log.not-for-serial)")
 
 
 # Screen
@@ -114,19 +114,19 @@ def _require_no_log(session: Session) -> None:
     ("program", "event"), [("draw", "ScreenDraw"), ("drive", "DeviceUpdate"), ("print", "Serial")]
 )
 async def test_changes_are_reported(iut: Iut, program: str, event: str) -> None:
-    """Changes that the program makes are reported while it runs."""
+    """The changes that a running program makes are reported by events."""
     async with opened(iut, program=program) as session:
         await start(session, motor(session, 1))
         presumes = UPDATES if program == "drive" else None
         came = await session.watch(event, within="program", presumes=presumes)
         if program == "print" and not came:
             _require_no_log(session)
-        check(came is not None, f"{event} from a program that brings it about", "it did not come")
+        check(came is not None, f"{event} from a program that causes this event", "received none")
 
 
 @requirement("execution.reports-changes")
 async def test_render_is_reported(iut: Iut) -> None:
-    """What is drawn behind a double buffer comes to be seen: ScreenRender is told like the rest."""
+    """A program that uses double buffering makes the simulator send ScreenRender."""
     async with opened(iut, program="draw") as session:
         await start(session)
         while mode := await session.watch("ScreenDoubleBufferMode", within="program"):
@@ -136,13 +136,16 @@ async def test_render_is_reported(iut: Iut) -> None:
             raise NotExercised("the program 'draw' enabled no double buffering")
         drawn = await session.watch("ScreenRender", within="program")
         check(
-            drawn is not None, "ScreenRender once double buffering is on", "none came", mode.event
+            drawn is not None,
+            "ScreenRender after double buffering was enabled",
+            "received none",
+            mode.event,
         )
 
 
 @requirement("screen.pixel-buffer")
 async def test_pixel_buffer(iut: Iut) -> None:
-    """The buffer of a CopyBuffer is Base64 of whole pixels of four bytes."""
+    """The buffer of a CopyBuffer is Base64 of whole pixels with four bytes each."""
     await _drawing(iut, "CopyBuffer")
 
 
@@ -154,7 +157,7 @@ async def test_stride(iut: Iut) -> None:
 
 @requirement("types.color-range")
 async def test_colors(iut: Iut) -> None:
-    """The parts of every colour are within 0 and 255."""
+    """The components of every colour are between 0 and 255."""
     await _drawing(iut, "")
 
 
@@ -168,5 +171,5 @@ async def _drawing(iut: Iut, command: str) -> None:
         ]
         if not any(not command or command in entry for entry in drawn):
             raise NotExercised(
-                f"nothing was drawn with {command or 'any command'}: declare [programs] draw"
+                f"nothing was drawn with {command or 'any command'}; declare [programs] draw"
             )

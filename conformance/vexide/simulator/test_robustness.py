@@ -1,4 +1,4 @@
-"""What any sane simulator survives: unknown, malformed and unexpected input."""
+"""Unknown, malformed and unexpected input that any sane simulator survives."""
 
 import json
 from typing import Any
@@ -65,7 +65,7 @@ MALFORMED = {
 @requirement("robustness.malformed-line")
 @pytest.mark.parametrize("line", MALFORMED)
 async def test_malformed_line(iut: Iut, line: str) -> None:
-    """A malformed line is ignored, logged, or ends the session; nothing dies or hangs."""
+    """A malformed line is ignored, logged, or ends the session; the simulator stays alive."""
     program = await visible_program(iut)
     async with opened(iut, program=program) as session:
         await shake_hands(session)
@@ -77,14 +77,14 @@ async def test_malformed_line(iut: Iut, line: str) -> None:
 @requirement("robustness.malformed-line")
 @explore(misses=strategies.misses("frontend"))
 async def test_near_misses(iut: Iut, misses: list[NearMiss]) -> None:
-    """Commands that are wrong in one place each are ignored, logged, or end the session."""
+    """Commands with one error each are ignored, logged, or end the session."""
     program = await visible_program(iut)
     async with opened(iut, program=program) as session:
         await make_ready(session, motor(session, 1))
         for miss in misses:
             await session.send(miss.value)
         wrong = "; ".join(miss.expected for miss in misses[:3])
-        await lives_on(iut, session, f"{len(misses)} commands that are wrong in one place: {wrong}")
+        await lives_on(iut, session, f"{len(misses)} commands with one error each: {wrong}")
 
 
 @requirement("robustness.unknown-message")
@@ -94,7 +94,7 @@ async def test_near_misses(iut: Iut, misses: list[NearMiss]) -> None:
     ids=["unit", "struct", "null", "event-as-object", "event", "other-case"],
 )
 async def test_unknown_message(iut: Iut, value: Any) -> None:
-    """A command of an unknown name is ignored, logged, or ends the session."""
+    """A command with an unknown name is ignored, logged, or ends the session."""
     program = await visible_program(iut)
     async with opened(iut, program=program) as session:
         await shake_hands(session)
@@ -106,7 +106,7 @@ async def test_unknown_message(iut: Iut, value: Any) -> None:
 @requirement("robustness.unknown-fields")
 @explore(commands=strategies.messages("frontend"))
 async def test_any_valid_commands(iut: Iut, commands: list[Any]) -> None:
-    """Valid commands that may make no sense, with unknown fields, do not break the session."""
+    """Valid commands do not break the session, even if they make no sense."""
     program = await visible_program(iut)
 
     async def play(commands: list[Any]) -> None:
@@ -122,7 +122,7 @@ async def test_any_valid_commands(iut: Iut, commands: list[Any]) -> None:
 @requirement("robustness.unknown-fields")
 @pytest.mark.parametrize("depth", ["command", "mode", "motor"])
 async def test_unknown_field(iut: Iut, depth: str) -> None:
-    """An unknown field breaks nothing, however deep inside a command it stands."""
+    """An unknown field at any depth of a command does not break the session."""
     program = await visible_program(iut)
     async with opened(iut, program=program) as session:
         await shake_hands(session)
@@ -157,18 +157,23 @@ async def test_second_handshake_while_running(iut: Iut) -> None:
 @requirement("robustness.second-start")
 @lasting
 async def test_second_start(iut: Iut) -> None:
-    """A StartExecution while the program runs does not start it again."""
+    """A StartExecution while the program runs does not start the program again."""
     program = await visible_program(iut)
     greeting = GREETING if program else await said_once(iut)
     async with opened(iut, program=program) as session:
         await start(session)
         if greeting not in await serial_until(session, greeting):
-            raise Inconclusive("the program did not write what it is to write")
+            raise Inconclusive("the program did not write its expected text")
         await session.send(START)
         await session.watch("Exited", within="response")
         events = [message.event for message in received(session, "Serial")]
         again = serial_bytes(session).count(greeting) > 1
-        check(not again, "no second run of the program", "it wrote again", events[-1])
+        check(
+            not again,
+            "no second run of the program",
+            "the program wrote its first text again",
+            events[-1],
+        )
         await session.unharmed("a second StartExecution")
 
 
@@ -179,7 +184,7 @@ async def test_second_start(iut: Iut) -> None:
     ids=["struct", "fields", "unit", "null"],
 )
 async def test_unknown_device(iut: Iut, device: Any) -> None:
-    """A device of a kind that the simulator does not know keeps the session."""
+    """The session continues after a device of an unknown kind."""
     program = await visible_program(iut)
     async with opened(iut, program=program) as session:
         await shake_hands(session)
@@ -200,7 +205,7 @@ UNDEFINED: dict[str, Any] = {
 @requirement("commands.undefined-tolerated")
 @pytest.mark.parametrize("command", UNDEFINED)
 async def test_undefined_command(iut: Iut, command: str) -> None:
-    """A command whose effect is not settled keeps the session in setup."""
+    """A command without a defined effect does not end the session during setup."""
     program = await visible_program(iut)
     async with opened(iut, program=program) as session:
         await shake_hands(session)
@@ -213,7 +218,7 @@ async def test_undefined_command(iut: Iut, command: str) -> None:
 @requirement("commands.undefined-tolerated")
 @pytest.mark.parametrize("command", UNDEFINED)
 async def test_undefined_command_while_running(iut: Iut, command: str) -> None:
-    """A command whose effect is not settled keeps the session while the program runs."""
+    """A command without a defined effect does not end the session while the program runs."""
     await undisturbed(iut, UNDEFINED[command], next(iter(UNDEFINED[command])))
 
 
@@ -225,7 +230,7 @@ WHILE_RUNNING = {
     "touch.registered": touch(10, 10, "Pressed"),
     "sdcard.unmounted": {"USD": {"root": None}},
 }
-"""By what it violates to die of them: commands that a user gives at any time."""
+"""Commands that a user can cause at any time, by the requirement that a crash violates."""
 
 
 @pytest.mark.parametrize(
@@ -234,7 +239,7 @@ WHILE_RUNNING = {
     ids=list(WHILE_RUNNING),
 )
 async def test_survives_while_running(iut: Iut, command: Any) -> None:
-    """A command ends no session, whatever the program that runs shows of it."""
+    """A command does not end the session while a program runs."""
     name = next(iter(command))
     shown = await own_program(iut)
     async with opened(iut) as session:
@@ -244,16 +249,18 @@ async def test_survives_while_running(iut: Iut, command: Any) -> None:
         await session.until_closed("quiet")
         await session.unharmed(f"{name} while the program runs")
         if session.ended and shown.ended and not shown.exited:
-            raise Inconclusive("its program ends without Exited as well (exit.exited-sent)")
+            raise Inconclusive(
+                "the simulator's program also ends without Exited by itself (exit.exited-sent)"
+            )
         await goes_on(session)
-    # That it lives is not yet what is asked for.
+    # Survival alone does not satisfy the requirement.
     iut.require("probe")
 
 
 @requirement("encoding.externally-tagged")
 @pytest.mark.parametrize("program", [None, "draw", "drive", "crash"])
 async def test_every_event_is_well_formed(iut: Iut, program: str | None) -> None:
-    """Every event that programs of several kinds bring about has the form of its type."""
+    """Every event that different kinds of programs cause has the form of its type."""
     async with opened(iut, program=program) as session:
         motors = [motor(session, number) for number in (0, 1, 20)]
         await start(session, *motors, requirement=SETUP)
@@ -263,7 +270,7 @@ async def test_every_event_is_well_formed(iut: Iut, program: str | None) -> None
 
 @requirement("encoding.externally-tagged")
 async def test_canonical_commands(iut: Iut) -> None:
-    """Every command in its canonical form is understood, to the last: the program runs."""
+    """Every command in its canonical form is understood, and the program runs."""
     program = await visible_program(iut)
     async with opened(iut, program=program) as session:
         motors = [motor(session, number) for number in (0, 20)]
@@ -278,12 +285,12 @@ async def test_canonical_commands(iut: Iut) -> None:
     "command", [raw(axis1=65), touch(10, 20, "Pressed")], ids=["controller", "touch"]
 )
 async def test_form_of_commands(iut: Iut, command: Any) -> None:
-    """A ControllerUpdate and a Touch are read as the specification has them."""
+    """A ControllerUpdate and a Touch are read in the form of the specification."""
     if refused := await refused_form(iut, command):
         raise Violation(
-            f"{json.dumps(command)[:100]}… to be read, the form of the specification",
-            f"it is refused; only the form of version 0.2 of the published Rust crate is read: "
-            f"{json.dumps(in_dialect(command))[:100]}…",
+            f"{json.dumps(command)[:100]}… to be read, in the form of the specification",
+            "the simulator refuses it and reads only the form of version 0.2 of the published "
+            f"Rust crate: {json.dumps(in_dialect(command))[:100]}…",
         ).shown_in(refused[0], refused)
 
 
@@ -293,6 +300,6 @@ async def test_form_of_ports(iut: Iut) -> None:
     form = await port_form(iut)
     if form == "bare":
         iut.remark = (
-            "the simulator understands ports as the example session writes them, 1, and not as the "
-            'data types have them, {"Smart": 1}; the suite sends it the former'
+            "the simulator reads ports as in the example session (1) and not as in the data "
+            'types ({"Smart": 1}); the suite sends the form of the example session'
         )

@@ -32,15 +32,17 @@ from conformance.vexide.simulator.tester import (
 from conformance.vexide.tester import received
 from conformance.wire import Message
 
-ROBOT_CODE = ("Serial", "ScreenDraw", "Exited")  # what only a running program brings about
-OFTEN = 0.005  # seconds between two commands: a gamepad may be read 200 times a second
-SURELY_LATER = 0.25  # seconds between StartExecution and Ready from which on it was early for sure
-IN_HAND = 0.05  # seconds between the answer to a write and Ready: what else it held had been read
+ROBOT_CODE = ("Serial", "ScreenDraw", "Exited")  # events that only a running program causes
+OFTEN = 0.005  # seconds between two commands: a frontend can read a gamepad 200 times a second
+SURELY_LATER = (
+    0.25  # seconds from StartExecution to Ready after which StartExecution was surely early
+)
+IN_HAND = 0.05  # seconds from Handshake to Ready after which the rest of the write was surely read
 
 
 @requirement("ready.sent")
 async def test_ready_unasked(iut: Iut) -> None:
-    """Ready comes after the handshake although no further command does."""
+    """Ready comes after the handshake without any further command."""
     async with opened(iut) as session:
         await shake_hands(session)
         await session.expect("Ready", to="after the handshake, with no further command")
@@ -48,7 +50,7 @@ async def test_ready_unasked(iut: Iut) -> None:
 
 @requirement("ready.sent")
 async def test_ready_when_loading_takes_long(iut: Iut) -> None:
-    """A program that takes its time to load makes Ready late, not absent."""
+    """A program that loads slowly delays Ready, but Ready comes."""
     async with opened(iut, program="slow") as session:
         await shake_hands(session)
         await session.expect("Ready", within="startup")
@@ -56,7 +58,7 @@ async def test_ready_when_loading_takes_long(iut: Iut) -> None:
 
 @requirement("ready.once")
 async def test_ready_once(iut: Iut) -> None:
-    """Ready comes once, whatever is set up after it."""
+    """Ready comes exactly once, even if setup continues afterwards."""
     async with opened(iut) as session:
         await make_ready(session, motor(session, 1))
         await session.send(motor(session, 1), competition(enabled=False), competition())
@@ -66,13 +68,13 @@ async def test_ready_once(iut: Iut) -> None:
         await session.send(competition(mode="Auto"), competition(), motor(session, 1))
         await session.watch("Ready")
         every = received(session, "Ready")
-        check(len(every) == 1, "Ready once", f"it came {len(every)} times", every[-1].event)
+        check(len(every) == 1, "Ready once", f"received Ready {len(every)} times", every[-1].event)
 
 
 @requirement("setup.commands-handled")
 async def test_setup_before_ready(iut: Iut) -> None:
-    """Setup commands that come one upon another after the handshake are taken; Ready follows."""
-    # While a slow program loads, the commands surely come before Ready.
+    """Many setup commands directly after the handshake are handled, and Ready follows."""
+    # While a slow program loads, all commands come before Ready.
     program = await slow_program(iut)
     async with opened(iut, program=program) as session:
         await shake_hands(session)
@@ -84,14 +86,14 @@ async def test_setup_before_ready(iut: Iut) -> None:
             *await taken(iut, raw(axis1=127, axis2=-127)),
             competition(),
         )
-        await _loaded(iut, session, "although many setup commands came at once")
-        await lives_on(iut, session, "many setup commands at once", may_close=False)
+        await _loaded(iut, session, "after many setup commands in one burst")
+        await lives_on(iut, session, "many setup commands in one burst", may_close=False)
 
 
 async def _loaded(iut: Iut, session: Session, to: str) -> Message:
-    """The Ready of a program that may be slow to load.
+    """Return the Ready of a program that possibly loads slowly.
 
-    Raises Inconclusive where none comes either if nothing at all is sent before.
+    Raises Inconclusive if no Ready comes without the earlier commands either.
     """
     try:
         return await session.expect("Ready", to=to, within="startup")
@@ -99,7 +101,7 @@ async def _loaded(iut: Iut, session: Session, to: str) -> Message:
         program = session.instance.program
         if session.ended or await iut.once(f"Ready of {program}", lambda: _loads(iut, program)):
             raise
-    raise Inconclusive("without any command no Ready comes either (ready.sent)")
+    raise Inconclusive("no Ready comes without any command either (ready.sent)")
 
 
 async def _loads(iut: Iut, program: str | None) -> bool:
@@ -110,37 +112,39 @@ async def _loads(iut: Iut, program: str | None) -> bool:
 
 @requirement("setup.commands-handled")
 async def test_setup_after_ready(iut: Iut) -> None:
-    """Setup goes on until StartExecution: commands after Ready are taken, the program starts."""
+    """Setup commands between Ready and StartExecution are handled, and the program starts."""
     program = await visible_program(iut)
     async with opened(iut, program=program) as session:
         await make_ready(session)
         await session.send(motor(session, 3, "Red", 0.5), {"SetBatteryCapacity": {"capacity": 7.5}})
         await session.send(competition(), START)
         check(
-            await shows(iut, session), "the program to run after setup behind Ready", "nothing came"
+            await shows(iut, session),
+            "the program to run after setup commands that follow Ready",
+            "received no output",
         )
 
 
 @requirement("setup.commands-handled")
 async def test_mode_after_ready(iut: Iut) -> None:
-    """Setup after Ready has its effect: the program sees the mode that was chosen then."""
+    """A mode that is set between Ready and StartExecution reaches the program."""
     iut.require("probe")
     if await takes_mode(iut):
         return
     missed = iut.sessions[-1]
     if not await takes_mode(iut, running=True):
-        raise Inconclusive("nor does a mode count that comes later (competition.update)")
-    expected = "the mode between Ready and StartExecution to count, as one behind that does"
+        raise Inconclusive("a later mode does not reach the program either (competition.update)")
+    expected = "a mode between Ready and StartExecution to reach the program, like a later mode"
     raise Violation(expected, "the program does not see it").shown_in(missed)
 
 
 @requirement("setup.commands-handled")
 @explore(commands=strategies.setups(), cuts=generation.cuts())
 async def test_any_setup(iut: Iut, commands: list[Any], cuts: list[int]) -> None:
-    """Any sequence of sensible setup commands, however it is cut, lets the program run."""
+    """The program runs after any sequence of sensible setup commands with any segmentation."""
 
     async def play(cut: Segmentation | None) -> None:
-        # One by one they take longer, and are to come before Ready as they do together.
+        # Commands in separate writes take longer, and a slow program keeps them before Ready.
         program = await (visible_program if cut else slow_program)(iut)
         async with opened(iut, program=program) as session:
             await shake_hands(session)
@@ -162,24 +166,28 @@ async def test_start_begins_execution(iut: Iut) -> None:
         check(
             await shows(iut, session),
             "the program to run after StartExecution",
-            "it had no effect",
+            "StartExecution had no effect",
         )
 
 
 @requirement("start.begins-execution")
 async def test_start_without_setup(iut: Iut) -> None:
-    """Nothing need be set up for the program to run."""
+    """The program runs without any setup commands."""
     program = await visible_program(iut)
     async with opened(iut, program=program) as session:
         await shake_hands(session)
         await session.expect("Ready")
         await session.send(START)
-        check(await shows(iut, session), "the program to run without any setup", "it had no effect")
+        check(
+            await shows(iut, session),
+            "the program to run without any setup",
+            "StartExecution had no effect",
+        )
 
 
 @requirement("start.begins-execution")
 async def test_start_while_commands_keep_coming(iut: Iut) -> None:
-    """The program runs however often commands come, such as those of a gamepad that is read."""
+    """The program runs although commands come at a high rate."""
     program = await visible_program(iut)
 
     async def play(pause: float | None) -> None:
@@ -191,7 +199,9 @@ async def test_start_while_commands_keep_coming(iut: Iut) -> None:
             finally:
                 keeping.cancel()
                 await asyncio.wait({keeping})
-            check(ran, "the program to run while commands keep coming", "it had no effect")
+            check(
+                ran, "the program to run while commands keep coming", "StartExecution had no effect"
+            )
 
     await compared(iut, play, OFTEN, None, RUNS)
 
@@ -205,7 +215,7 @@ async def _keep_commanding(session: Session, pause: float | None) -> None:
 @requirement("start.begins-execution")
 @lasting
 async def test_start_after_a_while(iut: Iut) -> None:
-    """StartExecution need not follow Ready at once."""
+    """StartExecution can come long after Ready."""
     program = await visible_program(iut)
     async with opened(iut, program=program) as session:
         await make_ready(session, motor(session, 1), requirement=SETUP)
@@ -214,14 +224,14 @@ async def test_start_after_a_while(iut: Iut) -> None:
         await session.send(START)
         check(
             await shows(iut, session),
-            "the program to run after a StartExecution that took its time",
-            "it had no effect",
+            "the program to run after a late StartExecution",
+            "StartExecution had no effect",
         )
 
 
 @requirement("start.not-before")
 async def test_nothing_runs_before_start(iut: Iut) -> None:
-    """With setup complete and Ready sent, no robot code runs until StartExecution comes."""
+    """After setup and Ready, no robot code runs before StartExecution."""
     program = await visible_program(iut)
     async with opened(iut, program=program) as session:
         setup = motor(session, 1), *await taken(iut, raw(axis1=100))
@@ -231,35 +241,40 @@ async def test_nothing_runs_before_start(iut: Iut) -> None:
         absent(early, "no output of the program before StartExecution")
         await session.send(START)
         if not await shows(iut, session, RUNS):
-            raise Violation("the program to run after StartExecution", "it had no effect", RUNS)
+            raise Violation(
+                "the program to run after StartExecution", "StartExecution had no effect", RUNS
+            )
 
 
 @lasting
 @requirement("start.ignored-before-ready")
 async def test_start_before_ready_is_ignored(iut: Iut) -> None:
-    """A StartExecution that comes before Ready starts nothing; the next one does."""
+    """A StartExecution before Ready starts nothing; the next StartExecution does."""
     program = await slow_program(iut)
     async with opened(iut, program=program) as session:
         await shake_hands(session)
         early = session.now
         await session.send(START)
-        ready = await _loaded(iut, session, "in spite of a StartExecution before it")
+        ready = await _loaded(iut, session, "despite a StartExecution before it")
         await _ignored(iut, session, ready, ready.at - early > SURELY_LATER)
 
 
 @requirement("start.ignored-before-ready")
 async def test_start_with_the_handshake(iut: Iut) -> None:
-    """A StartExecution in one write with the Handshake has no effect, whenever Ready follows."""
+    """A StartExecution in the same write as the Handshake has no effect."""
     visible, slow = await visible_program(iut), await slow_program(iut)
-    # Between two events time may pass for reasons of the machine's, or hardly any: what loads
-    # slowly tells in the end.
+    # The time between two events does not always show their order, because it depends on the
+    # machine, too. A program that loads slowly shows the order.
     for program, last in ((visible, False), (visible, False), (slow, True)):
         async with opened(iut, program=program) as session:
             await session.send(hello(), START, segmentation=whole)
             answer = await session.watch("Handshake", within=soon(session))
             ready = await session.watch("Ready", within="startup")
             if not (answer and ready):
-                raise Inconclusive("a StartExecution before the handshake was finished ended it")
+                raise Inconclusive(
+                    "the simulator did not continue after a StartExecution before the "
+                    "handshake finished"
+                )
             try:
                 await _ignored(iut, session, ready, ready.at - answer.at > IN_HAND)
                 return
@@ -272,9 +287,9 @@ async def test_start_with_the_handshake(iut: Iut) -> None:
 
 
 async def _ignored(iut: Iut, session: Session, ready: Message, surely: bool) -> None:
-    """A StartExecution that was sent before Ready came has no effect; another one has.
+    """Check that a StartExecution before Ready has no effect and a later one starts the program.
 
-    Raises Inconclusive where it has one and was not ``surely`` read before Ready was sent.
+    Raises Inconclusive if the early command has an effect and was not ``surely`` read before Ready.
     """
     first = (message for message in session.received if message.name in ROBOT_CODE)
     sign = next(first, None) or await session.watch(
@@ -282,24 +297,26 @@ async def _ignored(iut: Iut, session: Session, ready: Message, surely: bool) -> 
     )
     if sign is not None and sign.event > ready.event and not surely:
         raise Inconclusive(
-            "Ready came so soon after StartExecution that it may have been sent before that was "
-            "read; a program that is slow to load would tell: declare [programs] "
-            f"slow ({session.role.programs['slow']})"
+            "Ready came so soon after StartExecution that the simulator possibly sent Ready "
+            "before reading StartExecution; a program that loads slowly would decide: declare "
+            f"[programs] slow ({session.role.programs['slow']})"
         )
     try:
         absent(sign, "no effect of a StartExecution before Ready")
     except Violation as violation:
         violation.shown_in(session)
         if await _runs_unasked(iut, session.instance.program):
-            raise Inconclusive("without any it runs as well (start.not-before)") from None
+            raise Inconclusive(
+                "the program also runs without any StartExecution (start.not-before)"
+            ) from None
         raise
     await session.send(START)
     if not await shows(iut, session):
-        raise Violation("the program to run after the second StartExecution", "nothing came")
+        raise Violation("the program to run after the second StartExecution", "received no output")
 
 
 async def _runs_unasked(iut: Iut, program: str | None) -> bool:
-    """Whether the program runs although no StartExecution was sent at all."""
+    """Return True if the program runs without any StartExecution."""
     async with opened(iut, program=program) as session:
         await shake_hands(session)
         await session.expect("Ready", within="startup")

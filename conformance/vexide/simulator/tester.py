@@ -1,4 +1,4 @@
-"""The tester of a simulator: plays the frontend, step by step."""
+"""The tester of a simulator: it plays the frontend, step by step."""
 
 import contextlib
 from collections.abc import AsyncIterator
@@ -18,28 +18,29 @@ from conformance.vexide.tester import received
 from conformance.wire import Message
 
 SETUP = "setup.commands-handled"
-"""What a Ready violates that does not come after setup, where a test tries nothing unusual."""
+"""The requirement that a missing Ready violates after a usual setup."""
 
 RUNS = "start.begins-execution"
 ENDS = "exit.exited-sent"
-"""The same of a program that does not show, and of an Exited that does not come."""
+"""RUNS is violated if the program shows no output, and ENDS if no Exited comes."""
 
 
 async def shake_hands(session: Session) -> Message:
-    """The handshake; returns the simulator's answer."""
+    """Perform the handshake; return the simulator's answer."""
     await session.send(hello())
     return await session.expect("Handshake", to="in answer to the Handshake command")
 
 
 def soon(session: Session) -> Left:
-    """How long a fresh process may take to answer, which may still be starting."""
+    """Return the deadline for an answer of a new process, which is possibly still starting."""
     return session.left(session.due)
 
 
 async def make_ready(session: Session, *setup: Any, requirement: str | None = None) -> None:
-    """Handshake and setup, until the simulator is ready to start.
+    """Perform handshake and setup, until the simulator sends Ready.
 
-    ``requirement`` is what a missing Ready violates, if not the one that the test decides.
+    ``requirement`` is the requirement that a missing Ready violates; the default is the one under
+    test.
     """
     await shake_hands(session)
     await session.send(*setup, competition())
@@ -47,16 +48,21 @@ async def make_ready(session: Session, *setup: Any, requirement: str | None = No
 
 
 async def start(session: Session, *setup: Any, requirement: str | None = None) -> None:
-    """Everything up to and including StartExecution; ``requirement`` as of ``make_ready``."""
+    """Play the session up to and including StartExecution.
+
+    ``requirement`` is the requirement that a missing Ready violates; the default is the one under
+    test.
+    """
     await make_ready(session, *setup, requirement=requirement)
     await session.send(START)
 
 
 async def lives_on(iut: Iut, session: Session, after: str, may_close: bool = True) -> None:
-    """Raise Violation unless the simulator serves on and runs its program, or may close and did.
+    """Raise Violation unless the simulator still serves the session and runs its program.
 
-    Where its own program shows nothing, neither does survival: NotExercised, or Inconclusive if it
-    does not end with its input either. Who reads on to that end need not take anything any more.
+    With ``may_close``, the simulator can also close the session. If the simulator's own program
+    shows nothing on the wire, survival cannot be observed. The function then raises NotExercised,
+    or Inconclusive if the simulator does not exit at the end of its input.
     """
     silent = session.instance.program is None and not (await own_program(iut)).ran
     if not session.ended and not received(session, "Ready"):
@@ -74,8 +80,8 @@ async def lives_on(iut: Iut, session: Session, after: str, may_close: bool = Tru
         await session.finish()
         if not await session.until_closed():
             raise Inconclusive(
-                f"after {after} nothing came, and the stream stayed open when its input had ended: "
-                "the simulator may hang, or may run a program that shows nothing"
+                f"after {after} no message came, and the stream stayed open after the end of "
+                "input: the simulator possibly hangs, or runs a program that shows nothing"
             )
         await session.unharmed(after)
         raise NotExercised(SHOWS_NOTHING)
@@ -85,15 +91,15 @@ async def lives_on(iut: Iut, session: Session, after: str, may_close: bool = Tru
 
 
 async def undisturbed(iut: Iut, command: Any, after: str, may_close: bool = False) -> None:
-    """Raise Violation unless a running program sees what comes after a command as it did before.
+    """Raise Violation unless a running program still sees changes after a command.
 
-    Or unless the simulator may close the stream upon it, and does.
+    With ``may_close``, the simulator can also close the stream after the command.
     """
     async with opened(iut, program="probe") as session:
         await start(session)
         if not await _follows(session, "Auto"):
             raise Inconclusive(
-                "the program does not see a change before either (competition.update)"
+                "the program does not see a change before the command either (competition.update)"
             )
         await session.send(command)
         if may_close and await session.until_closed("quiet"):
@@ -105,7 +111,7 @@ async def undisturbed(iut: Iut, command: Any, after: str, may_close: bool = Fals
         raise Inconclusive(
             "the program does not see a second change of the mode either (competition.update)"
         )
-    check(False, f"the running program to see what comes after {after}", "the simulator hangs")
+    check(False, f"the running program to see a change after {after}", "the simulator hangs")
 
 
 async def _sees_two_changes(iut: Iut) -> bool:
@@ -115,7 +121,7 @@ async def _sees_two_changes(iut: Iut) -> bool:
 
 
 async def _follows(session: Session, mode: str) -> bool:
-    """Whether the program sees that the mode is changed to this one."""
+    """Change the competition mode; return True if the program sees the new mode."""
     await session.send(competition(mode=mode))
     wanted = f"mode={mode}"
     said = await probed(session, "competition", lambda line: wanted in line.split())
@@ -123,7 +129,10 @@ async def _follows(session: Session, mode: str) -> bool:
 
 
 def either(iut: Iut, program: str) -> str | None:
-    """A declared program, or the IUT's own choice: it may show the same."""
+    """Return a declared program's name, or None for the IUT's own program.
+
+    The own program possibly shows the same behaviour.
+    """
     return program if program in iut.configuration.programs else None
 
 
@@ -131,7 +140,10 @@ def either(iut: Iut, program: str) -> str | None:
 async def another_session(
     iut: Iut, running: Instance, segmentation: Segmentation | None = None
 ) -> AsyncIterator[Session]:
-    """A further session with a simulator. Raises NotExercised where it serves only one."""
+    """Open a further session with a running simulator.
+
+    Raises NotExercised if the simulator serves only one session.
+    """
     process = running.process
     try:
         async with iut.connect(running, segmentation=segmentation) as session:
@@ -142,6 +154,6 @@ async def another_session(
         if served or alive or (process and process.crashed):
             raise
         raise NotExercised(
-            "the simulator serves one session and accepts no other; one that accepts several "
-            f"would show whether they are independent{running.describe_end()}"
+            "the simulator serves one session and accepts no further session; only a simulator "
+            f"with several sessions shows if they are independent{running.describe_end()}"
         ) from error
