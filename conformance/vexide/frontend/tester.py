@@ -201,7 +201,7 @@ async def shown(session: Session, marker: str) -> bool:
             break
         await asyncio.sleep(_POLL)
     if session.deserted:
-        raise Inconclusive("the frontend closed the session before it could read the text")
+        raise Inconclusive("the frontend closed the session and possibly did not read the text")
     if logs is None:
         session.memory[_NO_LOGS] = True
         raise NotExercised(
