@@ -1,6 +1,7 @@
-"""Read and write the lines of the vexide protocol: one externally tagged JSON value per line.
+"""Read and write the lines of the vexide protocol.
 
-The decoder is strict. It accepts the same lines as a Serde reader:
+Each line contains one externally tagged JSON value. The decoder is strict. It accepts the same
+lines as a Serde reader:
 
 - A line is UTF-8 without a byte order mark and contains one JSON value. Blank lines are errors.
 - White space around the value is JSON and is accepted, including a carriage return at the end.
@@ -69,7 +70,7 @@ class Decoder:
 
 
 def encode(value: Any) -> bytes:
-    """Encode a message as a compact line, such as `{"VCodeSig": "…"}` or `"Ready"`."""
+    """Encode a message as a compact line, such as `{"VCodeSig": "…"}`."""
     text = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     return text.encode() + b"\n"
 
@@ -85,7 +86,7 @@ def name_of(value: Any) -> str | None:
 
 
 class _Bad(ValueError):
-    """Raised for a line that is not a message; carries the requirement that the line violates."""
+    """Raised for a line that is not a message, with the violated requirement."""
 
     def __init__(self, error: str, requirement: str = TAGGED) -> None:
         super().__init__(error)
@@ -117,7 +118,10 @@ def _frame(raw: bytes) -> Frame:
 
 
 def _unended(line: bytes) -> list[Frame]:
-    """Return the frames of a line without a newline: a message if the line begins with one."""
+    """Return the frames of a line without a newline.
+
+    The first frame is a message if the line begins with one.
+    """
     if line.lstrip(b" \t\r")[:1] not in (b"", b"{", b'"'):
         return [Frame(line[:SHOWN], requirement=LINES)]
     # JSON Lines does not say if the last line of a stream needs a newline.

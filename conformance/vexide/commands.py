@@ -6,7 +6,7 @@ from typing import Any
 from conformance.session import Session
 
 PORTS = "form of ports"
-"""Key in the session's memory: the form of ports that the IUT accepts, `tagged` or `bare`."""
+"""Memory key for the form of ports that the IUT accepts, `tagged` or `bare`."""
 
 START = "StartExecution"
 DRIVER = {"enabled": True, "connected": True, "mode": "Driver", "is_competition": False}

@@ -1,4 +1,4 @@
-"""State tables of a vexide session: one table for each aspect with an order of messages."""
+"""State tables of a vexide session, one for each aspect with an order."""
 
 from enum import StrEnum
 

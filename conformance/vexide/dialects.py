@@ -82,7 +82,7 @@ def _version(sender: str, name: str, value: Any) -> str | None:
 
 
 def _has_point_array(value: Any) -> bool:
-    """Return True if a field for a point contains a list, anywhere in a drawing command."""
+    """Return True if any field for a point in a drawing command contains a list."""
     if not isinstance(value, dict):
         return False
     points = ("top_left", "bottom_right", "center", "pos", "start", "end")

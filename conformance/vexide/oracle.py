@@ -73,7 +73,10 @@ class Oracle:
             yield Finding("roles.own-messages", f"there is no {what} {name[:64]!r}")
 
     def broken(self, sender: str) -> None:
-        """Record a line that is not a message: its receiver may end the session because of it."""
+        """Record a line that is not a message.
+
+        The receiver of this line can end the session because of it.
+        """
         self._lines += sender == FRONTEND
         self._run.step(sender, courses.BROKEN)
 
@@ -275,7 +278,7 @@ _RULES = {
 
 
 def _port(port: Any) -> tuple[str, int]:
-    """Return the kind and number of a port, written in the tagged or the bare form."""
+    """Return the kind and number of a port in the tagged or bare form."""
     if isinstance(port, dict):
         kind, number = next(iter(port.items()))
         return kind, int(number)

@@ -63,7 +63,7 @@ def _sensible() -> SearchStrategy[Command]:
 
 @cache
 def messages(sender: str) -> SearchStrategy[list[Command]]:
-    """Draw any valid messages of a role, except those that control the progress of a session."""
+    """Draw any valid messages of a role that do not control the session's progress."""
     return _many(st.one_of(*_each(sender, _message)), 2)
 
 

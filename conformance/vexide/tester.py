@@ -6,7 +6,7 @@ from conformance.wire import Message
 
 
 def received(session: Session, name: str) -> list[Message]:
-    """Return all messages of a name received so far, including those that a wait has skipped."""
+    """Return all messages of a name received so far, also those already skipped."""
     return [message for message in session.received if message.name == name]
 
 

@@ -21,8 +21,9 @@ async def smoke(iut: Iut) -> None:
 async def basis(iut: Iut) -> str:
     """Find the requirement that fails although a plain session starts.
 
-    Returns "framing.segmentation" if the frontend does not start when all events come in one write,
-    "log.tolerated" if it does not start after Logs, and an empty string otherwise.
+    - "framing.segmentation": the frontend does not start if all events come in one write
+    - "log.tolerated": the frontend does not start after Logs
+    - "": neither error was found
     """
     if (await plain_session(iut)).why is not None:
         return ""

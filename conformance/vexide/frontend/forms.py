@@ -1,4 +1,4 @@
-"""Find the form of ports and events that a frontend accepts; each is found once in a run."""
+"""Find the forms of ports and events that a frontend accepts, once in a run."""
 
 from typing import Any
 

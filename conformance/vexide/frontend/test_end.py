@@ -33,7 +33,7 @@ async def test_exited_is_a_normal_end(iut: Iut) -> None:
 
 @requirement("exit.internal-error")
 async def test_exited_after_an_error_is_a_normal_end(iut: Iut) -> None:
-    """The session of a crashed program is a normal end: an Error Log comes first, then Exited."""
+    """An Error Log followed by Exited is a normal end of a crashed program."""
     async with in_setup(iut) as session:
         await starts(session)
         await session.send(log("the program panicked", "Error"), EXITED)

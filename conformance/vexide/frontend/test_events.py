@@ -242,7 +242,7 @@ READABLE = {
 @requirement("log.accessible")
 @pytest.mark.parametrize("text", READABLE)
 async def test_log_of_any_text_is_readable(iut: Iut, text: str) -> None:
-    """The user can read the whole text of a Log, also with several lines or special characters."""
+    """The user can read the whole text of a Log of any kind."""
     async with in_setup(iut, starting=False) as session:
         await session.send(log(READABLE[text], "Error"))
         end = READABLE[text].split()[-1]

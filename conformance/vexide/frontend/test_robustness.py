@@ -40,9 +40,7 @@ MALFORMED = {
 @requirement("robustness.malformed-line")
 @pytest.mark.parametrize("line", MALFORMED)
 async def test_malformed_line(iut: Iut, line: str) -> None:
-    """A malformed line is ignored, logged, or ends the session; the frontend neither dies nor
-    hangs.
-    """
+    """A malformed line is ignored, logged, or ends the session, without a crash or hang."""
     async with in_setup(iut, starting=False) as session:
         await session.send_bytes(MALFORMED[line])
         await lives_on(iut, session, f"the line {MALFORMED[line][:60]!r}")
@@ -84,7 +82,7 @@ async def test_unknown_message(iut: Iut, message: str) -> None:
 @requirement("robustness.unknown-fields")
 @pytest.mark.parametrize("event", ["log", "motor", "motor-inner", "serial", "shape"])
 async def test_unknown_fields(iut: Iut, event: str) -> None:
-    """An unknown field at any depth of an event is ignored, logged, or ends the session."""
+    """An unknown field anywhere in an event is ignored, logged, or ends the session."""
     async with in_setup(iut, starting=False) as session:
         events: dict[str, Any] = {
             "log": {"Log": {"level": "Info", "message": "", "time": 1.5}},
@@ -101,7 +99,7 @@ async def test_unknown_fields(iut: Iut, event: str) -> None:
 @requirement("robustness.unknown-fields")
 @explore(events=strategies.messages("simulator"))
 async def test_any_valid_events(iut: Iut, events: list[Any]) -> None:
-    """Valid events do not break the session, even if they make no sense or have unknown fields."""
+    """Valid events without sense, and with unknown fields, do not break the session."""
     async with in_setup(iut, starting=False) as session:
         await session.send(*events)
         await lives_on(iut, session, f"{len(events)} valid events", lines=len(events))

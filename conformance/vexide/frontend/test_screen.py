@@ -84,7 +84,10 @@ def _copy(x: int, y: int, *, white: range) -> Any:
 
 
 def _tall() -> Any:
-    """Return a picture as high as the screen, of far more than 64 KiB: black above white."""
+    """Return a picture as high as the screen, of far more than 64 KiB.
+
+    The upper part is black, and the lower part is white.
+    """
     stride, black = 320, 250
     fields = {
         "top_left": {"x": 200, "y": 0},
@@ -156,7 +159,7 @@ DRAWINGS: dict[str, tuple[Any, Sequence[Spot]]] = {
 @requirement("screen.drawing")
 @pytest.mark.parametrize("name", DRAWINGS)
 async def test_drawing(iut: Iut, name: str) -> None:
-    """A drawing on a cleared screen appears at its place, in its colour, and nowhere else."""
+    """A drawing on a cleared screen appears only at its place, in its colour."""
     event, spots = DRAWINGS[name]
     async with in_setup(iut) as session:
         await starts(session)

@@ -178,7 +178,7 @@ async def test_configured_devices(iut: Iut, ports: tuple[int, ...]) -> None:
 
 @requirement("setup.configure-devices")
 async def test_device_configured_anew(iut: Iut) -> None:
-    """If the user replaces a device, the last ConfigureDevice of the port has the new device."""
+    """If the user replaces a device, the last ConfigureDevice has the new device."""
     async with opened(iut) as session:
         for port, number in ((5, 6), (6, 5), (5, 5), (6, 6)):
             await user(session, "configure", port=port, device=motor(number))
@@ -286,7 +286,7 @@ async def test_controller_before_start(iut: Iut, kind: str) -> None:
 
 @requirement("types.port-range")
 async def test_port_range(iut: Iut) -> None:
-    """Every port in a command is within its range, including the first and the last port."""
+    """Every port in a command is within its range, also at both ends."""
     async with opened(iut, starting=False) as session:
         if session.instance.upper.offers("configure"):
             for number in (0, 20):

@@ -35,7 +35,7 @@ MODES = (
 
 @requirement("controller.told")
 async def test_axes(iut: Iut) -> None:
-    """Each axis is sent in its own field after each change, up to both ends of its range."""
+    """Each axis is sent in its own field after each change."""
     ends = (dict.fromkeys(AXES, value) for value in (64, 127, -127))
     await _controls(iut, AXES, *ends, {})
 
@@ -55,7 +55,7 @@ async def test_buttons(iut: Iut) -> None:
     "barred", [{"enabled": False}, {"mode": "Auto"}], ids=["disabled", "autonomous"]
 )
 async def test_inputs_that_cannot_be_read_yet(iut: Iut, barred: dict[str, Any]) -> None:
-    """An input during a mode that bars the controller is sent before the mode changes back."""
+    """An input in a mode that bars the controller is sent before the mode ends."""
     await _controls(iut, {"axis1": 64}, {}, barred=barred)
 
 

@@ -108,7 +108,7 @@ async def test_second_finger(iut: Iut) -> None:
 
 @requirement("touch.held")
 async def test_held(iut: Iut) -> None:
-    """A long touch becomes Held after some time and is no longer Pressed while the touch lasts."""
+    """A long touch becomes Held after some time, and no Pressed follows."""
     async with in_setup(iut, starting=False) as session:
         await start_if_possible(iut, session)
         pressed = session.now

@@ -1,4 +1,4 @@
-"""The tester of a frontend: it plays the simulator and its user, and observes the frontend."""
+"""The tester of a frontend: plays the simulator and its user."""
 
 import asyncio
 import contextlib
@@ -180,7 +180,7 @@ async def outcome(session: Session, lines: int = 1) -> str | None:
 
 
 async def shown(session: Session, marker: str) -> bool:
-    """Return True if the user can read a text in the frontend's output or in its logs.
+    """Return True if the user can read a text in the output or logs.
 
     Raises NotExercised if the output does not contain the text and no hook provides the logs.
     """
@@ -282,7 +282,7 @@ async def lives_on(iut: Iut, session: Session, after: str, lines: int = 1) -> No
 
 
 async def plays_on(iut: Iut, session: Session) -> None:
-    """Play from Ready to the end of the program, as far as the frontend takes part."""
+    """Play from Ready to the program's end, as far as the frontend takes part."""
     await session.send(READY)
     if (await plain_session(iut)).why is None:
         await _started(session)

@@ -41,7 +41,7 @@ _OTHERS = ("draw", "return")  # programs that show that they run by other events
 
 @dataclass(frozen=True)
 class Shown:
-    """Observations of a program, with a motor on each Smart port and no commands after the start.
+    """Observations of a program with motors on all Smart ports and no further commands.
 
     - ``ready``: Ready came
     - ``ran``: an event came that only a running program causes
@@ -228,9 +228,10 @@ async def own_program(iut: Iut) -> Shown:
 
 
 async def said_once(iut: Iut) -> bytes:
-    """Return the first line that the IUT's own program writes; a second run would repeat it.
+    """Return the first line that the IUT's own program writes.
 
-    Raises NotExercised if the program writes nothing or repeats the line itself.
+    A second run of the program would repeat the line. Raises NotExercised if the program writes
+    nothing or repeats the line itself.
     """
     serial = (await own_program(iut)).serial
     line = serial[: serial.find(b"\n") + 1] or serial
@@ -317,11 +318,11 @@ async def shows(iut: Iut, session: Session, requirement: str | None = None) -> b
 
 
 async def refused_form(iut: Iut, command: Any) -> tuple[Session, ...]:
-    """Return two sessions that show that a ControllerUpdate or Touch is read only in a dialect.
+    """Return two sessions that show that a command is read only in a dialect.
 
-    The first session refuses the command in the specified form, and the second accepts a dialect's
-    form. The result is empty if the specified form is accepted, is ignored, or has no visible
-    effect.
+    The command is a ControllerUpdate or a Touch. The first session refuses the command in the
+    specified form, and the second accepts a dialect's form. The result is empty if the specified
+    form is accepted, is ignored, or has no visible effect.
     """
     name = next(iter(command))
     return await iut.once(f"form of {name}", lambda: _refused(iut, command))
@@ -373,7 +374,10 @@ def _declared(iut: Iut, *programs: str) -> str | None:
 
 
 async def _observe(iut: Iut, program: str | None, form: str) -> Shown:
-    """Play a session with every motor set up and ports in this form; no setup if form is empty."""
+    """Play a session with motors on all ports in this form.
+
+    Without a form, the session has no setup.
+    """
     async with iut.session(program=program) as session:
         await session.send(hello())
         # Other test cases judge the handshake.

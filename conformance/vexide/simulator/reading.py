@@ -57,7 +57,7 @@ def motors_reported(session: Session) -> Iterator[object]:
 
 
 def printed_as_log(session: Session) -> list[Message]:
-    """Return the Logs that contain the text that the program `print` writes to a serial channel."""
+    """Return the Logs with the text that the program `print` writes."""
     word = GREETING.decode().strip()
     return [message for message in received(session, "Log") if word in str(message.value)]
 
@@ -92,7 +92,7 @@ def smart(port: object) -> object:
 
 
 def surely(session: Session, what: str) -> Left:
-    """Return a deadline for an event: the program's time, or less if the run measured less."""
+    """Return a deadline: the program's time, or less if the run measured less."""
     left, soon, asked = session.left("program"), session.left("response"), session.now
 
     def seconds() -> float:
@@ -143,14 +143,14 @@ def serial_event(session: Session, byte: int) -> int | None:
 
 
 def other_channels(session: Session) -> str:
-    """Describe the other serial channels with data, as a part of a message; empty if none."""
+    """Describe other serial channels with data for a message; empty if none."""
     channels = {message.value["Serial"].get("channel") for message in received(session, "Serial")}
     others = ", ".join(str(channel) for channel in channels if channel != 1)
     return f", but Serial of channel {others}" if others else ""
 
 
 def _bytes(data: Any) -> bytes:
-    """Decode the data of a Serial event, also in a published version's form: a list of numbers."""
+    """Decode the data of a Serial event: Base64, or a list of numbers."""
     return bytes(data) if isinstance(data, list) else base64.b64decode(data, validate=True)
 
 
@@ -208,10 +208,11 @@ async def probed(session: Session, kind: str, accept: Callable[[str], bool]) -> 
 
 
 async def lost_at_start(session: Session) -> str:
-    """Describe the loss of lines that the probe program writes at its start; empty if none.
+    """Describe a loss of lines that the probe program writes at its start.
 
-    The program writes one line of each kind at once. A loss is assumed if only one line came, or if
-    one line came twice and others are missing. A single missing kind is a different error.
+    The result is empty if no line was lost. The program writes one line of each kind at once. A
+    loss is assumed if only one line came, or if one line came twice and others are missing. A
+    single missing kind is a different error.
     """
     await probed(session, "competition", lambda said: said != "nothing")
     wanted = PROBED - session.instance.configuration.unsupported.keys()
@@ -282,7 +283,7 @@ def _at_most(battery: Message, most: float) -> bool:
 
 
 def close_to(line: str, wanted: float) -> bool:
-    """Return True if a line of the probe is this number of watt-hours, apart from rounding."""
+    """Return True if a line of the probe is about this number of watt-hours."""
     try:
         return math.isclose(float(line.removesuffix("Wh")), wanted, rel_tol=0.01, abs_tol=0.01)
     except ValueError:
@@ -290,7 +291,7 @@ def close_to(line: str, wanted: float) -> bool:
 
 
 def blank(card: Path) -> str:
-    """Return the path of a directory for USD, and mark the directory as not yet written to."""
+    """Return the path of a directory for USD, marked as not yet written to."""
     os.utime(card, (0, 0))
     return str(card)
 

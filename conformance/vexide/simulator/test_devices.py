@@ -78,7 +78,10 @@ async def test_motor_goes_on_reporting(iut: Iut) -> None:
 
 
 async def _report(session: Session, known: Driving) -> None:
-    """Check that each of these ports reports a driven motor, not only a motor at rest."""
+    """Check that each of these ports reports a driven motor.
+
+    A report of a motor at rest is not enough.
+    """
     left: set[object] = set(known.reporting)
     told: dict[str, str] = {}
     time, asked = known.left(session), session.now
@@ -156,7 +159,7 @@ def _motor(update: Message) -> dict[str, Any]:
 
 
 def _turning(updates: list[Message]) -> bool:
-    """Return True if the last two updates show a motor that moved and has a velocity."""
+    """Return True if the last two updates show a motor that turns."""
     motors = [_motor(update) for update in updates[-2:]]
     if not all(motors) or len(motors) < 2:
         return False
@@ -200,7 +203,7 @@ async def test_last_configuration(iut: Iut) -> None:
 
 
 async def _gains_more(session: Session, light: int, heavy: int) -> None:
-    """Check that the top reported speed of the light motor is clearly above the heavy motor's."""
+    """Check that the light motor's top reported speed is clearly above the heavy motor's."""
     left = session.left("response")
     fastest = {light: 0.0, heavy: 0.0}
     seen: set[object] = set()

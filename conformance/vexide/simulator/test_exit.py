@@ -117,7 +117,7 @@ async def test_nothing_after_exited(iut: Iut, program: str | None) -> None:
 
 @requirement("exit.error-log")
 async def test_fatal_error_is_logged(iut: Iut) -> None:
-    """A Log of level Error comes before the Exited of a program with a fatal error."""
+    """A Log of level Error comes before Exited after a fatal error."""
     async with opened(iut, program="crash") as session:
         await start(session)
         end = await exited(session)
@@ -270,7 +270,7 @@ async def test_devices_are_not_carried_over(iut: Iut) -> None:
 
 @requirement("session.independent")
 async def test_setup_is_not_carried_over(iut: Iut) -> None:
-    """Mode, battery, controller and card of a session are not carried over to the next session."""
+    """Mode, battery, controller and card are not carried over to the next session."""
     with tempfile.TemporaryDirectory(prefix="conformance-") as folder:
         async with iut.instance("probe") as running:
             async with iut.connect(running) as session:

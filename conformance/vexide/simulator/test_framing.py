@@ -45,7 +45,7 @@ _SILENT = "motors of which no update comes in a plain session"
 
 @requirement("framing.json-lines")
 async def test_every_line_is_json(iut: Iut) -> None:
-    """All bytes of a session up to the program's end are UTF-8 lines with one JSON value each."""
+    """All bytes of a session are UTF-8 lines with one JSON value each."""
     async with opened(iut) as session:
         await start(session, motor(session, 1), requirement=SETUP)
         await session.watch("Exited", within="program", requirement=ENDS)
@@ -185,7 +185,7 @@ async def test_start_behind_other_lines(iut: Iut) -> None:
 
 @requirement("framing.segmentation")
 async def test_lines_in_one_write_while_running(iut: Iut) -> None:
-    """All lines of one write count while the program runs, including the first and the last."""
+    """All lines of one write count while the program runs."""
 
     batteries = {wh: {"SetBatteryCapacity": {"capacity": wh}} for wh in (11.0, 9.0, 5.0, 3.0)}
     *first, last = batteries.values()
@@ -399,7 +399,10 @@ async def _all_driven(iut: Iut, session: Session, known: Driving) -> None:
 
 
 async def _not_driven(session: Session, known: Driving, silent: set[int]) -> set[int]:
-    """Return the ports without an update; do not wait for ports that are known to be silent."""
+    """Return the ports without an update.
+
+    Ports that are known to be silent are not waited for.
+    """
     left, asked = known.left(session), session.now
     missing = set(known.reporting).difference(motors_reported(session))
     while missing - silent:

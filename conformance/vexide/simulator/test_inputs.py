@@ -36,7 +36,7 @@ LATEST = "controller.raw-replaces-uuid"  # violated if the latest Raw state is m
 @requirement("touch.registered")
 @pytest.mark.parametrize("when", ["setup", "running"])
 async def test_touch(iut: Iut, when: str) -> None:
-    """The program sees where a touch is, that the touch is held, and that the touch ends."""
+    """The program sees the position, the duration and the end of a touch."""
     await require_form(iut, touch(10, 20, "Pressed"))
     async with opened(iut, program="probe") as session:
         pressed = touch(10, 20, "Pressed")
@@ -201,7 +201,7 @@ async def test_another_card_while_running(iut: Iut) -> None:
 
 @requirement("sdcard.unmounted")
 async def test_no_card(iut: Iut) -> None:
-    """A null root leaves the program without an SD card, also after a card was mounted."""
+    """A null root leaves the program without an SD card."""
     with tempfile.TemporaryDirectory(prefix="conformance-") as folder:
         async with opened(iut, program="probe") as session:
             with _taking_null(session):
@@ -356,7 +356,7 @@ async def test_raw_of_setup(iut: Iut) -> None:
 
 @requirement("controller.raw-replaces-uuid")
 async def test_each_input(iut: Iut) -> None:
-    """The program sees each axis and button of the latest Raw state under its own name."""
+    """The program sees each axis and button of a Raw state under its name."""
     await require_form(iut, raw())
     moves: list[dict[str, int]] = [{"axis2": 31, "axis3": -64, "axis4": 97}]
     # Values near the middle, with several buttons pressed.

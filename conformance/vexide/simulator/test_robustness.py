@@ -230,7 +230,10 @@ WHILE_RUNNING = {
     "touch.registered": touch(10, 10, "Pressed"),
     "sdcard.unmounted": {"USD": {"root": None}},
 }
-"""Commands that a user can cause at any time, by the requirement that a crash violates."""
+"""Commands that a user can cause at any time, by the requirement of each.
+
+A crash at the command violates the requirement.
+"""
 
 
 @pytest.mark.parametrize(

@@ -287,9 +287,10 @@ async def test_start_with_the_handshake(iut: Iut) -> None:
 
 
 async def _ignored(iut: Iut, session: Session, ready: Message, surely: bool) -> None:
-    """Check that a StartExecution before Ready has no effect and a later one starts the program.
+    """Check that a StartExecution before Ready has no effect.
 
-    Raises Inconclusive if the early command has an effect and was not ``surely`` read before Ready.
+    A later StartExecution must start the program. Raises Inconclusive if the early command has an
+    effect and was not ``surely`` read before Ready.
     """
     first = (message for message in session.received if message.name in ROBOT_CODE)
     sign = next(first, None) or await session.watch(
