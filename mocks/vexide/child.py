@@ -1,4 +1,4 @@
-"""Starts a simulator as a subprocess of the frontend mock, and hears what it says on stderr."""
+"""Start a simulator as a subprocess of the frontend mock, and read its standard error."""
 
 import asyncio
 import contextlib
@@ -8,12 +8,15 @@ from collections.abc import AsyncIterator, Callable
 from mocks import run, streams
 from mocks.streams import Stream
 
-GRACE = 2.0  # seconds that a simulator has to end when its session is over
+GRACE = 2.0  # seconds for a simulator to exit after its session
 
 
 @contextlib.asynccontextmanager
 async def simulator(command: list[str], said: Callable[[str], None]) -> AsyncIterator[Stream]:
-    """A simulator as subprocess: its standard streams, and what it says on standard error."""
+    """Start a simulator as a subprocess; yield a stream over its standard input and output.
+
+    `said` receives each line of standard error.
+    """
     its_input, our_output = os.pipe()
     our_input, its_output = os.pipe()
     stream = await streams.pipes(os.fdopen(our_input, "rb"), os.fdopen(our_output, "wb"))

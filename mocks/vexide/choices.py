@@ -1,4 +1,4 @@
-"""What the user of the frontend mock has chosen: devices, modes, controller and the like."""
+"""The choices of the frontend mock's user: devices, modes, controller and others."""
 
 from dataclasses import dataclass, field
 from typing import Any
@@ -14,15 +14,16 @@ NEUTRAL: dict[str, Any] = {
     "battery_capacity": 100,
     "flags": 0,
 }
-GAMEPAD = "030000005e0400008e02000010010000"  # the identifier that SDL gives a common gamepad
+GAMEPAD = "030000005e0400008e02000010010000"  # SDL's identifier of a common gamepad
 
 
 @dataclass(slots=True)
 class World:
-    """What the user has set up, and how the frontend is to behave.
+    """The user's choices, and settings of the frontend.
 
-    `battery` is in Wh; `hold` waits for the user's start; `hold_time` is the seconds until a touch
-    counts as held.
+    - `battery`: the capacity in Wh, or None for the default
+    - `hold`: True if the frontend waits for the operation start
+    - `hold_time`: seconds until a touch counts as held
     """
 
     devices: dict[Port, Any] = field(default_factory=dict)
@@ -44,7 +45,7 @@ class World:
 
 
 def controller(update: Any) -> dict[str, Any]:
-    """The `ControllerUpdate` of what a user does, with all values brought into their ranges."""
+    """Return the `ControllerUpdate` for an input of the user, with all values in their ranges."""
     if isinstance(update, dict) and set(update) == {"UUID"}:
         return {"UUID": text(update["UUID"])}
     state = {**NEUTRAL, **update.get("Raw", update), "flags": 0}

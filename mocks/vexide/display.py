@@ -1,26 +1,26 @@
-"""The brain's display as the frontend mock keeps it: pixels, a double buffer, text to show."""
+"""The Brain's display in the frontend mock: pixels, a double buffer, a picture as text."""
 
 from collections.abc import Mapping
 from math import isqrt
 from typing import Any
 
 WIDTH, HEIGHT = 480, 272  # pixels
-CELL_WIDTH, CELL_HEIGHT = 8, 16  # pixels that one character of text stands for
+CELL_WIDTH, CELL_HEIGHT = 8, 16  # pixels for one character of text
 SHADES = " .:-=+*#%@"
 
 Point = Mapping[str, int]
 
 
 class Display:
-    """Executes the drawing events; `text` is what a user would see now.
+    """Executes drawing events.
 
-    A pixel is three bytes: red, green, blue.
+    `text` is the current picture for a user. A pixel has three bytes: red, green, blue.
     """
 
     def __init__(self) -> None:
         self.drawn = False
         self._shown = bytearray(3 * WIDTH * HEIGHT)
-        self._target = self._shown  # what is drawn on: the same, or a buffer behind it
+        self._target = self._shown  # the target of drawings: the visible pixels or a second buffer
 
     def double_buffer(self, enable: bool) -> None:
         self._target = bytearray(self._shown) if enable else self._shown
@@ -33,7 +33,7 @@ class Display:
         self._target[:] = _pixel(color) * (WIDTH * HEIGHT)
 
     def draw(self, command: tuple[str, Any], color: Mapping[str, int]) -> None:
-        """Draw a `DrawCommand`; what lies outside the display is cut off."""
+        """Draw a `DrawCommand`; parts outside of the display are cut off."""
         self.drawn = True
         kind, content = command
         if kind == "CopyBuffer":
@@ -43,16 +43,16 @@ class Display:
             getattr(self, f"_{shape.lower()}")(form, kind == "Fill", _pixel(color))
 
     def pixels(self) -> bytes:
-        """What is shown, row by row from the top."""
+        """Return the visible pixels, row by row from the top."""
         return bytes(self._shown)
 
     def text(self) -> str:
-        """The picture, one character for the brightest pixel of each cell."""
+        """Return the picture as text; a character shows the brightest pixel of its cell."""
         lines = []
         for top in range(0, HEIGHT, CELL_HEIGHT):
             size = 3 * WIDTH
             starts = range(top * size, (top + CELL_HEIGHT) * size, size)
-            # Most rows look like their neighbours.
+            # Most rows equal their neighbours, so duplicates are removed to save time.
             rows = {bytes(self._shown[start : start + size]) for start in starts}
             peaks = [
                 max(max(row[left : left + 3 * CELL_WIDTH]) for row in rows)
@@ -94,9 +94,9 @@ class Display:
         for y in _within(top, bottom_right["y"] - 1, HEIGHT):
             first = ((y - top) * stride + columns.start - left) * 4
             if first < 0:
-                continue  # before the buffer: a negative stride shows its first row only
+                continue  # before the buffer: a negative stride shows only its first row
             pixels = buffer[first : first + len(columns) * 4]
-            # A pixel of the robot's memory: blue, green, red and a byte that means nothing.
+            # A pixel in the robot's memory has the bytes blue, green, red and an unused byte.
             whole = len(pixels) // 4
             colors = bytearray(3 * whole)
             for byte in range(3):
@@ -106,7 +106,7 @@ class Display:
 
 
 def _within(first: int, last: int, size: int) -> range:
-    """The indices from first to last, both included, that lie within 0 and size."""
+    """Return the indices from first to last (both included) between 0 and size."""
     start = min(max(first, 0), size)
     return range(start, max(start, min(last + 1, size)))
 

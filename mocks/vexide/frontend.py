@@ -1,7 +1,7 @@
-"""The reference frontend: sets a simulator up, starts its program and shows it in a terminal.
+"""The reference frontend: sets up a simulator, starts its program, shows it in a terminal.
 
-It draws the screen as text, and does what options and operations say. It has no window, and reads
-no gamepad.
+The frontend draws the screen as text. Options and operations replace the user; it has no window and
+reads no gamepad.
 """
 
 import argparse
@@ -28,11 +28,11 @@ STATUS = {
     "stopped": 0,
     "error": 70,
     "incompatible": 76,
-}  # as in sysexits.h
+}  # exit codes as in sysexits.h
 
 
 class Frontend(FrontendSession):
-    """One session, and the user's hand on it."""
+    """A session with the operations of its user."""
 
     def __init__(self, world: World, terminal: Terminal) -> None:
         super().__init__(world, terminal)
@@ -87,7 +87,7 @@ class Frontend(FrontendSession):
 
     async def user_touches(self, args: dict[str, Any]) -> Any:
         if not self.live:
-            raise ValueError("there is no session to touch")
+            raise ValueError("no session is open for a touch")
         point = read(messages.POINT, {"x": args["x"], "y": args["y"]}, [])
         if args["event"] == "Released":
             self.release()
@@ -105,7 +105,7 @@ class Frontend(FrontendSession):
         return {"width": WIDTH, "height": HEIGHT, "pixels": pixels}
 
     def press(self, point: dict[str, int]) -> None:
-        """Touch a point; a touch somewhere else ends by it."""
+        """Touch a point; a touch at another point ends first."""
         if self.touched == point:
             return
         self.release()
@@ -138,9 +138,11 @@ PEER = Frontend
 
 
 def options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--simulator", metavar="PATH", help="an executable to start and talk to")
-    parser.add_argument("arguments", nargs="*", help="of the simulator, after --")
-    parser.add_argument("--upper-tester", action="store_true", help="operations on stdin")
+    parser.add_argument(
+        "--simulator", metavar="PATH", help="an executable to start as the simulator"
+    )
+    parser.add_argument("arguments", nargs="*", help="arguments of the simulator, after --")
+    parser.add_argument("--upper-tester", action="store_true", help="read operations from stdin")
     parser.add_argument("--hold", action="store_true", help="wait for the operation start")
     parser.add_argument(
         "--motor",
@@ -152,9 +154,9 @@ def options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--adi", action="append", default=[], type=_adi, metavar="PORT=VOLTS")
     parser.add_argument("--controller", choices=["raw", "uuid"])
     parser.add_argument("--battery", type=float, metavar="WH")
-    parser.add_argument("--sd", metavar="DIR", type=_folder, help="the folder that is the SD card")
+    parser.add_argument("--sd", metavar="DIR", type=_folder, help="the directory of the SD card")
     parser.add_argument("--extensions", default="", metavar="A,B")
-    parser.add_argument("--hold-time", type=float, default=0.3, metavar="S", help="until Held")
+    parser.add_argument("--hold-time", type=float, default=0.3, metavar="S", help="time until Held")
 
 
 def _folder(text: str) -> str:
@@ -178,7 +180,7 @@ def _adi(text: str) -> tuple[int, float]:
 
 
 async def main(args: argparse.Namespace, peer: type[Frontend]) -> int:
-    """Play one session; the exit status says how it ended (see `STATUS`)."""
+    """Play one session; the exit status shows the outcome (see `STATUS`)."""
     if not (args.simulator or args.connect or args.listen):
         raise ValueError("a frontend needs --simulator, --connect or --listen")
     update = {"raw": NEUTRAL, "uuid": {"UUID": GAMEPAD}}

@@ -1,4 +1,4 @@
-"""A session of the reference frontend: how it sets a simulator up, and shows what that tells."""
+"""A session of the reference frontend: setup of a simulator and display of its events."""
 
 from typing import Any
 
@@ -31,7 +31,7 @@ HANDLERS = {
 
 
 class FrontendSession(Session):
-    """One session, in which nobody touches anything."""
+    """A session without any touches."""
 
     INCOMING = EVENTS
     HANDLERS = HANDLERS
@@ -44,14 +44,14 @@ class FrontendSession(Session):
         self.outcome = "running"
         self.is_ready = False
         self.started = False
-        self.wanted = not world.hold  # whether the user wants the program to run
+        self.wanted = not world.hold  # True if the user wants the program to run
 
     def complain(self, text: str) -> None:
         self.stream.tell("ignored", text)
         self.terminal.say(f"frontend: {text}")
 
     def simulator_said(self, line: str) -> None:
-        """A line of the simulator's standard error: text for the user, whatever it looks like."""
+        """Show a line of the simulator's standard error as text for the user."""
         self.terminal.say(f"simulator: {line}")
 
     # The handshake
@@ -65,16 +65,16 @@ class FrontendSession(Session):
     def greeted(self, content: dict[str, Any], strange: list[str]) -> None:
         version, extensions = content["version"], content["extensions"]
         if not 1 <= version <= VERSION:
-            self.refuse(f"the simulator wants version {version} of the protocol")
+            self.refuse(f"the simulator requires version {version} of the protocol")
         elif alien := [name for name in extensions if name not in self.world.extensions]:
-            self.refuse(f"the simulator wants the extensions {', '.join(alien)[:200]}")
+            self.refuse(f"the simulator requires the extensions {', '.join(alien)[:200]}")
         else:
             self.handshaken = True
             self.stream.tell("agreed", "the handshake is finished")
             self.set_up()
 
     def unusable_handshake(self, error: Unfit) -> None:
-        self.refuse(f"the simulator's Handshake cannot be used: {error}")
+        self.refuse(f"the simulator's Handshake is not usable: {error}")
 
     def refuse(self, why: str) -> None:
         self.conclude("incompatible", why)
@@ -99,7 +99,7 @@ class FrontendSession(Session):
         self.send({"CompetitionMode": self.world.competition})
 
     def send_state(self) -> None:
-        """Whatever else the user has chosen for the start."""
+        """Send the user's other choices for the starting state."""
         if self.world.battery is not None:
             self.send({"SetBatteryCapacity": {"capacity": self.world.battery}})
         if self.world.card is not None:
@@ -122,10 +122,10 @@ class FrontendSession(Session):
 
     def start(self) -> None:
         self.started = True
-        self.stream.tell("started", "the program is told to start")
+        self.stream.tell("started", "StartExecution was sent")
         self.send("StartExecution")
 
-    # What the simulator tells
+    # Events of the simulator
 
     def draw(self, content: dict[str, Any]) -> None:
         self.display.draw(content["command"], content["color"])
@@ -162,7 +162,7 @@ class FrontendSession(Session):
         self.terminal.say("robot at {x}, {y}".format_map(content))
 
     def state(self, content: Any) -> None:
-        """Nobody knows yet what this event tells."""
+        """Ignore the event: its content is not specified."""
 
     def log(self, content: dict[str, Any]) -> None:
         self.terminal.say(f"{content['level']}: {content['message']}")
@@ -181,7 +181,7 @@ class FrontendSession(Session):
         self.close("the program has ended")
 
     def input_ended(self) -> None:
-        for frame in self.decoder.end():  # the last line needs no newline
+        for frame in self.decoder.end():  # the last line can omit the newline
             self.take(frame)
         if self.handshaken:
             self.internal_error()
@@ -193,7 +193,7 @@ class FrontendSession(Session):
         self.conclude("error", "internal simulator error: it closed the stream without Exited")
 
     def conclude(self, outcome: str, text: str) -> None:
-        """Settle how the session has ended, once, and show the user what was left."""
+        """Record the outcome once, and show the final picture to the user."""
         if self.outcome == "running":
             self.outcome = outcome
             if self.display.drawn:
@@ -201,5 +201,5 @@ class FrontendSession(Session):
             self.terminal.say(text)
 
     def stop(self) -> None:
-        """The user ends the session."""
+        """End the session for the user."""
         self.conclude("stopped", "stopped by the user")

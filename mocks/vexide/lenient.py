@@ -1,4 +1,4 @@
-"""What the mocks of simulators and frontends can forgive their peers."""
+"""Errors of their peers that the mocks can accept."""
 
 from typing import Any
 
@@ -9,7 +9,7 @@ from mocks.vexide.session import Session
 
 @lenient("forms-of-0-2", of="encoding.externally-tagged", roles=("simulator",))
 class FormsOf02(Session):
-    """Takes controllers and touches in the form of version 0.2 of the published crate."""
+    """Accepts controllers and touches in the form of version 0.2 of the published crate."""
 
     def message(self, name: str, value: Any) -> None:
         super().message(name, self.of_today(name, value))
@@ -28,7 +28,7 @@ class FormsOf02(Session):
 
 @lenient("commands-early", of="handshake.nothing-before")
 class CommandsEarly(Session):
-    """Takes what comes before the handshake up again once that is finished."""
+    """Delays messages that come before the handshake until the handshake is finished."""
 
     def __init__(self, *args: Any) -> None:
         super().__init__(*args)

@@ -1,4 +1,4 @@
-"""The shapes of the vexide messages as the mocks read them (specification: Commands, Events)."""
+"""The shapes of the vexide messages for the mocks (specification: Commands, Events)."""
 
 import base64
 from typing import Any
@@ -28,14 +28,14 @@ _PORT = OneOf({"Smart": SMART_PORT, "Adi": ADI_PORT})
 
 
 def port(value: Any) -> Port:
-    """A port; a bare number, as the specification's example has it, is a Smart port."""
+    """Read a port; a bare number is a Smart port, as in the specification's example."""
     tagged = {"Smart": value} if isinstance(value, int) else value
     kind, number = read(_PORT, tagged, [])
     return kind, number
 
 
 def port_form(port: Port) -> dict[str, int]:
-    """A port as it stands on the wire."""
+    """Return the tagged form of a port for the wire."""
     kind, number = port
     return {kind: number}
 

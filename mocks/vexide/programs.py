@@ -1,6 +1,6 @@
-"""The robot programs that the simulator mock can run, each a generator that yields once a step.
+"""The robot programs of the simulator mock, generators that yield once per step.
 
-A program that returns has exited, as has one that raises `Exit`; any other exception is its crash.
+A program exits when it returns or raises `Exit`. Any other exception is a crash.
 """
 
 import contextlib
@@ -20,25 +20,25 @@ class Exit(Exception):
 
 
 def idle(robot: Robot) -> Iterator[None]:
-    """Nothing, until the session ends."""
+    """Do nothing until the session ends."""
     while True:
         yield
 
 
 def greet(robot: Robot) -> Iterator[None]:
-    """Writes a greeting on serial channel 1."""
+    """Write a greeting to serial channel 1."""
     robot.serial(1, b"Hello World!\n")
     yield from idle(robot)
 
 
 def write_bytes(robot: Robot) -> Iterator[None]:
-    """Writes each of the 256 byte values on serial channel 1."""
+    """Write each of the 256 byte values to serial channel 1."""
     robot.serial(1, bytes(range(256)))
     yield from idle(robot)
 
 
 def drive(robot: Robot) -> Iterator[None]:
-    """Gives every motor 6 V."""
+    """Apply 6 V to every motor."""
     while True:
         for motor in robot.motors.values():
             motor.voltage = 6.0
@@ -46,33 +46,33 @@ def drive(robot: Robot) -> Iterator[None]:
 
 
 def leave(robot: Robot) -> Iterator[None]:
-    """Returns at once."""
+    """Return at once."""
     yield from ()
 
 
 def crash(robot: Robot) -> Iterator[None]:
-    """Dies of an error."""
+    """Crash with an error."""
     yield
     raise RuntimeError("panicked at src/main.rs:14: attempt to divide by zero")
 
 
 def call_exit(robot: Robot) -> Iterator[None]:
-    """Calls the SDK's exit function."""
+    """Call the SDK's exit function."""
     yield
     raise Exit
 
 
 def draw(robot: Robot) -> Iterator[None]:
-    """Draws shapes and pixels, behind a double buffer."""
+    """Draw shapes and pixels with double buffering."""
     _picture(robot)
     yield from idle(robot)
 
 
 def probe(robot: Robot) -> Iterator[None]:
-    """Writes on serial channel 1 what it sees, at first and at each change."""
+    """Write the observed state to serial channel 1, at the start and after each change."""
     seen: dict[str, str] = {}
     capacity = None
-    card: object = robot  # anything that is no card
+    card: object = robot  # any value that is not a card
     while True:
         lines = {
             "competition": _competition(robot),
@@ -94,7 +94,7 @@ def probe(robot: Robot) -> Iterator[None]:
 
 
 def demo(robot: Robot) -> Iterator[None]:
-    """A little of everything in half a second, then returns."""
+    """Use serial data, drawings, a link and motors for half a second, then return."""
     robot.serial(1, b"Hello World!\n")
     _picture(robot)
     robot.link(20, "link")
@@ -114,7 +114,10 @@ def demo(robot: Robot) -> Iterator[None]:
 
 
 def tour(robot: Robot) -> Iterator[None]:
-    """Every event in each of its forms, one part every 25 steps, until the session ends."""
+    """Cause every event in each of its forms until the session ends.
+
+    One part runs every 25 steps.
+    """
     for turn in itertools.count():
         for part in (_shapes, _words, _links, _drives):
             part(robot, turn)
@@ -122,7 +125,7 @@ def tour(robot: Robot) -> Iterator[None]:
                 yield
 
 
-LOAD_TIMES = {"slow": 0.6}  # s, of programs that are slow to load
+LOAD_TIMES = {"slow": 0.6}  # s, for programs that load slowly
 
 PROGRAMS: dict[str, Program] = {
     "idle": idle,
@@ -153,7 +156,7 @@ def _picture(robot: Robot) -> None:
 
 
 def _shapes(robot: Robot, turn: int) -> None:
-    """Each shape, filled and as an outline, at places that move, half of it behind a buffer."""
+    """Draw each shape filled and as an outline, with and without a buffer."""
     screen, aside = robot.screen, 10 * (turn % 20)
     screen.clear(BLACK)
     for behind in (False, True):
@@ -172,7 +175,7 @@ def _shapes(robot: Robot, turn: int) -> None:
 
 
 def _words(robot: Robot, turn: int) -> None:
-    """A log of each level, and both what can be read and what cannot on the serial channels."""
+    """Write a log of each level, and text and binary data to the serial channels."""
     for level in ("Trace", "Info", "Warn", "Error"):
         robot.log(level, f"turn {turn}: this is what {level} looks like")
     robot.serial(1, f"turn {turn}: grüße\n".encode())
@@ -180,7 +183,7 @@ def _words(robot: Robot, turn: int) -> None:
 
 
 def _links(robot: Robot, turn: int) -> None:
-    """One link after another, as either side; the one before is given up."""
+    """Open one link after another in both roles; close the link before."""
     if turn:
         robot.unlink(19 + (turn - 1) % 2)
     mode = "Worker" if turn % 2 else "Manager"
@@ -188,7 +191,7 @@ def _links(robot: Robot, turn: int) -> None:
 
 
 def _drives(robot: Robot, turn: int) -> None:
-    """Motors go forth and back, to a target, and rest in each way; the battery is drained."""
+    """Drive motors forward, back and to a target, and stop them in each brake mode."""
     brake = ("Coast", "Brake", "Hold")[turn % 3]
     for motor in robot.motors.values():
         motor.brake_mode = brake
@@ -211,7 +214,7 @@ def _controller(robot: Robot) -> str:
 
 
 def _inputs(robot: Robot) -> str:
-    """What else of the controller is not at rest; what button_all tells is not in the text."""
+    """Report all inputs except axis1 that are not at rest; button_all is not specified."""
     state = robot.controller or {}
     names = (name for name in (*AXES, *BUTTONS) if name not in ("axis1", "button_all"))
     moved = [f"{name}={str(state[name]).lower()}" for name in names if state.get(name)]

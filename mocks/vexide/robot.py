@@ -1,7 +1,7 @@
-"""The small deterministic world behind the simulator mock: one robot and what a program sees of it.
+"""The deterministic world of the simulator mock: one robot, as a program sees it.
 
-Time passes in `Robot.step` only. Whatever happens that a frontend should know is appended to
-`Robot.events`, in the form in which it goes over the wire.
+Time passes only in `Robot.step`. Events for the frontend are appended to `Robot.events` in the form
+for the wire.
 """
 
 import base64
@@ -13,9 +13,9 @@ from typing import Any
 
 from mocks.vexide.messages import Port, port_form
 
-NOMINAL = 12.0  # V: the supply at which a motor's data below hold
+NOMINAL = 12.0  # V: the supply voltage for the motor data below
 FULL = 14.0  # Wh: the capacity of the robot battery
-WHEEL = 0.05  # m: the radius of the wheels that all motors are taken to drive
+WHEEL = 0.05  # m: the assumed radius of the wheels on all motors
 
 # free speed in rad/s (100, 200, 600 rpm) and stall torque in N·m
 GEARSETS = {"Red": (10.472, 2.1), "Green": (20.944, 1.05), "Blue": (62.832, 0.35)}
@@ -30,7 +30,7 @@ DEFAULT_COMPETITION = {
 
 @dataclass(slots=True)
 class Motor:
-    """An ideal direct-current motor that turns a load of `inertia` kg·m²."""
+    """An ideal direct-current motor with a load of `inertia` kg·m²."""
 
     gearset: str
     inertia: float
@@ -43,7 +43,7 @@ class Motor:
     power: float = 0.0
 
     def step(self, seconds: float, supply: float) -> None:
-        """Let time pass; `supply` is the highest voltage, in V, that can be applied now."""
+        """Let time pass; `supply` is the maximum available voltage in V."""
         free, stall = GEARSETS[self.gearset]
         wanted = self.voltage if self.target is None else 10.0 * (self.target - self.position)
         applied = max(-supply, min(supply, wanted))
@@ -53,7 +53,7 @@ class Motor:
         settled = free * applied / NOMINAL
         lag = self.inertia * free / stall  # s
         if applied == 0.0 and self.brake_mode == "Coast":
-            lag *= 10.0  # nothing but friction slows it down
+            lag *= 10.0  # only friction slows the motor down
         fading = exp(-seconds / lag) if lag > 0.0 else 0.0
         self.velocity = settled + (self.velocity - settled) * fading
         self.torque = stall * (settled - self.velocity) / free if applied else 0.0
@@ -61,7 +61,7 @@ class Motor:
         self.position += self.velocity * seconds
 
     def status(self) -> dict[str, Any]:
-        """The `DeviceStatus` of the motor, rounded so that a motor at rest is at rest."""
+        """Return the `DeviceStatus`, rounded so that a motor at rest has the velocity 0."""
         return {
             "Motor": {
                 "velocity": _rounded(self.velocity),
@@ -79,7 +79,7 @@ class Motor:
 
 
 class Screen:
-    """The robot's screen; it only tells what is drawn, the frontend shows it."""
+    """The robot's screen; it reports drawings as events, and the frontend shows them."""
 
     def __init__(self, events: list[Any]) -> None:
         self._events = events
@@ -91,7 +91,7 @@ class Screen:
         self._draw({"Stroke": {"shape": shape}}, color)
 
     def copy(self, x: int, y: int, pixels: Sequence[Sequence[int]]) -> None:
-        """Show rows of 0xRRGGBB pixels with the top left corner at x, y."""
+        """Draw rows of 0xRRGGBB pixels with the top left corner at x, y."""
         data = b"".join(pixel.to_bytes(4, "little") for row in pixels for pixel in row)
         width, height = len(pixels[0]), len(pixels)
         copy = {
@@ -117,7 +117,7 @@ class Screen:
 
 
 class Robot:
-    """Everything that the frontend sets up and a robot program reads and moves."""
+    """The state that the frontend sets up and that a robot program reads and changes."""
 
     def __init__(self) -> None:
         self.events: list[Any] = []
@@ -127,9 +127,9 @@ class Robot:
         self.capacity = FULL  # Wh
         self.touch: dict[str, Any] | None = None
         self.adi: dict[int, float] = {}  # V by port
-        self.links: dict[int, bool] = {}  # whether it is open, by Smart port
+        self.links: dict[int, bool] = {}  # True for an open link, by Smart port
         self.card: Path | None = None
-        self.gamepad: str | None = None  # the UUID to poll; none is ever attached
+        self.gamepad: str | None = None  # its UUID; no gamepad is ever attached
         self._raw: dict[str, Any] | None = None
         self._x = 0.0  # m
         self._told: dict[Port | str, Any] = {
@@ -138,24 +138,24 @@ class Robot:
             "moving": False,
         }
 
-    # What the frontend's commands change
+    # Changes by the frontend's commands
 
     def configure(self, port: Port, gearset: str, inertia: float) -> None:
-        """Plug a motor in; the last configuration of a port counts."""
+        """Configure a motor; the last configuration of a port counts."""
         motor = Motor(gearset, max(inertia, 0.0))
         self.motors[port] = motor
         self._told[port] = motor.status()
 
     def control(self, kind: str, content: Any) -> None:
-        """Take the state of the controller (`Raw`), or the gamepad to read it from (`UUID`)."""
+        """Set the controller's state (`Raw`) or the gamepad to read (`UUID`)."""
         self.gamepad = content if kind == "UUID" else None
         self._raw = content if kind == "Raw" else None
 
-    # What a robot program sees and does
+    # Functions for a robot program
 
     @property
     def controller(self) -> dict[str, Any] | None:
-        """The controller's state; None where there is none or the program may not read it now."""
+        """The controller's state; None if it is missing or the program must not read it now."""
         driving = self.competition["enabled"] and self.competition["mode"] == "Driver"
         return self._raw if driving else None
 
@@ -174,7 +174,7 @@ class Robot:
         self.events.append({"VEXLinkDisconnect": {"port": port}})
 
     def write_file(self, name: str, data: bytes) -> None:
-        """Write a file on the SD card. Raises OSError, also where there is no card."""
+        """Write a file on the SD card. Raises OSError, also if no card is mounted."""
         self._path(name).write_bytes(data)
 
     def read_file(self, name: str) -> bytes:
@@ -188,7 +188,7 @@ class Robot:
     # Time
 
     def step(self, seconds: float) -> None:
-        """Let time pass, and tell what has changed by it and since the last step."""
+        """Let time pass, and add events for all changes since the last step."""
         enabled = self.competition["enabled"] and self.capacity > 0.0
         for motor in self.motors.values():
             motor.step(seconds, NOMINAL if enabled else 0.0)
@@ -222,7 +222,10 @@ class Robot:
             self.events.append({"RobotState": None})
 
     def _changed(self, what: Port | str, state: Any) -> bool:
-        """Whether this differs from what was last sent; from now on it counts as sent."""
+        """Return True if the state differs from the last sent state.
+
+        The state is then recorded as sent.
+        """
         changed = bool(self._told[what] != state)
         self._told[what] = state
         return changed

@@ -1,7 +1,7 @@
-"""What both vexide mocks do alike in one session: read lines, hand on messages, go on after others.
+"""The common part of both vexide mocks: read lines and dispatch messages in a session.
 
-A mock names what it reads (`INCOMING`) and its method for each message (`HANDLERS`). Whatever it
-cannot use it complains of and ignores, each kind in a method of its own.
+A mock declares the messages that it reads (`INCOMING`) and its method for each message
+(`HANDLERS`). It reports and ignores unusable input; each kind has a method of its own.
 """
 
 from abc import abstractmethod
@@ -16,7 +16,7 @@ from mocks.shapes import OneOf, Unfit, read
 
 
 class Session(session.Session):
-    """One side of one session; `run` plays it on a stream."""
+    """A side of a session; `run` plays the session on a stream."""
 
     INCOMING: ClassVar[OneOf]
     HANDLERS: ClassVar[Mapping[str, str]]
@@ -32,7 +32,7 @@ class Session(session.Session):
         if frame.name == "Handshake":
             self.handshake(frame.value)
         elif not self.handshaken:
-            self.stream.tell("ignored", f"what came before the handshake: {frame.raw[:80]!r}")
+            self.stream.tell("ignored", f"a message before the handshake: {frame.raw[:80]!r}")
         elif frame.name is None:
             self.malformed(frame)
         elif frame.name not in self.HANDLERS:
@@ -68,15 +68,15 @@ class Session(session.Session):
 
     @abstractmethod
     def greeted(self, content: dict[str, Any], strange: list[str]) -> None:
-        """The peer's Handshake has come; its unknown fields, `strange`, mean nothing."""
+        """Handle the peer's Handshake; its unknown fields, `strange`, have no meaning."""
 
     @abstractmethod
     def unusable_handshake(self, error: Unfit) -> None:
-        """The peer's Handshake cannot be understood."""
+        """Handle a Handshake of the peer that is not usable."""
 
     @abstractmethod
     def complain(self, text: str) -> None:
-        """Say what was ignored, to whom it may help."""
+        """Report ignored input to the user or the peer."""
 
     def malformed(self, frame: Frame) -> None:
         self.complain(f"a line was ignored: {frame.error}")

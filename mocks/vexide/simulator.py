@@ -1,7 +1,7 @@
-"""The reference simulator: a robot, one of a few built-in programs, any number of sessions.
+"""The reference simulator: a robot, a few built-in programs, any number of sessions.
 
-It simulates motors without load, the battery, the screen and the SD card. Its programs are built
-in: it runs no code of a user, and only acts as if VEXlink and ADI ports were wired to anything.
+It simulates motors without load, the battery, the screen and the SD card. The simulator runs no
+code of a user. VEXlink and ADI ports are only recorded, without any effect.
 """
 
 import argparse
@@ -19,7 +19,7 @@ from mocks.vexide.programs import LOAD_TIMES, PROGRAMS, Exit
 from mocks.vexide.robot import Robot
 from mocks.vexide.session import Session
 
-SIGNATURE = "WFZYNQIAAAAAAAAAAAAAAAAAAAAAAAAA"  # XVX5 and version 2: 24 bytes
+SIGNATURE = "WFZYNQIAAAAAAAAAAAAAAAAAAAAAAAAA"  # 24 bytes: XVX5, version 2, zeros
 
 HANDLERS = {
     "Touch": "touch",
@@ -37,7 +37,10 @@ HANDLERS = {
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """`tick` and `load_time` are seconds; `extensions` are those that it would agree to."""
+    """Settings of a simulator.
+
+    `tick` and `load_time` are in seconds. `extensions` are the supported extensions.
+    """
 
     program: str
     tick: float
@@ -46,7 +49,7 @@ class Settings:
 
 
 class Simulator(Session):
-    """One session. `number` counts those of this process from 1."""
+    """One session; `number` counts the sessions of this process from 1."""
 
     INCOMING = COMMANDS
     HANDLERS = HANDLERS
@@ -69,7 +72,7 @@ class Simulator(Session):
         self.send({"Log": {"level": level, "message": message}})
 
     def later(self, seconds: float, action: Callable[[], None]) -> None:
-        """Do this after a while; one thing at a time is waited for."""
+        """Call the action after some seconds; only one action can be pending."""
         self._timer = asyncio.get_running_loop().call_later(seconds, action)
 
     def close(self, why: str = "") -> None:
@@ -86,10 +89,10 @@ class Simulator(Session):
             self.agree(content)
 
     def unusable_handshake(self, error: Unfit) -> None:
-        self.close(f"the Handshake cannot be used: {error}")
+        self.close(f"the Handshake is not usable: {error}")
 
     def incompatible(self, offer: dict[str, Any]) -> None:
-        self.close(f"no version of the protocol up to {offer['version']} is known here")
+        self.close(f"no version of the protocol up to {offer['version']} is supported")
 
     def agree(self, offer: dict[str, Any]) -> None:
         self.handshaken = True
@@ -182,7 +185,7 @@ class Simulator(Session):
         self.tick()
 
     def tick(self) -> None:
-        """One step of the program and the world; the world waits for a peer that reads slowly."""
+        """Run one step of the program and the world; pause while the peer reads slowly."""
         if not self.stream.congested:
             self.step()
         if not self.ended:
@@ -200,14 +203,14 @@ class Simulator(Session):
             self.report()
 
     def report(self) -> None:
-        """Tell what has happened in the world."""
+        """Send the events of the world since the last report."""
         events = list(self.robot.events)
         self.robot.events.clear()
         for event in events:
             self.send(event)
 
     def exited(self, error: str | None) -> None:
-        """The program has ended, by an error if there is one."""
+        """End the session after the program's end; `error` is the program's error, if any."""
         self.report()
         if error is not None:
             self.log("Error", error)
@@ -220,13 +223,13 @@ PEER = Simulator
 
 def options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--program", choices=PROGRAMS, default="demo")
-    parser.add_argument("--tick", type=float, default=0.02, metavar="S", help="step of the world")
-    parser.add_argument("--load-time", type=float, metavar="S", help="until Ready")
-    parser.add_argument("--extensions", default="", metavar="A,B", help="those that it knows")
+    parser.add_argument("--tick", type=float, default=0.02, metavar="S", help="duration of a step")
+    parser.add_argument("--load-time", type=float, metavar="S", help="time until Ready")
+    parser.add_argument("--extensions", default="", metavar="A,B", help="supported extensions")
 
 
 async def main(args: argparse.Namespace, peer: type[Simulator]) -> int:
-    """Serve one session on the standard streams or a connection, or any number by listening."""
+    """Serve one session on standard streams or a connection, or any number with --listen."""
     extensions = tuple(filter(None, args.extensions.split(",")))
     usual = LOAD_TIMES.get(args.program, 0.02)
     load_time = usual if args.load_time is None else args.load_time

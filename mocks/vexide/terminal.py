@@ -1,13 +1,13 @@
-"""What the user of the frontend mock sees: lines of text, made safe for a terminal."""
+"""The text output of the frontend mock for its user, made safe for a terminal."""
 
 from collections import deque
 from typing import TextIO
 
-KEPT = 10_000  # lines
+KEPT = 10_000  # number of lines in memory, enough for a test session
 
 
 class Terminal:
-    """Prints lines, and keeps the last ones for later reading."""
+    """Print lines, and keep the last lines for later reading."""
 
     def __init__(self, out: TextIO) -> None:
         self._out = out

@@ -1,1 +1,1 @@
-"""Faults of the mocks, one module a topic; those that either peer can have stand here."""
+"""Faults of the mocks by topic; modules at this level apply to both mocks."""

@@ -1,4 +1,4 @@
-"""What faults are made of: a mock that hangs, one that dies, one that alters what it sends."""
+"""Base classes of faults: mocks that hang, crash or alter messages."""
 
 import os
 import signal
@@ -10,12 +10,12 @@ from mocks.vexide.session import Session
 
 
 def die() -> None:
-    """End this process as an operating system ends a program that has gone wrong."""
+    """Kill this process with SIGKILL, as an operating system kills a faulty program."""
     os.kill(os.getpid(), signal.SIGKILL)
 
 
 class Hanging(Session):
-    """Can stop serving while its stream stays open."""
+    """Can stop serving while the stream stays open (`stuck`)."""
 
     stuck = False
 
@@ -29,7 +29,7 @@ class Hanging(Session):
 
 
 class Altering(Session):
-    """Alters what it sends: `alter` may change the content of a message, a copy, in place."""
+    """Alters the messages that it sends: `alter` can change a copy of the content in place."""
 
     def send(self, message: Any) -> None:
         copy = deepcopy(message)

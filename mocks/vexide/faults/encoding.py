@@ -9,7 +9,7 @@ from mocks.vexide.session import Session
 
 @fault("internally-tagged", violates="encoding.externally-tagged")
 class InternallyTagged(Session):
-    """Tags messages that have fields internally: the name is the field type among the others."""
+    """Tags messages internally: the name is the field "type" among the other fields."""
 
     def send(self, message: Any) -> None:
         name = name_of(message)

@@ -1,4 +1,4 @@
-"""Faults of either peer in cutting the stream into lines and in reading what stands in them."""
+"""Faults of either mock in dividing the stream into lines and in reading the lines."""
 
 import itertools
 import json
@@ -25,7 +25,7 @@ class PrettyPrinted(Session):
 
 @fault("no-newline", violates="framing.json-lines")
 class NoNewline(Session):
-    """Writes its messages one behind the other, without a newline."""
+    """Writes messages directly after each other, without a newline."""
 
     def write(self, data: bytes) -> None:
         super().write(data.removesuffix(b"\n"))
@@ -33,7 +33,7 @@ class NoNewline(Session):
 
 @fault("newline-between", violates="framing.json-lines", subtle=True)
 class NewlineBetween(Session):
-    """Writes a newline before each message but the first, and none behind it."""
+    """Writes a newline before each message except the first, and none after it."""
 
     between = b""
 
@@ -44,7 +44,7 @@ class NewlineBetween(Session):
 
 @fault("one-message-a-read", violates="framing.segmentation")
 class OneMessageARead(Session):
-    """Takes each read from the stream for one message."""
+    """Reads all bytes of one read() as one message."""
 
     def receive(self, data: bytes) -> None:
         for frame in Decoder().feed(data.replace(b"\n", b" ") + b"\n"):
@@ -53,7 +53,7 @@ class OneMessageARead(Session):
 
 @fault("first-line-of-a-read", violates="framing.segmentation", subtle=True)
 class FirstLineOfARead(Session):
-    """Takes the first of the lines that arrive together and forgets the others."""
+    """Reads the first of several lines that arrive together and forgets the others."""
 
     def make_decoder(self) -> codec.Decoder:
         return FirstOfARead(super().make_decoder())
@@ -61,7 +61,7 @@ class FirstLineOfARead(Session):
 
 @fault("one-line-a-read", violates="framing.segmentation", subtle=True)
 class OneLineARead(Session):
-    """Takes one line each time that something arrives; others wait until more arrives."""
+    """Reads one line whenever data arrives; other lines wait for the next data."""
 
     def __init__(self, *args: Any) -> None:
         super().__init__(*args)
@@ -75,7 +75,7 @@ class OneLineARead(Session):
 
 @fault("text-reads", violates="framing.segmentation", subtle=True)
 class TextReads(Session):
-    """Loses what arrives cut inside a multi-byte character."""
+    """Loses data that arrives cut inside a multi-byte character."""
 
     def receive(self, data: bytes) -> None:
         try:
@@ -87,7 +87,7 @@ class TextReads(Session):
 
 @fault("reads-decoded-apart", violates="framing.segmentation", subtle=True)
 class ReadsDecodedApart(Session):
-    """Replaces a character that arrives in two reads by others, and loses nothing else."""
+    """Replaces a character that arrives in two reads by other characters."""
 
     def receive(self, data: bytes) -> None:
         super().receive(data.decode(errors="replace").encode())
@@ -107,7 +107,7 @@ class TwoPieces(Session):
 
 @fault("splits-text", violates="framing.segmentation", subtle=True)
 class SplitsText(Session):
-    """Takes a line separator inside a text for the end of a line of the stream."""
+    """Treats a line separator inside a text as the end of a line."""
 
     def receive(self, data: bytes) -> None:
         super().receive(data.replace("\u2028".encode(), b"\n"))
@@ -115,7 +115,7 @@ class SplitsText(Session):
 
 @fault("own-spelling-only", violates="framing.white-space")
 class OwnSpellingOnly(Session):
-    """Does not see a message that is not spelled as it would itself, without white space."""
+    """Ignores a message that is not spelled as its own encoder spells it."""
 
     def take(self, frame: Frame) -> None:
         if frame.name is None or frame.raw.strip() == encode(frame.value).strip():
@@ -124,7 +124,7 @@ class OwnSpellingOnly(Session):
 
 @fault("no-escapes", violates="framing.white-space", subtle=True)
 class NoEscapes(Session):
-    """Does not see a message with a character written as \\u escape."""
+    """Ignores a message with a character written as \\u escape."""
 
     def take(self, frame: Frame) -> None:
         if b"\\u" not in frame.raw:
@@ -133,7 +133,7 @@ class NoEscapes(Session):
 
 @fault("escapes-end", violates="framing.white-space", subtle=True)
 class EscapesEnd(Session):
-    """Ends the session upon a Handshake in which a name is written with a \\u escape."""
+    """Ends the session at a Handshake in which a name contains a \\u escape."""
 
     def take(self, frame: Frame) -> None:
         if frame.name != "Handshake" or b'"version"' in frame.raw:
@@ -144,7 +144,7 @@ class EscapesEnd(Session):
 
 @fault("ascii-only", violates="framing.white-space", subtle=True)
 class AsciiOnly(Session):
-    """Ends the session upon a Handshake with a character beyond ASCII."""
+    """Ends the session at a Handshake with a character beyond ASCII."""
 
     def take(self, frame: Frame) -> None:
         if frame.name != "Handshake" or frame.raw.isascii():
@@ -155,7 +155,7 @@ class AsciiOnly(Session):
 
 @fault("no-exponents", violates="framing.white-space", subtle=True)
 class NoExponents(Session):
-    """Ends the session upon a number that is written with an exponent."""
+    """Ends the session at a number with an exponent."""
 
     def take(self, frame: Frame) -> None:
         if re.search(rb"\d[eE][-+]?\d+\s*[],}]", frame.raw):
@@ -166,7 +166,7 @@ class NoExponents(Session):
 
 @fault("ordered-fields", violates="framing.white-space", subtle=True)
 class OrderedFields(Session):
-    """Does not see a message whose fields come in an order that it does not expect."""
+    """Ignores a message whose fields come in an unexpected order."""
 
     def take(self, frame: Frame) -> None:
         shape = self.INCOMING.variants.get(frame.name or "")
@@ -179,7 +179,7 @@ class OrderedFields(Session):
 
 @fault("fields-by-position", violates="framing.white-space", subtle=True)
 class FieldsByPosition(Session):
-    """Ends the session upon a Handshake in which the version is not the first field."""
+    """Ends the session at a Handshake whose first field is not the version."""
 
     def take(self, frame: Frame) -> None:
         fields = frame.value["Handshake"] if frame.name == "Handshake" else {"version": 1}
@@ -191,7 +191,7 @@ class FieldsByPosition(Session):
 
 @fault("buffer-64k", violates="framing.long-lines", subtle=True)
 class SmallBuffer(Session):
-    """Closes the session upon a line of more than 64 KiB."""
+    """Closes the session at a line of more than 64 KiB."""
 
     def __init__(self, *args: Any) -> None:
         super().__init__(*args)
@@ -206,7 +206,7 @@ class SmallBuffer(Session):
 
 @fault("drops-long-lines", violates="framing.long-lines", subtle=True)
 class DropsLongLines(Session):
-    """Ignores a line of more than 8 KiB, and goes on."""
+    """Ignores a line of more than 8 KiB and continues."""
 
     def take(self, frame: Frame) -> None:
         if len(frame.raw) <= 8192:
@@ -215,7 +215,7 @@ class DropsLongLines(Session):
 
 @fault("buffer-1m", violates="framing.long-lines", subtle=True)
 class FullBuffer(Hanging):
-    """Stops serving upon a line of more than 1 MiB."""
+    """Stops serving at a line of more than 1 MiB."""
 
     held = 0
 
@@ -229,7 +229,7 @@ class FullBuffer(Hanging):
 
 @fault("braces-counted-in-texts", violates="handshake.unknown-fields", subtle=True)
 class BracesCountedInTexts(Session):
-    """Waits for as many closing braces as have been opened, those within texts among them."""
+    """Ignores a message with unbalanced braces, and counts braces within texts, too."""
 
     def take(self, frame: Frame) -> None:
         if frame.raw.count(b"{") == frame.raw.count(b"}"):
@@ -238,7 +238,7 @@ class BracesCountedInTexts(Session):
 
 @fault("quote-behind-a-backslash", violates="handshake.unknown-fields", subtle=True)
 class QuoteBehindABackslash(Session):
-    """Takes each quote behind a backslash for one within the text, also where that is escaped."""
+    """Treats each quote after a backslash as escaped, even after two backslashes."""
 
     def take(self, frame: Frame) -> None:
         outside = re.sub(rb'"(?:\\"|[^"])*+"?', b"", frame.raw)
@@ -248,7 +248,7 @@ class QuoteBehindABackslash(Session):
 
 @fault("eight-deep", violates="handshake.unknown-fields", subtle=True)
 class EightDeep(Session):
-    """Does not see a message in which more than eight values stand one within the other."""
+    """Ignores a message with more than eight levels of nesting."""
 
     def take(self, frame: Frame) -> None:
         steps = ((byte in b"{[") - (byte in b"}]") for byte in frame.raw)
@@ -258,7 +258,7 @@ class EightDeep(Session):
 
 @fault("first-version-in-the-text", violates="handshake.unknown-fields", subtle=True)
 class FirstVersionInTheText(Session):
-    """Takes the first version in the text of a Handshake for its own, whatever it belongs to."""
+    """Uses the first version in the text of a Handshake, even from a nested field."""
 
     def handshake(self, value: Any) -> None:
         found = re.search(rb'"version":(\d+)', encode(value))

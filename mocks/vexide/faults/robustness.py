@@ -1,4 +1,4 @@
-"""Faults of either peer where it meets what is unknown or wrong, or the end of its input."""
+"""Faults of either mock with unknown or wrong input, or at the end of input."""
 
 import asyncio
 
@@ -11,7 +11,7 @@ from mocks.vexide.session import Session
 
 @fault("unknown-name-dies", violates="robustness.unknown-message")
 class UnknownNameDies(Session):
-    """Dies of a message of a name that it does not know."""
+    """Crashes at a message with an unknown name."""
 
     def unknown(self, name: str) -> None:
         die()
@@ -19,7 +19,7 @@ class UnknownNameDies(Session):
 
 @fault("unknown-word-hangs", violates="robustness.unknown-message", subtle=True)
 class UnknownWordHangs(Hanging):
-    """Stops serving upon an unknown message that is a bare name."""
+    """Stops serving at an unknown message that is a bare name."""
 
     def take(self, frame: Frame) -> None:
         known = frame.name is None or frame.name in self.INCOMING.variants
@@ -30,7 +30,7 @@ class UnknownWordHangs(Hanging):
 
 @fault("malformed-dies", violates="robustness.malformed-line")
 class MalformedDies(Session):
-    """Dies of a line that is not a message."""
+    """Crashes at a line that is not a message."""
 
     def malformed(self, frame: Frame) -> None:
         die()
@@ -38,7 +38,7 @@ class MalformedDies(Session):
 
 @fault("bad-text-dies", violates="robustness.malformed-line", subtle=True)
 class BadTextDies(Session):
-    """Dies of a line that is not UTF-8."""
+    """Crashes at a line that is not UTF-8."""
 
     def malformed(self, frame: Frame) -> None:
         if "not UTF-8" in (frame.error or ""):
@@ -48,7 +48,7 @@ class BadTextDies(Session):
 
 @fault("unfit-hangs", violates="robustness.malformed-line", subtle=True)
 class UnfitHangs(Hanging):
-    """Stops serving upon a known message with a value that does not fit."""
+    """Stops serving at a known message with a value that does not fit its type."""
 
     def unusable(self, name: str, error: Unfit) -> None:
         super().unusable(name, error)
@@ -57,7 +57,7 @@ class UnfitHangs(Hanging):
 
 @fault("strange-field-dies", violates="robustness.unknown-fields")
 class StrangeFieldDies(Session):
-    """Dies of an unknown field in a message."""
+    """Crashes at an unknown field in a message."""
 
     def strange(self, name: str, fields: list[str]) -> None:
         die()
@@ -65,7 +65,7 @@ class StrangeFieldDies(Session):
 
 @fault("strange-inner-field-hangs", violates="robustness.unknown-fields", subtle=True)
 class StrangeInnerFieldHangs(Hanging):
-    """Stops serving upon an unknown field inside a value of a message."""
+    """Stops serving at an unknown field inside a value of a message."""
 
     def strange(self, name: str, fields: list[str]) -> None:
         super().strange(name, fields)
@@ -74,7 +74,7 @@ class StrangeInnerFieldHangs(Hanging):
 
 @fault("second-handshake-dies", violates="robustness.second-handshake")
 class SecondHandshakeDies(Session):
-    """Dies of a second Handshake."""
+    """Crashes at a second Handshake."""
 
     def second_handshake(self) -> None:
         die()
@@ -82,7 +82,7 @@ class SecondHandshakeDies(Session):
 
 @fault("second-handshake-hangs", violates="robustness.second-handshake", subtle=True)
 class SecondHandshakeHangs(Hanging):
-    """Stops serving upon a second Handshake."""
+    """Stops serving at a second Handshake."""
 
     def second_handshake(self) -> None:
         self.stuck = True
@@ -90,12 +90,12 @@ class SecondHandshakeHangs(Hanging):
 
 @fault("outlives-input", violates="robustness.input-end")
 class OutlivesInput(Session):
-    """Leaves its side of the stream open when its peer has closed the other."""
+    """Leaves its side of the stream open after the peer has closed the other side."""
 
     left = False
 
     def lingers(self) -> bool:
-        """Whether it does so now."""
+        """Return True if the fault applies now."""
         return True
 
     def input_ended(self) -> None:

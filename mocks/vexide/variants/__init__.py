@@ -1,1 +1,1 @@
-"""Lawful behaviour that differs from the usual one; what either mock can do stands in `either`."""
+"""Lawful behaviour that differs from the usual behaviour; `either` applies to both mocks."""

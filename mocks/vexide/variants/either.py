@@ -1,4 +1,4 @@
-"""Variants of either mock: how it writes its messages, and what it does not put up with."""
+"""Variants of either mock: other spellings of messages, and other reasons to close."""
 
 import json
 import re
@@ -18,7 +18,7 @@ _UNITS = {
 _ENUMS = {"level", "mode", "event", "gearset", "brake_mode", "physical_gearset"}
 
 
-# How messages are written
+# Spelling of messages
 
 
 @variant("units-as-objects", of="encoding.externally-tagged")
@@ -30,7 +30,7 @@ class UnitsAsObjects(Session):
 
 
 def _as_objects(value: Any, unit: bool) -> Any:
-    """The same with units as objects; `unit` says whether a string here is one."""
+    """Return the value with units as objects; `unit` is True if a string here is a unit."""
     if isinstance(value, dict):
         return {key: _as_objects(entry, key in _ENUMS) for key, entry in value.items()}
     return {value: None} if unit and isinstance(value, str) and value in _UNITS else value
@@ -38,7 +38,7 @@ def _as_objects(value: Any, unit: bool) -> Any:
 
 @variant("ports-bare", of="encoding.externally-tagged")
 class PortsBare(Session):
-    """Writes and understands a Smart port as a bare number only, as the example session has it."""
+    """Writes and accepts a Smart port only as a bare number."""
 
     def message(self, name: str, value: Any) -> None:
         fields = value.get(name) if isinstance(value, dict) else None
@@ -92,19 +92,19 @@ def _reversed(value: Any) -> Any:
 
 @variant("names-in-any-case", of="handshake.unknown-fields")
 class NamesInAnyCase(Session):
-    """Takes the names in a Handshake regardless of case, the last of several for all of them."""
+    """Reads the names in a Handshake regardless of case; the last of equal names counts."""
 
     def handshake(self, value: Any) -> None:
         fields = {name.lower(): entry for name, entry in value["Handshake"].items()}
         super().handshake({"Handshake": fields})
 
 
-# What ends a session
+# Reasons to close a session
 
 
 @variant("closes-on-early-message", of="handshake.nothing-before")
 class ClosesOnEarlyMessage(Session):
-    """Closes upon a message that comes before the handshake."""
+    """Closes at a message before the handshake."""
 
     def take(self, frame: Frame) -> None:
         if self.handshaken or frame.name == "Handshake":
@@ -115,7 +115,7 @@ class ClosesOnEarlyMessage(Session):
 
 @variant("closes-on-malformed", of="robustness.malformed-line")
 class ClosesOnMalformed(Session):
-    """Closes upon a line that is not a message, and upon a message whose values do not fit."""
+    """Closes at a malformed line, and at a message with unfit values."""
 
     def malformed(self, frame: Frame) -> None:
         self.close()
@@ -129,7 +129,7 @@ class ClosesOnMalformed(Session):
 
 @variant("closes-on-unknown", of="robustness.unknown-message")
 class ClosesOnUnknown(Session):
-    """Closes upon a message of a name that it does not know."""
+    """Closes at a message with an unknown name."""
 
     def unknown(self, name: str) -> None:
         self.close()
@@ -137,7 +137,7 @@ class ClosesOnUnknown(Session):
 
 @variant("closes-on-unknown-field", of="robustness.unknown-fields")
 class ClosesOnUnknownField(Session):
-    """Closes upon a field that it does not know outside the handshake."""
+    """Closes at an unknown field outside of the handshake."""
 
     def strange(self, name: str, fields: list[str]) -> None:
         self.close()
@@ -145,7 +145,7 @@ class ClosesOnUnknownField(Session):
 
 @variant("closes-on-second-handshake", of="robustness.second-handshake")
 class ClosesOnSecondHandshake(Session):
-    """Closes upon a second Handshake."""
+    """Closes at a second Handshake."""
 
     def second_handshake(self) -> None:
         self.close()

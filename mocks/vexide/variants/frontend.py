@@ -1,4 +1,4 @@
-"""Variants of the frontend: what it may do, or may do otherwise."""
+"""Variants of the frontend: lawful behaviour that differs from the usual behaviour."""
 
 import asyncio
 import time
@@ -16,13 +16,13 @@ from mocks.vexide.frontend import Frontend
 from mocks.vexide.messages import Port
 from mocks.vexide.variants.either import PortsBare
 
-_FAR = 10_000  # pixels
-_A_DRAWING = 0.01  # seconds
+_FAR = 10_000  # pixels; a drawing with a larger coordinate never ends
+_A_DRAWING = 0.01  # seconds for each drawing
 
 
 @variant("looks-first", of="handshake.frontend-begins", needs={"transport": "tcp"})
 class LooksFirst(Frontend):
-    """Looks whether a simulator listens, by a connection that it closes, before it begins."""
+    """Checks first with a connection that it closes if a simulator listens."""
 
     async def connect(self, address: str) -> Stream:
         await (await super().connect(address)).closed()
@@ -31,7 +31,7 @@ class LooksFirst(Frontend):
 
 @variant("starts-upon-early-ready", of="handshake.nothing-before")
 class StartsUponEarlyReady(Frontend):
-    """Sends StartExecution upon a Ready that comes instead of the simulator's Handshake."""
+    """Sends StartExecution after a Ready that comes instead of the simulator's Handshake."""
 
     def take(self, frame: Frame) -> None:
         if frame.name == "Ready" and not self.is_ready:
@@ -46,7 +46,7 @@ class StartsUponEarlyReady(Frontend):
 
 @variant("touch-told-at-first", of="touch.single")
 class TouchToldAtFirst(Frontend):
-    """Says at the end of its setup that nothing touches the display."""
+    """Sends Released at the end of its setup, without any touch."""
 
     def set_up(self) -> None:
         super().set_up()
@@ -55,7 +55,7 @@ class TouchToldAtFirst(Frontend):
 
 @variant("touch-repeated", of="touch.single")
 class TouchRepeated(Frontend):
-    """Sends every Touch twice, as a pad does that is read again and again."""
+    """Sends every Touch twice, like a pad that is polled."""
 
     def send(self, message: Any) -> None:
         super().send(message)
@@ -65,7 +65,7 @@ class TouchRepeated(Frontend):
 
 @variant("passes-on-touches", of="touch.held")
 class PassesOnTouches(Frontend):
-    """Sends each touch as it is told of it, and nothing by itself."""
+    """Sends each touch operation unchanged, and no Touch by itself."""
 
     def press(self, point: dict[str, int]) -> None:
         self.touched = point
@@ -77,18 +77,18 @@ class PassesOnTouches(Frontend):
 
 @variant("held-when-declared", of="touch.single")
 class HeldWhenDeclared(Frontend):
-    """Goes by its own clock, on which a touch is Held after exactly the time that is declared."""
+    """Sends Held exactly after the declared time by its own clock."""
 
     def watch_touch(self) -> None:
         self._holding = asyncio.get_running_loop().call_later(2, super().still_touching)
 
     def still_touching(self) -> None:
-        """What lasts is not told, but noticed."""
+        """Ignore the user's Held: the clock decides."""
 
 
 @variant("smaller-display", of="touch.point")
 class SmallerDisplay(Frontend):
-    """Has a display of half the size, on which every second pixel can be touched."""
+    """Has a display of half the size, with half the touchable coordinates."""
 
     def press(self, point: dict[str, int]) -> None:
         super().press({axis: at // 2 * 2 for axis, at in point.items()})
@@ -96,7 +96,7 @@ class SmallerDisplay(Frontend):
 
 @variant("all-is-any", of="controller.told")
 class AllIsAny(Frontend):
-    """Tells as button_all whether any button is pressed, and a battery of its own."""
+    """Sends button_all as true if any button is pressed, and its own battery values."""
 
     async def user_controls(self, args: dict[str, Any]) -> Any:
         if state := args.get("Raw"):
@@ -108,7 +108,7 @@ class AllIsAny(Frontend):
 
 @variant("mode-told-again-and-again", of="competition.told")
 class ModeToldAgainAndAgain(Frontend):
-    """Tells the mode and the controller twice, and in each case both."""
+    """Sends the mode and the controller twice, each time both."""
 
     def send_competition(self) -> None:
         for _ in range(2):
@@ -125,7 +125,7 @@ class ModeToldAgainAndAgain(Frontend):
 
 @variant("gamepad-polled", of="controller.told")
 class GamepadPolled(Frontend):
-    """Tells the state of the controller fifty times a second, whether it has changed or not."""
+    """Sends the state of the controller fifty times a second, even without a change."""
 
     def set_up(self) -> None:
         super().set_up()
@@ -140,7 +140,7 @@ class GamepadPolled(Frontend):
 
 @variant("mode-first", of="setup.configure-devices")
 class ModeFirst(Frontend):
-    """Sends its setup in another order, and the devices twice: with the rest, and upon Ready."""
+    """Sends its setup in another order, and the devices again after Ready."""
 
     def set_up(self) -> None:
         self.send_state()
@@ -154,7 +154,7 @@ class ModeFirst(Frontend):
 
 @variant("starts-later", of="start.sent")
 class StartsLater(Frontend):
-    """Takes a while to start the program once Ready has come."""
+    """Starts the program with a delay after Ready."""
 
     def start(self) -> None:
         self.started = True
@@ -167,7 +167,7 @@ class StartsLater(Frontend):
 
 @variant("unsettled-events-end", of="events.undefined-tolerated")
 class UnsettledEventsEnd(Frontend):
-    """Ends the session upon events that have no settled effect."""
+    """Ends the session at events without a defined effect."""
 
     def pose(self, content: dict[str, Any]) -> None:
         self.close()
@@ -184,7 +184,7 @@ class UnsettledEventsEnd(Frontend):
 
 @variant("links-unanswered", of="events.undefined-tolerated")
 class LinksUnanswered(Frontend):
-    """Answers no VEXLink event: there is no VEXLink server."""
+    """Answers no VEXLink event, because it has no VEXLink server."""
 
     def link(self, content: dict[str, Any]) -> None:
         pass
@@ -195,7 +195,7 @@ class LinksUnanswered(Frontend):
 
 @variant("absent-target-ends", of="encoding.optional-absent")
 class AbsentTargetEnds(Frontend):
-    """Ends the session upon the status of a motor without a target position."""
+    """Ends the session at a motor status without a target position."""
 
     def message(self, name: str, value: Any) -> None:
         status = value[name]["status"] if name == "DeviceUpdate" else {}
@@ -208,7 +208,7 @@ class AbsentTargetEnds(Frontend):
 
 @variant("draws-beyond-the-display", of="robustness.unknown-fields")
 class DrawsBeyondTheDisplay(Frontend):
-    """Draws pixel by pixel, also beyond the display, which never ends for what is far away."""
+    """Draws pixel by pixel beyond the display, which never ends for distant points."""
 
     drawing = False
 
@@ -223,7 +223,7 @@ class DrawsBeyondTheDisplay(Frontend):
 
 @variant("draws-slowly", of="screen.drawing")
 class DrawsSlowly(Frontend):
-    """Takes its time for each drawing, and for nothing else meanwhile."""
+    """Needs time for each drawing, and does nothing else meanwhile."""
 
     def draw(self, content: dict[str, Any]) -> None:
         time.sleep(_A_DRAWING)
@@ -232,7 +232,7 @@ class DrawsSlowly(Frontend):
 
 @variant("draws-what-fits", of="screen.drawing")
 class DrawsWhatFits(Frontend):
-    """Leaves out whatever does not lie on the screen with all that it has."""
+    """Omits every shape that is not completely on the screen."""
 
     def draw(self, content: dict[str, Any]) -> None:
         kind, drawn = content["command"]
@@ -242,7 +242,7 @@ class DrawsWhatFits(Frontend):
 
 @variant("stride-in-bytes", of="screen.drawing")
 class StrideInBytes(Frontend):
-    """Takes the stride of a pixel buffer to be in bytes, and its corner to belong to the area."""
+    """Reads the stride of a pixel buffer in bytes, and includes the bottom right corner."""
 
     def draw(self, content: dict[str, Any]) -> None:
         match content["command"]:
@@ -254,7 +254,7 @@ class StrideInBytes(Frontend):
 
 
 def _farthest(command: Any) -> int:
-    """The greatest number in a drawing command, regardless of its sign."""
+    """Return the largest absolute number in a drawing command."""
     return max(map(abs, _numbers(command)), default=0)
 
 
@@ -270,7 +270,7 @@ def _numbers(value: Any) -> Iterator[int]:
 
 @variant("card-left-out", of="encoding.optional-absent")
 class CardLeftOut(Frontend):
-    """Sends a USD without root where there is no SD card."""
+    """Sends a USD without root if it has no SD card."""
 
     def send_state(self) -> None:
         super().send_state()
@@ -280,7 +280,7 @@ class CardLeftOut(Frontend):
 
 @variant("devices-fixed-by-the-handshake", of="setup.starting-state")
 class DevicesFixedByTheHandshake(Frontend):
-    """Lets its user configure devices until the handshake is finished, and no longer."""
+    """Accepts devices from its user only until the handshake is finished."""
 
     async def user_configures(self, args: dict[str, Any]) -> Any:
         if self.live:
@@ -300,7 +300,7 @@ class KnownDevicesOnly(Frontend):
 
 @variant("bare-without-devices", of="devices.status-open")
 class BareWithoutDevices(PortsBare, Frontend):
-    """Has no devices configured, and understands a Smart port as a bare number only."""
+    """Has no configured devices, and accepts a Smart port only as a bare number."""
 
     def configure_devices(self) -> None:
         pass

@@ -1,4 +1,4 @@
-"""Variants of the simulator: what it may do, or may do otherwise."""
+"""Variants of the simulator: lawful behaviour that differs from the usual behaviour."""
 
 import asyncio
 import base64
@@ -13,7 +13,7 @@ from mocks.vexide.simulator import SIGNATURE, Settings, Simulator
 
 @variant("closes-on-later-version", of="handshake.closes-incompatible")
 class ClosesOnLaterVersion(Simulator):
-    """Closes upon an offer of a version above its own, as one that it does not speak."""
+    """Closes if a version above its own is offered, as an unsupported version."""
 
     def greeted(self, content: dict[str, Any], strange: list[str]) -> None:
         if content["version"] > 1:
@@ -24,7 +24,7 @@ class ClosesOnLaterVersion(Simulator):
 
 @variant("ready-at-once", of="ready.sent")
 class ReadyAtOnce(Simulator):
-    """Is ready with the handshake, before it has sent its code signature."""
+    """Sends Ready with the handshake, before its code signature."""
 
     def send_signature(self) -> None:
         self.loaded()
@@ -36,7 +36,7 @@ class ReadyAtOnce(Simulator):
 
 @variant("ready-repeated", of="ready.once")
 class ReadyRepeated(Simulator):
-    """Sends Ready again upon each setup command that comes after it."""
+    """Sends Ready again after each setup command that follows Ready."""
 
     def handle(self, name: str, content: Any) -> None:
         super().handle(name, content)
@@ -46,7 +46,7 @@ class ReadyRepeated(Simulator):
 
 @variant("logs-everything", of="log.any-time")
 class LogsEverything(Simulator):
-    """Sends a Log before and behind every other event, the last one among them."""
+    """Sends a Log before and after every other event, including the last event."""
 
     def send(self, message: Any) -> None:
         if name_of(message) in ("Handshake", "Log"):
@@ -67,7 +67,7 @@ class ShortColdHeader(Simulator):
 
 @variant("signature-of-a-section", of="signature.sent")
 class SignatureOfASection(Simulator):
-    """Sends a whole section of the program as code signature, which begins with the header."""
+    """Sends a whole section of the program, which begins with the header, as code signature."""
 
     def signature(self) -> str:
         return base64.b64encode(base64.b64decode(SIGNATURE) + bytes(4096)).decode()
@@ -75,7 +75,7 @@ class SignatureOfASection(Simulator):
 
 @variant("serial-in-pieces", of="serial.bytes-exact")
 class SerialInPieces(Simulator):
-    """Sends each byte of serial data in an event of its own, with an empty one behind."""
+    """Sends each byte of serial data in its own event, then an empty event."""
 
     def send(self, message: Any) -> None:
         if name_of(message) != "Serial":
@@ -89,7 +89,7 @@ class SerialInPieces(Simulator):
 
 @variant("serial-held-while-disabled", of="serial.bytes-exact")
 class SerialHeldWhileDisabled(Simulator):
-    """Flushes what the program has written to serial channels while the robot is enabled only."""
+    """Sends the program's serial data only while the robot is enabled."""
 
     def report(self) -> None:
         robot = self.robot
@@ -104,7 +104,7 @@ class SerialHeldWhileDisabled(Simulator):
 
 @variant("probe-repeats", of="serial.bytes-exact")
 class ProbeRepeats(Simulator):
-    """Runs a probe that writes all that it sees again and again, its last line in two events."""
+    """Runs a probe that repeats all its lines; the last line is divided."""
 
     def __init__(self, settings: Settings, number: int = 1) -> None:
         super().__init__(settings, number)
@@ -132,7 +132,7 @@ class ProbeRepeats(Simulator):
 
 
 class Targeting(Simulator):
-    """Tells the target position of a motor otherwise."""
+    """Changes the target position of a motor with `target`."""
 
     def send(self, message: Any) -> None:
         if name_of(message) == "DeviceUpdate":
@@ -148,7 +148,7 @@ class Targeting(Simulator):
 
 @variant("target-null", of="encoding.optional-null")
 class TargetNull(Targeting):
-    """Sends null for a target position that there is not."""
+    """Sends null for a missing target position."""
 
     def target(self, motor: dict[str, Any]) -> None:
         motor["target_position"] = motor["target_position"] or None
@@ -156,7 +156,7 @@ class TargetNull(Targeting):
 
 @variant("target-absent", of="encoding.optional-absent")
 class TargetAbsent(Targeting):
-    """Leaves a target position out."""
+    """Omits the target position."""
 
     def target(self, motor: dict[str, Any]) -> None:
         del motor["target_position"]
@@ -164,14 +164,14 @@ class TargetAbsent(Targeting):
 
 @variant("files-removed-again", of="sdcard.mounted")
 class FilesRemovedAgain(Simulator):
-    """Runs a program that removes what it wrote to the SD card, once it has read it back."""
+    """Runs a program that removes its file from the SD card after reading it."""
 
     def build(self) -> Robot:
         return Tidy()
 
 
 class Tidy(Robot):
-    """A robot whose files are gone once they are read."""
+    """A robot whose files are removed after they are read."""
 
     def read_file(self, name: str) -> bytes:
         data = super().read_file(name)
@@ -181,7 +181,7 @@ class Tidy(Robot):
 
 @variant("absent-root-closes", of="encoding.optional-absent")
 class AbsentRootCloses(Simulator):
-    """Closes upon a USD without root."""
+    """Closes at a USD without root."""
 
     def message(self, name: str, value: Any) -> None:
         if name == "USD" and isinstance(value["USD"], dict) and "root" not in value["USD"]:
@@ -192,7 +192,7 @@ class AbsentRootCloses(Simulator):
 
 @variant("unsettled-commands-close", of="commands.undefined-tolerated")
 class UnsettledCommandsClose(Simulator):
-    """Closes upon AdiInput and VEXLink commands, of which it has no use."""
+    """Closes at AdiInput and VEXLink commands, which it does not use."""
 
     def adi_input(self, content: dict[str, Any]) -> None:
         self.close()
@@ -206,7 +206,7 @@ class UnsettledCommandsClose(Simulator):
 
 @variant("negative-stride", of="types.stride-nonzero")
 class NegativeStride(Simulator):
-    """Counts the rows of a pixel buffer from the bottom: its stride is negative."""
+    """Counts the rows of a pixel buffer from the bottom, with a negative stride."""
 
     def send(self, message: Any) -> None:
         command = message["ScreenDraw"]["command"] if name_of(message) == "ScreenDraw" else {}
@@ -218,7 +218,7 @@ class NegativeStride(Simulator):
 
 @variant("last-line-open", of="framing.json-lines")
 class LastLineOpen(Simulator):
-    """Ends its last line with the stream, without a newline."""
+    """Writes its last line without a newline."""
 
     def send(self, message: Any) -> None:
         if message == "Exited":
@@ -229,7 +229,7 @@ class LastLineOpen(Simulator):
 
 @variant("tells-little", of="execution.reports-changes")
 class TellsLittle(Simulator):
-    """Sends no poses, states, links and battery, which are not required."""
+    """Sends no poses, states, links and batteries, which are not required."""
 
     def send(self, message: Any) -> None:
         unneeded = ("RobotPose", "RobotState", "VEXLinkConnect", "VEXLinkDisconnect", "Battery")
@@ -239,13 +239,13 @@ class TellsLittle(Simulator):
 
 @variant("battery-told-often", of="battery.set-capacity")
 class BatteryToldOften(Simulator):
-    """Tells the battery every few steps, to a tenth, and late what it held before a command."""
+    """Sends the battery every few steps, and an old value after a command."""
 
     every = 5  # steps
-    late = 0  # steps after the one in which the program sees the command
+    late = 0  # steps of delay after the step in which the program sees the command
     battery: Any = None
     under_way: Any = None
-    due = 0  # steps until it is told again
+    due = 0  # steps until the next Battery event
 
     def set_capacity(self, content: dict[str, Any]) -> None:
         super().set_capacity(content)
@@ -269,14 +269,14 @@ class BatteryToldOften(Simulator):
 
 @variant("battery-told-seldom", of="battery.set-capacity")
 class BatteryToldSeldom(BatteryToldOften):
-    """Tells the battery twice a second; what it held before comes after the program saw it set."""
+    """Sends the battery twice a second, and an old value after the new capacity."""
 
     every, late = 25, 1
 
 
 @variant("command-a-step", of="setup.commands-handled")
 class CommandAStep(Simulator):
-    """Takes one command in each of its steps; the others wait."""
+    """Handles one command per step; other commands wait."""
 
     def __init__(self, settings: Settings, number: int = 1) -> None:
         super().__init__(settings, number)

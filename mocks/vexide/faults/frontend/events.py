@@ -1,4 +1,4 @@
-"""Faults of the frontend in taking events: logs, device states, unsettled ones, the end."""
+"""Faults of the frontend with events: logs, device states, undefined events, the end."""
 
 import asyncio
 import re
@@ -12,7 +12,7 @@ from mocks.vexide.frontend import Frontend
 
 @fault("close-is-exit", violates="exit.internal-error")
 class CloseIsExit(Frontend):
-    """Takes a stream that closes without Exited for the program's end."""
+    """Treats a stream that closes without Exited as the program's end."""
 
     def internal_error(self) -> None:
         self.conclude("exited", "the robot program has ended")
@@ -20,7 +20,7 @@ class CloseIsExit(Frontend):
 
 @fault("log-of-exit-is-exit", violates="exit.internal-error", subtle=True)
 class LogOfExitIsExit(Frontend):
-    """Takes a Log that says Exited for the event."""
+    """Treats a Log with the text Exited as the event Exited."""
 
     def log(self, content: dict[str, Any]) -> None:
         super().log(content)
@@ -30,7 +30,7 @@ class LogOfExitIsExit(Frontend):
 
 @fault("close-while-running-is-exit", violates="exit.internal-error", subtle=True)
 class CloseWhileRunningIsExit(CloseIsExit):
-    """Takes a stream that closes without Exited for the program's end, if that was running."""
+    """Treats a stream that closes without Exited as the program's end while the program runs."""
 
     def internal_error(self) -> None:
         if self.started:
@@ -41,7 +41,7 @@ class CloseWhileRunningIsExit(CloseIsExit):
 
 @fault("last-line-lost", violates="exit.internal-error", subtle=True)
 class LastLineLost(Frontend):
-    """Forgets a last line that has no newline."""
+    """Ignores a last line without a newline."""
 
     def input_ended(self) -> None:
         self.decoder.end()
@@ -50,7 +50,7 @@ class LastLineLost(Frontend):
 
 @fault("silence-is-an-error", violates="exit.internal-error", subtle=True)
 class SilenceIsAnError(Frontend):
-    """Takes a program that shows nothing for a second for an error of the simulator."""
+    """Treats one second without output of the program as an error of the simulator."""
 
     _silence: asyncio.TimerHandle | None = None
 
@@ -75,7 +75,7 @@ class SilenceIsAnError(Frontend):
 
 @fault("close-after-an-error-is-exit", violates="exit.internal-error", subtle=True)
 class CloseAfterAnErrorIsExit(CloseIsExit):
-    """Takes a stream that closes without Exited for the program's end, if that logged an error."""
+    """Treats a stream that closes without Exited after an Error Log as the program's end."""
 
     failed = False
 
@@ -92,7 +92,7 @@ class CloseAfterAnErrorIsExit(CloseIsExit):
 
 @fault("two-hundred-events", violates="encoding.externally-tagged", subtle=True)
 class TwoHundredEvents(Frontend):
-    """Takes the first two hundred events of a session, and no more."""
+    """Reads the first two hundred events of a session and ignores the others."""
 
     taken = 0
 
@@ -104,7 +104,7 @@ class TwoHundredEvents(Frontend):
 
 @fault("log-ends", violates="log.tolerated")
 class LogEnds(Frontend):
-    """Ends the session upon a Log."""
+    """Ends the session at a Log."""
 
     def log(self, content: dict[str, Any]) -> None:
         super().log(content)
@@ -113,7 +113,7 @@ class LogEnds(Frontend):
 
 @fault("log-before-ready-stalls", violates="log.tolerated", subtle=True)
 class LogBeforeReadyStalls(Frontend):
-    """Does not see Ready if it comes right after a Log."""
+    """Ignores a Ready directly after a Log."""
 
     logged = False
 
@@ -125,7 +125,7 @@ class LogBeforeReadyStalls(Frontend):
 
 @fault("trace-hangs", violates="log.tolerated", subtle=True)
 class TraceHangs(Hanging, Frontend):
-    """Stops serving upon a Log of the level Trace."""
+    """Stops serving at a Log of level Trace."""
 
     def log(self, content: dict[str, Any]) -> None:
         super().log(content)
@@ -142,7 +142,7 @@ class LogsHidden(Frontend):
 
 @fault("logs-hidden-after-start", violates="log.accessible", subtle=True)
 class LogsHiddenAfterStart(Frontend):
-    """Shows its user no Log that comes while the program runs."""
+    """Shows no Log to its user while the program runs."""
 
     def log(self, content: dict[str, Any]) -> None:
         if not self.started:
@@ -159,7 +159,7 @@ class LogsCut(Frontend):
 
 @fault("logs-up-to-zero", violates="log.accessible", subtle=True)
 class LogsUpToZero(Frontend):
-    """Shows a Log up to a character of the code 0, which ends a text of C."""
+    """Shows a Log only up to a character with code 0."""
 
     def log(self, content: dict[str, Any]) -> None:
         super().log({**content, "message": content["message"].partition("\0")[0]})
@@ -175,7 +175,7 @@ class FirstLinesOfLogs(Frontend):
 
 @fault("logs-as-formats", violates="log.accessible", subtle=True)
 class LogsAsFormats(Frontend):
-    """Takes the text of a Log for a format, which has nothing to fill it."""
+    """Treats the text of a Log as a format string without arguments."""
 
     def log(self, content: dict[str, Any]) -> None:
         super().log({**content, "message": re.sub("%[ds]", "0", content["message"])})
@@ -192,7 +192,7 @@ class AsciiOfLogs(Frontend):
 
 @fault("unknown-status-ends", violates="devices.status-open")
 class UnknownStatusEnds(Frontend):
-    """Ends the session upon a kind of device status that it does not know."""
+    """Ends the session at an unknown kind of device status."""
 
     def unusable(self, name: str, error: Unfit) -> None:
         super().unusable(name, error)
@@ -202,7 +202,7 @@ class UnknownStatusEnds(Frontend):
 
 @fault("unknown-status-hangs", violates="devices.status-open", subtle=True)
 class UnknownStatusHangs(Hanging, Frontend):
-    """Stops serving upon a kind of device status that it does not know."""
+    """Stops serving at an unknown kind of device status."""
 
     def unusable(self, name: str, error: Unfit) -> None:
         super().unusable(name, error)
@@ -211,7 +211,7 @@ class UnknownStatusHangs(Hanging, Frontend):
 
 @fault("robot-state-ends", violates="events.undefined-tolerated")
 class RobotStateEnds(Frontend):
-    """Ends the session upon a RobotState."""
+    """Ends the session at a RobotState."""
 
     def state(self, content: Any) -> None:
         self.close()
@@ -219,7 +219,7 @@ class RobotStateEnds(Frontend):
 
 @fault("unlink-hangs", violates="events.undefined-tolerated", subtle=True)
 class UnlinkHangs(Hanging, Frontend):
-    """Stops serving upon a VEXLinkDisconnect."""
+    """Stops serving at a VEXLinkDisconnect."""
 
     def unlink(self, content: dict[str, Any]) -> None:
         self.stuck = True
@@ -227,7 +227,7 @@ class UnlinkHangs(Hanging, Frontend):
 
 @fault("battery-kills-next", violates="encoding.externally-tagged", subtle=True)
 class BatteryKillsNext(Frontend):
-    """Dies of whatever comes behind a Battery."""
+    """Crashes at the message after a Battery."""
 
     doomed = False
 
@@ -240,7 +240,7 @@ class BatteryKillsNext(Frontend):
 
 @fault("empty-battery-exits", violates="encoding.externally-tagged", subtle=True)
 class EmptyBatteryExits(Frontend):
-    """Takes a battery that is empty for the end of the program, and tells of a normal one."""
+    """Treats an empty battery as the normal end of the program."""
 
     def battery(self, content: dict[str, Any]) -> None:
         super().battery(content)
@@ -249,7 +249,7 @@ class EmptyBatteryExits(Frontend):
 
 
 class Ending(Frontend):
-    """Ends the session upon a motor's status with a target position of a kind."""
+    """Ends the session at a motor status for which `ends` returns True."""
 
     def message(self, name: str, value: Any) -> None:
         match value:
@@ -264,7 +264,7 @@ class Ending(Frontend):
 
 @fault("null-target-ends", violates="encoding.optional-null")
 class NullTargetEnds(Ending):
-    """Ends the session upon a target position that is null."""
+    """Ends the session at a target position that is null."""
 
     def ends(self, motor: dict[str, Any]) -> bool:
         return motor.get("target_position", 0) is None
@@ -272,7 +272,7 @@ class NullTargetEnds(Ending):
 
 @fault("target-needed", violates="encoding.optional-null", subtle=True)
 class TargetNeeded(Ending):
-    """Ends the session upon a motor that has no target position, be it null or absent."""
+    """Ends the session at a motor status whose target position is null or absent."""
 
     def ends(self, motor: dict[str, Any]) -> bool:
         return "velocity" in motor and motor.get("target_position") is None
@@ -280,7 +280,7 @@ class TargetNeeded(Ending):
 
 @fault("absent-target-ends", violates="encoding.optional-absent", subtle=True)
 class AbsentTargetEnds(Ending):
-    """Ends the session upon the status of a motor without a target position."""
+    """Ends the session at a motor status without a target position."""
 
     def ends(self, motor: dict[str, Any]) -> bool:
         return "velocity" in motor and "target_position" not in motor
@@ -288,7 +288,7 @@ class AbsentTargetEnds(Ending):
 
 @fault("ends-where-a-motor-holds", violates="encoding.externally-tagged", subtle=True)
 class EndsWhereAMotorHolds(Ending):
-    """Ends the session upon a motor in the brake mode Hold."""
+    """Ends the session at a motor in the brake mode Hold."""
 
     def ends(self, motor: dict[str, Any]) -> bool:
         return motor.get("brake_mode") == "Hold"
@@ -296,7 +296,7 @@ class EndsWhereAMotorHolds(Ending):
 
 @fault("ends-at-whole-numbers", violates="encoding.externally-tagged", subtle=True)
 class EndsAtWholeNumbers(Ending):
-    """Ends the session upon a motor whose position is written without a fraction."""
+    """Ends the session at a motor whose position is written without a fraction."""
 
     def ends(self, motor: dict[str, Any]) -> bool:
         return isinstance(motor.get("position"), int)
@@ -304,7 +304,7 @@ class EndsAtWholeNumbers(Ending):
 
 @fault("channels-from-one", violates="encoding.externally-tagged", subtle=True)
 class ChannelsFromOne(Frontend):
-    """Ends the session upon serial data of channel 0."""
+    """Ends the session at serial data of channel 0."""
 
     def serial(self, content: dict[str, Any]) -> None:
         super().serial(content)
@@ -314,7 +314,7 @@ class ChannelsFromOne(Frontend):
 
 @fault("serial-read-as-numbers", violates="encoding.externally-tagged")
 class SerialReadAsNumbers(Frontend):
-    """Reads the data of Serial as an array of numbers only, and closes upon any other."""
+    """Reads Serial data only as an array of numbers, and closes at other data."""
 
     def message(self, name: str, value: Any) -> None:
         if name != "Serial":

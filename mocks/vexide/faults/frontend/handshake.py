@@ -9,7 +9,7 @@ from mocks.vexide.frontend import Frontend
 
 @fault("waits-to-be-greeted", violates="handshake.frontend-begins")
 class WaitsToBeGreeted(Frontend):
-    """Sends no Handshake until the simulator has sent one."""
+    """Sends no Handshake until the simulator has sent one Handshake."""
 
     def opened(self) -> None:
         pass
@@ -21,7 +21,7 @@ class WaitsToBeGreeted(Frontend):
 
 @fault("greets-when-spoken-to", violates="handshake.frontend-begins", subtle=True)
 class GreetsWhenSpokenTo(Frontend):
-    """Sends its Handshake only after something has come from the simulator."""
+    """Sends its Handshake only after the simulator has sent data."""
 
     greeted_it = False
 
@@ -37,7 +37,7 @@ class GreetsWhenSpokenTo(Frontend):
 
 @fault("unknown-handshake-field-ends", violates="handshake.unknown-fields")
 class UnknownHandshakeFieldEnds(Frontend):
-    """Ends the session upon a field that it does not know in the Handshake."""
+    """Ends the session at an unknown field in the Handshake."""
 
     def greeted(self, content: dict[str, Any], strange: list[str]) -> None:
         if strange:
@@ -48,7 +48,7 @@ class UnknownHandshakeFieldEnds(Frontend):
 
 @fault("unknown-handshake-field-stalls", violates="handshake.unknown-fields", subtle=True)
 class UnknownHandshakeFieldStalls(Frontend):
-    """Never starts the program after a field that it does not know in the Handshake."""
+    """Never starts the program after an unknown field in the Handshake."""
 
     def greeted(self, content: dict[str, Any], strange: list[str]) -> None:
         self.started = bool(strange)
@@ -57,7 +57,7 @@ class UnknownHandshakeFieldStalls(Frontend):
 
 @fault("setup-before-answer", violates="handshake.nothing-before")
 class SetupBeforeAnswer(Frontend):
-    """Sends its setup behind its Handshake, without waiting for the answer."""
+    """Sends its setup directly after its Handshake, without waiting for the answer."""
 
     def opened(self) -> None:
         super().opened()
@@ -69,7 +69,7 @@ class SetupBeforeAnswer(Frontend):
 
 @fault("devices-before-answer", violates="handshake.nothing-before", subtle=True)
 class DevicesBeforeAnswer(Frontend):
-    """Sends the configuration of a device without waiting for the answer to its Handshake."""
+    """Sends the configuration of a device before the answer to its Handshake."""
 
     def opened(self) -> None:
         super().opened()
@@ -87,7 +87,7 @@ class DevicesBeforeAnswer(Frontend):
 
 @fault("any-event-answers", violates="handshake.nothing-before", subtle=True)
 class AnyEventAnswers(Frontend):
-    """Takes the first event for the answer to its Handshake, whatever it is."""
+    """Treats the first event of any kind as the answer to its Handshake."""
 
     def take(self, frame: Frame) -> None:
         if frame.name != "Handshake" and not self.handshaken:
@@ -108,7 +108,7 @@ class VersionTwo(Frontend):
 
 @fault("version-as-text", violates="handshake.field-types")
 class VersionAsText(Frontend):
-    """Offers its version in a string."""
+    """Writes its version as a string."""
 
     def greeting(self) -> dict[str, Any]:
         greeting = super().greeting()
@@ -118,7 +118,7 @@ class VersionAsText(Frontend):
 
 @fault("no-extensions-null", violates="handshake.field-types", subtle=True)
 class NoExtensionsNull(Frontend):
-    """Offers null where it has no extensions to offer."""
+    """Sends null if it has no extensions to offer."""
 
     def greeting(self) -> dict[str, Any]:
         greeting = super().greeting()

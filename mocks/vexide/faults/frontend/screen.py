@@ -1,4 +1,4 @@
-"""Faults of the frontend in what its screen shows."""
+"""Faults of the frontend in the picture on its screen."""
 
 import asyncio
 from collections.abc import Mapping
@@ -11,7 +11,7 @@ from mocks.vexide.terminal import Terminal
 
 
 class Showing(Frontend):
-    """Has a display of another kind: `DISPLAY`."""
+    """Uses another class of display: `DISPLAY`."""
 
     DISPLAY: type[Display]
 
@@ -31,7 +31,7 @@ class ScreenUpsideDown(Showing):
 
 @fault("hundred-drawings", violates="screen.drawing", subtle=True)
 class HundredDrawings(Showing):
-    """Shows the first hundred drawings of a session, and no more."""
+    """Shows the first hundred drawings of a session and ignores the others."""
 
     class DISPLAY(Display):
         count = 0
@@ -44,7 +44,7 @@ class HundredDrawings(Showing):
 
 @fault("fills-overtaken", violates="screen.drawing", subtle=True)
 class FillsOvertaken(Frontend):
-    """Fills a shape a little later, also where something is to be drawn over it meanwhile."""
+    """Fills a shape with a delay, so that later drawings come below it."""
 
     def draw(self, content: dict[str, Any]) -> None:
         kind, _ = content["command"]
@@ -54,7 +54,7 @@ class FillsOvertaken(Frontend):
 
 @fault("undrawn-while-touched", violates="screen.drawing", subtle=True)
 class UndrawnWhileTouched(Frontend):
-    """Draws nothing as long as its user touches the display."""
+    """Draws nothing while its user touches the display."""
 
     def draw(self, content: dict[str, Any]) -> None:
         if self.touched is None:
@@ -63,7 +63,7 @@ class UndrawnWhileTouched(Frontend):
 
 @fault("clear-unbuffered", violates="screen.double-buffering", subtle=True)
 class ClearUnbuffered(Showing):
-    """Clears the screen at once, though double buffering is on."""
+    """Clears the screen at once although double buffering is on."""
 
     class DISPLAY(Display):
         def clear(self, color: Mapping[str, int]) -> None:
@@ -73,7 +73,7 @@ class ClearUnbuffered(Showing):
 
 @fault("clear-is-black", violates="screen.drawing", subtle=True)
 class ClearIsBlack(Showing):
-    """Fills the screen with black upon ScreenClear, whatever the colour is."""
+    """Fills the screen with black at ScreenClear, with any colour."""
 
     class DISPLAY(Display):
         def clear(self, color: Mapping[str, int]) -> None:
@@ -82,7 +82,7 @@ class ClearIsBlack(Showing):
 
 @fault("last-row-uncleared", violates="screen.drawing", subtle=True)
 class LastRowUncleared(Showing):
-    """Leaves the last row of the screen as it is upon ScreenClear."""
+    """Leaves the last row of the screen unchanged at ScreenClear."""
 
     class DISPLAY(Display):
         def clear(self, color: Mapping[str, int]) -> None:
@@ -93,7 +93,7 @@ class LastRowUncleared(Showing):
 
 @fault("circle-as-outline", violates="screen.drawing", subtle=True)
 class CircleAsOutline(Showing):
-    """Draws the outline of a circle that is to be filled."""
+    """Draws only the outline of a filled circle."""
 
     class DISPLAY(Display):
         def _circle(self, form: Mapping[str, Any], fill: bool, color: bytes) -> None:
@@ -102,7 +102,7 @@ class CircleAsOutline(Showing):
 
 @fault("red-and-blue-exchanged", violates="screen.drawing", subtle=True)
 class RedAndBlueExchanged(Showing):
-    """Exchanges red and blue of what is filled or outlined."""
+    """Exchanges red and blue of filled or outlined shapes."""
 
     class DISPLAY(Display):
         def draw(self, command: tuple[str, Any], color: Mapping[str, int]) -> None:
@@ -111,7 +111,7 @@ class RedAndBlueExchanged(Showing):
 
 @fault("lines-run-on", violates="screen.drawing", subtle=True)
 class LinesRunOn(Showing):
-    """Draws what lies beyond the right edge at the left one, a line further down."""
+    """Draws parts beyond the right edge at the left edge, one row lower."""
 
     class DISPLAY(Display):
         def _row(self, y: int, left: int, right: int, color: bytes) -> None:
@@ -122,7 +122,7 @@ class LinesRunOn(Showing):
 
 @fault("copied-lines-run-on", violates="screen.drawing", subtle=True)
 class CopiedLinesRunOn(Showing):
-    """Copies pixels from beyond the left edge to the right one, as its memory is laid out."""
+    """Copies pixels from beyond the left edge to the right edge, as in adjacent memory."""
 
     class DISPLAY(Display):
         def _copy(self, top_left: Point, bottom_right: Point, stride: int, buffer: bytes) -> None:
@@ -135,7 +135,7 @@ class CopiedLinesRunOn(Showing):
 
 @fault("dies-beyond-the-edge", violates="screen.drawing", subtle=True)
 class DiesBeyondTheEdge(Showing):
-    """Draws nothing any more once pixels have been copied to the left of the screen."""
+    """Draws nothing more after pixels were copied to the left of the screen."""
 
     class DISPLAY(Display):
         dead = False
@@ -149,7 +149,7 @@ class DiesBeyondTheEdge(Showing):
 
 @fault("stride-ignored", violates="screen.drawing", subtle=True)
 class StrideIgnored(Showing):
-    """Takes the lines of a pixel buffer to be as long as the area that they are for."""
+    """Assumes that the lines of a pixel buffer are as long as the area's width."""
 
     class DISPLAY(Display):
         def _copy(self, top_left: Point, bottom_right: Point, stride: int, buffer: bytes) -> None:
@@ -158,7 +158,7 @@ class StrideIgnored(Showing):
 
 @fault("buffer-of-64k", violates="screen.drawing", subtle=True)
 class BufferOf64K(Showing):
-    """Draws what the first 64 KiB of a pixel buffer hold, and nothing of what is behind them."""
+    """Draws only the first 64 KiB of a pixel buffer."""
 
     class DISPLAY(Display):
         def _copy(self, top_left: Point, bottom_right: Point, stride: int, buffer: bytes) -> None:
@@ -176,7 +176,7 @@ class LastColumnUndrawn(Showing):
 
 @fault("buffer-upside-down", violates="screen.drawing", subtle=True)
 class BufferUpsideDown(Showing):
-    """Takes the first line of a pixel buffer for the lowest, as textures are stored."""
+    """Treats the first line of a pixel buffer as the lowest, as in stored textures."""
 
     class DISPLAY(Display):
         def _copy(self, top_left: Point, bottom_right: Point, stride: int, buffer: bytes) -> None:
@@ -188,7 +188,7 @@ class BufferUpsideDown(Showing):
 
 @fault("one-pixel-buffer", violates="screen.drawing", subtle=True)
 class OnePixelBuffer(Showing):
-    """Draws the pixels of the first buffer wherever another is to be drawn."""
+    """Draws the pixels of the first buffer for each later buffer."""
 
     class DISPLAY(Display):
         first: bytes | None = None
@@ -201,7 +201,7 @@ class OnePixelBuffer(Showing):
 
 @fault("one-copy", violates="screen.drawing", subtle=True)
 class OneCopy(Showing):
-    """Draws one pixel buffer in a session, and no further one."""
+    """Draws one pixel buffer in a session and ignores the others."""
 
     class DISPLAY(Display):
         copied = False
@@ -214,7 +214,7 @@ class OneCopy(Showing):
 
 @fault("buffer-shown-at-once", violates="screen.double-buffering")
 class BufferShownAtOnce(Showing):
-    """Shows what is drawn at once, though double buffering is on."""
+    """Shows drawings at once although double buffering is on."""
 
     class DISPLAY(Display):
         def double_buffer(self, enable: bool) -> None:
@@ -223,7 +223,7 @@ class BufferShownAtOnce(Showing):
 
 @fault("render-shows-the-last-buffer", violates="screen.double-buffering", subtle=True)
 class RenderShowsTheLastBuffer(Showing):
-    """Shows what was last buffered upon a ScreenRender, also when buffering has been disabled."""
+    """Shows the last buffer at a ScreenRender, even after double buffering was disabled."""
 
     class DISPLAY(Display):
         kept = bytearray(3 * WIDTH * HEIGHT)
@@ -241,7 +241,7 @@ class RenderShowsTheLastBuffer(Showing):
 
 @fault("buffering-sticks", violates="screen.double-buffering", subtle=True)
 class BufferingSticks(Showing):
-    """Goes on to buffer what is drawn when double buffering has been disabled."""
+    """Continues to buffer drawings after double buffering was disabled."""
 
     class DISPLAY(Display):
         def double_buffer(self, enable: bool) -> None:

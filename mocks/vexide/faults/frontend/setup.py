@@ -19,7 +19,7 @@ class DevicesUnsent(Frontend):
 
 @fault("last-device-unsent", violates="setup.configure-devices", subtle=True)
 class LastDeviceUnsent(Frontend):
-    """Forgets the device that was configured last, where there are several."""
+    """Omits the device that was configured last, if there are several."""
 
     def configure_devices(self) -> None:
         ports = list(self.world.devices)
@@ -29,7 +29,7 @@ class LastDeviceUnsent(Frontend):
 
 @fault("last-port-unsent", violates="setup.configure-devices", subtle=True)
 class LastPortUnsent(Frontend):
-    """Forgets the device on Smart port 20."""
+    """Omits the device on Smart port 20."""
 
     def configure_device(self, port: tuple[str, int]) -> None:
         if port != ("Smart", 20):
@@ -38,7 +38,7 @@ class LastPortUnsent(Frontend):
 
 @fault("like-devices-once", violates="setup.configure-devices", subtle=True)
 class LikeDevicesOnce(Frontend):
-    """Sends one of the devices that are alike, as if they were one on several ports."""
+    """Sends only one of several equal devices."""
 
     def configure_devices(self) -> None:
         sent: list[Any] = []
@@ -50,7 +50,7 @@ class LikeDevicesOnce(Frontend):
 
 @fault("devices-after-start", violates="setup.configure-devices", subtle=True)
 class DevicesAfterStart(Frontend):
-    """Sends the configuration of devices behind StartExecution."""
+    """Sends the configuration of devices after StartExecution."""
 
     def configure_devices(self) -> None:
         pass
@@ -62,7 +62,7 @@ class DevicesAfterStart(Frontend):
 
 @fault("first-device-stays", violates="setup.configure-devices", subtle=True)
 class FirstDeviceStays(Frontend):
-    """Keeps the device that was put on a port first when another one is."""
+    """Keeps the first device of a port when the user configures another device."""
 
     async def user_configures(self, args: dict[str, Any]) -> Any:
         if messages.port(args["port"]) not in self.world.devices:
@@ -90,7 +90,7 @@ class CompetitionUnsent(Frontend):
 
 @fault("competition-after-start", violates="setup.competition-mode", subtle=True)
 class CompetitionAfterStart(CompetitionUnsent):
-    """Sends the CompetitionMode behind StartExecution."""
+    """Sends the CompetitionMode after StartExecution."""
 
     def start(self) -> None:
         super().start()
@@ -99,7 +99,7 @@ class CompetitionAfterStart(CompetitionUnsent):
 
 @fault("state-unsent", violates="setup.starting-state")
 class StateUnsent(Frontend):
-    """Sends a default mode before the start, and nothing that the user chose."""
+    """Sends a default mode before the start, and none of the user's choices."""
 
     def send_competition(self) -> None:
         chosen = self.world.competition
@@ -136,7 +136,7 @@ class ModeLostWhileLoading(Frontend):
 
 @fault("state-after-start", violates="setup.starting-state", subtle=True)
 class StateAfterStart(StateUnsent):
-    """Sends what the user chose behind StartExecution, but a default mode before."""
+    """Sends a default mode before StartExecution, and the user's choices after it."""
 
     def start(self) -> None:
         super().start()
@@ -158,7 +158,7 @@ class DevicesOfTheHandshakeOnly(Frontend):
 
 @fault("devices-until-ready", violates="setup.starting-state", subtle=True)
 class DevicesUntilReady(Frontend):
-    """Starts once its user wants to; sends no device that is configured while it waits for that."""
+    """Starts when the user wants, but sends no device that is configured during the wait."""
 
     def set_up(self) -> None:
         self.wanted = False
@@ -181,7 +181,7 @@ class StartsAtOnce(Frontend):
 
 @fault("log-overrules-ready", violates="start.waits-for-ready", subtle=True)
 class LogOverrulesReady(Frontend):
-    """Takes a Log that speaks of Ready for one, once the user wants to start."""
+    """Treats a Log that mentions Ready as Ready, once the user wants to start."""
 
     mentioned = False
 
@@ -196,7 +196,7 @@ class LogOverrulesReady(Frontend):
 
 @fault("any-event-is-ready", violates="start.waits-for-ready", subtle=True)
 class AnyEventIsReady(Frontend):
-    """Takes the first event after the handshake for Ready, whatever it is."""
+    """Treats the first event after the handshake as Ready."""
 
     def handle(self, name: str, content: Any) -> None:
         super().handle(name, content)
@@ -206,7 +206,7 @@ class AnyEventIsReady(Frontend):
 
 @fault("ready-timeout", violates="start.waits-for-ready", subtle=True)
 class ReadyTimeout(Frontend):
-    """Waits half a second for Ready and starts without it then."""
+    """Waits half a second for Ready, then starts without it."""
 
     def set_up(self) -> None:
         super().set_up()
@@ -219,7 +219,7 @@ class ReadyTimeout(Frontend):
 
 @fault("user-waits-half-a-second", violates="start.waits-for-ready", subtle=True)
 class UserWaitsHalfASecond(Frontend):
-    """Waits half a second for Ready once its user says so, and starts without it then."""
+    """Starts half a second after the user's wish, even without Ready."""
 
     async def user_starts(self, args: dict[str, Any]) -> Any:
         await super().user_starts(args)
@@ -232,7 +232,7 @@ class UserWaitsHalfASecond(Frontend):
 
 @fault("user-overrules-ready", violates="start.waits-for-ready", subtle=True)
 class UserOverrulesReady(Frontend):
-    """Starts the program when its user says so, though Ready has not come."""
+    """Starts the program at the user's wish, even before Ready."""
 
     async def user_starts(self, args: dict[str, Any]) -> Any:
         if self.live and not self.started:
@@ -249,7 +249,7 @@ class NeverStarts(Frontend):
 
 @fault("starts-signed-only", violates="start.sent", subtle=True)
 class StartsSignedOnly(Frontend):
-    """Does not start a program whose code signature has not come."""
+    """Does not start a program without a code signature."""
 
     signed = False
 

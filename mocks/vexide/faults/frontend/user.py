@@ -1,4 +1,4 @@
-"""Faults of the frontend in what its user does: touches, controllers, ports."""
+"""Faults of the frontend with its user's actions: touches, controllers, ports."""
 
 import asyncio
 from typing import Any
@@ -11,7 +11,7 @@ from mocks.vexide.frontend import Frontend
 
 @fault("second-touch", violates="touch.single")
 class SecondTouch(Frontend):
-    """Goes on to send Held for a second point that was touched when the first is released."""
+    """Sends Held for a second touched point after the first point is released."""
 
     other: dict[str, int] | None = None
 
@@ -34,7 +34,7 @@ class SecondTouch(Frontend):
 
 @fault("held-after-release", violates="touch.single", subtle=True)
 class HeldAfterRelease(Frontend):
-    """Sends Held once more when a touch that was held has been released."""
+    """Sends Held once more after a held touch was released."""
 
     held = False
 
@@ -48,7 +48,7 @@ class HeldAfterRelease(Frontend):
 
 @fault("held-unreleased", violates="touch.single", subtle=True)
 class HeldUnreleased(Frontend):
-    """Sends no Released for a touch that was Held by its own clock."""
+    """Sends no Released for a touch that became Held by its own clock."""
 
     held = False
 
@@ -64,7 +64,7 @@ class HeldUnreleased(Frontend):
 
 @fault("never-held", violates="touch.held")
 class NeverHeld(Frontend):
-    """Goes on to send Pressed for a touch that lasts."""
+    """Continues to send Pressed for a long touch."""
 
     def send_touch(self, event: str) -> None:
         super().send_touch("Pressed" if event == "Held" else event)
@@ -72,7 +72,7 @@ class NeverHeld(Frontend):
 
 @fault("time-of-the-touch-before", violates="touch.held", subtle=True)
 class TimeOfTheTouchBefore(Frontend):
-    """Counts the time until Held from an earlier touch that was over before."""
+    """Counts the time until Held from an earlier touch that has already ended."""
 
     def watch_touch(self) -> None:
         loop = asyncio.get_running_loop()
@@ -104,7 +104,7 @@ class PressedAfterHeld(Frontend):
 
 @fault("pressed-again-while-held", violates="touch.held", subtle=True)
 class PressedAgainWhileHeld(Frontend):
-    """Sends Held and Pressed by turns for a touch that goes on."""
+    """Sends Held and Pressed alternately during a long touch."""
 
     held = False
 
@@ -115,7 +115,7 @@ class PressedAgainWhileHeld(Frontend):
 
 @fault("first-touch-held-only", violates="touch.held", subtle=True)
 class FirstTouchHeldOnly(Frontend):
-    """Sends Held for the first touch that lasts, and for no other."""
+    """Sends Held only for the first long touch."""
 
     over = False
 
@@ -149,7 +149,7 @@ class ControllerFlags(Steering):
 
 @fault("controller-flags-in-use", violates="controller.flags-zero", subtle=True)
 class ControllerFlagsInUse(Steering):
-    """Sends flags with a state in which an axis is moved or a button is pressed."""
+    """Sends flags while an axis is moved or a button is pressed."""
 
     def steer(self, state: dict[str, Any]) -> None:
         inputs = (value for key, value in state.items() if key.startswith(("axis", "button")))
@@ -166,7 +166,7 @@ class ControllerBatteryOver(Steering):
 
 @fault("axis-128", violates="controller.ranges", subtle=True)
 class Axis128(Steering):
-    """Sends an axis that is moved all the way as 128."""
+    """Sends 128 for an axis at its end position."""
 
     def steer(self, state: dict[str, Any]) -> None:
         for axis in ("axis1", "axis2", "axis3", "axis4"):
@@ -175,7 +175,7 @@ class Axis128(Steering):
 
 @fault("axes-exchanged", violates="controller.told")
 class AxesExchanged(Steering):
-    """Tells each of the left stick's axes as the other."""
+    """Exchanges the two axes of the left stick."""
 
     def steer(self, state: dict[str, Any]) -> None:
         state["axis3"], state["axis4"] = state["axis4"], state["axis3"]
@@ -183,7 +183,7 @@ class AxesExchanged(Steering):
 
 @fault("one-axis-clipped", violates="controller.told", subtle=True)
 class OneAxisClipped(Steering):
-    """Tells an axis that is moved further than 100 as moved to 100."""
+    """Limits an axis to the range -100 to 100."""
 
     def steer(self, state: dict[str, Any]) -> None:
         state["axis2"] = max(-100, min(100, state["axis2"]))
@@ -191,7 +191,7 @@ class OneAxisClipped(Steering):
 
 @fault("one-button-unread", violates="controller.told", subtle=True)
 class OneButtonUnread(Steering):
-    """Never tells that the button sel is pressed."""
+    """Never reports that the button sel is pressed."""
 
     def steer(self, state: dict[str, Any]) -> None:
         state["button_sel"] = False
@@ -199,7 +199,7 @@ class OneButtonUnread(Steering):
 
 @fault("first-gamepad-stays", violates="controller.told", subtle=True)
 class FirstGamepadStays(Altering, Frontend):
-    """Names the gamepad that was chosen first when another is."""
+    """Reports the first gamepad after the user has chosen another gamepad."""
 
     first: str | None = None
 
@@ -210,7 +210,7 @@ class FirstGamepadStays(Altering, Frontend):
 
 @fault("gamepad-beside-state", violates="encoding.externally-tagged", subtle=True)
 class GamepadBesideState(Altering, Frontend):
-    """Names beside a state of the controller the gamepad that was chosen before."""
+    """Adds the gamepad that was chosen before to a state of the controller."""
 
     gamepad: str | None = None
 
@@ -223,7 +223,7 @@ class GamepadBesideState(Altering, Frontend):
 
 @fault("inputs-lost-disabled", violates="controller.told", subtle=True)
 class InputsLostDisabled(Frontend):
-    """Forgets what the user does with the controller while the robot is disabled."""
+    """Ignores inputs at the controller while the robot is disabled."""
 
     async def user_controls(self, args: dict[str, Any]) -> Any:
         if self.world.competition["enabled"]:
@@ -232,7 +232,7 @@ class InputsLostDisabled(Frontend):
 
 @fault("autonomous-in-competitions", violates="competition.told", subtle=True)
 class AutonomousInCompetitions(Altering, Frontend):
-    """Tells the mode Auto of competitions only; elsewhere it is Driver."""
+    """Reports the mode Auto only in competitions; else it reports Driver."""
 
     def alter(self, name: str, content: Any) -> None:
         if name == "CompetitionMode" and not content["is_competition"]:
@@ -241,7 +241,7 @@ class AutonomousInCompetitions(Altering, Frontend):
 
 @fault("connected-as-competition", violates="competition.told")
 class ConnectedAsCompetition(Altering, Frontend):
-    """Tells whether a field control is connected as whether it is a competition."""
+    """Copies connected, a field of the competition mode, to is_competition."""
 
     def alter(self, name: str, content: Any) -> None:
         if name == "CompetitionMode":
@@ -250,7 +250,7 @@ class ConnectedAsCompetition(Altering, Frontend):
 
 @fault("changes-of-enabled-only", violates="competition.told", subtle=True)
 class ChangesOfEnabledOnly(Frontend):
-    """Tells a change of the competition mode only if it enables or disables the robot."""
+    """Reports a change of the competition mode only if it enables or disables the robot."""
 
     told: bool | None = None
 
@@ -262,7 +262,7 @@ class ChangesOfEnabledOnly(Frontend):
 
 @fault("changes-of-the-first-second", violates="competition.told", subtle=True)
 class ChangesOfTheFirstSecond(Frontend):
-    """Tells no change of the competition mode any more a second after the program's start."""
+    """Reports no change of the competition mode more than a second after the start."""
 
     late = False
 
@@ -287,7 +287,7 @@ class PointTurned(Altering, Frontend):
 
 @fault("first-240-lines", violates="touch.point", subtle=True)
 class First240Lines(Altering, Frontend):
-    """Has touches end at the 240th line of the display."""
+    """Limits touches to the first 240 lines of the display."""
 
     def alter(self, name: str, content: Any) -> None:
         if name == "Touch":
@@ -296,7 +296,7 @@ class First240Lines(Altering, Frontend):
 
 @fault("adi-port-8", violates="types.port-range")
 class AdiPort8(Frontend):
-    """Sends the input of an ADI port 8 with its setup."""
+    """Sends an input of ADI port 8, which does not exist, during setup."""
 
     def set_up(self) -> None:
         super().set_up()
@@ -305,7 +305,7 @@ class AdiPort8(Frontend):
 
 @fault("last-port-21", violates="types.port-range", subtle=True)
 class LastPort21(Altering, Frontend):
-    """Configures port 21 as well where a device is on port 20."""
+    """Also configures port 21 if a device is on port 20."""
 
     def send(self, message: Any) -> None:
         super().send(message)

@@ -8,12 +8,12 @@ from mocks.vexide.faults.bases import Altering
 from mocks.vexide.faults.robustness import OutlivesInput
 from mocks.vexide.frontend import Frontend
 
-_LATE = 0.2  # seconds in which a session ends that is ended with the last words
+_LATE = 0.2  # seconds of delay, so that the session ends before its last line is shown
 
 
 @fault("blank-before-start", violates="framing.json-lines", subtle=True)
 class BlankBeforeStart(Frontend):
-    """Writes one blank line, before StartExecution."""
+    """Writes one blank line before StartExecution."""
 
     def start(self) -> None:
         self.write(b"\n")
@@ -31,7 +31,7 @@ class ByteOrderMark(Frontend):
 
 @fault("sends-events", violates="roles.own-messages")
 class SendsEvents(Frontend):
-    """Sends a Log of its own to the simulator after the handshake."""
+    """Sends its own Log to the simulator after the handshake."""
 
     def set_up(self) -> None:
         self.send({"Log": {"level": "Info", "message": "the frontend is here"}})
@@ -48,7 +48,7 @@ class ReadyEchoed(Frontend):
 
 
 class Dropping(Frontend):
-    """Closes when the handshake is finished, on the transports that `dropped` names."""
+    """Closes the stream after the handshake on the transports in `dropped`."""
 
     dropped: tuple[str, ...]
 
@@ -61,21 +61,21 @@ class Dropping(Frontend):
 
 @fault("pipe-dropped", violates="transport.standard-streams", needs={"transport": "stdio"})
 class PipeDropped(Dropping):
-    """Gives up a simulator on standard streams when the handshake is finished."""
+    """Closes the stream of a simulator on standard streams after the handshake."""
 
     dropped = ("stdio",)
 
 
 @fault("socket-dropped", violates="transport.others", subtle=True, needs={"transport": "tcp"})
 class SocketDropped(Dropping):
-    """Gives up a simulator on a socket when the handshake is finished."""
+    """Closes the stream of a simulator on a socket after the handshake."""
 
     dropped = ("tcp", "unix")
 
 
 @fault("stderr-is-events", violates="stderr.unstructured", needs={"transport": "stdio"})
 class StderrIsEvents(Frontend):
-    """Takes a line of the simulator's standard error for an event where it looks like one."""
+    """Treats lines on standard error that look like events as events."""
 
     def simulator_said(self, line: str) -> None:
         super().simulator_said(line)
@@ -85,7 +85,7 @@ class StderrIsEvents(Frontend):
 
 @fault("stderr-exited", violates="stderr.unstructured", subtle=True, needs={"transport": "stdio"})
 class StderrExited(Frontend):
-    """Ends the session when Exited, and nothing else, comes on standard error."""
+    """Ends the session when Exited comes on standard error; other lines have no effect."""
 
     def simulator_said(self, line: str) -> None:
         super().simulator_said(line)
@@ -95,7 +95,7 @@ class StderrExited(Frontend):
 
 @fault("stderr-hidden", violates="stderr.accessible", needs={"transport": "stdio"})
 class StderrHidden(Frontend):
-    """Does not show what the simulator writes on its standard error."""
+    """Does not show the simulator's standard error."""
 
     def simulator_said(self, line: str) -> None:
         pass
@@ -117,7 +117,7 @@ class StderrHiddenInSession(Frontend):
 
 @fault("stderr-read-once", violates="stderr.accessible", subtle=True, needs={"transport": "stdio"})
 class StderrReadOnce(Frontend):
-    """Shows what comes first on standard error, and no more of it."""
+    """Shows only the first line on standard error."""
 
     read = False
 
@@ -134,7 +134,7 @@ class StderrReadOnce(Frontend):
     needs={"transport": "stdio"},
 )
 class StderrInUtf8Only(Frontend):
-    """Shows nothing of standard error behind a line that is not UTF-8."""
+    """Shows nothing of standard error after a line that is not UTF-8."""
 
     spoiled = False
 
@@ -148,7 +148,7 @@ class StderrInUtf8Only(Frontend):
     "stderr-until-the-end", violates="stderr.accessible", subtle=True, needs={"transport": "stdio"}
 )
 class StderrUntilTheEnd(Frontend):
-    """Shows standard error a little late, and nothing of it once the session has ended."""
+    """Shows standard error with a short delay, and nothing after the session has ended."""
 
     def simulator_said(self, line: str) -> None:
         asyncio.get_running_loop().call_later(_LATE, self._show_late, line)
@@ -160,7 +160,7 @@ class StderrUntilTheEnd(Frontend):
 
 @fault("start-as-object", violates="encoding.externally-tagged", subtle=True)
 class StartAsObject(Frontend):
-    """Sends StartExecution as an object with an empty object in it."""
+    """Sends StartExecution as an object that contains an empty object."""
 
     def send(self, message: Any) -> None:
         super().send({"StartExecution": {}} if message == "StartExecution" else message)
@@ -176,7 +176,7 @@ class ModeAutonomous(Frontend):
 
 @fault("connected-left-out", violates="encoding.externally-tagged", subtle=True)
 class ConnectedLeftOut(Altering, Frontend):
-    """Leaves out of a CompetitionMode whether a field control is connected, if none is."""
+    """Omits the field connected of a CompetitionMode if it is false."""
 
     def alter(self, name: str, content: Any) -> None:
         if name == "CompetitionMode" and not content["connected"]:
@@ -196,7 +196,7 @@ class LastGearsetLowerCase(Frontend):
 
 @fault("outlives-input-before-start", violates="robustness.input-end", subtle=True)
 class OutlivesInputBeforeStart(OutlivesInput, Frontend):
-    """Leaves its side of the stream open when the simulator closes before the program runs."""
+    """Leaves its side of the stream open if the simulator closes before the program runs."""
 
     def lingers(self) -> bool:
         return not self.started

@@ -1,4 +1,4 @@
-"""Faults of the simulator in battery and SD card."""
+"""Faults of the simulator with the battery and the SD card."""
 
 import asyncio
 import urllib.parse
@@ -12,7 +12,7 @@ from mocks.vexide.simulator import Simulator
 
 @fault("battery-full-is-100", violates="battery.default")
 class BatteryFullIs100(Simulator):
-    """Begins with 100 in the battery, as if it were percent."""
+    """Begins with a battery of 100 Wh, as if the value were a percentage."""
 
     def build(self) -> Robot:
         robot = super().build()
@@ -22,7 +22,7 @@ class BatteryFullIs100(Simulator):
 
 @fault("battery-energy-is-voltage", violates="battery.default", subtle=True)
 class BatteryEnergyIsVoltage(Simulator):
-    """Begins with 12.8 Wh in the battery, which is its voltage."""
+    """Begins with a battery of 12.8 Wh, the value of its voltage."""
 
     def build(self) -> Robot:
         robot = super().build()
@@ -40,7 +40,7 @@ class CapacityIgnored(Simulator):
 
 @fault("capacity-whole", violates="battery.set-capacity", subtle=True)
 class CapacityWhole(Simulator):
-    """Cuts the given capacity to whole watt-hours."""
+    """Rounds the given capacity down to whole watt-hours."""
 
     def set_capacity(self, content: dict[str, Any]) -> None:
         super().set_capacity({"capacity": float(int(content["capacity"]))})
@@ -48,7 +48,7 @@ class CapacityWhole(Simulator):
 
 @fault("capacity-without-point-refused", violates="battery.set-capacity", subtle=True)
 class CapacityWithoutPointRefused(Simulator):
-    """Does not take a capacity that is written as an integer."""
+    """Ignores a capacity that is written as an integer."""
 
     def message(self, name: str, value: Any) -> None:
         if name != "SetBatteryCapacity" or isinstance(value[name]["capacity"], float):
@@ -66,7 +66,7 @@ class CapacityBeforeStartOnly(Simulator):
 
 @fault("capacity-set-once", violates="battery.set-capacity", subtle=True)
 class CapacitySetOnce(Simulator):
-    """Takes the first SetBatteryCapacity of a session, and no other."""
+    """Accepts only the first SetBatteryCapacity of a session."""
 
     full = True
 
@@ -78,7 +78,7 @@ class CapacitySetOnce(Simulator):
 
 @fault("capacity-of-zero-unset", violates="battery.set-capacity", subtle=True)
 class CapacityOfZeroUnset(Simulator):
-    """Takes a capacity of zero for none, and keeps what the battery held."""
+    """Treats a capacity of zero as missing, and keeps the old capacity."""
 
     def set_capacity(self, content: dict[str, Any]) -> None:
         if content["capacity"]:
@@ -87,7 +87,7 @@ class CapacityOfZeroUnset(Simulator):
 
 @fault("battery-told-whole", violates="battery.set-capacity", subtle=True)
 class BatteryToldWhole(Altering, Simulator):
-    """Tells what is left in the battery in whole watt-hours, and lets the program see it right."""
+    """Sends the battery in whole watt-hours; the program sees the exact value."""
 
     def alter(self, name: str, content: Any) -> None:
         if name == "Battery":
@@ -96,7 +96,7 @@ class BatteryToldWhole(Altering, Simulator):
 
 @fault("battery-told-full", violates="battery.set-capacity", subtle=True)
 class BatteryToldFull(Altering, Simulator):
-    """Tells that the battery is full, whatever was set, and lets the program see what was."""
+    """Always reports a full battery; the program sees the set capacity."""
 
     def alter(self, name: str, content: Any) -> None:
         if name == "Battery":
@@ -105,7 +105,7 @@ class BatteryToldFull(Altering, Simulator):
 
 @fault("battery-told-behind", violates="battery.set-capacity", subtle=True)
 class BatteryToldBehind(Altering, Simulator):
-    """Tells with each change of the battery what it held before, and lets the program see it."""
+    """Reports the old capacity at each change; the program sees the new capacity."""
 
     before = 14.0
 
@@ -124,7 +124,7 @@ class NeverMounts(Simulator):
 
 @fault("mounts-once", violates="sdcard.mounted", subtle=True)
 class MountsOnce(Simulator):
-    """Mounts no SD card after one has been unmounted."""
+    """Mounts no SD card after a card was unmounted."""
 
     mounted = False
 
@@ -154,17 +154,17 @@ class MountsWhileEnabledOnly(Simulator):
 
 @fault("mounts-no-other-while-running", violates="sdcard.mounted", subtle=True)
 class MountsNoOtherWhileRunning(MountsOnce):
-    """Mounts no other SD card for a program that runs."""
+    """Mounts no other SD card while the program runs."""
 
     def mount(self, content: dict[str, Any]) -> None:
-        # One that is exchanged before the program runs is no other one for it.
+        # A card that is exchanged before the program runs does not count as another card.
         self.mounted = self.mounted and self.started
         super().mount(content)
 
 
 @fault("card-path-cut", violates="sdcard.mounted", subtle=True)
 class CardPathCut(Simulator):
-    """Keeps the first 127 characters of the path of the SD card."""
+    """Keeps only the first 127 characters of the SD card's path."""
 
     def mount(self, content: dict[str, Any]) -> None:
         root = content["root"]
@@ -173,7 +173,7 @@ class CardPathCut(Simulator):
 
 @fault("card-path-as-a-url", violates="sdcard.mounted", subtle=True)
 class CardPathAsAUrl(Simulator):
-    """Takes what stands behind a percent sign in the path of a card for the code of a character."""
+    """Decodes percent signs in the SD card's path, as in a URL."""
 
     def mount(self, content: dict[str, Any]) -> None:
         root = content["root"]
@@ -182,14 +182,14 @@ class CardPathAsAUrl(Simulator):
 
 @fault("card-in-memory", violates="sdcard.mounted", subtle=True)
 class CardInMemory(Simulator):
-    """Keeps what the program writes to its SD card in memory, and nothing in the directory."""
+    """Keeps files of the SD card in memory, and writes nothing to the directory."""
 
     def build(self) -> Robot:
         return MemoryCard()
 
 
 class MemoryCard(Robot):
-    """A robot whose files are in no directory."""
+    """A robot whose files are in memory."""
 
     def write_file(self, name: str, data: bytes) -> None:
         self._path(name)
@@ -210,7 +210,7 @@ class NeverUnmounts(Simulator):
 
 @fault("mount-overtaken", violates="sdcard.unmounted", subtle=True)
 class MountOvertaken(Simulator):
-    """Takes its time to mount an SD card, also where that is unmounted meanwhile."""
+    """Mounts an SD card with a delay, even if it was unmounted meanwhile."""
 
     def mount(self, content: dict[str, Any]) -> None:
         if content["root"] is None:
@@ -221,7 +221,7 @@ class MountOvertaken(Simulator):
 
 @fault("absent-root-ends", violates="encoding.optional-absent")
 class AbsentRootEnds(Simulator):
-    """Ends the session upon a USD without root, instead of taking it for null."""
+    """Ends the session at a USD without root, instead of treating root as null."""
 
     def message(self, name: str, value: Any) -> None:
         if name == "USD" and "root" not in value["USD"]:
@@ -232,7 +232,7 @@ class AbsentRootEnds(Simulator):
 
 @fault("null-root-refused", violates="encoding.optional-null")
 class NullRootRefused(Simulator):
-    """Ends the session upon a USD whose root is null; an absent one it takes."""
+    """Ends the session at a USD with a null root; an absent root is accepted."""
 
     def message(self, name: str, value: Any) -> None:
         if name == "USD" and value["USD"].get("root", "") is None:

@@ -1,4 +1,4 @@
-"""Faults of the simulator in the controller."""
+"""Faults of the simulator with the controller."""
 
 from typing import Any
 
@@ -40,7 +40,7 @@ class UuidLostDisabled(Simulator):
 
 @fault("controller-cleared-disabled", violates="controller.raw-replaces-uuid", subtle=True)
 class ControllerClearedDisabled(Simulator):
-    """Forgets the state of the controller as soon as the robot is disabled."""
+    """Forgets the state of the controller when the robot is disabled."""
 
     def compete(self, content: dict[str, Any]) -> None:
         super().compete(content)
@@ -50,7 +50,7 @@ class ControllerClearedDisabled(Simulator):
 
 @fault("uuid-sticks", violates="controller.raw-replaces-uuid")
 class UuidSticks(Simulator):
-    """Takes no Raw state once a UUID has been given."""
+    """Ignores Raw states after a UUID."""
 
     def control(self, content: tuple[str, Any]) -> None:
         if content[0] == "UUID" or self.robot.gamepad is None:
@@ -69,7 +69,7 @@ class BatteryPercent(Simulator):
 
 @fault("battery-empty-unseen", violates="controller.raw-replaces-uuid", subtle=True)
 class BatteryEmptyUnseen(Simulator):
-    """Takes a battery level of zero for one that lacks, and drops the Raw state."""
+    """Treats a battery level of zero as missing, and drops the Raw state."""
 
     def control(self, content: tuple[str, Any]) -> None:
         kind, state = content
@@ -88,7 +88,7 @@ class RawLostInCompetitions(Simulator):
 
 @fault("rest-unseen", violates="controller.raw-replaces-uuid", subtle=True)
 class RestUnseen(Simulator):
-    """Keeps the Raw state that it has when one with the first axis at rest comes."""
+    """Ignores a Raw state whose first axis is at rest."""
 
     def control(self, content: tuple[str, Any]) -> None:
         kind, state = content
@@ -98,7 +98,7 @@ class RestUnseen(Simulator):
 
 @fault("sticks-exchanged", violates="controller.raw-replaces-uuid", subtle=True)
 class SticksExchanged(Simulator):
-    """Takes each axis of the left stick for the other."""
+    """Exchanges the two axes of the left stick."""
 
     def control(self, content: tuple[str, Any]) -> None:
         kind, state = content
@@ -109,7 +109,7 @@ class SticksExchanged(Simulator):
 
 @fault("axes-clipped", violates="controller.raw-replaces-uuid", subtle=True)
 class AxesClipped(Simulator):
-    """Takes an axis that is moved forward further than 100 as moved to 100."""
+    """Limits an axis to a maximum of 100."""
 
     def control(self, content: tuple[str, Any]) -> None:
         kind, state = content
@@ -121,7 +121,7 @@ class AxesClipped(Simulator):
 
 @fault("dead-zone", violates="controller.raw-replaces-uuid", subtle=True)
 class DeadZone(Simulator):
-    """Takes an axis that is hardly moved for one at rest."""
+    """Treats an axis near its middle as at rest."""
 
     def control(self, content: tuple[str, Any]) -> None:
         kind, state = content
@@ -133,7 +133,7 @@ class DeadZone(Simulator):
 
 @fault("one-button-at-a-time", violates="controller.raw-replaces-uuid", subtle=True)
 class OneButtonAtATime(Simulator):
-    """Knows of the first button only of those that are pressed together."""
+    """Reports only the first of several buttons that are pressed together."""
 
     def control(self, content: tuple[str, Any]) -> None:
         kind, state = content
@@ -145,7 +145,7 @@ class OneButtonAtATime(Simulator):
 
 @fault("one-button-unseen", violates="controller.raw-replaces-uuid", subtle=True)
 class OneButtonUnseen(Simulator):
-    """Does not show the program that the button sel is pressed."""
+    """Does not report to the program that the button sel is pressed."""
 
     def control(self, content: tuple[str, Any]) -> None:
         kind, state = content
@@ -154,7 +154,7 @@ class OneButtonUnseen(Simulator):
 
 @fault("raw-of-setup-lost", violates="controller.raw-replaces-uuid", subtle=True)
 class RawOfSetupLost(Simulator):
-    """Takes a Raw state only while the program runs."""
+    """Accepts a Raw state only while the program runs."""
 
     def control(self, content: tuple[str, Any]) -> None:
         if content[0] == "UUID" or self.started:
@@ -163,7 +163,7 @@ class RawOfSetupLost(Simulator):
 
 @fault("first-raw-sticks", violates="controller.raw-replaces-uuid", subtle=True)
 class FirstRawSticks(Simulator):
-    """After a UUID takes the first Raw state, but not the ones that follow."""
+    """Accepts the first Raw state after a UUID, but no later state."""
 
     named = False
     taken = False
@@ -180,7 +180,7 @@ class FirstRawSticks(Simulator):
 
 @fault("raw-taken-once", violates="controller.raw-replaces-uuid", subtle=True)
 class RawTakenOnce(Simulator):
-    """Takes the first Raw state of a session, and no other."""
+    """Accepts only the first Raw state of a session."""
 
     taken = False
 
@@ -205,7 +205,7 @@ class RawSurvivesUuid(Simulator):
     subtle=True,
 )
 class RawSurvivesUuidWhileRunning(Simulator):
-    """Keeps the Raw state when a UUID is given while the program runs; before, it does not."""
+    """Keeps the Raw state when a UUID is given while the program runs."""
 
     def control(self, content: tuple[str, Any]) -> None:
         if content[0] == "Raw" or not self.started:
@@ -223,7 +223,7 @@ class UuidOfSetupLost(Simulator):
 
 @fault("controller-read-as-pair", violates="encoding.externally-tagged", subtle=True)
 class ControllerReadAsPair(Simulator):
-    """Reads a ControllerUpdate as a pair of controllers only, and closes upon any other."""
+    """Reads a ControllerUpdate only as a pair of controllers, and closes at other values."""
 
     def message(self, name: str, value: Any) -> None:
         if name != "ControllerUpdate":

@@ -1,4 +1,4 @@
-"""Faults of the simulator in devices and their states."""
+"""Faults of the simulator with devices and their states."""
 
 from typing import Any
 
@@ -32,7 +32,7 @@ class LastPortSilent(Simulator):
 
 @fault("red-motors-dropped", violates="devices.update-on-change", subtle=True)
 class RedMotorsDropped(Simulator):
-    """Does not know the gearset Red, and configures no motor that has it."""
+    """Does not support the gearset Red, and ignores motors with this gearset."""
 
     def configure(self, content: dict[str, Any]) -> None:
         if content["device"][1].get("physical_gearset") != "Red":
@@ -41,7 +41,7 @@ class RedMotorsDropped(Simulator):
 
 @fault("power-by-voltage", violates="encoding.externally-tagged", subtle=True)
 class PowerByVoltage(Simulator):
-    """Tells null for the power of a motor without a voltage, as which its numbers write NaN."""
+    """Writes null for the power of a motor without voltage, because its value is NaN."""
 
     def send(self, message: Any) -> None:
         if name_of(message) == "DeviceUpdate":
@@ -53,7 +53,7 @@ class PowerByVoltage(Simulator):
 
 @fault("one-device-reported", violates="devices.update-on-change", subtle=True)
 class OneDeviceReported(Simulator):
-    """Sends DeviceUpdates for the device that was configured first, and no other."""
+    """Sends DeviceUpdates only for the device that was configured first."""
 
     def send(self, message: Any) -> None:
         if name_of(message) == "DeviceUpdate":
@@ -65,7 +65,7 @@ class OneDeviceReported(Simulator):
 
 @fault("last-port-for-all", violates="devices.update-on-change", subtle=True)
 class LastPortForAll(Simulator):
-    """Names in each DeviceUpdate the port that was configured last."""
+    """Names the port that was configured last in each DeviceUpdate."""
 
     def send(self, message: Any) -> None:
         if name_of(message) == "DeviceUpdate":
@@ -76,7 +76,7 @@ class LastPortForAll(Simulator):
 
 @fault("only-at-rest", violates="devices.update-on-change", subtle=True)
 class OnlyAtRest(Simulator):
-    """Sends DeviceUpdates that always tell the state with which a motor began."""
+    """Sends DeviceUpdates that always contain the initial state of a motor."""
 
     def send(self, message: Any) -> None:
         if name_of(message) == "DeviceUpdate":
@@ -89,7 +89,7 @@ class OnlyAtRest(Simulator):
 
 @fault("tires-of-reporting", violates="devices.update-on-change", subtle=True)
 class TiresOfReporting(Simulator):
-    """Sends no DeviceUpdate any more once its program has run for a second."""
+    """Sends no DeviceUpdate after the program has run for a second."""
 
     steps = 0
 
@@ -103,7 +103,7 @@ class TiresOfReporting(Simulator):
 
 
 class Phantom(Simulator):
-    """Reports a motor on a port where nothing is."""
+    """Reports a motor on a port without a device."""
 
     def haunts(self) -> bool:
         raise NotImplementedError
@@ -120,7 +120,7 @@ class Phantom(Simulator):
 
 @fault("phantom-device", violates="devices.only-configured")
 class PhantomDevice(Phantom):
-    """Reports a device on a port where none was configured."""
+    """Reports a device on a port that was not configured."""
 
     def haunts(self) -> bool:
         return True
@@ -128,7 +128,7 @@ class PhantomDevice(Phantom):
 
 @fault("phantom-after-others", violates="devices.only-configured", subtle=True)
 class PhantomAfterOthers(Phantom):
-    """Reports a device that was not configured, once, after the tenth report of others."""
+    """Reports an unconfigured device once, after the tenth report of other devices."""
 
     reports = 0
 
@@ -139,7 +139,7 @@ class PhantomAfterOthers(Phantom):
 
 @fault("unknown-device-closes", violates="devices.config-open")
 class UnknownDeviceCloses(Simulator):
-    """Closes upon the configuration of a kind of device that it does not know."""
+    """Closes at a ConfigureDevice with an unknown kind of device."""
 
     def unusable(self, name: str, error: Unfit) -> None:
         if name == "ConfigureDevice" and "variant" in str(error):
@@ -150,7 +150,7 @@ class UnknownDeviceCloses(Simulator):
 
 @fault("unknown-device-stalls", violates="devices.config-open", subtle=True)
 class UnknownDeviceStalls(Hanging, Simulator):
-    """Stops serving after the configuration of a kind of device that it does not know."""
+    """Stops serving after a ConfigureDevice with an unknown kind of device."""
 
     def unusable(self, name: str, error: Unfit) -> None:
         super().unusable(name, error)
@@ -159,7 +159,7 @@ class UnknownDeviceStalls(Hanging, Simulator):
 
 @fault("unknown-device-deafens", violates="devices.config-open", subtle=True)
 class UnknownDeviceDeafens(Simulator):
-    """Takes nothing more after a device of an unknown kind; what it does itself goes on."""
+    """Ignores all commands after an unknown kind of device; its own events continue."""
 
     deaf = False
 
@@ -173,7 +173,7 @@ class UnknownDeviceDeafens(Simulator):
 
 
 class Flagging(Altering, Simulator):
-    """Sets flags in the status of a motor, where `flags` says so."""
+    """Sets flags in the status of a motor if `flags` says so."""
 
     def alter(self, name: str, content: Any) -> None:
         if name == "DeviceUpdate":
@@ -214,7 +214,7 @@ class BrakeModeLowerCase(Altering, Simulator):
 
 @fault("kinds-in-lower-case", violates="devices.update-on-change", subtle=True)
 class KindsInLowerCase(Altering, Simulator):
-    """Writes the kind of a device in lower case: the update is of no motor."""
+    """Writes the kind of a device in lower case: the kind motor is unknown."""
 
     def alter(self, name: str, content: Any) -> None:
         if name == "DeviceUpdate":
@@ -223,7 +223,7 @@ class KindsInLowerCase(Altering, Simulator):
 
 @fault("inertia-ignored", violates="motor.inertia")
 class InertiaIgnored(Simulator):
-    """Takes every motor for one without a load."""
+    """Treats every motor as a motor without load."""
 
     def configure(self, content: dict[str, Any]) -> None:
         super().configure(content)
@@ -232,7 +232,7 @@ class InertiaIgnored(Simulator):
 
 @fault("inertia-without-point-refused", violates="framing.white-space", subtle=True)
 class InertiaWithoutPointRefused(Simulator):
-    """Does not take a motor whose inertia is written as an integer."""
+    """Ignores a motor whose inertia is written as an integer."""
 
     def message(self, name: str, value: Any) -> None:
         motor = value[name]["device"].get("Motor") if name == "ConfigureDevice" else None
@@ -242,7 +242,7 @@ class InertiaWithoutPointRefused(Simulator):
 
 @fault("inertia-of-first", violates="motor.inertia", subtle=True)
 class InertiaOfFirst(Simulator):
-    """Gives every motor the inertia of the one that was configured first."""
+    """Uses the inertia of the first configured motor for every motor."""
 
     def configure(self, content: dict[str, Any]) -> None:
         super().configure(content)
@@ -252,7 +252,7 @@ class InertiaOfFirst(Simulator):
 
 @fault("first-configuration-holds", violates="devices.last-configuration")
 class FirstConfigurationHolds(Simulator):
-    """Keeps the device that a port was configured with first."""
+    """Keeps the first device that was configured on a port."""
 
     def configure(self, content: dict[str, Any]) -> None:
         if content["port"] not in self.robot.motors:
@@ -261,7 +261,7 @@ class FirstConfigurationHolds(Simulator):
 
 @fault("both-configurations-hold", violates="devices.last-configuration", subtle=True)
 class BothConfigurationsHold(Simulator):
-    """Goes on reporting the device that a port was configured with first beside the later one."""
+    """Reports the first device of a port in addition to the later device."""
 
     def build(self) -> Robot:
         self.earlier: dict[Port, Motor] = {}

@@ -90,7 +90,7 @@ class BatteryAfterExited(Simulator):
 
 @fault("serial-after-exited", violates="exit.nothing-after", subtle=True)
 class SerialAfterExited(Simulator):
-    """Flushes what the program wrote in its last step on a serial channel after Exited."""
+    """Sends the serial data of the program's last step after Exited."""
 
     late: tuple[Any, ...] = ()
 
@@ -108,7 +108,7 @@ class SerialAfterExited(Simulator):
 
 @fault("crash-unlogged", violates="exit.error-log")
 class CrashUnlogged(Simulator):
-    """Sends no Log of the error that ended the program."""
+    """Sends no Log about the error that ended the program."""
 
     def exited(self, error: str | None) -> None:
         super().exited(None)
@@ -116,7 +116,7 @@ class CrashUnlogged(Simulator):
 
 @fault("crash-logged-as-info", violates="exit.error-log", subtle=True)
 class CrashLoggedAsInfo(Simulator):
-    """Logs the error that ended the program at the level Info."""
+    """Logs the error that ended the program at level Info."""
 
     def log(self, level: str, message: str) -> None:
         super().log("Info" if level == "Error" else level, message)

@@ -10,7 +10,7 @@ from mocks.vexide.simulator import Simulator
 
 
 class Answering(Simulator):
-    """Answers the Handshake command otherwise; `reply` changes the content of the answer."""
+    """Changes the answer to the Handshake command: `reply` changes the content."""
 
     offer: dict[str, Any]
 
@@ -30,7 +30,7 @@ class Answering(Simulator):
 
 @fault("version-zero-hangs", violates="handshake.closes-incompatible")
 class VersionZeroHangs(Simulator):
-    """Neither answers nor closes when it is offered a version that it does not speak."""
+    """Neither answers nor closes if an unsupported version is offered."""
 
     def incompatible(self, offer: dict[str, Any]) -> None:
         pass
@@ -38,7 +38,7 @@ class VersionZeroHangs(Simulator):
 
 @fault("negative-version-hangs", violates="handshake.closes-incompatible", subtle=True)
 class NegativeVersionHangs(Simulator):
-    """Stays open when it is offered a negative version; zero it refuses."""
+    """Neither answers nor closes if a negative version is offered; zero is refused."""
 
     def incompatible(self, offer: dict[str, Any]) -> None:
         if offer["version"] == 0:
@@ -47,7 +47,7 @@ class NegativeVersionHangs(Simulator):
 
 @fault("answers-version-zero", violates="handshake.closes-incompatible", subtle=True)
 class AnswersVersionZero(Simulator):
-    """Answers version 1 to a version below it and goes on."""
+    """Answers version 1 to an offer below 1 and continues."""
 
     def incompatible(self, offer: dict[str, Any]) -> None:
         self.agree(offer)
@@ -63,7 +63,7 @@ class NoAnswer(Simulator):
 
 @fault("no-answer-to-extensions", violates="handshake.answered", subtle=True)
 class NoAnswerToExtensions(Simulator):
-    """Does not answer where an extension is offered that it does not know."""
+    """Does not answer if an unknown extension is offered."""
 
     def agree(self, offer: dict[str, Any]) -> None:
         if not offer["extensions"]:
@@ -72,7 +72,7 @@ class NoAnswerToExtensions(Simulator):
 
 @fault("version-two", violates="handshake.version-at-most-offered")
 class VersionTwo(Answering):
-    """Answers one version more than it was offered."""
+    """Answers one version above the offered version."""
 
     def reply(self, content: dict[str, Any]) -> None:
         content["version"] = self.offer["version"] + 1
@@ -80,7 +80,7 @@ class VersionTwo(Answering):
 
 @fault("own-extension", violates="handshake.extensions-offered")
 class OwnExtension(Answering):
-    """Answers with an extension of its own whatever is offered."""
+    """Answers with its own extension, although it was not offered."""
 
     def reply(self, content: dict[str, Any]) -> None:
         content["extensions"] = ["x-reference"]
@@ -88,7 +88,7 @@ class OwnExtension(Answering):
 
 @fault("extension-beside-others", violates="handshake.extensions-offered", subtle=True)
 class ExtensionBesideOthers(Answering):
-    """Adds an extension of its own to others that are offered."""
+    """Adds its own extension to the offered extensions."""
 
     def reply(self, content: dict[str, Any]) -> None:
         if self.offer["extensions"]:
@@ -97,7 +97,7 @@ class ExtensionBesideOthers(Answering):
 
 @fault("unknown-handshake-field-closes", violates="handshake.unknown-fields")
 class UnknownHandshakeFieldCloses(Simulator):
-    """Closes upon a field that it does not know in the Handshake."""
+    """Closes at an unknown field in the Handshake."""
 
     def greeted(self, content: dict[str, Any], strange: list[str]) -> None:
         if strange:
@@ -108,7 +108,7 @@ class UnknownHandshakeFieldCloses(Simulator):
 
 @fault("unknown-handshake-field-stalls", violates="handshake.unknown-fields", subtle=True)
 class UnknownHandshakeFieldStalls(Simulator):
-    """Never becomes Ready after a field that it does not know in the Handshake."""
+    """Never becomes Ready after an unknown field in the Handshake."""
 
     stalls = False
 
@@ -123,7 +123,7 @@ class UnknownHandshakeFieldStalls(Simulator):
 
 @fault("logs-at-once", violates="handshake.nothing-before")
 class LogsAtOnce(Simulator):
-    """Sends a Log as soon as the stream is open."""
+    """Sends a Log directly after the stream is open."""
 
     def opened(self) -> None:
         self.log("Info", "the simulator has been started")
@@ -140,7 +140,7 @@ class LogsBeforeAnswer(Simulator):
 
 @fault("reports-early-commands", violates="handshake.nothing-before", subtle=True)
 class ReportsEarlyCommands(Simulator):
-    """Sends a Log upon a command that comes before the Handshake."""
+    """Sends a Log after a command that comes before the Handshake."""
 
     def take(self, frame: Frame) -> None:
         if frame.name != "Handshake" and not self.handshaken:
@@ -150,7 +150,7 @@ class ReportsEarlyCommands(Simulator):
 
 @fault("version-as-offered", violates="handshake.version-one", subtle=True)
 class VersionAsOffered(Answering):
-    """Answers whatever version it is offered."""
+    """Answers with the offered version, even if it does not exist."""
 
     def reply(self, content: dict[str, Any]) -> None:
         content["version"] = self.offer["version"]
@@ -158,7 +158,7 @@ class VersionAsOffered(Answering):
 
 @fault("version-as-text", violates="handshake.field-types")
 class VersionAsText(Answering):
-    """Answers with the version in a string."""
+    """Answers with the version as a string."""
 
     def reply(self, content: dict[str, Any]) -> None:
         content["version"] = "1"
@@ -166,7 +166,7 @@ class VersionAsText(Answering):
 
 @fault("no-extensions-null", violates="handshake.field-types", subtle=True)
 class NoExtensionsNull(Answering):
-    """Answers with null where it has no extension in common, but only if some were offered."""
+    """Answers null if it supports none of the offered extensions."""
 
     def reply(self, content: dict[str, Any]) -> None:
         if self.offer["extensions"]:

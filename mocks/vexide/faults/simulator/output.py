@@ -1,4 +1,4 @@
-"""Faults of the simulator in its reports of the program: signature, logs, serial data."""
+"""Faults of the simulator in the program's output: signature, logs, serial data."""
 
 import base64
 from typing import Any
@@ -11,7 +11,7 @@ from mocks.vexide.simulator import SIGNATURE, Simulator
 
 @fault("writes-nothing", violates="serial.bytes-exact")
 class WritesNothing(Simulator):
-    """Sends nothing of what the program writes on a serial channel; all else it does tell."""
+    """Sends no serial data of the program, but all other events."""
 
     def send(self, message: Any) -> None:
         if name_of(message) != "Serial":
@@ -20,7 +20,7 @@ class WritesNothing(Simulator):
 
 @fault("serial-overflows", violates="serial.bytes-exact", subtle=True)
 class SerialOverflows(Simulator):
-    """Loses what the program writes beyond 128 bytes in one of its steps."""
+    """Loses serial data beyond 128 bytes per step."""
 
     def report(self) -> None:
         left = 128
@@ -34,7 +34,7 @@ class SerialOverflows(Simulator):
 
 @fault("serial-buffer-reused", violates="serial.bytes-exact", subtle=True)
 class SerialBufferReused(Simulator):
-    """Sends for each text of a step the one that was written last, whose buffer they share."""
+    """Sends the last text of a step instead of each of its texts."""
 
     def report(self) -> None:
         written = [event for event in self.robot.events if name_of(event) == "Serial"]
@@ -45,7 +45,7 @@ class SerialBufferReused(Simulator):
 
 @fault("first-text-of-a-step", violates="serial.bytes-exact", subtle=True)
 class FirstTextOfAStep(Simulator):
-    """Sends the first text that is written in a step and drops the others."""
+    """Sends the first text of a step and drops the others."""
 
     full = False
 
@@ -71,7 +71,7 @@ class NoSignature(Simulator):
 
 @fault("signature-at-start", violates="signature.sent", subtle=True)
 class SignatureAtStart(Simulator):
-    """Sends the code signature only when the program has been started."""
+    """Sends the code signature only after the program was started."""
 
     def send_signature(self) -> None:
         pass
@@ -83,7 +83,7 @@ class SignatureAtStart(Simulator):
 
 @fault("signature-in-hex", violates="signature.base64")
 class SignatureInHex(Simulator):
-    """Writes the code signature as hexadecimal dump, with blanks."""
+    """Writes the code signature as a hexadecimal dump with spaces."""
 
     def signature(self) -> str:
         return base64.b64decode(SIGNATURE).hex(" ")
@@ -91,7 +91,7 @@ class SignatureInHex(Simulator):
 
 @fault("signature-unpadded", violates="signature.base64", subtle=True)
 class SignatureUnpadded(Simulator):
-    """Sends a code signature of 25 bytes, whose Base64 lacks its padding."""
+    """Sends a code signature of 25 bytes as Base64 without padding."""
 
     def signature(self) -> str:
         return base64.b64encode(base64.b64decode(SIGNATURE) + b"\0").decode().rstrip("=")
@@ -99,7 +99,7 @@ class SignatureUnpadded(Simulator):
 
 @fault("signature-of-elf", violates="signature.cold-header")
 class SignatureOfElf(Simulator):
-    """Sends the head of another kind of file as code signature."""
+    """Sends the header of another kind of file as code signature."""
 
     def signature(self) -> str:
         return base64.b64encode(b"\x7fELF" + bytes(20)).decode()
@@ -107,7 +107,7 @@ class SignatureOfElf(Simulator):
 
 @fault("signature-of-8-bytes", violates="signature.cold-header", subtle=True)
 class SignatureOf8Bytes(Simulator):
-    """Sends the first 8 bytes of the code signature only."""
+    """Sends only the first 8 bytes of the code signature."""
 
     def signature(self) -> str:
         return base64.b64encode(base64.b64decode(SIGNATURE)[:8]).decode()
@@ -115,7 +115,7 @@ class SignatureOf8Bytes(Simulator):
 
 @fault("serial-as-log", violates="log.not-for-serial")
 class SerialAsLog(Simulator):
-    """Sends what the program writes on a serial channel as Log."""
+    """Sends the program's serial data as Log."""
 
     def send(self, message: Any) -> None:
         if name_of(message) == "Serial":
@@ -138,7 +138,7 @@ class LinesAsLog(Simulator):
 
 
 class Writing(Altering, Simulator):
-    """Encodes serial data otherwise."""
+    """Encodes serial data with `encoded`."""
 
     def alter(self, name: str, content: Any) -> None:
         if name == "Serial":
@@ -158,7 +158,7 @@ class SerialAsText(Writing):
 
 @fault("serial-unpadded", violates="serial.base64", subtle=True)
 class SerialUnpadded(Writing):
-    """Leaves the padding of Base64 out, which shows where the length is not a multiple of three."""
+    """Omits the padding of Base64, which some lengths of data need."""
 
     def encoded(self, data: bytes) -> Any:
         return base64.b64encode(data).decode().rstrip("=")
@@ -166,7 +166,7 @@ class SerialUnpadded(Writing):
 
 @fault("serial-url-safe", violates="serial.base64", subtle=True)
 class SerialUrlSafe(Writing):
-    """Uses the alphabet of Base64 for URLs, which shows in some bytes only."""
+    """Uses the URL-safe alphabet of Base64, which differs only for some bytes."""
 
     def encoded(self, data: bytes) -> Any:
         return base64.urlsafe_b64encode(data).decode()
@@ -190,7 +190,7 @@ class SerialCrlf(Writing):
 
 @fault("serial-ends-at-nul", violates="serial.bytes-exact", subtle=True)
 class SerialWithoutNul(Writing):
-    """Loses the byte 00 of serial data."""
+    """Drops the byte 00 from serial data."""
 
     def encoded(self, data: bytes) -> Any:
         return base64.b64encode(data.replace(b"\0", b"")).decode()
@@ -198,7 +198,7 @@ class SerialWithoutNul(Writing):
 
 @fault("link-port-21", violates="types.port-range")
 class LinkPort21(Altering, Simulator):
-    """Names a port 21 in VEXLinkConnect."""
+    """Names port 21 in VEXLinkConnect."""
 
     def alter(self, name: str, content: Any) -> None:
         if name == "VEXLinkConnect":
@@ -207,7 +207,7 @@ class LinkPort21(Altering, Simulator):
 
 @fault("unlink-port-21", violates="types.port-range", subtle=True)
 class UnlinkPort21(Altering, Simulator):
-    """Counts the port of VEXLinkDisconnect from one, which shows on the last one only."""
+    """Adds one to the port of VEXLinkDisconnect, which is invalid only for the last port."""
 
     def alter(self, name: str, content: Any) -> None:
         if name == "VEXLinkDisconnect":

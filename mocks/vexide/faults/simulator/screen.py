@@ -1,4 +1,4 @@
-"""Faults of the simulator in what it draws."""
+"""Faults of the simulator in drawings."""
 
 import base64
 from typing import Any
@@ -11,7 +11,7 @@ from mocks.vexide.simulator import Simulator
 
 @fault("draws-nothing", violates="execution.reports-changes", subtle=True)
 class DrawsNothing(Simulator):
-    """Sends nothing of what the program draws."""
+    """Sends no drawings of the program."""
 
     def send(self, message: Any) -> None:
         if not (name_of(message) or "").startswith("Screen"):
@@ -20,7 +20,7 @@ class DrawsNothing(Simulator):
 
 @fault("render-untold", violates="execution.reports-changes", subtle=True)
 class RenderUntold(Simulator):
-    """Tells that double buffering is on, and never that what is drawn is to be shown."""
+    """Reports that double buffering is on, but never sends ScreenRender."""
 
     def send(self, message: Any) -> None:
         if message != "ScreenRender":
@@ -29,7 +29,7 @@ class RenderUntold(Simulator):
 
 @fault("pixels-in-hex", violates="screen.pixel-buffer")
 class PixelsInHex(Altering, Simulator):
-    """Writes pixels as hexadecimal digits with blanks."""
+    """Writes pixels as hexadecimal digits with spaces."""
 
     def alter(self, name: str, content: Any) -> None:
         if name == "ScreenDraw" and (copy := content["command"].get("CopyBuffer")):
@@ -38,7 +38,7 @@ class PixelsInHex(Altering, Simulator):
 
 @fault("pixels-of-24-bits", violates="screen.pixel-buffer", subtle=True)
 class PixelsOf24Bits(Altering, Simulator):
-    """Packs pixels into three bytes each, and loses the last one."""
+    """Packs pixels into three bytes each, and loses the last byte."""
 
     def alter(self, name: str, content: Any) -> None:
         if name == "ScreenDraw" and (copy := content["command"].get("CopyBuffer")):
@@ -49,7 +49,7 @@ class PixelsOf24Bits(Altering, Simulator):
 
 @fault("color-256", violates="types.color-range")
 class Color256(Altering, Simulator):
-    """Writes a full colour as 256."""
+    """Writes 256 for a full colour component."""
 
     def alter(self, name: str, content: Any) -> None:
         if name == "ScreenDraw":
@@ -59,7 +59,7 @@ class Color256(Altering, Simulator):
 
 @fault("background-negative", violates="types.color-range", subtle=True)
 class BackgroundNegative(Altering, Simulator):
-    """Writes -1 for no background colour, where pixels are copied."""
+    """Writes -1 for the background colour of copied pixels."""
 
     def alter(self, name: str, content: Any) -> None:
         if name == "ScreenDraw" and "CopyBuffer" in content["command"]:
@@ -68,7 +68,7 @@ class BackgroundNegative(Altering, Simulator):
 
 @fault("stride-zero", violates="types.stride-nonzero")
 class StrideZero(Altering, Simulator):
-    """Writes a stride of zero, as if it followed from the width."""
+    """Writes a stride of zero, as if the width determined the stride."""
 
     def alter(self, name: str, content: Any) -> None:
         if name == "ScreenDraw" and (copy := content["command"].get("CopyBuffer")):
@@ -77,7 +77,7 @@ class StrideZero(Altering, Simulator):
 
 @fault("circle-adjacent", violates="encoding.externally-tagged", subtle=True)
 class CircleAdjacent(Altering, Simulator):
-    """Tags a circle, and no other shape, adjacently."""
+    """Tags a circle, but no other shape, adjacently."""
 
     def alter(self, name: str, content: Any) -> None:
         if name == "ScreenDraw":

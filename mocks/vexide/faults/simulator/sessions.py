@@ -1,4 +1,4 @@
-"""Faults of the simulator in unsettled commands, a second start, and further sessions."""
+"""Faults of the simulator with undefined commands, a second start, and further sessions."""
 
 import os
 from typing import Any
@@ -12,7 +12,7 @@ from mocks.vexide.simulator import Simulator
 
 @fault("adi-input-closes", violates="commands.undefined-tolerated")
 class AdiInputCloses(Simulator):
-    """Closes upon AdiInput."""
+    """Closes the stream at AdiInput."""
 
     def adi_input(self, content: dict[str, Any]) -> None:
         self.close()
@@ -20,7 +20,7 @@ class AdiInputCloses(Simulator):
 
 @fault("link-closed-stalls", violates="commands.undefined-tolerated", subtle=True)
 class LinkClosedStalls(Hanging, Simulator):
-    """Stops serving upon VEXLinkClosed."""
+    """Stops serving at VEXLinkClosed."""
 
     def link_closed(self, content: dict[str, Any]) -> None:
         self.stuck = True
@@ -28,7 +28,7 @@ class LinkClosedStalls(Hanging, Simulator):
 
 @fault("link-opened-stalls-later", violates="commands.undefined-tolerated", subtle=True)
 class LinkOpenedStallsLater(Hanging, Simulator):
-    """Stops serving upon VEXLinkOpened while the program runs."""
+    """Stops serving at VEXLinkOpened while the program runs."""
 
     def link_opened(self, content: dict[str, Any]) -> None:
         self.stuck = self.started
@@ -36,14 +36,14 @@ class LinkOpenedStallsLater(Hanging, Simulator):
 
 @fault("second-handshake-stalls-later", violates="robustness.second-handshake", subtle=True)
 class SecondHandshakeStallsLater(Hanging, Simulator):
-    """Stops serving upon a second Handshake while the program runs."""
+    """Stops serving at a second Handshake while the program runs."""
 
     def second_handshake(self) -> None:
         self.stuck = self.started
 
 
 class Remembering(Simulator):
-    """Begins with the world that the session before it in this process has left."""
+    """Begins with the world of the previous session in this process."""
 
     left: Robot | None = None
 
@@ -65,7 +65,7 @@ class Remembering(Simulator):
     needs={"transport": "tcp"},
 )
 class CompetitionOutlivesSession(Remembering):
-    """Begins a further session in the competition mode in which the last one ended."""
+    """Begins a further session in the last competition mode of the previous session."""
 
     def keep(self, old: Robot, new: Robot) -> None:
         new.competition = old.competition
@@ -78,7 +78,7 @@ class CompetitionOutlivesSession(Remembering):
     needs={"transport": "tcp"},
 )
 class DevicesOutliveSession(Remembering):
-    """Begins a further session with the motors of the last one."""
+    """Begins a further session with the motors of the previous session."""
 
     def keep(self, old: Robot, new: Robot) -> None:
         for port, motor in old.motors.items():
@@ -92,7 +92,7 @@ class DevicesOutliveSession(Remembering):
     needs={"transport": "tcp"},
 )
 class EndsWithAReset(Simulator):
-    """Ends altogether, and in order, once a session was reset."""
+    """Exits normally after a session was reset."""
 
     def input_ended(self) -> None:
         if self.stream.broken:
@@ -116,7 +116,7 @@ class OneSession(Simulator):
     needs={"transport": "tcp"},
 )
 class LaterPiecesLost(Simulator):
-    """Loses what comes alone of a line, but for its end, from the second session on."""
+    """Loses separate pieces of a line, except its end, from the second session on."""
 
     def receive(self, data: bytes) -> None:
         if self.number == 1 or b"\n" in data:
@@ -125,7 +125,7 @@ class LaterPiecesLost(Simulator):
 
 @fault("second-start-dies", violates="robustness.second-start")
 class SecondStartDies(Simulator):
-    """Dies of a StartExecution while the program runs."""
+    """Crashes at a StartExecution while the program runs."""
 
     def second_start(self) -> None:
         die()
@@ -133,7 +133,7 @@ class SecondStartDies(Simulator):
 
 @fault("second-start-restarts", violates="robustness.second-start", subtle=True)
 class SecondStartRestarts(Simulator):
-    """Starts the program anew upon a StartExecution while it runs."""
+    """Starts the program again at a StartExecution while the program runs."""
 
     def second_start(self) -> None:
         if self._timer is not None:
@@ -143,7 +143,7 @@ class SecondStartRestarts(Simulator):
 
 @fault("outlives-input-while-running", violates="robustness.input-end", subtle=True)
 class OutlivesInputWhileRunning(OutlivesInput, Simulator):
-    """Stays when the frontend closes the stream while the program runs."""
+    """Continues if the frontend closes the stream while the program runs."""
 
     def lingers(self) -> bool:
         return self.started

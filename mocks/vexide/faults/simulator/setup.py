@@ -9,7 +9,7 @@ from mocks.vexide.simulator import Simulator
 
 @fault("starts-disabled", violates="setup.default-competition")
 class StartsDisabled(Simulator):
-    """Begins disabled where no CompetitionMode was sent."""
+    """Begins disabled if no CompetitionMode was sent."""
 
     def build(self) -> Robot:
         robot = super().build()
@@ -19,7 +19,7 @@ class StartsDisabled(Simulator):
 
 @fault("starts-in-competition", violates="setup.default-competition", subtle=True)
 class StartsInCompetition(Simulator):
-    """Begins inside a competition where no CompetitionMode was sent; all else is right."""
+    """Begins inside a competition if no CompetitionMode was sent."""
 
     def build(self) -> Robot:
         robot = super().build()
@@ -29,7 +29,7 @@ class StartsInCompetition(Simulator):
 
 @fault("setup-stalls", violates="setup.commands-handled")
 class SetupStalls(Simulator):
-    """Never becomes Ready if a setup command comes before."""
+    """Never becomes Ready if a setup command comes before Ready."""
 
     def handle(self, name: str, content: Any) -> None:
         super().handle(name, content)
@@ -39,7 +39,7 @@ class SetupStalls(Simulator):
 
 @fault("setup-overflows", violates="setup.commands-handled", subtle=True)
 class SetupOverflows(Simulator):
-    """Ends the session upon the fifth command that comes before Ready."""
+    """Ends the session at the fifth command before Ready."""
 
     waiting = 0
 
@@ -52,7 +52,7 @@ class SetupOverflows(Simulator):
 
 @fault("waits-for-start-only", violates="setup.commands-handled", subtle=True)
 class WaitsForStartOnly(Simulator):
-    """Drops what comes between Ready and StartExecution."""
+    """Ignores commands between Ready and StartExecution."""
 
     def handle(self, name: str, content: Any) -> None:
         if self.started or not self.ready or name == "StartExecution":
@@ -61,7 +61,7 @@ class WaitsForStartOnly(Simulator):
 
 @fault("last-port-deafens", violates="setup.commands-handled", subtle=True)
 class LastPortDeafens(Simulator):
-    """Takes nothing more once the last Smart port is configured; what it does itself goes on."""
+    """Ignores all commands after Smart port 20 is configured; its own events continue."""
 
     deaf = False
 
@@ -73,7 +73,7 @@ class LastPortDeafens(Simulator):
 
 @fault("thirty-commands", violates="setup.commands-handled", subtle=True)
 class ThirtyCommands(Simulator):
-    """Takes no command after the first thirty, unless the program runs by then."""
+    """Ignores all commands after the first thirty, unless the program runs by then."""
 
     taken = 0
 
@@ -93,7 +93,7 @@ class NeverReady(Simulator):
 
 @fault("slow-load-given-up", violates="ready.sent", subtle=True)
 class SlowLoadGivenUp(Simulator):
-    """Sends no Ready where the program takes half a second or more to load."""
+    """Sends no Ready if the program needs half a second or more to load."""
 
     def load(self) -> None:
         if self.settings.load_time < 0.5:
@@ -102,7 +102,7 @@ class SlowLoadGivenUp(Simulator):
 
 @fault("ready-when-asked", violates="ready.sent", subtle=True)
 class ReadyWhenAsked(Simulator):
-    """Sends Ready only after some command has come."""
+    """Sends Ready only after a command has come."""
 
     def load(self) -> None:
         pass
@@ -134,7 +134,7 @@ class ReadyAgain(Simulator):
 
 @fault("starts-early", violates="start.ignored-before-ready")
 class StartsEarly(Simulator):
-    """Remembers a StartExecution that comes before Ready, and starts by it."""
+    """Starts the program after Ready because of an earlier StartExecution."""
 
     early = False
 
@@ -149,7 +149,7 @@ class StartsEarly(Simulator):
 
 @fault("runs-before-ready", violates="start.ignored-before-ready", subtle=True)
 class RunsBeforeReady(Simulator):
-    """Runs the program upon a StartExecution that comes before Ready, which it sends as ever."""
+    """Runs the program at a StartExecution before Ready; Ready comes as usual."""
 
     def early_start(self) -> None:
         self.execute()
@@ -157,7 +157,7 @@ class RunsBeforeReady(Simulator):
 
 @fault("early-start-blocks", violates="start.ignored-before-ready", subtle=True)
 class EarlyStartBlocks(Simulator):
-    """Takes a StartExecution before Ready as the only one: the next has no effect."""
+    """Accepts only the first StartExecution, even if it comes before Ready."""
 
     def early_start(self) -> None:
         self.started = True
@@ -165,7 +165,7 @@ class EarlyStartBlocks(Simulator):
 
 @fault("never-starts", violates="start.begins-execution")
 class NeverStarts(Simulator):
-    """Does nothing upon StartExecution."""
+    """Ignores StartExecution."""
 
     def execute(self) -> None:
         self.started = True
@@ -182,7 +182,7 @@ class StartsWhenConfigured(Simulator):
 
 @fault("starts-by-itself", violates="start.not-before")
 class StartsByItself(Simulator):
-    """Runs the program as soon as it is loaded."""
+    """Runs the program as soon as the program is loaded."""
 
     def loaded(self) -> None:
         super().loaded()
@@ -191,7 +191,7 @@ class StartsByItself(Simulator):
 
 @fault("starts-by-competition", violates="start.not-before", subtle=True)
 class StartsByCompetition(Simulator):
-    """Runs the program when a CompetitionMode comes after Ready, though it was not started."""
+    """Runs the program at a CompetitionMode after Ready, without StartExecution."""
 
     def compete(self, content: dict[str, Any]) -> None:
         super().compete(content)
@@ -201,7 +201,7 @@ class StartsByCompetition(Simulator):
 
 @fault("competition-ignored", violates="competition.update")
 class CompetitionIgnored(Simulator):
-    """Keeps the competition mode that the program was started in."""
+    """Keeps the competition mode from the program's start."""
 
     def compete(self, content: dict[str, Any]) -> None:
         if not self.started:
@@ -210,7 +210,7 @@ class CompetitionIgnored(Simulator):
 
 @fault("competition-once", violates="competition.update", subtle=True)
 class CompetitionOnce(Simulator):
-    """Takes only one change of the competition mode while the program runs."""
+    """Accepts only one change of the competition mode while the program runs."""
 
     changes = 0
 
@@ -222,7 +222,7 @@ class CompetitionOnce(Simulator):
 
 @fault("dies-when-disabled", violates="competition.update", subtle=True)
 class DiesWhenDisabled(Simulator):
-    """Dies of a CompetitionMode that disables the robot while the program runs."""
+    """Crashes at a CompetitionMode that disables the robot while the program runs."""
 
     def compete(self, content: dict[str, Any]) -> None:
         if self.started and not content["enabled"]:
@@ -232,7 +232,7 @@ class DiesWhenDisabled(Simulator):
 
 @fault("hundred-commands", violates="competition.update", subtle=True)
 class HundredCommands(Simulator):
-    """Takes the first hundred commands while the program runs, and no more."""
+    """Accepts the first hundred commands while the program runs and ignores the others."""
 
     taken = 0
 
@@ -244,7 +244,7 @@ class HundredCommands(Simulator):
 
 @fault("deaf-while-running", violates="competition.update")
 class DeafWhileRunning(Simulator):
-    """Takes no command any more once its program runs."""
+    """Ignores all commands while the program runs."""
 
     def handle(self, name: str, content: Any) -> None:
         if not self.started:
@@ -253,7 +253,7 @@ class DeafWhileRunning(Simulator):
 
 @fault("deaf-after-a-while", violates="competition.update", subtle=True)
 class DeafAfterAWhile(Simulator):
-    """Takes no command any more once its program has run for a second."""
+    """Ignores all commands after the program has run for a second."""
 
     steps = 0
 
@@ -268,7 +268,7 @@ class DeafAfterAWhile(Simulator):
 
 @fault("mode-lost-when-disabled", violates="competition.update", subtle=True)
 class ModeLostWhenDisabled(Simulator):
-    """Forgets the mode of a CompetitionMode that disables the robot."""
+    """Ignores the mode in a CompetitionMode that disables the robot."""
 
     def compete(self, content: dict[str, Any]) -> None:
         if not content["enabled"]:
@@ -278,7 +278,7 @@ class ModeLostWhenDisabled(Simulator):
 
 @fault("gives-up-waiting", violates="start.begins-execution", subtle=True)
 class GivesUpWaiting(Simulator):
-    """Unloads its program where StartExecution has not come within a second of Ready."""
+    """Unloads its program if StartExecution does not come within a second after Ready."""
 
     def loaded(self) -> None:
         super().loaded()
@@ -290,9 +290,9 @@ class GivesUpWaiting(Simulator):
 
 @fault("starved-by-commands", violates="start.begins-execution", subtle=True)
 class StarvedByCommands(Simulator):
-    """Begins to run its program only once no command has come for a while."""
+    """Runs its program only after a pause of the commands."""
 
-    QUIET = 0.2  # seconds
+    QUIET = 0.2  # seconds without a command
     starting = False
 
     def execute(self) -> None:

@@ -1,4 +1,4 @@
-"""Faults of the simulator in the touch of the display."""
+"""Faults of the simulator with touches of the display."""
 
 from typing import Any
 
@@ -17,7 +17,7 @@ class TouchIgnored(Simulator):
 
 @fault("touch-transposed", violates="touch.registered", subtle=True)
 class TouchTransposed(Simulator):
-    """Exchanges the coordinates of a touch that is held, and of no other."""
+    """Exchanges the coordinates of a held touch, but of no other touch."""
 
     def touch(self, content: dict[str, Any]) -> None:
         if content["event"] == "Held":
@@ -28,7 +28,7 @@ class TouchTransposed(Simulator):
 
 @fault("touch-at-zero-ignored", violates="touch.registered", subtle=True)
 class TouchAtZeroIgnored(Simulator):
-    """Ignores a touch at the edges of the display where a coordinate is zero."""
+    """Ignores a touch if a coordinate is zero."""
 
     def touch(self, content: dict[str, Any]) -> None:
         if content["pos"]["x"] and content["pos"]["y"]:
@@ -37,7 +37,7 @@ class TouchAtZeroIgnored(Simulator):
 
 @fault("touch-held-still", violates="touch.registered", subtle=True)
 class TouchHeldStill(Simulator):
-    """Does not see where a touch is moved to that is held already."""
+    """Does not notice that a held touch moves."""
 
     def touch(self, content: dict[str, Any]) -> None:
         before = self.robot.touch or {"event": "Released"}
@@ -56,7 +56,7 @@ class TouchBeforeStartOnly(Simulator):
 
 @fault("touch-lost-disabled", violates="touch.registered", subtle=True)
 class TouchLostDisabled(Simulator):
-    """Forgets that the display is touched when the robot is disabled."""
+    """Forgets a touch of the display when the robot is disabled."""
 
     def compete(self, content: dict[str, Any]) -> None:
         super().compete(content)
@@ -65,7 +65,7 @@ class TouchLostDisabled(Simulator):
 
 
 class Untouched(Robot):
-    """A robot whose program says nothing of the display until that is touched."""
+    """A robot whose program reports nothing about the display until the first touch."""
 
     def serial(self, channel: int, data: bytes) -> None:
         if self.touch is not None or not data.startswith(b"touch"):
@@ -74,7 +74,7 @@ class Untouched(Robot):
 
 @fault("touch-ignored-disabled", violates="touch.registered", subtle=True)
 class TouchIgnoredDisabled(Simulator):
-    """Ignores a touch that comes while the robot is disabled; its program tells of touches only."""
+    """Ignores a touch while the robot is disabled; the program reports only touches."""
 
     def build(self) -> Robot:
         return Untouched()
@@ -86,7 +86,7 @@ class TouchIgnoredDisabled(Simulator):
 
 @fault("touch-of-setup-lost", violates="touch.registered", subtle=True)
 class TouchOfSetupLost(Simulator):
-    """Runs its program as if nothing had touched before, and that tells of touches only."""
+    """Starts its program without the touches of setup; the program reports only touches."""
 
     def build(self) -> Robot:
         return Untouched()

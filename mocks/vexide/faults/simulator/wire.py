@@ -10,7 +10,7 @@ from mocks.vexide.simulator import Simulator
 
 @fault("blank-after-ready", violates="framing.json-lines", subtle=True)
 class BlankAfterReady(Simulator):
-    """Writes one blank line, after Ready."""
+    """Writes one blank line after Ready."""
 
     def loaded(self) -> None:
         super().loaded()
@@ -19,7 +19,7 @@ class BlankAfterReady(Simulator):
 
 @fault("echoes-commands", violates="roles.own-messages")
 class EchoesCommands(Simulator):
-    """Sends each command back, as if to acknowledge it."""
+    """Sends each command back as an acknowledgement."""
 
     def handle(self, name: str, content: Any) -> None:
         super().handle(name, content)
@@ -38,7 +38,7 @@ class EchoesCompetition(Simulator):
 
 @fault("pipes-only", violates="transport.standard-streams", needs={"transport": "stdio"})
 class PipesOnly(Simulator):
-    """Opens its standard input once more by its name, which fails where that is a socket."""
+    """Opens its standard input again by name, which fails if the input is a socket."""
 
     def receive(self, data: bytes) -> None:
         if self.stream.kind == "stdio" and stat.S_ISSOCK(os.fstat(0).st_mode):
@@ -49,7 +49,7 @@ class PipesOnly(Simulator):
 
 @fault("ready-as-object", violates="encoding.externally-tagged", subtle=True)
 class ReadyAsObject(Simulator):
-    """Sends Ready as an object with an empty object in it."""
+    """Sends Ready as an object that contains an empty object."""
 
     def send(self, message: Any) -> None:
         super().send({"Ready": {}} if message == "Ready" else message)
@@ -57,7 +57,7 @@ class ReadyAsObject(Simulator):
 
 @fault("last-line-of-a-read", violates="framing.segmentation", subtle=True)
 class LastLineOfARead(Simulator):
-    """While its program runs takes the last of the lines that arrive together, and no other."""
+    """Reads only the last of several lines that arrive together while the program runs."""
 
     def receive(self, data: bytes) -> None:
         frames = list(self.decoder.feed(data))
