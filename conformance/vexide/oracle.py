@@ -65,12 +65,12 @@ class Oracle:
     def unknown(self, sender: str, name: str, value: Any, foreign: bool) -> Iterator[Finding]:
         yield from self._order(sender, name)
         if foreign:
-            yield Finding("roles.own-messages", f"the {sender} sent {name}, which is its peer's")
+            yield Finding("roles.own-messages", f"the {sender} sent {name}, a message of its peer")
         elif reading := dialect(sender, name, value):
             yield Finding("encoding.externally-tagged", reading)
         elif not self._agreed:
             what = "event" if sender == SIMULATOR else "command"
-            yield Finding("roles.own-messages", f"there is no {what} {name[:64]!r}")
+            yield Finding("roles.own-messages", f"the specification has no {what} {name[:64]!r}")
 
     def broken(self, sender: str) -> None:
         """Record a line that is not a message.
