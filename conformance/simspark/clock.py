@@ -1,43 +1,52 @@
-"""Whether the time of the game may go back: a trainer may have set it."""
+"""Decides if the time of the game is allowed to go back.
+
+A trainer can set the time, and several trainer commands restart it.
+"""
 
 from collections import deque
 from typing import Any
 
 from conformance.simspark.scene import number
 
-WHOLE = 1.0  # seconds by which a clock that is shown in whole seconds may be late
-KEPT = 1000  # commands that are remembered, and times that were set and have not shown
-LATE = 5.0  # seconds by which a clock may have gone on until it is shown
-STEP = 0.3  # seconds by which the time goes on at most from one state to the next, by itself
+WHOLE = 1.0  # seconds; a clock that shows whole seconds lags by up to one second
+KEPT = 1000  # entries; bounds the memory of a long run, and no test sends so many commands
+LATE = 5.0  # seconds; game time that can pass between a `time` command and the state that shows it
+STEP = 0.3  # seconds; greatest step between two states without a command, several cycles of 0.04 s
 
 
 class Commands:
-    """The latest commands of all trainers, for whoever looks at them now and then."""
+    """The latest trainer commands of all connections.
+
+    Each connection reads the new commands with `since`.
+    """
 
     def __init__(self) -> None:
         self._latest: deque[list[Any]] = deque(maxlen=KEPT)
         self.count = 0
-        """How many there have been."""
+        """The number of commands received so far, including forgotten ones."""
 
     def append(self, command: list[Any]) -> None:
         self._latest.append(command)
         self.count += 1
 
     def since(self, count: int) -> list[list[Any]]:
-        """Those after the first so many, as far as they are remembered."""
+        """Return the commands after the first `count` commands.
+
+        Only the latest KEPT commands are available.
+        """
         new = min(self.count - count, len(self._latest))
         return [*self._latest][len(self._latest) - new :]
 
 
 class Clock:
-    """The time of the game on one connection: it goes back only where a trainer has commanded it.
+    """The game time on one connection: it goes back only after a trainer command.
 
-    Each command excuses one jump: `time` one to about that time, a kick-off or a play mode any one
-    until another play mode shows.
+    Each command excuses one jump. A `time` command excuses a jump to about the time that it sets. A
+    `kickOff` or `playMode` command excuses any jump, until the play mode changes.
     """
 
     def __init__(self, commands: Commands) -> None:
-        """``commands`` are those of all trainers so far."""
+        """Start with the shared list of trainer commands, ``commands``."""
         self._commands = commands
         self._taken = 0
         self._times: deque[float] = deque(maxlen=KEPT)
@@ -45,7 +54,7 @@ class Clock:
 
     def _take(self) -> None:
         new = self._commands.since(self._taken)
-        # What was forgotten may have set the time.
+        # A forgotten command can have set the time.
         self._restarts += len(new) < self._commands.count - self._taken
         for command in new:
             if command[0] in ("kickOff", "playMode"):
@@ -55,11 +64,14 @@ class Clock:
         self._taken = self._commands.count
 
     def allow(self, earlier: float, later: float, turned: bool) -> bool:
-        """Whether the time may go from one to the other; `turned`: half or play mode changed."""
+        """Return True if the time can go from `earlier` to `later`, both in seconds.
+
+        `turned` says that the half or the play mode changed in the same state.
+        """
         self._take()
         back = later < earlier
         reached = [time for time in self._times if abs(later - time) <= (LATE if back else WHOLE)]
-        # What goes on by itself may have been sent before the command came.
+        # A small step can come from a state that the server sent before the command arrived.
         for time in reached if abs(later - earlier) > STEP else ():
             self._times.remove(time)
         excused = turned or bool(reached) or bool(self._restarts)

@@ -1,10 +1,16 @@
-"""Cuts a SimSpark stream into messages and back: a length of 32 bits, then S-expressions.
+"""Decodes a SimSpark stream into messages, and encodes messages.
 
-The decoded form of a message is the list of its expressions (`sexp`). The wire says nowhere which
-message it is; `name_of` tells by what it looks like and by the words that it begins with. Whatever
-has no such word is `Expressions`. Nested deeper than any scene is, it is `TooDeep`, and its value
-only `{"depth": 100000, "bytes": 200000}`. What is left of a message where the stream ends is a
-`Truncated`, `{"announced": 12, "came": 3}`.
+A message is a length of 32 bits, followed by S-expressions. Its decoded form is the list of its
+expressions (see `sexp`).
+
+The wire does not name the message. `name_of` derives the name from the structure and the first
+words:
+
+- `Expressions`: a message without a known word.
+- `TooDeep`: lists nested deeper than in any scene; the value is `{"depth": 100000, "bytes":
+  200000}`.
+- `Truncated`: an incomplete message at the end of the stream; the value is `{"announced": 12,
+  "came": 3}`, in bytes.
 """
 
 import re
@@ -17,16 +23,16 @@ from conformance.simspark import sexp
 from conformance.simspark.sexp import Expression, SexpError, read, read_deep, write
 
 LENGTH = struct.Struct(">I")
-LIMIT = 16 * 1024 * 1024  # bytes of one message that are held; a scene of 22 robots has a tenth
-_SHORT = 512  # bytes in which the end of an agent's or a trainer's first message is looked for
-DEEP = 100  # levels of lists; a robot whose limbs hang on one another has some thirty
+LIMIT = 16 * 1024 * 1024  # bytes; a scene of 22 robots needs a tenth of this
+_SHORT = 512  # bytes; only a shorter beginning is searched for a length of two bytes
+DEEP = 100  # levels of lists; a robot whose limbs are nested in one another needs about 30
 
 TOO_DEEP, TRUNCATED = "TooDeep", "Truncated"
 
-_TOO_MANY = "the length counts {} bytes too many: the text has ended before"
-_TOO_FEW = "the length counts too few bytes: the text goes on behind it"
-_CUT = "the length counts too many bytes: {} are there of the text, and then the next message, {}"
-_NEXT = re.compile(rb"\0[\0-\xff]{3}\(")  # a message begins, of less than 16 MiB
+_TOO_MANY = "the length counts {} bytes too many: the text ends earlier"
+_TOO_FEW = "the length counts too few bytes: the text continues after them"
+_CUT = "the length counts too many bytes: the next message begins after {} bytes of text: {}"
+_NEXT = re.compile(rb"\0[\0-\xff]{3}\(")  # a next message shorter than 16 MiB
 _PREFIX, _TEXT, _ASCII = "frame.length-prefix", "text.s-expressions", "text.ascii"
 
 ENVIRONMENT_KEYS = frozenset(
@@ -47,25 +53,32 @@ _EFFECTOR = re.compile(r"he[12]|[lr]ae[1-4]|[lr]le[1-7]|beam|say|syn|pass|catch|
 
 
 def encode(value: Any) -> bytes:
-    """The bytes of a message in its decoded form. Raises ValueError where it cannot be one."""
+    """Encode a message from its decoded form.
+
+    Raises ValueError if `value` cannot be written as a message.
+    """
     if not isinstance(value, list | tuple):
         raise ValueError(f"{value!r:.80} is not a list of expressions")
     return frame(write(value))
 
 
 def frame(payload: bytes) -> bytes:
-    """Any bytes behind their length."""
+    """Put the length of `payload` in front of the payload, which can be any bytes."""
     return LENGTH.pack(len(payload)) + payload
 
 
 def place(data: bytes, path: Sequence[str | int]) -> tuple[int, int] | None:
-    """Where in the bytes of one message the expression at a path of its decoded form stands."""
+    """Locate an expression in the bytes of one message.
+
+    `path` is the path of the expression in the decoded form. Returns the offsets of its first byte
+    and after its last byte, or None if the message has no such expression.
+    """
     found = sexp.place(data[LENGTH.size :], path)
     return (found[0] + LENGTH.size, found[1] + LENGTH.size) if found else None
 
 
 def name_of(value: list[Expression]) -> str:
-    """What kind of message this is."""
+    """Return the name of a decoded message, derived from its structure and its first words."""
     if not value:
         return "Empty"
     if _begins_a_state(value):
@@ -89,7 +102,10 @@ def name_of(value: list[Expression]) -> str:
 
 
 def _begins_a_state(value: list[Expression]) -> bool:
-    """Whether a list of lists comes first; one that is empty, if a header comes behind it."""
+    """Return True if the message begins like a state, with a list of pairs.
+
+    An empty first list counts only if a scene graph header follows.
+    """
     first, *rest = value
     if first == []:
         return bool(rest) and isinstance(rest[0], list) and rest[0][:1] in (["RSG"], ["RDS"])
@@ -97,7 +113,7 @@ def _begins_a_state(value: list[Expression]) -> bool:
 
 
 def _name_of_state(value: list[Expression]) -> str:
-    """Environment, game state, or a command in a list of its own."""
+    """Distinguish environment information, a game state, and commands wrapped in an extra list."""
     names = [item[0] for item in value[0] if isinstance(item, list) and item]
     if len(value) == 1 and any(name in COMMANDS and name != "time" for name in names if _is(name)):
         return "Commands"
@@ -112,13 +128,16 @@ def _is(name: Expression) -> bool:
 
 
 class Decoder:
-    """One direction of one session. `lost`: why nothing can be decoded any more, else empty."""
+    """Decodes the stream of one direction of one session.
+
+    `lost` is the reason why decoding has stopped, or empty.
+    """
 
     def __init__(self, limit: int = LIMIT) -> None:
         self._limit = limit
         self._held = bytearray()
         self._wanted = LENGTH.size
-        self._torn = False  # the last text has no end
+        self._torn = False  # the latest text was malformed
         self.lost = ""
 
     def feed(self, data: bytes) -> list[Frame]:
@@ -147,7 +166,7 @@ class Decoder:
         return frames
 
     def _lose(self, at: int, why: str) -> list[Frame]:
-        """Nothing can be decoded from there on, if there is a reason."""
+        """Stop decoding at offset `at` for the reason `why`. An empty reason changes nothing."""
         if not why:
             return []
         self.lost = why
@@ -171,7 +190,7 @@ def _frame(raw: bytes, following: bytes) -> Frame:
     if b"\0" in payload and (why := counted_wrongly(payload)):
         return Frame(raw, error=why, requirement=_PREFIX)
     try:
-        # Some send the end of a C string along, which means nothing.
+        # Some peers send the final NUL of a C string too. The NUL has no meaning.
         value, deepest = read_deep(payload.removesuffix(b"\0"))
     except SexpError as error:
         if following == b")":
@@ -188,13 +207,13 @@ def _frame(raw: bytes, following: bytes) -> Frame:
     if deepest > DEEP:
         return Frame(raw, TOO_DEEP, {"depth": deepest, "bytes": len(payload)})
     if value and isinstance(value[0], list) and value[0][:1] in (["RSG"], ["RDS"]):
-        why = f"a scene graph came without a state before it, {_shown(payload)}"
+        why = f"the message begins with a scene graph and has no state: {_shown(payload)}"
         return Frame(raw, error=why, requirement="state.structure")
     return Frame(raw, name_of(value), value)
 
 
 def _whole(payload: bytes) -> list[Expression]:
-    """The expressions of a complete text; none of another."""
+    """Return the expressions of a complete text, or an empty list."""
     try:
         return read(payload)
     except SexpError:
@@ -202,7 +221,10 @@ def _whole(payload: bytes) -> list[Expression]:
 
 
 def counted_wrongly(payload: bytes) -> str:
-    """What is wrong with the length, if behind a complete text the next one stands in it."""
+    """Describe a length that includes the beginning of the next message.
+
+    Returns an empty string if no NUL of a next length follows a complete text.
+    """
     depth = 0
     for place in re.finditer(rb"[()]", payload):
         depth += 1 if place[0] == b"(" else -1
@@ -215,9 +237,11 @@ def counted_wrongly(payload: bytes) -> str:
 
 
 def counted_in_two_bytes(begins: bytes | bytearray) -> str:
-    """What is wrong with the length of a message that has begun to come, if it has two bytes only.
+    """Describe a length of only two bytes at the beginning of a message.
 
-    Then they count a list that begins behind them, which from the fifth byte on would be none.
+    Returns an empty string unless a complete list follows the first two bytes and fills exactly the
+    length that these two bytes give. With a length of four bytes, the text would begin in the
+    middle.
     """
     size = int.from_bytes(begins[:2], "big")
     text = bytes(begins[2 : 2 + size])
@@ -225,22 +249,22 @@ def counted_in_two_bytes(begins: bytes | bytearray) -> str:
         return ""
     if not _whole(text):
         return ""
-    return f"the length has two bytes: {_shown(bytes(begins))}"
+    return f"the length has two bytes, not four: {_shown(bytes(begins))}"
 
 
 def _why_huge(size: int, begins: bytes) -> str:
     swapped = int.from_bytes(begins[: LENGTH.size], "little")
     if begins[:1] in (b"(", b" ", b"\n"):
-        return f"a message without a length came, {_shown(begins)}"
+        return f"received a message without a length: {_shown(begins)}"
     if begins[: LENGTH.size].strip(b"0123456789 ()") == b"":
-        return f"the length is written in digits, {_shown(begins)}"
+        return f"the length is written in digits: {_shown(begins)}"
     if swapped <= LIMIT:
-        return f"the length {size} came, which is {swapped} with the least significant byte first"
-    return f"the length {size} came, more than any message has"
+        return f"the length is {size}, or {swapped} with the least significant byte first"
+    return f"the length is {size}, more than any message has"
 
 
 def _shown(data: bytes, about: int = 0) -> str:
-    """The beginning of some bytes, or those around one that is farther on."""
+    """Quote the beginning of some bytes, or the bytes around a greater offset `about`."""
     first = about - 20 if about > 40 else 0
     text = repr(data[first : first + 60].decode("latin-1"))
     return ("…" if first else "") + text + ("…" if len(data) > first + 60 else "")

@@ -1,4 +1,4 @@
-"""Malformed messages: texts that do not parse, wrong lengths; and what they may cost the IUT."""
+"""Malformed texts and wrong lengths, and checks that the IUT survives them."""
 
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
@@ -20,9 +20,10 @@ TEXTS = {
     "nested deeply": frame(b"(" * _DEPTH + b")" * _DEPTH),
     "nested deeply and never closed": frame(b"(" * _DEPTH),
 }
-"""Whole messages, by what is wrong with their texts."""
+"""Complete messages with a correct length and a malformed text, by the kind of error."""
 
-# A lenient server may do what it says, and any time later: no test must look for its effect.
+# A lenient server can execute this command at any later time. Therefore tests must not check for
+# its effect.
 _TEXT = b"(reqfullstate (a)(b))"
 LENGTHS = {
     "its own four bytes too large": (len(_TEXT) + 4).to_bytes(4, "big") + _TEXT,
@@ -30,48 +31,52 @@ LENGTHS = {
     "in the other byte order": len(_TEXT).to_bytes(4, "little") + _TEXT,
     "missing": _TEXT,
 }
-"""Messages by what is wrong with their lengths."""
+"""Messages with a wrong length, by the kind of error."""
 
 
-HIGH_BITS = (24, 31)  # of a length, which many a reader leaves out
+HIGH_BITS = (24, 31)  # bit numbers of a length, which readers with a signed or short length ignore
 
 
 def beyond(bit: int, inside: bytes) -> bytes:
-    """The beginning of a message whose length has one of the high bits, and what stands in it.
+    """Return the beginning of a message whose length has one of the high bits set.
 
-    Who leaves that bit out takes these bytes for a short text, and ``inside`` for the next message.
+    A reader that ignores the bit sees a short text, and then ``inside`` as a separate message.
     """
     begun = b"(a (b"
     return ((1 << bit) + len(begun)).to_bytes(LENGTH.size, "big") + begun + inside
 
 
 def taken_in_full(bit: int, inside: bool) -> None:
-    """Raise Violation where what stands in such a message was taken for one, by its effect."""
+    """Raise Violation if the IUT took the contents of an incomplete message for a message.
+
+    ``inside`` says that the effect of the contents was seen.
+    """
     check(
         not inside,
-        f"a length of {1 << bit:#x} and more to be taken in full",
-        "what stands in that message was taken before all of it had come",
+        f"the IUT to read a length above {1 << bit:#x} in full",
+        "the IUT took bytes inside the incomplete message for a message",
     )
 
 
 def memory(session: Session) -> int:
-    """The largest size in bytes that the IUT's process has had in memory; 0 if unknown."""
+    """Return the peak memory of the IUT's process in bytes, or 0 if unknown."""
     process = session.instance.process
     return process.peak if process else 0
 
 
 class Tester(Protocol):
-    """The server that the suite plays against a client."""
+    """Interface of the server that the suite plays against a client."""
 
     session: Session
 
     def long(self, size: int) -> bytes:
-        """A message of its usual ones, whose text has so many bytes."""
+        """Return a usual message whose text has `size` bytes."""
 
     async def goes_on(self, after: str, *, may_close: bool = False, upon: bytes = b"") -> None:
-        """Raise Violation unless the client takes what comes now, or closes where it may.
+        """Raise Violation unless the client takes the messages that follow.
 
-        What comes is in one write with the bytes ``upon`` which that is.
+        With ``may_close``, closing the connection is also a pass. ``upon`` are bytes sent in one
+        write with the next message.
         """
 
 
@@ -81,7 +86,8 @@ async def survives(
     data: bytes,
     what: str,
 ) -> None:
-    """Raise Violation unless the client closes upon this message, or goes on with what follows."""
+    """Raise Violation unless the client closes after a malformed message, or takes the next
+    messages."""
 
     async def play(malformed: bool) -> None:
         async with begun(iut) as tester:
@@ -90,19 +96,26 @@ async def survives(
                 await tester.goes_on(what, may_close=True, upon=data)
             else:
                 await tester.session.send_bytes(usual)
-                await tester.goes_on("a long message")
+                await tester.goes_on("a long message of the usual form")
 
     await compared(iut, play, True, False, "frame.length-prefix")
 
 
 async def outlives(session: Session, data: bytes, then: bytes, what: str) -> None:
-    """Raise Violation if the IUT dies of these bytes, of more then, or of the connection's end."""
+    """Send `data`, then the bytes `then`, then close; raise Violation if the IUT dies.
+
+    Also raises Violation if the process uses a gibibyte of memory or more.
+    """
     for some in (data, then):
         await session.send_bytes(some)
         await session.until_closed(session.seconds("quiet") / 2)
     await session.unharmed(what)
     taken = memory(session)
-    check(taken < GIBIBYTE, "no gigabyte of memory", f"it took {taken >> 20} MiB")
+    check(
+        taken < GIBIBYTE,
+        "less than 1024 MiB of memory in use",
+        f"the process used {taken >> 20} MiB",
+    )
     await session.finish()
     await session.until_closed(session.seconds("quiet"))
     await session.unharmed(f"{what}, and the end of the connection")

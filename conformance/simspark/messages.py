@@ -1,7 +1,7 @@
 """The messages that the suite sends as a server: perceptors to agents, states to monitors.
 
-Written out by hand, so that nothing here depends on how a mock writes it. Scene graphs are lists of
-nodes, without a root of their own, as the published server has them.
+They are written out by hand, so that they do not depend on the encoder of a mock. Scene graphs are
+lists of nodes without a root node, as in the published server.
 """
 
 from typing import Any
@@ -20,7 +20,10 @@ ENVIRONMENT = (
 )
 UPRIGHT = "1 0 0 0 0 1 0 0 0 0 1 0"
 QUARTER = "0 1 0 0 -1 0 0 0 0 0 1 0"
-"""A quarter turn about the upright axis: what is along x below it is along y above it."""
+"""A rotation by 90 degrees about the vertical axis.
+
+The local x axis becomes the y axis of the parent.
+"""
 LIGHT = "(nd Light (setDiffuse 1 1 1 1) (setAmbient 0.8 0.8 0.8 1) (setSpecular 0.1 0.1 0.1 1))"
 FIELD = (
     "(nd StaticMesh (load models/naosoccerfield.obj) (sSc 2.5 1 2.5) (setVisible 1)"
@@ -34,17 +37,17 @@ POLE = "(nd SMN (load StdUnitCylinder 0.015 0.08) (sSc 1 1 1) (sMat matDarkGrey)
 
 
 def transform(x: float, y: float, z: float, below: str = "", turned: str = UPRIGHT) -> str:
-    """A transform node in full."""
+    """Write a transform node with its type, as in a full graph. Lengths are in metres."""
     return f"(nd TRF (SLT {turned} {x:g} {y:g} {z:g} 1 ){below})"
 
 
 def update(x: float, y: float, z: float, below: str = "", turned: str = UPRIGHT) -> str:
-    """A transform node in an update."""
+    """Write a transform node without its type, as in an update. Lengths are in metres."""
     return f"(nd (SLT {turned} {x:g} {y:g} {z:g} 1 ){below})"
 
 
 def state(time: float, half: int = 1, left: int = 0, right: int = 0, mode: int = 0) -> str:
-    """The pairs of a full game state."""
+    """Write the pairs of a full game state; `time` is in seconds."""
     score = f"(score_left {left})(score_right {right})"
     return f"(time {time:g})(half {half}){score}(play_mode {mode})"
 
@@ -58,7 +61,7 @@ def partial(pairs: str, graph: str) -> str:
 
 
 def rooted(message: list[Any]) -> list[Any]:
-    """A decoded message with the root of its scene graph as a node, where that is left out."""
+    """Add a root node to the scene graph of a decoded message, if missing."""
     match message:
         case [pairs, [name, *_] as header, list(graph)] if graph[:1] != ["nd"]:
             root = ["nd", "BN"] if name == "RSG" else ["nd"]
@@ -67,22 +70,25 @@ def rooted(message: list[Any]) -> list[Any]:
 
 
 def scene(x: float, y: float, z: float = 0.042, more: str = "") -> str:
-    """A full scene graph with the ball somewhere; `more` are further nodes at its end."""
+    """Write a full scene graph with the ball at (x, y, z) in metres.
+
+    `more` contains further nodes for the end of the graph.
+    """
     light, field = transform(0, 0, 10, LIGHT), transform(0, 0, 0, FIELD)
     return f"({light}{field}{transform(x, y, z, BALL)}{more})"
 
 
 def moved(x: float, y: float, z: float = 0.042, more: str = "") -> str:
-    """An update of that scene with the ball elsewhere."""
+    """Write an update of `scene()` that moves the ball to (x, y, z) in metres."""
     return f"((nd (nd))(nd (nd)){update(x, y, z, '(nd)')}{more})"
 
 
 STILL = "((nd (nd))(nd (nd))(nd (nd)))"
-"""An update of that scene in which nothing has changed."""
+"""An update of `scene()` in which nothing has changed."""
 
 
 def robot(x: float, y: float, unum: int = 1, team: str = "Left") -> str:
-    """A robot of two parts, which hang on each other."""
+    """Write a robot of two parts, the second attached to the first."""
     body = (
         "(nd StaticMesh (load models/naobody.obj) (sSc 0.1 0.1 0.1) (setVisible 1)"
         f"(resetMaterials matNum{unum} mat{team} naoblack naowhite))"
@@ -97,7 +103,10 @@ def perceptors(
     more: str = "",
     game: str = "(t 0.00) (pm BeforeKickOff)",
 ) -> str:
-    """A group of perceptors as the published robots have them, with one hinge of a choice."""
+    """Write a group of perceptors as the published robots have them.
+
+    `hinge` is at `angle` degrees, all other hinges are at 0.
+    """
     others = "".join(
         f"(HJ (n {name}) (ax 0.00))" for name in ("hj1", "hj2", "raj1", "laj1") if name != hinge
     )

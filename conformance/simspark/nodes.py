@@ -1,7 +1,7 @@
-"""What the nodes of a scene graph must be, and how an update must fit the last full one.
+"""Rules for the nodes of a scene graph, and for updates.
 
-What a node may have is what `schemas/simspark/nodes/` says; the tables here say it once more in a
-form that is quick enough for every message of a session.
+`schemas/simspark/nodes/` defines the nodes. The tables here repeat that definition in a form that
+is fast enough for every message of a session.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -13,9 +13,9 @@ from typing import Any
 from conformance.judging.judge import Finding
 from conformance.simspark.scene import IDENTITY, Matrix, Node, finite, number, numbers, path
 
-LOOSE = 0.02  # how far an axis may be from a unit at right angles: some write two decimals
+LOOSE = 0.02  # tolerance of axes and determinant; some servers write only two decimals
 
-BOTTOM = (0, 0, 0, 1)  # the last row of a transform
+BOTTOM = (0, 0, 0, 1)  # the last row of a rigid transform
 
 MESHES = ("StdUnitBox", "StdUnitCylinder", "StdUnitSphere", "StdCapsule")
 
@@ -26,7 +26,11 @@ def _atoms(values: Sequence[Any]) -> bool:
 
 @dataclass(frozen=True)
 class Leaf:
-    """What a leaf must be: the requirement, whether its values are right, and that in words."""
+    """The rule for one leaf.
+
+    `requirement` is the id of the requirement, `holds` checks the values, and `words` describes
+    valid values.
+    """
 
     requirement: str
     holds: Callable[[Sequence[Any]], bool]
@@ -62,7 +66,7 @@ LEAVES: dict[str, dict[str, Leaf]] = {
         "setSpecular": Leaf("nodes.light", _light, "four numbers"),
     },
 }
-"""By type of node: the leaves that it may have."""
+"""The leaves that each type of node can have."""
 
 NEEDED: dict[str, dict[str, str]] = {
     "BN": {},
@@ -71,10 +75,10 @@ NEEDED: dict[str, dict[str, str]] = {
     "SMN": {"load": "nodes.predefined", "sSc": "nodes.predefined"},
     "Light": dict.fromkeys(("setDiffuse", "setAmbient", "setSpecular"), "nodes.light"),
 }
-"""By type of node: the leaves that it must have in a full graph, and what says so."""
+"""The required leaves of each type of node in a full graph, with the requirement."""
 
 MATERIALS = {"StaticMesh": "resetMaterials", "SMN": "sMat"}
-"""By type of mesh: the leaf that names its materials."""
+"""The leaf that names the materials of each type of mesh."""
 
 NO_CHILDREN = {
     "StaticMesh": "nodes.geometry-has-no-children",
@@ -84,26 +88,29 @@ NO_CHILDREN = {
 
 
 def _wrong_leaves(node: Node, kind: str) -> Iterator[Finding]:
-    """What is wrong with what stands in a node; paths lead from there."""
+    """Yield findings about the contents of a node. Paths are relative to the node."""
     known = LEAVES[kind]
     seen = set()
     for leaf in node.leaves:
         name = leaf[0]
         if name in seen and name in known:
-            what = f"a node {kind} has {name} twice"
+            what = f"a node {kind} has the leaf {name} twice"
             yield _in(node.items, leaf, Finding(known[name].requirement, what))
         seen.add(name)
         if not _sound(kind, leaf):
             for finding in _wrong_leaf(kind, leaf):
                 yield _in(node.items, leaf, finding)
     for item in node.stray:
-        what = f"{_shown(item)} stands in a node {kind}, and is not a node"
+        what = f"a node {kind} contains {_shown(item)}, which is neither a leaf nor a node"
         yield _in(node.items, item, Finding("graph.nodes", what))
 
 
 def _in(items: Sequence[Any], part: Any, finding: Finding) -> Finding:
-    """A finding about a part, as one about the items among which it stands."""
-    # None, where an atom stands in the place of the whole graph.
+    """Make the path of a finding about `part` relative to the list `items`.
+
+    `items` contains `part`.
+    """
+    # The list is empty if an atom replaces the whole graph.
     at = [place for place, item in enumerate(items) if item is part][:1]
     return replace(finding, path=(*at, *finding.path))
 
@@ -111,13 +118,13 @@ def _in(items: Sequence[Any], part: Any, finding: Finding) -> Finding:
 def _sound(kind: str, leaf: list[Any]) -> bool:
     try:
         return _known_sound(kind, tuple(leaf))
-    except TypeError:  # a list among its values
+    except TypeError:  # the values contain a list
         return False
 
 
 @lru_cache(1 << 14)
 def _known_sound(kind: str, leaf: tuple[Any, ...]) -> bool:
-    # Most of a scene stays as it is, and comes again with every full graph.
+    # Most of a scene stays the same, and is repeated in every full graph.
     return not any(_wrong_leaf(kind, leaf))
 
 
@@ -125,14 +132,14 @@ def _wrong_leaf(kind: str, written: Sequence[Any]) -> Iterator[Finding]:
     name, *values = written
     leaf = LEAVES[kind].get(name)
     if leaf is None and any(isinstance(value, list) for value in values):
-        yield Finding("graph.nodes", f"{name!r:.40} stands where nd begins a node")
+        yield Finding("graph.nodes", f"a node begins with {name!r:.40}, not with nd")
     elif leaf is None:
         at = "nodes.base" if kind == "BN" else "graph.leaves"
-        yield Finding(at, f"a node {kind} has the leaf {name}")
+        yield Finding(at, f"a node {kind} has the unknown leaf {name}")
     elif not leaf.holds(values):
         odd = _odd(values)
-        has = f"{values[odd[0] - 1]} among its {len(values)} values" if odd else _shown(values)
-        what = f"{name} of a node {kind} has {has}, not {leaf.words}"
+        has = f"the value {values[odd[0] - 1]} among {len(values)}" if odd else _shown(values)
+        what = f"{name} of a node {kind} must have {leaf.words}; it has {has}"
         yield Finding(leaf.requirement, what, path=odd)
     elif name == "SLT":
         yield from _wrong_matrix(finite(tuple(values)) or IDENTITY)
@@ -142,7 +149,11 @@ def _wrong_leaf(kind: str, written: Sequence[Any]) -> Iterator[Finding]:
 
 
 def _odd(values: Sequence[Any]) -> tuple[int, ...]:
-    """The place in its leaf of the only value that is no number, where the others are."""
+    """Return the position of the only value that is not a number.
+
+    The result is a path with one index into the leaf. It is empty if several values, or none, are
+    not numbers.
+    """
     odd = [place for place, value in enumerate(values, 1) if number(value) is None]
     return tuple(odd) if len(odd) == 1 < len(values) else ()
 
@@ -152,38 +163,42 @@ def _wrong_matrix(m: Matrix) -> Iterator[Finding]:
     if bottom != BOTTOM and any(
         abs(entry - wanted) > LOOSE for entry, wanted in zip(bottom, BOTTOM, strict=True)
     ):
-        how = " (written row by row?)" if not any(m[12:15]) else ""
-        what = f"the 4th, 8th, 12th and 16th number of SLT are {bottom}, not 0, 0, 0 and 1{how}"
+        how = " (is it written row by row?)" if not any(m[12:15]) else ""
+        what = f"the numbers 4, 8, 12 and 16 of SLT must be 0, 0, 0 and 1; they are {bottom}{how}"
         yield Finding("nodes.matrix-by-columns", what)
         return
     axes = (m[0:3], m[4:7], m[8:11])
     for name, axis in zip("noa", axes, strict=True):
         if abs(hypot(*axis) - 1) > LOOSE:
             yield Finding(
-                "nodes.matrix-rigid", f"{name} is {axis}, of the length {hypot(*axis):.4g}"
+                "nodes.matrix-rigid",
+                f"the axis {name} of SLT is {axis}; its length is {hypot(*axis):.4g}, not 1",
             )
             return
     (a, b, c), (d, e, f), (g, h, i) = axes
     determinant = a * (e * i - f * h) - d * (b * i - c * h) + g * (b * f - c * e)
     if abs(determinant - 1) > LOOSE:
         what = "mirrored" if determinant < 0 else "not at right angles"
-        yield Finding("nodes.matrix-rigid", f"the axes {axes} are {what}")
+        yield Finding("nodes.matrix-rigid", f"the axes of SLT, {axes}, are {what}")
 
 
 def wrong(nodes: Sequence[Node]) -> Iterator[Finding]:
-    """What is wrong with a full graph; paths lead from its root, or from the list that lacks it."""
+    """Yield all findings about a full graph.
+
+    Paths begin at the root node, or at the list of nodes if the graph has no root node.
+    """
     for place, node in enumerate(nodes):
         for finding in _wrong(node):
             yield _of(nodes, place, finding)
 
 
 def _of(nodes: Sequence[Node], place: int, finding: Finding) -> Finding:
-    """A finding about one of the nodes, as one about all of them."""
+    """Make the path of a finding about one node relative to the whole graph."""
     return replace(finding, path=(*path(nodes, place), *finding.path))
 
 
 def _wrong(node: Node) -> Iterator[Finding]:
-    """What is wrong with a node of a full graph."""
+    """Yield findings about one node of a full graph."""
     if node.kind is None:
         yield Finding("header.full-is-complete", "a node of a full graph has no type")
         return
@@ -192,7 +207,7 @@ def _wrong(node: Node) -> Iterator[Finding]:
         return
     yield from _wrong_leaves(node, node.kind)
     if node.children and node.kind in NO_CHILDREN:
-        yield Finding(NO_CHILDREN[node.kind], f"a node {node.kind} has nodes below it")
+        yield Finding(NO_CHILDREN[node.kind], f"a node {node.kind} has child nodes")
     names = _names(node)
     for name, requirement in NEEDED[node.kind].items():
         if name not in names:
@@ -205,17 +220,21 @@ def _wrong(node: Node) -> Iterator[Finding]:
 
 
 def complete(nodes: Sequence[Node]) -> bool:
-    """Whether these are the nodes of a full graph, whatever its header says."""
+    """Return True if the nodes form a full graph, regardless of the header."""
     return len(nodes) > 1 and all(
         node.kind in LEAVES and NEEDED[node.kind].keys() <= _names(node) for node in nodes
     )
 
 
 def misfits(full: Sequence[Node], update: Sequence[Node]) -> Iterator[Finding]:
-    """What of an update does not fit the full graph before it; paths lead as in that."""
+    """Yield findings about an update that does not fit the last full graph.
+
+    Paths begin at the root node of the update, or at the list of nodes if the update has no root
+    node.
+    """
     typed = next((at for at, new in enumerate(update) if new.written and new.kind), None)
     if typed is not None:
-        what = f"nodes keep their types in an update, such as {update[typed].kind!r:.40}"
+        what = f"nodes of an update have types, for example {update[typed].kind!r:.40}"
         yield _of(update, typed, Finding("header.updates-bare", what))
     for place, (node, new) in enumerate(zip(full, update, strict=False)):
         if what := _misfit(node, new):
@@ -227,16 +246,17 @@ def misfits(full: Sequence[Node], update: Sequence[Node]) -> Iterator[Finding]:
 
 
 def _misfit(node: Node, new: Node) -> str:
-    """Why a node of an update cannot be that of the full graph; empty if it can."""
+    """Explain why a node of an update does not match the full graph.
+
+    Returns an empty string if the two nodes match.
+    """
     if len(node.children) != len(new.children):
         below, before = len(new.children), len(node.children)
-        return (
-            f"({node.kind}) has {below} nodes below it in an update, and {before} in the full graph"
-        )
+        return f"({node.kind}) has {below} children in the update and {before} in the full graph"
     if new.kind is not None and new.kind != node.kind:
-        return f"is {new.kind!r:.60} in an update, and was {node.kind}"
+        return f"is {new.kind!r:.60} in the update and {node.kind} in the full graph"
     if node.kind != "TRF" and "SLT" in _names(new) - _names(node):
-        return f"was {node.kind}, and has the SLT of a TRF in an update"
+        return f"is {node.kind} in the full graph and has the SLT of a TRF in the update"
     return ""
 
 

@@ -1,13 +1,15 @@
-"""The passive judge of a SimSpark session: what may follow what, and what values must agree.
+"""The passive judge of a SimSpark session: message order and consistent values.
 
-It sees both sides of one connection, be that an agent's or a monitor's, does not know which of them
-is under test, and has no clock. A connection goes through the phases of COURSES; the scene graph is
-kept, so that each update is held against the last full one. Rules for this module:
+The oracle sees both directions of one connection, of an agent or of a monitor. It does not know
+which side is the IUT, and it has no clock. A connection goes through the phases of COURSES. The
+oracle keeps the scene graph and checks each update against the last full graph.
+
+Rules for this module:
 
 - A message changes a phase only through COURSES.
-- A finding is about the message at hand.
-- Wherever the specification leaves something open there is no rule. In particular the full scene
-  graph may come at any time, and environment information again.
+- A finding is about the current message.
+- There is no rule for anything that the specification leaves open. In particular, a full scene
+  graph can come at any time, and environment information can come again.
 """
 
 from collections import deque
@@ -26,11 +28,11 @@ from conformance.simspark.scene import Scene, number
 SERVER, AGENT, MONITOR = "server", "agent", "monitor"
 
 STATE = ("time", "half", "score_left", "score_right", "play_mode")
-"""What a full game state has. Source: GameState Message."""
+"""The values of a full game state. Source: GameState Message."""
 
 
 class Phase(StrEnum):
-    """How far one side of a connection has come with what it sends."""
+    """The progress of one sender on a connection."""
 
     CONNECTED = "connected"
     CREATED = "agent created"
@@ -43,11 +45,11 @@ NAMED = {
     "agent": ("move-agent.unum-and-team", ("unum", "team")),
     "score": ("score.form", ("left", "right")),
 }
-"""By command: what it must name, in any order, and the requirement that says so."""
+"""The parts that a command must name, in any order, with the requirement."""
 
-_PATIENT = 50  # messages with perceptors, which come for a second
-_INSTEAD = "{words} came instead"
-_TOGETHER = "environment information and game state came in one list"
+_PATIENT = 50  # messages with perceptors (one second) until a missing init is a violation
+_INSTEAD = "received {words} instead"
+_TOGETHER = "the environment information and the game state are in one list"
 
 SIDES = {
     AGENT: Course(
@@ -91,35 +93,37 @@ SIDES = {
         },
     ),
 }
-"""By side. A wrong step leads to where a right one had led in the end: one mistake, one finding.
+"""The course of each sender.
 
-Of an agent each expression that it sends is a step; of a server each message to a monitor.
+After a wrong step, the course continues in the phase that the correct steps would have reached.
+Each mistake then gives a single finding. Each expression of an agent is a step, and each message
+from a server to a monitor is a step.
 """
 COURSES = tuple(SIDES.values())
 
 
 class Conversation:
-    """What the connections of one implementation have in common: the commands of its trainers."""
+    """State that all connections of one implementation share: the commands of its trainers."""
 
     def __init__(self, running: bool = False) -> None:
         self.commands = Commands()
 
 
 class Oracle:
-    """The state of one connection and the rules that it obeys."""
+    """The state of one connection, and the rules for it."""
 
     def __init__(self, conversation: Conversation | None = None) -> None:
         self.exercised: set[str] = set()
         self.scene: Scene | None = None
         self.play_modes: list[str] = []
         self.state: dict[str, Any] = {}
-        """The latest of each value of the game state, as it was written."""
+        """The latest value of each item of the game state, as written on the wire."""
         self._gone: set[str] = set()
         self._broken: set[str] = set()
-        """Those that have sent what is no message."""
+        """Senders that have sent bytes that are not a message."""
         self._reset: set[str] = set()
         self._waited = 0
-        """Messages with perceptors that an agent had before it sent init."""
+        """The number of messages with perceptors before the init message of an agent."""
         self._walks = {side: Walk(course) for side, course in SIDES.items()}
         self._cookies: deque[str] = deque(maxlen=KEPT)
         self._commands = (conversation or Conversation()).commands
@@ -141,21 +145,25 @@ class Oracle:
 
     def unknown(self, sender: str, name: str, value: Any, foreign: bool) -> Iterator[Finding]:
         if sender == MONITOR and isinstance(value, list):
-            # Whatever it looks like, a server may take it for commands.
+            # A server can take any unknown list for a command.
             for item in value:
                 if isinstance(item, list) and item:
                     self._commands.append(item)
         if name == TRUNCATED:
-            # Whose reader has gone need not finish its message, nor who leaves upon what it cannot
-            # read; and a reset may lose its end.
+            # A sender can leave a message unfinished if its peer has left, or if the peer has sent
+            # bytes that it cannot read. A reset can lose the end of a message.
             if not self._gone and sender not in self._reset and not self._broken - {sender}:
-                of = "its length" if value["announced"] is None else f"{value['announced']} bytes"
-                what = f"the stream ended inside a message, of {of}, and {value['came']} had come"
+                of = (
+                    "its length field"
+                    if value["announced"] is None
+                    else f"{value['announced']} bytes"
+                )
+                what = f"the stream ended inside a message: received {value['came']} bytes of {of}"
                 yield Finding("frame.length-prefix", what)
         elif sender == AGENT and name == "Commands":
-            yield Finding("monitors.only-commands-of-trainers", "an agent sent a trainer's command")
+            yield Finding("monitors.only-commands-of-trainers", "an agent sent a trainer command")
         elif foreign:
-            yield Finding("text.predicates", f"the {sender} sent {name}, which it does not have")
+            yield Finding("text.predicates", f"the {sender} sent {name}, a message of another role")
 
     def broken(self, sender: str) -> None:
         self._broken.add(sender)
@@ -166,12 +174,12 @@ class Oracle:
     def closed(self, sender: str) -> Iterator[Finding]:
         created = sender == AGENT and self._walks[AGENT].state is Phase.CREATED
         if created and not self._gone and self._waited:
-            what = f"the agent left after {self._waited} messages with perceptors, without init"
+            what = f"the agent left without init, after {self._waited} messages with perceptors"
             early = self._waited < _PATIENT
             yield Finding("agents.init-second", what, inconclusive=early)
         self._gone.add(sender)
 
-    # An agent
+    # The agent side
 
     def _agent(self, value: Any) -> Iterator[Finding]:
         for item in value:
@@ -184,7 +192,7 @@ class Oracle:
         if self._walks[AGENT].state is Phase.READY:
             self.exercised.add("agents.init-second")
 
-    # A monitor
+    # The monitor side
 
     def _monitor(self, value: Any) -> Iterator[Finding]:
         self.exercised |= {"trainer.known-commands", "text.predicates"}
@@ -198,25 +206,27 @@ class Oracle:
         word = command[0]
         self._commands.append(command)
         if word not in COMMANDS and command != ["init"]:
-            yield Finding("trainer.known-commands", f"the command {word!r:.60} came")
+            yield Finding("trainer.known-commands", f"received the unknown command {word!r:.60}")
         elif command == ["agent"]:
-            yield Finding("move-agent.not-bare", "agent came without unum and team")
+            yield Finding("move-agent.not-bare", "received the command agent without unum and team")
         elif word in NAMED and len(command) > 1:
             requirement, keys = NAMED[word]
             told = [part[0] for part in command[1:] if isinstance(part, list) and part]
             if missing := [key for key in keys if key not in told]:
-                yield Finding(requirement, f"{word} came without {' and '.join(missing)}")
+                yield Finding(
+                    requirement, f"received the command {word} without {' and '.join(missing)}"
+                )
         elif word == "getAck":
             self._cookies += [str(cookie) for cookie in command[1:2]]
             if alone:
-                yield Finding("ack.appended", "getAck came without another command before it")
+                yield Finding("ack.appended", "received getAck without another command before it")
         elif word == "playMode" and self.play_modes and len(command) > 1:
             self.exercised.add("play-mode.known")
             if command[1] not in self.play_modes:
-                what = f"the play mode {command[1]!r:.60} is not one of those that it was sent"
+                what = f"the play mode {command[1]!r:.60} is not in play_modes of the server"
                 yield Finding("play-mode.known", what)
 
-    # A server, to a monitor
+    # The server side, to a monitor
 
     def _ack(self, value: Any) -> Iterator[Finding]:
         self.exercised.add("ack.form")
@@ -225,7 +235,7 @@ class Oracle:
             self._cookies.remove(cookie)
         else:
             yield Finding(
-                "ack.form", f"the answer has the cookie {cookie!r:.60}, which none awaits"
+                "ack.form", f"the ack has the cookie {cookie!r:.60}, which no getAck requested"
             )
 
     def _state(self, name: str, value: Any) -> Iterator[Finding]:
@@ -243,7 +253,7 @@ class Oracle:
                 yield replace(finding, path=(2, *finding.path))
 
     def _introduced(self, name: str, items: dict[str, Any], full: bool) -> Iterator[Finding]:
-        """What a message is in the course of the connection."""
+        """Check the place of a message in the course of the connection."""
         walk = self._walks[SERVER]
         phase = walk.state
         missing = [key for key in STATE if key not in items]
@@ -254,7 +264,9 @@ class Oracle:
                 what = some if missing else "environment and state"
             words = "environment information" + ("" if full else " with a partial scene graph")
             if "play_modes" not in items and phase is Phase.CONNECTED:
-                yield Finding("environment.play-modes", "the environment has no play_modes")
+                yield Finding(
+                    "environment.play-modes", "the environment information has no play_modes"
+                )
         else:
             what = "full state" if full and not missing else "state"
             if full and missing and name == "FullState":
@@ -271,7 +283,7 @@ class Oracle:
                 yield Finding("state.partial", "a game state has no time")
 
     def _values(self, items: dict[str, Any]) -> Iterator[Finding]:
-        """The values of the game state, one by one and against those before."""
+        """Check the values of the game state, singly and against the values before."""
         if "play_modes" in items:
             self.play_modes = [name for name in items["play_modes"] if isinstance(name, str)]
         before = dict(self.state)
@@ -280,7 +292,7 @@ class Oracle:
         if index is not None and self.play_modes:
             self.exercised.add("state.play-mode")
             if index >= len(self.play_modes):
-                what = f"play_mode is {index:g}, and there are {len(self.play_modes)} play modes"
+                what = f"play_mode is {index:g}, outside the list of {len(self.play_modes)} modes"
                 yield Finding("state.play-mode", what)
         earlier, later = number(before.get("time")), number(self.state.get("time"))
         if earlier is None or later is None or "time" not in items:
@@ -308,7 +320,7 @@ class Oracle:
             update = self.scene.update(graph)
             if nodes.complete(update):
                 yield Finding(
-                    "header.name", f"a full graph of {len(update)} nodes stands behind RDS"
+                    "header.name", f"a full graph of {len(update)} nodes has the header RDS"
                 )
                 self.scene = Scene(graph)
             else:
@@ -327,4 +339,4 @@ _SHOWN_BY = {
     "sMat": ("nodes.materials",),
     "resetMaterials": ("nodes.materials",),
 }
-"""By type of a node, leaf or kind of mesh: the requirements that it puts to the test."""
+"""The requirements that each type of node, leaf or mesh exercises."""

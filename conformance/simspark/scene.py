@@ -1,7 +1,7 @@
-"""The scene graph: its nodes, how an update is taken over, and where things are.
+"""The scene graph: its nodes, how an update is applied, and the poses of nodes.
 
-Nodes are kept in the order in which they are written, each with its children, so nothing here
-recurses.
+Nodes are kept in the order in which they are written, each with the indices of its children.
+Therefore no function here recurses.
 """
 
 import re
@@ -12,7 +12,8 @@ from math import isfinite
 from typing import Any
 
 Matrix = tuple[float, ...]
-"""Sixteen numbers, column by column: three axes, a 0 behind each, a translation in metres, a 1."""
+"""Sixteen numbers in column order: three axes, each followed by 0, a translation in metres, and 1.
+"""
 
 IDENTITY: Matrix = (1.0, 0.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0, 1.0)
 
@@ -21,7 +22,7 @@ _NUMBERS = re.compile(rf"(?:{_NUMBER.pattern}(?: (?!$)|$))*")
 
 
 def number(text: Any) -> float | None:
-    """The finite number that an atom is, or None."""
+    """Return the finite number that an atom spells, or None."""
     if not isinstance(text, str) or not _NUMBER.fullmatch(text):
         return None
     value = float(text)
@@ -33,17 +34,17 @@ def numbers(values: Sequence[Any], count: int) -> bool:
 
 
 def finite(atoms: tuple[Any, ...]) -> Matrix | None:
-    """The finite numbers that these atoms are, or None where one of them is something else."""
+    """Return the finite numbers that the atoms spell, or None if one is invalid."""
     try:
         return _known(atoms)
-    except TypeError:  # a list among them
+    except TypeError:  # the atoms contain a list
         return None
 
 
 @lru_cache(1 << 11)
 def _known(atoms: tuple[str, ...]) -> tuple[float, ...] | None:
-    # Most of a scene stays where it is, and each transform is asked for several times. These are
-    # twice the transforms of a full match, of about 2 kB each.
+    # Most of a scene does not move, and each transform is read several times. The cache has room
+    # for twice the transforms of a full match. An entry takes about 2 kB.
     if not _NUMBERS.fullmatch(" ".join(atoms)):
         return None
     values = tuple(map(float, atoms))
@@ -52,26 +53,32 @@ def _known(atoms: tuple[str, ...]) -> tuple[float, ...] | None:
 
 @dataclass(slots=True)
 class Node:
-    """One node as it is written: its type (None where that is left out) and what stands below."""
+    """A node as written: its type (None if omitted), leaves and child indices."""
 
     kind: str | None
     leaves: list[list[Any]]
     children: list[int] = field(default_factory=list)
     written: bool = True
-    """Whether it stands in the text; a root may be left out."""
+    """False for a root node that the text leaves out."""
     stray: list[Any] = field(default_factory=list)
-    """What is neither a leaf nor a node: further words, empty lists, lists of lists."""
+    """Other items: further words, empty lists, lists of lists."""
     items: Sequence[Any] = ()
-    """The list that it is written as; of a root that is left out, the list of what is below it."""
+    """The list that the node is written as.
+
+    For a root node that is left out, this is the list of its children.
+    """
 
 
 _NODE = "nd"
 _BARE = Node(None, [])
-"""Most nodes of an update; nothing is ever put into it."""
+"""An empty node, shared by most places of an update; it must never be changed."""
 
 
 def parse(graph: Any) -> list[Node]:
-    """All nodes of a graph, each behind the one above it; the first is the root, written or not."""
+    """Return all nodes of a graph, parents before children.
+
+    The first node is the root, even if the text leaves it out.
+    """
     if not isinstance(graph, list):
         return [Node("BN", [], stray=[graph])]
     written = graph[:1] == [_NODE]
@@ -105,7 +112,10 @@ def parse(graph: Any) -> list[Node]:
 
 
 def path(nodes: Sequence[Node], number: int) -> tuple[int, ...]:
-    """What leads from the root, or from the list that lacks it, to where a node is written."""
+    """Return the path to the node with this index.
+
+    The path begins at the root node, or at the list of nodes if the text leaves the root out.
+    """
     steps: list[int] = []
     for above in range(number - 1, -1, -1):
         node = nodes[above]
@@ -117,7 +127,7 @@ def path(nodes: Sequence[Node], number: int) -> tuple[int, ...]:
 
 
 def matrix(node: Node) -> Matrix:
-    """The transform of a node; the identity where it has none that can be read."""
+    """Return the transform of a node; the identity if it has no valid SLT."""
     for name, *values in node.leaves:
         if name == "SLT" and len(values) == 16 and (found := finite(tuple(values))):
             return found
@@ -141,7 +151,8 @@ def product(one: Matrix, other: Matrix) -> Matrix:
 class Scene:
     """A full graph, kept up to date by the updates that follow it.
 
-    `nodes` are as they were written in the full graph; `locals` the transform of each by now.
+    `nodes` are the nodes as written in the full graph. `locals` are their current transforms,
+    relative to the parent.
     """
 
     def __init__(self, graph: Any) -> None:
@@ -152,9 +163,10 @@ class Scene:
         self._poses: list[Matrix] = []
 
     def update(self, graph: Any) -> list[Node]:
-        """Take over an update, unless its nodes are not as many; returns them.
+        """Apply an update and return its nodes.
 
-        None are returned where it is the same as the last one, as it is while nothing moves.
+        Transforms change only if the update has the shape of the full graph. An update that equals
+        the previous one returns an empty list, which is the usual case if nothing moves.
         """
         if graph == self._last:
             return []
@@ -168,7 +180,7 @@ class Scene:
         return written
 
     def poses(self) -> list[Matrix]:
-        """The pose of every node in the coordinates of the root."""
+        """Return the pose of every node in the coordinates of the root."""
         if not self._poses:
             found = [IDENTITY] * len(self.nodes)
             found[0] = self.locals[0]

@@ -1,10 +1,12 @@
-"""Reads and writes S-expressions: lists of lists and atoms, every atom a string as it was written.
+"""Reads and writes S-expressions: lists of lists and atoms. Every atom is a string as written.
 
-Neither recurses of its own, so depth costs memory and no stack. A text whose brackets match and do
-not go very deep, as that of every sound message, is rewritten as JSON by a few replacements, for
-nothing reads nested lists faster than Python's own reader of JSON. Any other is read token by
-token; only where that fails, too, a further look tells what is wrong and where. White space is as
-in ASCII; all else but brackets is atoms, as the specification has no quotes and no comments.
+Reading and writing do not recurse, so depth costs memory and no stack. A text with matching
+brackets and moderate depth is rewritten as JSON, because Python's JSON reader is the fastest reader
+of nested lists. Every sound message is such a text. Any other text is read token by token. Only if
+this fails too, a further pass finds the error and its offset.
+
+White space is the white space of ASCII. All other characters except brackets are part of atoms,
+because the specification has no quotes and no comments.
 """
 
 import json
@@ -21,13 +23,13 @@ _NO_BRACKETS = bytes(byte for byte in range(256) if byte not in b"()")
 
 _JSON = json.JSONDecoder(strict=False)
 
-DEEP = 200  # levels up to which Python's own reader, which does recurse, is trusted
+DEEP = 200  # levels of lists up to which Python's recursive JSON reader is safe
 
 
 class SexpError(ValueError):
-    """Bytes that are not a sequence of S-expressions: at which offset, in bytes, and why.
+    """The bytes are not a sequence of S-expressions.
 
-    `ascii` is False where the byte is not ASCII.
+    `offset` is the offset of the error in bytes. `ascii` is False if the byte there is not ASCII.
     """
 
     def __init__(self, offset: int, why: str, ascii: bool = True) -> None:  # noqa: A002
@@ -37,12 +39,12 @@ class SexpError(ValueError):
 
 
 def read(data: bytes) -> list[Expression]:
-    """All expressions of a text, in order. Raises SexpError."""
+    """Read all expressions of a text, in order. Raises SexpError."""
     return read_deep(data)[0]
 
 
 def read_deep(data: bytes) -> tuple[list[Expression], int]:
-    """All expressions of a text, and how deep their lists are nested. Raises SexpError."""
+    """Read all expressions of a text, and the depth of their lists. Raises SexpError."""
     if not data.isascii():
         offset = next(place for place, byte in enumerate(data) if byte > 0x7F)
         what = f"the byte {data[offset]:#04x}, which is not ASCII,"
@@ -54,8 +56,11 @@ def read_deep(data: bytes) -> tuple[list[Expression], int]:
 
 
 def place(data: bytes, path: Sequence[str | int]) -> tuple[int, int] | None:
-    """From where to where the expression at a path stands in a text; None where there is none."""
-    here: list[int] = [0]  # how many expressions each open list has so far
+    """Return the start and end offset of an expression, or None.
+
+    `path` leads to the expression. The result is None if the expression does not exist.
+    """
+    here: list[int] = [0]  # the number of expressions so far in each open list
     start: int | None = None
     for token in _TOKEN.finditer(data.decode("latin-1")):
         closing = token[0] == ")"
@@ -76,7 +81,10 @@ def place(data: bytes, path: Sequence[str | int]) -> tuple[int, int] | None:
 
 
 def _depth(data: bytes) -> int | None:
-    """How deep the lists of a text are nested; None if very deep, or if brackets do not match."""
+    """Return the nesting depth of a text.
+
+    Returns None if the depth reaches DEEP or if the brackets do not match.
+    """
     brackets = data.translate(None, _NO_BRACKETS)
     if b"(" * DEEP in brackets:
         return None
@@ -91,13 +99,13 @@ def _depth(data: bytes) -> int | None:
 
 
 def _read_as_json(data: bytes) -> list[Expression]:
-    """The same of a text whose brackets match."""
+    """Read all expressions of a text whose brackets match, by way of JSON."""
     if b'"' in data or b"\\" in data:
         data = data.replace(b"\\", b"\\\\").replace(b'"', b'\\"')
     tokens = data.replace(b"(", b" ( ").replace(b")", b" ) ").split()
     if not tokens:
         return []
-    # No atom has brackets: where a token is one, it is one of a list.
+    # Atoms contain no brackets, so every token with a bracket begins or ends a list.
     text = b'["' + b'","'.join(tokens) + b'"]'
     text = text.replace(b'"(",")"', b"[]").replace(b'"(",', b"[").replace(b',")"', b"]")
     found: list[Expression] = _JSON.decode(text.decode("ascii"))
@@ -134,20 +142,26 @@ def _read_by_token(text: str) -> tuple[list[Expression], int]:
 
 
 def _misplaced(text: str) -> SexpError:
-    """Which bracket has no match: the first one too many, or the innermost that stays open."""
+    """Return the error of a bracket without a match.
+
+    This is the first extra closing bracket, or the innermost open bracket.
+    """
     opened: list[int] = []
     for token in re.finditer(r"[()]", text):
         if token[0] == "(":
             opened.append(token.start())
         elif not opened:
-            return SexpError(token.start(), "a closing bracket that closes nothing")
+            return SexpError(token.start(), "a closing bracket without an opening bracket")
         else:
             opened.pop()
-    return SexpError(opened[-1], "an opening bracket that is never closed")
+    return SexpError(opened[-1], "an opening bracket without a closing bracket")
 
 
 def write(expressions: Iterable[Expression]) -> bytes:
-    """A text of these expressions, with a blank between the items of a list. Raises ValueError."""
+    """Write expressions as a text, with a blank between the items of a list.
+
+    Raises ValueError if a value is neither a list nor an atom.
+    """
     pieces: list[str] = []
     waiting = [iter(expressions)]
     while waiting:
@@ -168,6 +182,6 @@ def write(expressions: Iterable[Expression]) -> bytes:
             if waiting:
                 if pieces[-1] == " ":
                     pieces.pop()
-                # Between messages of a group the published server writes no blank.
+                # The published server writes no blank between the expressions of a message.
                 pieces.append(") " if len(waiting) > 1 else ")")
     return "".join(pieces).replace(" )", ")").rstrip(" ").encode("ascii")

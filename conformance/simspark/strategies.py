@@ -1,4 +1,4 @@
-"""Hypothesis strategies for what a peer may send: commands, near misses, perceptors, games."""
+"""Hypothesis strategies for the messages of a peer: commands, near misses, perceptors, games."""
 
 import contextlib
 from dataclasses import dataclass
@@ -21,15 +21,18 @@ def _score(draw: st.DrawFn) -> tuple[str, int, int]:
 
 
 def scores() -> SearchStrategy[list[tuple[str, int, int]]]:
-    """Commands as on the wire that set the score, and what they set it to; the last one decides."""
+    """Draw commands that set the score, as (text on the wire, left, right).
+
+    The last command of the list decides the score.
+    """
     return st.lists(_score(), min_size=1, max_size=12)
 
 
 GREATEST = 1e5
-"""The greatest number that is drawn where any would do: metres, degrees or seconds."""
+"""The greatest number drawn, in metres, degrees or seconds. Larger numbers break a simulation."""
 
 COMMANDS = ("agent", "ball", "play-mode", "kick-off", "select", "time", "score")
-"""Those commands of a trainer that have parameters, by their schemas."""
+"""The trainer commands with parameters, by the names of their schemas."""
 
 
 @cache
@@ -39,7 +42,7 @@ def _missed(name: str) -> SearchStrategy[Any]:
 
 
 def wrong_commands() -> SearchStrategy[list[Any]]:
-    """Commands that are nearly right, each with one thing wrong; and some that are unknown."""
+    """Draw commands with one error each, and some unknown commands."""
     letters = st.characters(min_codepoint=33, max_codepoint=126, exclude_characters="()")
     words = st.text(letters, min_size=1)
     unknown = st.lists(words | st.lists(words, max_size=3), min_size=1, max_size=4)
@@ -50,9 +53,12 @@ def wrong_commands() -> SearchStrategy[list[Any]]:
 
 @cache
 def perceptors() -> SearchStrategy[list[Any]]:
-    """A group of perceptors of the known forms, in any order, without quotes and the like."""
+    """Draw a group of perceptors of the known forms, in any order.
+
+    Atoms contain no quotes and no escapes.
+    """
     schema = protocols.load("simspark").schemas.schema("agent/known-perceptor.json")
-    # Deferred, as it takes long to make, and a run of other tests needs none.
+    # Deferred because the strategy is slow to build and most runs do not need it.
     return (
         st.lists(st.deferred(lambda: valid(schema)), min_size=1, max_size=12)
         .map(_bounded)
@@ -62,7 +68,10 @@ def perceptors() -> SearchStrategy[list[Any]]:
 
 @dataclass(frozen=True)
 class Move:
-    """One step of a game as a monitor is sent it; what is None is left out."""
+    """A step of a game as a monitor receives it.
+
+    A value that is None is left out of the message.
+    """
 
     full: bool
     left: int | None
@@ -70,7 +79,7 @@ class Move:
     ball: tuple[int, int] | None
 
     def message(self, time: float) -> str:
-        """As on the wire."""
+        """Write the message as on the wire; `time` is in seconds."""
         pairs = f"(time {time:g})"
         pairs += "" if self.left is None else f"(score_left {self.left})"
         pairs += "" if self.mode is None else f"(play_mode {self.mode})"
@@ -79,7 +88,7 @@ class Move:
         return messages.partial(pairs, messages.moved(*self.ball) if self.ball else messages.STILL)
 
     def values(self) -> dict[str, Any]:
-        """The values that a monitor knows after it."""
+        """Return the values that a monitor must know after this step."""
         values: dict[str, Any] = {}
         if self.left is not None:
             values["score_left"] = self.left
@@ -91,7 +100,7 @@ class Move:
 
 
 def moves() -> SearchStrategy[list[Move]]:
-    """The course of a game: full states and partial ones, the ball here and there."""
+    """Draw the course of a game, as full and partial states."""
     place = st.tuples(st.integers(-14, 14), st.integers(-9, 9))
     modes = st.integers(0, len(messages.MODES) - 1)
     score = st.none() | st.integers(0, 20)
@@ -100,9 +109,9 @@ def moves() -> SearchStrategy[list[Move]]:
 
 
 def _bounded(value: Any) -> Any:
-    """The same with numbers that can be in a simulation.
+    """Limit all numbers to GREATEST.
 
-    A server may do what a command says, and who reckons with others comes to what is no number.
+    A server can execute a command literally, and larger numbers can turn into infinities or NaN.
     """
     if isinstance(value, list):
         return [*map(_bounded, value)]
@@ -113,9 +122,9 @@ def _bounded(value: Any) -> Any:
 
 
 _SPECIAL = str.maketrans(dict.fromkeys("\"';\\", "-"))
-"""What begins a quoted text or a comment, or is an escape, to many readers of S-expressions.
+"""Characters that begin a quoted text, a comment or an escape in many S-expression readers.
 
-And an upper tester that tells names as they came would have to escape it in JSON.
+An upper tester that reports names unchanged would also have to escape them in JSON.
 """
 
 
@@ -124,7 +133,10 @@ def _plain(value: Any) -> Any:
 
 
 def _written(value: Any) -> bool:
-    """Whether a value can be written on the wire: a list of lists and strings, which has a name."""
+    """Return True if a value can be written on the wire.
+
+    The value must consist of nested lists and non-empty ASCII atoms.
+    """
     if isinstance(value, str):
         return bool(value) and value.isascii() and not set(value) & set("() \t\r\n\0")
     return isinstance(value, list) and all(map(_written, value))

@@ -1,4 +1,4 @@
-"""What the testers of all three roles share: messages as text, and sessions held once in a run."""
+"""Shared code of the testers of all three roles."""
 
 from collections.abc import Awaitable, Callable, Collection
 from math import inf
@@ -15,7 +15,7 @@ from conformance.verdicts import Inconclusive, Violation
 
 
 def expressions(text: str) -> list[Any]:
-    """The decoded form of a message written as on the wire."""
+    """Decode a message from its text on the wire, without the length."""
     return read(text.encode("ascii"))
 
 
@@ -27,11 +27,14 @@ async def in_one_session(
     *,
     fails: str | None = None,
 ) -> None:
-    """Play a session in which many requirements show, once in a run; its findings are remembered.
+    """Play a session that exercises many requirements, once in a run, and report its findings.
 
-    ``play`` returns how the IUT has ended the session early, if it has. Raises Violation where it
-    has shown one of the requirement that the test decides, Inconclusive where it has ended early,
-    except for those that show ``first``. ``fails`` is what it violates by not playing on.
+    ``play`` returns a sentence if the IUT ended the session early, else None. ``first`` are the
+    requirements that even a short session decides. ``fails`` is the requirement to blame if
+    ``play`` raises a Violation without one.
+
+    Raises Violation if the session violated the requirement of the current test, and Inconclusive
+    if the session ended early.
     """
 
     async def find() -> tuple[tuple[Session, ...], str | None]:
@@ -50,7 +53,8 @@ async def in_one_session(
             if finding.requirement in (iut.deciding, *presumed):
                 basis = basis or finding
             if basis and finding.requirement == iut.deciding:
-                # It may follow from what it presumes and what was violated before it.
+                # An earlier violation of a prerequisite can explain this finding, so report the
+                # earlier one.
                 about, came, event = basis.requirement, basis.message, basis.event
                 shown = Violation(None, came, about, event, explains=True)
                 raise shown.shown_in(session, sessions)
@@ -59,14 +63,20 @@ async def in_one_session(
 
 
 def _in_time(finding: Finding) -> float:
-    """What is about an earlier message may have been found later."""
+    """Sort key: the event of a finding.
+
+    A finding about an earlier message can be detected later.
+    """
     return inf if finding.event is None else finding.event
 
 
 async def for_long(
     session: Session, seconds: float, count: int, take: Callable[[], Awaitable[Any]]
 ) -> None:
-    """Take what comes again and again for some seconds; for more where fewer have come by then."""
+    """Call `take` repeatedly for `seconds`.
+
+    Continue for 1.2 times as long if `take` returned fewer than `count` times by then.
+    """
     began, taken = session.now, 0
     while session.now < began + (seconds if taken >= count else 1.2 * seconds):
         await take()
@@ -74,15 +84,15 @@ async def for_long(
 
 
 def kept(session: Session) -> set[str]:
-    """The names of the values that the IUT keeps: that its states have told in the run."""
+    """Return the names of all values that the IUT has reported so far."""
     names: set[str] = session.memory.setdefault("kept", set())
     return names
 
 
 async def asked(session: Session, operation: str) -> Answer:
-    """Run an operation of the upper tester.
+    """Run an operation of the upper tester and return its answer.
 
-    Raises Violation where the IUT has died meanwhile, or answers no more, as one does that hangs.
+    Raises Violation if the IUT died meanwhile, or stopped answering operations.
     """
     operated, before = session.instance.upper.operated, session.now
     answer = session.instance.upper(operation)
@@ -90,16 +100,16 @@ async def asked(session: Session, operation: str) -> Answer:
     try:
         if not kept(session):
             return await answer
-        # It has answered before, within what it declares of all that it reacts to.
+        # The IUT has answered earlier, so its declared response time is a valid timeout.
         return await in_time(answer, session.left(*deadlines * ["response"]))
     except (Inconclusive, TimeoutError) as none:
         await session.until_closed(session.seconds("quiet"))
-        await session.unharmed("what it was told")
+        await session.unharmed("an operation")
         waited = session.now - before
         if isinstance(none, Inconclusive) and (
             not kept(session) or session.ended or waited < session.seconds("response")
         ):
             raise
         operated.take(operation, False)
-        expected = f"it to answer the operation {operation!r}, as it did before"
-        raise Violation(expected, f"no answer came for {waited:.0f} s") from none
+        expected = f"an answer to the operation {operation!r}, as earlier in the run"
+        raise Violation(expected, f"received no answer within {waited:.0f} s") from none

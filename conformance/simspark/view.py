@@ -1,4 +1,4 @@
-"""What a monitor knows of a simulation: the environment, the game and the scene, from messages."""
+"""The knowledge of a monitor: the environment, the game and the scene, taken from messages."""
 
 from dataclasses import dataclass, field
 from typing import Any
@@ -6,22 +6,22 @@ from typing import Any
 from conformance.simspark.scene import Matrix, Scene, number
 
 STATES = ("Environment", "FullState", "PartialState")
-"""The messages that bring it."""
+"""The messages that change a view."""
 
 
 @dataclass
 class View:
-    """The latest of everything, as it was written; what cannot be used is passed over."""
+    """The latest values, as written on the wire. Invalid values are ignored."""
 
     environment: dict[str, str] = field(default_factory=dict)
     play_modes: list[str] = field(default_factory=list)
     state: dict[str, str] = field(default_factory=dict)
     scene: Scene | None = None
     fulls: int = 0
-    """How many full scene graphs have come."""
+    """The number of full scene graphs received."""
 
     def take(self, value: Any) -> None:
-        """Take over one message in its decoded form."""
+        """Apply one message in its decoded form."""
         for item in value[0] if value and isinstance(value[0], list) else ():
             self._take_item(item)
         if len(value) < 3 or not isinstance(value[1], list):
@@ -42,22 +42,22 @@ class View:
                 self.environment[key] = text
 
     def value(self, key: str) -> float | None:
-        """A number of the game state; None where it is not known."""
+        """Return a number of the game state, or None if unknown."""
         return number(self.state.get(key))
 
     @property
     def clock(self) -> float:
-        """The time of the game; 0 where it is not known."""
+        """The game time in seconds, or 0 if unknown."""
         return self.value("time") or 0.0
 
     def parameter(self, name: str, otherwise: float) -> float:
-        """A number of the environment."""
+        """Return a number of the environment, or `otherwise` if unknown."""
         found = number(self.environment.get(name))
         return otherwise if found is None else found
 
     @property
     def play_mode(self) -> str | None:
-        """The name of the play mode; None where it is not known."""
+        """The name of the play mode, or None if unknown."""
         index = self.value("play_mode")
         if index is None or index != int(index) or not 0 <= index < len(self.play_modes):
             return None
@@ -69,11 +69,14 @@ class View:
 
     @property
     def nodes(self) -> int:
-        """How many nodes the scene has."""
+        """The number of nodes in the scene."""
         return len(self.scene.nodes) if self.scene else 0
 
     def ball(self) -> tuple[float, float, float] | None:
-        """Where the ball is: the first node with a mesh that is named after a ball."""
+        """Return the position of the ball in metres, or None if unknown.
+
+        The ball is the first node whose mesh has "ball" in its name.
+        """
         if self.scene is None:
             return None
         for node, pose in zip(self.scene.nodes, self.poses, strict=True):

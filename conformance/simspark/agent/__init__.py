@@ -7,11 +7,11 @@ SMOKE = "agents.create-first"
 
 
 async def smoke(iut: Iut) -> None:
-    """It creates itself and is initialised."""
+    """The agent creates a robot and sends its init."""
     async with established(iut):
         pass
 
 
 async def basis(iut: Iut) -> str:
-    """What it violates that takes other bytes for a group than those that its length counts."""
+    """Return the requirement that an agent violates by misreading the stream, or empty."""
     return (await habit(iut)).misreads

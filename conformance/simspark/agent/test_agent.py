@@ -1,4 +1,4 @@
-"""What an agent sends, in which order, and what it knows of its perceptors."""
+"""The messages of an agent, their order, and the agent's knowledge of its perceptors."""
 
 import contextlib
 from typing import Any
@@ -23,31 +23,32 @@ async def _ordinary(iut: Iut) -> str | None:
         await tester.session.unharmed("the course of a short game")
         await tester.acts(5)
         with contextlib.suppress(NotExercised):
-            # What cannot be read, or has not come, is not waited for again; all is judged.
+            # After a timeout or unreadable bytes, use the short timeout. The judge sees all
+            # messages in any case.
             came = not tester.session.judge.spoiled
             for effectors in ASKED:
                 came = await tester.is_told(effectors, "response" if came else "quiet")
         if tester.session.ended:
             closed = next(e.at for e in tester.session.theirs if e.event == "closed")
-            return f"the agent closed its connection {closed:.2f} s after it had opened it"
+            return f"the agent closed its connection {closed:.2f} s after opening it"
     return None
 
 
-LONG = 400  # groups, each after a cycle of 20 ms
+LONG = 400  # groups, one per cycle of 20 ms: eight seconds of a simulation
 FIRST = ("agents.create-first", "agents.init-second")
-"""What an agent shows at once, however short the session is."""
+"""Requirements that even a very short session decides."""
 COURSE = ("BeforeKickOff", "KickOff_Left", "PlayOn", "Goal_Left", "GameOver")
-"""The play modes of a short game."""
+"""The play modes of a short game, in order."""
 BESIDE = "(See (B (pol 1.00 2.00 3.00)))(hear Lefts 0.00 -30.00 hello)"
-"""What else is perceived now and then."""
+"""Additional perceptors that some groups contain."""
 HINGES = (
     *("hj1", "hj2", "raj1", "raj2", "raj3", "raj4", "laj1", "laj2", "laj3", "laj4"),
     *("rlj1", "rlj2", "rlj3", "rlj4", "rlj5", "rlj6"),
     *("llj1", "llj2", "llj3", "llj4", "llj5", "llj6"),
 )
-"""The hinges of the published robot, by their perceptors."""
+"""The hinges of the published robot, by the names of their perceptors."""
 ASKED = ("(he1 0.5)", "(lae1 -1.25)(rae1 1.25)", "(he2 0.1)" * 30)
-"""Effectors that it is asked to send, the last of them longer than a byte can count."""
+"""Effectors that the agent is asked to send; the last list is longer than 255 bytes."""
 
 
 @each_of(
@@ -60,13 +61,13 @@ ASKED = ("(he1 0.5)", "(lae1 -1.25)(rae1 1.25)", "(he2 0.1)" * 30)
     "monitors.only-commands-of-trainers",
 )
 async def test_ordinary_session(iut: Iut, statement: str) -> None:
-    """All that an agent sends in the course of a session keeps this rule."""
+    """All messages of an agent in an ordinary session satisfy this requirement."""
     await in_one_session(iut, "ordinary", _ordinary, FIRST, fails="agents.understood")
 
 
 @requirement("agents.understood")
 async def test_what_it_perceives(iut: Iut) -> None:
-    """The agent knows the latest value of a hinge, at any place in a group of perceptors."""
+    """The agent knows the latest angle of a hinge, anywhere in a group of perceptors."""
 
     async def play() -> None:
         async with established(iut) as tester:
@@ -77,20 +78,20 @@ async def test_what_it_perceives(iut: Iut) -> None:
                 await tester.knows_angle(angle, f"the angle {angle:g} was sent")
             group = tester.group(angle=33.25)
             await tester.session.send(group[::-1])
-            await tester.knows_angle(33.25, "a group in the reverse order")
+            await tester.knows_angle(33.25, "a group in reverse order")
             await tester.session.send(expressions(f"(time (now {tester.later()}))"))
-            await tester.knows_angle(33.25, "a group with it, and one that tells no hinge")
+            await tester.knows_angle(33.25, "a group with the angle and a group without hinges")
 
     await if_none_is_lost(iut, play)
 
 
 @requirement("agents.understood")
 async def test_each_hinge_by_itself(iut: Iut) -> None:
-    """The agent knows each hinge that it keeps, wherever in a group that stands."""
+    """The agent knows the angle of each hinge that it reports, anywhere in a group."""
     async with established(iut) as tester:
         await tester.knows("a first group of perceptors")
         hinges = [*dict.fromkeys((*HINGES, tester.hinge))]
-        # Angles that each of them can have.
+        # Small angles, which every hinge of the robot can reach.
         angles = {name: (-1) ** place * place * 0.04 for place, name in enumerate(hinges, 1)}
         for names in (hinges, hinges[::-1]):
             angles = {name: -angles[name] for name in names}
@@ -104,7 +105,7 @@ async def test_each_hinge_by_itself(iut: Iut) -> None:
 @requirement("agents.understood")
 @lasting
 async def test_for_long(iut: Iut) -> None:
-    """The agent takes what comes for eight seconds of a simulation, and still knows the latest."""
+    """After eight seconds of a simulation, the agent still knows the latest angle."""
     async with established(iut) as tester:
         await tester.knows("a first group of perceptors")
         for _ in range(LONG):
@@ -114,7 +115,7 @@ async def test_for_long(iut: Iut) -> None:
 
 @requirement("text.unknown-ignored")
 async def test_unknown_perceptors(iut: Iut) -> None:
-    """Perceptors that it does not know, and more in those that it knows, are passed over."""
+    """The agent ignores unknown perceptors, and unknown parts of known perceptors."""
 
     async def play() -> None:
         async with established(iut) as tester:
@@ -149,7 +150,7 @@ async def test_unknown_perceptors(iut: Iut) -> None:
 @requirement("text.unknown-ignored")
 @explore(groups=strategies.perceptors())
 async def test_any_perceptors(iut: Iut, groups: list[Any]) -> None:
-    """Any perceptors of the known forms are taken, in any order and number."""
+    """The agent accepts perceptors of the known forms in any order and number."""
     async with established(iut) as tester:
         for group in groups:
             await tester.session.send([_in_time(tester, group)])
@@ -158,13 +159,13 @@ async def test_any_perceptors(iut: Iut, groups: list[Any]) -> None:
 
 
 def _in_time(tester: Tester, perceptor: Any) -> Any:
-    """The same; if it is a time, the next one of the simulation."""
+    """Return the perceptor, or for a time perceptor the next time of the simulation."""
     return ["time", ["now", tester.later()]] if perceptor[:1] == ["time"] else perceptor
 
 
 @requirement("text.unknown-ignored")
 async def test_groups_of_nothing_in_sight(iut: Iut) -> None:
-    """Perceptors without contents, and values that are not numbers, are passed over."""
+    """The agent ignores perceptors without contents, and values that are not numbers."""
     async with established(iut) as tester:
         await tester.session.send(
             expressions(
@@ -174,17 +175,17 @@ async def test_groups_of_nothing_in_sight(iut: Iut) -> None:
         )
         nothing = f"(time (now {tester.later()}))(GS)(See )(HJ (n {tester.hinge}) (ax 33.50))"
         await tester.session.send(expressions(nothing))
-        await tester.knows_if_it_can(33.5, "nothing in sight, in the same group")
-        await tester.goes_on("a group without anything in sight")
+        await tester.knows_if_it_can(33.5, "empty perceptors in the same group")
+        await tester.goes_on("a group with empty perceptors")
 
 
 @requirement("frame.length-prefix")
 async def test_lengths_of_more_than_a_byte(iut: Iut) -> None:
-    """Groups of any length are taken in full."""
+    """The agent reads groups of any length in full."""
 
     async def play() -> None:
         async with established(iut) as tester:
-            # Of some of them the last byte counts as a negative number where it has a sign.
+            # The last byte of some of these lengths is negative if read as a signed byte.
             await tester.tell("(hear Reference 0.00 self x)", angle=1.5)
             try:
                 await tester.knows_if_it_can(1.5, "a short group of this kind")
@@ -193,7 +194,7 @@ async def test_lengths_of_more_than_a_byte(iut: Iut) -> None:
                 raise
             for size in (511, 512, 1024, 33_008, 65_536, 70_000):
                 await tester.session.send_bytes(tester.long(size, angle := size % 83))
-                await tester.knows_if_it_can(angle, f"a group of {size} bytes, in that")
+                await tester.knows_if_it_can(angle, f"a group of {size} bytes, in that group")
                 await tester.goes_on(f"a group of {size} bytes")
 
     await if_none_is_lost(iut, play)
@@ -210,7 +211,7 @@ async def test_lengths_of_more_than_a_byte(iut: Iut) -> None:
     ids=["blanks", "line ends", "tabs"],
 )
 async def test_white_space(iut: Iut, text: str) -> None:
-    """Blanks, tabs and line ends around brackets and between atoms mean nothing."""
+    """Blanks, tabs and line ends around brackets and between atoms have no meaning."""
     async with established(iut) as tester:
         payload = text.format(hinge=tester.hinge, now=tester.later()).encode("ascii")
         await tester.session.send_bytes(frame(payload))

@@ -1,4 +1,4 @@
-"""Messages to an agent: cut anywhere, and malformed ones that it survives."""
+"""Segmented messages to an agent, and malformed messages that it must survive."""
 
 import pytest
 
@@ -12,13 +12,13 @@ from conformance.simspark.tester import expressions, kept
 
 @requirement("frame.segmentation")
 async def test_one_by_one(iut: Iut) -> None:
-    """Each of many groups that come one by one counts."""
+    """The agent takes each of many groups that arrive one by one."""
     await one_by_one(iut)
 
 
 @requirement("frame.segmentation")
 async def test_byte_by_byte(iut: Iut) -> None:
-    """A whole session that comes byte by byte is taken as if in whole messages."""
+    """The agent takes a whole session that arrives byte by byte."""
     async with established(iut, segmentation=byte_by_byte) as tester:
         await tester.goes_on("a session that came byte by byte")
 
@@ -26,7 +26,10 @@ async def test_byte_by_byte(iut: Iut) -> None:
 @requirement("frame.segmentation")
 @pytest.mark.parametrize("place", [1, 2, 3, 4, 5, 40, -1])
 async def test_cut_in_two(iut: Iut, place: int) -> None:
-    """A group that is cut in two, inside its length, behind it or in its text, is taken in full."""
+    """The agent takes a group that is cut in two at any place.
+
+    The places are inside the length, after the length and inside the text.
+    """
     async with established(iut) as tester:
         for angle in (-3.5, 4.25):
             after = f"a group that was cut at byte {place}"
@@ -35,16 +38,17 @@ async def test_cut_in_two(iut: Iut, place: int) -> None:
 
 @requirement("frame.segmentation")
 async def test_several_in_one_write(iut: Iut) -> None:
-    """Of several groups in one write, and the beginning of another, the newest counts.
+    """The agent takes the newest of several groups that arrive in one write.
 
-    The rest of that one comes after a while.
+    The write also contains the beginning of a further group. The rest of that group follows after a
+    pause.
     """
 
     async def play(together: bool) -> None:
-        what = "several groups in one write" if together else "groups in messages of their own"
+        what = "several groups in one write" if together else "groups that arrive one by one"
         async with established(iut) as tester:
             for cut, angle in ((2, 7.5), (30, -8.5)):
-                # An agent that has fallen behind may pass over all but the newest that is whole.
+                # An agent that is late can skip all complete groups except the newest.
                 others = [
                     bytes_of(expressions(f"(time (now {tester.later()}))")) for _ in range(18)
                 ]
@@ -66,7 +70,7 @@ async def test_several_in_one_write(iut: Iut) -> None:
 
 @requirement("robustness.empty-message")
 async def test_empty_messages(iut: Iut) -> None:
-    """Messages of length 0 have no effect."""
+    """The agent ignores messages of length 0."""
     async with established(iut) as tester:
         await tester.session.send([])
         await tester.goes_on("an empty message")
@@ -83,17 +87,20 @@ async def _outlives(iut: Iut, data: bytes, what: str) -> None:
 @requirement("robustness.malformed")
 @pytest.mark.parametrize("kind", hostile.TEXTS)
 async def test_malformed(iut: Iut, kind: str) -> None:
-    """The agent closes upon a malformed text, or follows what comes next."""
+    """After a malformed text, the agent closes the connection or takes the next groups."""
     await hostile.survives(iut, established, hostile.TEXTS[kind], f"a text that is {kind}")
 
 
 @requirement("frame.length-prefix")
 @pytest.mark.parametrize("bit", hostile.HIGH_BITS)
 async def test_all_bits_of_a_length(iut: Iut, bit: int) -> None:
-    """All 32 bits of a length count: what stands in a message of that length is none itself."""
+    """The agent reads all 32 bits of a length.
+
+    It takes no message from inside an incomplete message.
+    """
     async with established(iut) as tester:
         await tester.tell(angle=1.5)
-        await tester.knows_if_it_can(1.5, "its init")
+        await tester.knows_if_it_can(1.5, "the init")
         inside = bytes_of(tester.group(angle=66.5))
         await tester.session.send_bytes(hostile.beyond(bit, inside))
         if not await tester.session.until_closed("quiet") and kept(tester.session):
@@ -104,7 +111,7 @@ async def test_all_bits_of_a_length(iut: Iut, bit: int) -> None:
 @requirement("robustness.huge-length")
 @pytest.mark.parametrize("length", [0x7FFFFFFF, 0xFFFFFFFF])
 async def test_huge_length(iut: Iut, length: int) -> None:
-    """The agent does not die of a length of gigabytes."""
+    """The agent survives a length of gigabytes."""
     await _outlives(iut, length.to_bytes(4, "big") + b"(time (now 1))" * 4000, f"{length:#x}")
 
 
@@ -112,5 +119,5 @@ async def test_huge_length(iut: Iut, length: int) -> None:
 @requirement("robustness.wrong-length")
 @pytest.mark.parametrize("kind", hostile.LENGTHS)
 async def test_wrong_length(iut: Iut, kind: str) -> None:
-    """The agent does not die of a length that is wrong."""
+    """The agent survives a wrong length."""
     await _outlives(iut, hostile.LENGTHS[kind], f"a length that is {kind}")

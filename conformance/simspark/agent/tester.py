@@ -1,4 +1,7 @@
-"""The server that the suite plays against an agent: it sends perceptors, and sees the agent act."""
+"""The server that the suite plays against an agent.
+
+The tester sends perceptors and observes the actions of the agent.
+"""
 
 import asyncio
 import contextlib
@@ -19,15 +22,19 @@ from conformance.verdicts import Inconclusive, NotExercised, Violation
 from conformance.wire import Message
 
 ACTS = ("Effectors", "Expressions", "Init", "Scene")
-ONE_BY_ONE = 25  # groups, of which one that now and then loses some has lost one
-CUT = 3  # of the groups that come before an agent is initialised
+ONE_BY_ONE = 25  # groups; enough to notice an agent that loses a few of them
+CUT = 3  # groups; only these are cut, because cutting makes a group slower than a cycle
 MISREADS = ("frame.length-prefix", "frame.segmentation")
-"""What it violates that knows an angle of the longest group so far, or once another has come."""
+"""Requirements to blame, in this order, if an agent misreads the stream.
+
+An agent violates the first if it takes an angle only from a long group. An agent violates the
+second if it takes an angle only after another group.
+"""
 _ANGLES = count(11)
 
 
 class Tester:
-    """Serves one agent: a cycle at a time, each with the next time of the simulation."""
+    """Serves one agent. Each group of perceptors has the next time of the simulation."""
 
     def __init__(self, session: Session, iut: Iut) -> None:
         self.session = session
@@ -43,30 +50,37 @@ class Tester:
         angle: float = 0.0,
         segmentation: Segmentation | None = None,
     ) -> None:
-        """One group of perceptors."""
+        """Send one group of perceptors. `angle` is the angle of the declared hinge in degrees."""
         await self.session.send(self.group(more, angle), segmentation=segmentation)
 
     def later(self) -> str:
-        """The next time of the simulation, as it is written: an agent may go by it."""
+        """Advance the time of the simulation by 0.02 s, and return the new time.
+
+        The time is written as on the wire.
+        """
         self.now += 0.02
         return f"{self.now:.2f}"
 
     def group(self, more: str = "", angle: float = 0.0, own: str = "") -> list[Any]:
-        """One group in its decoded form; `own` is the agent's number and side, as GS tells it."""
+        """Return one group of perceptors in its decoded form.
+
+        `own` are the agent's number and side, as written in the perceptor GS.
+        """
         now = self.later()
         time = 0.0 if self.mode == "BeforeKickOff" else self.now - 10
         game = f"{own}(sl 0) (sr 0) (t {time:.2f}) (pm {self.mode})"
         return expressions(messages.perceptors(now, self.hinge, angle, more, game))
 
     def long(self, size: int, angle: float = 1.0) -> bytes:
-        """One group in a message whose text has so many bytes, few of which are blanks."""
+        """Return a message of `size` bytes with one group of perceptors, filled with hear
+        perceptors."""
         group = bytes_of(self.group(angle=angle))
         more = b"(hear Reference 0.00 self x)"
         text = group[LENGTH.size :] + more * (max(size - len(group), 0) // len(more))
         return frame(text.ljust(size))
 
     async def acts(self, cycles: int = 5) -> Message | None:
-        """What it does within some cycles; None if that is nothing."""
+        """Send perceptors for some cycles, and return the first action of the agent, or None."""
         while await self.session.watch(*ACTS, within=0):
             pass
         for _ in range(cycles):
@@ -79,14 +93,14 @@ class Tester:
         return None
 
     async def welcome(self, init: list[Any]) -> None:
-        """Answer an init as a server does: the next game state tells number and side, once."""
+        """Answer an init as a server does: the next GS contains number and side, once."""
         given = {item[0]: item[1] for item in init[1:] if isinstance(item, list) and len(item) == 2}
         asked_for = str(given.get("unum", "0"))
         number = asked_for if asked_for.isdecimal() and int(asked_for) else "1"
         await self.session.send(self.group(own=f"(unum {number}) (team left) "))
 
     async def is_told(self, effectors: str, within: str) -> bool:
-        """Let it send these effectors; whether they have come within a declared time."""
+        """Ask the agent to send effectors; return True if they arrive within the declared time."""
         wanted = expressions(effectors)
         await self.session.operate("act", effectors=effectors)
         await self.tell()
@@ -98,7 +112,10 @@ class Tester:
         return False
 
     async def takes(self, angle: float, after: str, how: Segmentation) -> None:
-        """Send it an angle in pieces, which it must know if it knows angles; and it must go on."""
+        """Send an angle in pieces.
+
+        Raise Violation unless the agent takes the angle and continues.
+        """
         await self.tell(angle=angle, segmentation=how)
         await self.knows_if_it_can(angle, after)
         await self.goes_on(after)
@@ -111,11 +128,13 @@ class Tester:
         may_close: bool = False,
         upon: bytes = b"",
     ) -> None:
-        """Raise Violation unless it still takes part, as it does in a plain session.
+        """Raise Violation unless the agent still behaves as in a plain session.
 
-        It must know the angle that it is sent now, in one write with the bytes `upon` which that
-        is, and act, as far as it does there. Raises Inconclusive where that shows neither. With
-        `may_close` it may close the connection instead.
+        If the agent shows angles or actions in a plain session, it must show them here too. The
+        bytes `upon` are sent in one write with the next group. With `may_close`, closing the
+        connection is also a pass.
+
+        Raises Inconclusive if the agent shows neither angles nor actions that depend on perceptors.
         """
         usual = await habit(self.iut)
         wrong: Violation | Inconclusive | None = None
@@ -130,47 +149,49 @@ class Tester:
             if not (usual.knows or usual.acts):
                 await self.session.until_closed(self.session.seconds("quiet"))
         except (Violation, Inconclusive) as raised:
-            # It may have ended with its connection, and the upper tester with it.
+            # The agent can exit when its connection ends, and the upper tester with it.
             wrong = raised
         await self.session.unharmed(after)
         if self.session.ended and may_close:
             return
         if self.session.ended:
             raise Violation(
-                f"the agent to go on after {after}",
-                "it closed the connection",
+                f"the agent to keep the connection open after {after}",
+                "the agent closed the connection",
                 requirement,
                 explains=True,
             )
         if wrong:
             raise wrong
         if usual.acts and acts is None:
-            raise Violation(f"the agent to act on after {after}", "it sends nothing", requirement)
+            raise Violation(
+                f"the agent to send effectors after {after}", "received nothing", requirement
+            )
         if not usual.knows and (acts is None or usual.alone):
-            how = "sends nothing" if acts is None else "acts whether it is sent anything or not"
+            how = "sends nothing" if acts is None else "acts even without perceptors"
             raise Inconclusive(
-                f"an agent that {how} does not show that it follows; give --hook state=COMMAND "
+                f"no evidence: the agent {how}; give --hook state=COMMAND "
                 f"({self.session.role.hooks['state'].description})"
             )
 
     async def knows(self, after: str, requirement: str | None = None, upon: bytes = b"") -> None:
-        """Raise Violation unless it gets to know the angle of a hinge that it is sent now."""
+        """Send a new angle, and raise Violation unless the agent reports it."""
         angle = float(next(_ANGLES) % 90)
         await self.session.send_bytes(upon + bytes_of(self.group(angle=angle)))
         await self.knows_angle(angle, after, requirement)
 
     async def knows_if_it_can(self, angle: float, after: str) -> None:
-        """The same of an angle that it was sent before, if it knows angles in a plain session."""
+        """Call `knows_angle`, if the agent reports angles in a plain session."""
         if (await habit(self.iut)).knows:
             await self.knows_angle(angle, after)
 
     async def knows_angle(
         self, angle: float, after: str, requirement: str | None = None, *, hinge: str = ""
     ) -> None:
-        """Raise Violation unless it gets to know an angle that it was sent before.
+        """Raise Violation unless the agent reports an angle that was sent before.
 
-        It is that of the declared hinge unless another is given. Raises NotExercised where its
-        states leave this hinge out: it need not keep what it has no use for.
+        The angle, in degrees, is that of the declared hinge if no other `hinge` is given. Raises
+        NotExercised if the states of the agent do not contain the hinge.
         """
         hinge = hinge or self.hinge
         seen: Any = None
@@ -187,16 +208,19 @@ class Tester:
         if right():
             return
         if hinge not in kept(self.session):
-            raise NotExercised(f"the agent keeps no angle of {hinge}: its state leaves it out")
+            raise NotExercised(f"the state of the agent does not contain the hinge {hinge}")
         raise Violation(
-            f"the agent to know that {hinge} is at {angle:g} degrees, sent after {after}",
-            f"it knows {seen!r:.60}",
+            f"the agent to report {hinge} at {angle:g} degrees, sent after {after}",
+            f"it reports {seen!r:.60}",
             requirement,
             explains=True,
         )
 
     async def hinges(self) -> dict[str, Any]:
-        """What it knows of its hinges."""
+        """Return the hinges in the state of the agent, by name.
+
+        Raises Inconclusive if the operation fails.
+        """
         answer = await asked(self.session, "state")
         hinges = answer.result.get("hinges", {}) if isinstance(answer.result, dict) else None
         if not answer.ok or not isinstance(hinges, dict):
@@ -211,10 +235,10 @@ class Tester:
 async def established(
     iut: Iut, *, segmentation: Segmentation | None = None
 ) -> AsyncIterator[Tester]:
-    """An agent that has created itself and is initialised.
+    """An agent that has sent its scene and init messages.
 
-    Perceptors come after its first message; after its init it is sent its number and side, as a
-    server does. Raises Violation where one of the two does not come.
+    Perceptors are sent after the scene message. After the init message, GS contains number and
+    side. Raises Violation if one of the two messages does not arrive.
     """
     async with iut.session(segmentation=segmentation) as session:
         tester = Tester(session, iut)
@@ -223,19 +247,19 @@ async def established(
             await tester.welcome(await _init(tester, "agents.init-second"))
         try:
             if segmentation is not None:
-                # Where what we send comes in pieces, these are what it does not understand.
+                # If our messages are segmented, a missing init is a failure of segmentation.
                 await tester.welcome(await _init(tester, iut.deciding))
             yield tester
         except (Violation, Inconclusive) as lost:
             if session.ended and await _ends(iut, ceil(session.now)):
-                raise Inconclusive(f"{lost}: it ends a plain session by then, too") from None
+                raise Inconclusive(f"{lost}: the agent also ends a plain session by then") from None
             if isinstance(lost, Violation):
                 await iut.lay(lost, MISREADS)
             raise
 
 
 async def _ends(iut: Iut, seconds: int) -> bool:
-    """Whether it ends a plain session by itself within so many seconds, and does not die of it."""
+    """Return True if the agent ends a plain session within some seconds, without a crash."""
 
     async def observe() -> bool:
         with contextlib.suppress(Violation, Inconclusive):
@@ -249,11 +273,11 @@ async def _ends(iut: Iut, seconds: int) -> bool:
 
 
 async def _init(tester: Tester, requirement: str) -> list[Any]:
-    """The init that it has sent, or sends now. Raises Violation where there is none."""
+    """Wait for the init message and return it. Raises Violation if it does not arrive."""
     if not (found := _inits(tester.session)):
         async with _going_on(tester):
             await tester.session.expect(
-                "Init", to="as the message that follows", requirement=requirement
+                "Init", to="after the scene message", requirement=requirement
             )
         found = _inits(tester.session)
     return found[0]
@@ -261,9 +285,10 @@ async def _init(tester: Tester, requirement: str) -> list[Any]:
 
 @contextlib.asynccontextmanager
 async def _going_on(tester: Tester) -> AsyncIterator[None]:
-    """A group of perceptors comes every cycle meanwhile, as a server sends them.
+    """Send a group of perceptors in every cycle in the background.
 
-    Where the session is cut into pieces, only the first few are: these take longer than a cycle.
+    In a segmented session only the first CUT groups are segmented, because segmenting takes longer
+    than a cycle.
     """
     over, told = asyncio.Event(), count()
 
@@ -289,11 +314,12 @@ def _inits(session: Session) -> list[list[Any]]:
 
 @dataclass(frozen=True)
 class Habit:
-    """What an agent shows in a plain session.
+    """The behaviour of an agent in a plain session.
 
-    `acts`: it sends effectors; `alone`: also while it is sent nothing; `knows`: it tells the angle
-    of the hinge; `misreads`: what it violates that does so only once another group has come, or of
-    the longest group so far.
+    - `acts`: the agent sends effectors.
+    - `alone`: the agent sends effectors even if it receives nothing.
+    - `knows`: the agent reports the angle of the hinge.
+    - `misreads`: a requirement from MISREADS that the agent violates, or empty.
     """
 
     acts: bool
@@ -303,7 +329,7 @@ class Habit:
 
 
 async def habit(iut: Iut) -> Habit:
-    """What the agent shows in a plain session, which is held once in a run."""
+    """Observe the agent in a plain session, once in a run."""
     return await iut.once("habit", lambda: _observe(iut))
 
 
@@ -311,7 +337,7 @@ async def _observe(iut: Iut) -> Habit:
     async with established(iut) as tester:
         acts = await tester.acts(20) is not None
         quiet = tester.session.seconds("quiet")
-        await tester.session.watch(*ACTS, within=quiet)  # what it does upon the last group
+        await tester.session.watch(*ACTS, within=quiet)  # actions that the last group caused
         while await tester.session.watch(*ACTS, within=0):
             pass
         alone = acts and await tester.session.watch(*ACTS, within=quiet) is not None
@@ -319,13 +345,13 @@ async def _observe(iut: Iut) -> Habit:
         with contextlib.suppress(NotExercised, Inconclusive):
             try:
                 await tester.knows("a plain group of perceptors")
-                # It may keep angles in a form of its own, such as whole degrees.
+                # The agent can keep angles in a form of its own, for example in whole degrees.
                 for plain in (-3.25, 62.5):
                     await tester.tell(angle=plain)
                     await tester.knows_angle(plain, "a plain group of perceptors")
             except Violation:
-                # It may take too much or too little of what comes for a group, unless that is long:
-                # then it knows an angle like that.
+                # The agent can split the stream at wrong places. Then it reports the angle of a
+                # long group, either at once or after the next group.
                 await tester.tell("(hear Reference 0.00 self hello)" * 9, angle=2 * plain)
                 for about in MISREADS:
                     with contextlib.suppress(Violation):
@@ -338,17 +364,20 @@ async def _observe(iut: Iut) -> Habit:
 
 
 async def one_by_one(iut: Iut) -> None:
-    """Send it groups one by one, each of which it must know if it knows angles."""
+    """Send groups one by one. An agent that reports angles must report each of them."""
     async with established(iut) as tester:
         for number in range(ONE_BY_ONE):
             angle = float(number % 30 + 30)
             await tester.tell(angle=angle)
-            await tester.knows_if_it_can(angle, f"{number} others, in a message of its own")
-        await tester.goes_on("groups in messages of their own")
+            await tester.knows_if_it_can(angle, f"{number} other groups, one by one")
+        await tester.goes_on("groups that arrive one by one")
 
 
 async def if_none_is_lost(iut: Iut, play: Callable[[], Awaitable[None]]) -> None:
-    """Play a session; what fails in it says nothing where groups are lost that come one by one."""
+    """Play a session.
+
+    A failure is inconclusive if the agent also loses groups that arrive one by one.
+    """
 
     async def either(plain: bool) -> None:
         await (one_by_one(iut) if plain else play())
@@ -357,5 +386,5 @@ async def if_none_is_lost(iut: Iut, play: Callable[[], Awaitable[None]]) -> None
 
 
 def bytes_of(*groups: list[Any]) -> bytes:
-    """Several messages together."""
+    """Encode several messages."""
     return b"".join(map(encode, groups))

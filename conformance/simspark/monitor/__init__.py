@@ -8,7 +8,7 @@ SMOKE = "text.s-expressions"
 
 
 async def smoke(iut: Iut) -> None:
-    """It connects, and stays while it is shown a simulation."""
+    """The monitor connects, and keeps the connection during a short simulation."""
     async with introduced(iut) as tester:
         await tester.tick(3)
         await tester.session.until_closed(tester.session.seconds("quiet"))
@@ -18,9 +18,9 @@ async def smoke(iut: Iut) -> None:
         except Violation as died:
             raise Violation(died.expected, died.came, about) from died
         if tester.session.ended:
-            raise Violation("the monitor to stay", "it closed the connection at once", about)
+            raise Violation("the monitor to stay connected", "it disconnected at once", about)
 
 
 async def basis(iut: Iut) -> str:
-    """What it violates who has some of the values of a plain simulation wrong."""
+    """Return the requirement that a monitor with some wrong values violates, else empty."""
     return await misread(iut)

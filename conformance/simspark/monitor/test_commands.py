@@ -1,4 +1,4 @@
-"""What a trainer sends: commands of the right forms."""
+"""The commands of a trainer, and their forms."""
 
 import contextlib
 from math import isclose
@@ -29,11 +29,11 @@ EACH = {
     "reqfullstate": "(reqfullstate)",
     "getAck": "(time 13)(getAck cookie)",
 }
-"""A command of each kind, as on the wire, which the trainer is asked to send."""
+"""A command of each kind, as on the wire, for the trainer to send."""
 
 
 async def _trained(iut: Iut) -> None:
-    """A session in which it sends what it does by itself, and each command that it is asked for."""
+    """Play a session: the trainer commands on its own, then sends each command on request."""
     async with introduced(iut) as tester:
         session, connections = tester.session, tester.connections
         await tester.tick(3)
@@ -44,7 +44,7 @@ async def _trained(iut: Iut) -> None:
         with contextlib.suppress(NotExercised):
             for word, text in EACH.items():
                 answer = await session.operate("command", command=text)
-                answers[word] = "" if answer.ok else str(answer.error or "it failed")
+                answers[word] = "" if answer.ok else str(answer.error or "the operation failed")
                 await tester.tick()
         await (_received(tester, len(answers)) if answers else _quiet(session))
         await _judge_unfinished(connections)
@@ -59,14 +59,14 @@ async def _quiet(session: Session) -> None:
 
 
 async def _received(tester: Tester, count: int) -> None:
-    """Wait until that many messages have come, as long as they do."""
+    """Wait for `count` messages. Stop at the first timeout."""
     for number in range(count):
         if not await tester.commanded(number + 1):
             return
 
 
 async def _judge_unfinished(connections: Connections) -> None:
-    """End connections without messages, so that one that is incomplete is judged."""
+    """End all connections if no message arrived, so that the judge sees incomplete messages."""
     for session in connections.sessions if not connections.received else ():
         await session.finish()
         await session.until_closed()
@@ -85,7 +85,7 @@ FORMS = {
     "score.form": "score",
     "no-arguments.form": "dropBall reqfullstate",
 }
-"""By statement: the commands that it is about."""
+"""The commands that each requirement is about."""
 GENERAL = (
     *("text.s-expressions", "text.ascii", "text.predicates", "frame.length-prefix"),
     "trainer.known-commands",
@@ -94,7 +94,7 @@ GENERAL = (
 
 @each_of(*GENERAL, *FORMS)
 async def test_commands(iut: Iut, statement: str) -> None:
-    """All that it sends by itself, and when it is asked for each command, keeps this rule."""
+    """All commands of the trainer, sent on its own or on request, satisfy this requirement."""
     await in_one_session(iut, "trained", _trained)
     sent, answers = iut.memory.get("sent", set()), iut.memory.get("asked for", {})
     wanted = set(FORMS.get(statement, "").split())
@@ -108,30 +108,30 @@ async def test_commands(iut: Iut, statement: str) -> None:
     if failed:
         raise Inconclusive(f"the operation 'command' failed for {what}: {failed[0]:.200}")
     if answers and spoiled:
-        raise Inconclusive(f"what came cannot be cut into messages, among them perhaps the {what}")
+        raise Inconclusive(f"the stream cannot be split into messages; it can contain the {what}")
     if answers:
-        raise Inconclusive(f"the {what} that it was asked to send did not come")
+        raise Inconclusive(f"did not receive the {what} that the trainer was asked to send")
     hook = iut.role.hooks["command"]
-    raise NotExercised(f"it sent no {what}; give --hook command=COMMAND ({hook.description})")
+    raise NotExercised(f"received no {what}; give --hook command=COMMAND ({hook.description})")
 
 
 def _none_is_lost(training: Connections, sent: set[str], answers: dict[str, str]) -> None:
-    """Raise Violation where fewer commands came than it says that it sent when it was asked to."""
+    """Raise Violation if fewer commands arrived than the trainer reported as sent."""
     asked = [word for word, error in answers.items() if not error]
     lost = [word for word in asked if word not in sent]
     if lost and (not sent or len(training.received) < len(asked)):
-        came = f"{', '.join(lost)} did not come" if sent else "none came"
-        missed = Violation(f"the {len(asked)} commands that it was asked to send", came)
+        came = f"did not receive {', '.join(lost)}" if sent else "received none"
+        missed = Violation(f"the {len(asked)} commands that the trainer was asked to send", came)
         raise missed.shown_in(training.session, training.sessions)
 
 
 def _words(connections: Connections) -> set[str]:
-    """The words of the commands that came."""
+    """Return the first words of all received commands."""
     return {command[0] for command in _commands(connections)}
 
 
 def _commands(connections: Connections) -> list[list[Any]]:
-    """The commands that came, be they in lists of their own or not."""
+    """Return all received commands, including commands wrapped in an extra list."""
     lists = [item for message in connections.received for item in message.value if _is_list(item)]
     wrapped = [item for outer in lists if _is_list(outer[0]) for item in outer if _is_list(item)]
     return [item for item in lists + wrapped if isinstance(item[0], str)]
@@ -152,12 +152,12 @@ ASKED = (
     "(time 0)",
     "(score (left 0)(right 12))",
 )
-"""One command of each word, with values unlike those of another."""
+"""A command of each word, with values that differ from those of the other commands."""
 
 
 @requirement("trainer.as-asked")
 async def test_as_it_is_asked(iut: Iut) -> None:
-    """What it sends when it is asked for a command is that one, with the same values, and once."""
+    """The trainer sends each requested command once, with the requested values."""
     async with introduced(iut) as tester:
         for text in ASKED:
             answer = await tester.session.operate("command", command=text)
@@ -168,16 +168,14 @@ async def test_as_it_is_asked(iut: Iut) -> None:
             [wanted] = expressions(text)
             times = sum(_equal(each, wanted) for each in _commands(tester.connections))
             if times > 1:
-                again = Violation(
-                    f"the command {text}, as it was asked for", f"it came {times} times"
-                )
+                again = Violation(f"the command {text} once", f"received it {times} times")
                 raise again.shown_in(tester.session, tester.connections.sessions)
 
 
 async def _comes(tester: Tester, text: str) -> None:
-    """Raise Violation where another command of the same word comes, Inconclusive where none does.
+    """Raise Violation if another command of the same word arrives, Inconclusive if none arrives.
 
-    The order of parameters is free, and so is the form of numbers.
+    Parameters can have any order, and numbers any form.
     """
     [wanted] = expressions(text)
     sent: list[list[Any]] = []
@@ -189,15 +187,15 @@ async def _comes(tester: Tester, text: str) -> None:
     if await tester.session.shows(came, "the command as it was asked for", "response"):
         return
     if not sent:
-        raise Inconclusive(f"the {wanted[0]} that it was asked to send did not come")
+        raise Inconclusive(f"did not receive the {wanted[0]} that the trainer was asked to send")
     sessions = tester.connections.sessions
-    came_instead = f"{write(sent[-1:]).decode()} came"
-    other = Violation(f"the command {text} that it was asked to send", came_instead)
+    came_instead = f"received {write(sent[-1:]).decode()}"
+    other = Violation(f"the requested command {text}", came_instead)
     raise other.shown_in(tester.session, sessions)
 
 
 def _equal(one: Any, other: Any) -> bool:
-    """Whether two expressions mean the same, as far as the specification says what they mean."""
+    """Return True if two expressions have the same meaning according to the specification."""
     if isinstance(one, str) or isinstance(other, str):
         with contextlib.suppress(TypeError, ValueError):
             return isclose(float(one), float(other), abs_tol=0.005)
@@ -213,7 +211,7 @@ def _equal(one: Any, other: Any) -> bool:
 
 @requirement("frame.length-prefix")
 async def test_long_commands(iut: Iut) -> None:
-    """A command of more than 255 bytes has a length that says so."""
+    """A command longer than 255 bytes has a correct length."""
     async with introduced(iut) as tester:
         upper, sessions = tester.session.instance.upper, tester.connections.sessions
         for number, size in enumerate((256, 300), len(tester.connections.received) + 1):
@@ -222,10 +220,12 @@ async def test_long_commands(iut: Iut) -> None:
             if not await tester.commanded(number):
                 judges = [session.judge for session in sessions]
                 if any(f.requirement != iut.deciding for judge in judges for f in judge.findings):
-                    raise Inconclusive("what came violates another requirement")
+                    raise Inconclusive("the received bytes violate another requirement")
                 if any(judge.rest(iut.role.name) or judge.spoiled for judge in judges):
                     raise Violation(
-                        "a message of 256 bytes", "what came cannot be cut", explains=True
+                        "a message of 256 bytes or more",
+                        "the received bytes cannot be split into messages",
+                        explains=True,
                     )
                 raise Inconclusive("the operation 'command' sent nothing")
             await tester.tick()
@@ -233,7 +233,7 @@ async def test_long_commands(iut: Iut) -> None:
 
 @requirement("play-mode.known")
 async def test_play_mode_of_another_list(iut: Iut) -> None:
-    """Every play mode that it sets stands in the list that it was sent."""
+    """Every play mode that the trainer sets is in the list of the server."""
     async with introduced(iut) as tester:
         if not tester.session.instance.upper.offers("command"):
             raise NotExercised(

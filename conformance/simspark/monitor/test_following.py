@@ -1,4 +1,4 @@
-"""What a monitor knows of what it is sent: values, play modes, the scene, and where things are."""
+"""The knowledge of a monitor: values, play modes, the scene, and positions."""
 
 import contextlib
 import math
@@ -10,13 +10,13 @@ from conformance.simspark import messages, strategies
 from conformance.simspark.monitor.tester import Tester, connected, introduced
 from conformance.verdicts import NotExercised
 
-LONG = 250  # messages, which the published server sends in ten seconds
-ONE_BY_ONE = 25  # messages, of which one that now and then loses some has lost one
+LONG = 250  # messages, as the published server sends them in ten seconds
+ONE_BY_ONE = 25  # messages; enough to notice a monitor that loses a few of them
 
 
 @requirement("monitors.understood")
 async def test_for_long(iut: Iut) -> None:
-    """The monitor takes what comes for ten seconds of a simulation, and still knows the latest."""
+    """After ten seconds of a simulation, the monitor still knows the latest state."""
     async with introduced(iut) as tester:
         await tester.tick(LONG)
         await tester.knows(time=tester.time)
@@ -26,7 +26,10 @@ async def test_for_long(iut: Iut) -> None:
 
 @requirement("monitors.understood")
 async def test_one_by_one(iut: Iut) -> None:
-    """Each of many states counts that come one by one, what only one of them tells as well."""
+    """The monitor takes each of many states that arrive one by one.
+
+    Some values are in only one of the states.
+    """
     async with introduced(iut) as tester:
         for goals in range(ONE_BY_ONE):
             await tester.tick(more=f"(score_left {goals + 60})")
@@ -35,7 +38,7 @@ async def test_one_by_one(iut: Iut) -> None:
 
 @requirement("monitors.understood")
 async def test_introduction(iut: Iut) -> None:
-    """The monitor knows the environment and the state."""
+    """The monitor knows the environment and the state after the introduction."""
     async with connected(iut) as tester:
         await tester.introduce()
         await _knows_the_introduction(tester)
@@ -55,14 +58,14 @@ async def _knows_the_introduction(tester: Tester) -> None:
 
 
 async def _knows_mode(tester: Tester, mode: str) -> None:
-    """Raise Violation unless it knows the play mode, where it tells one at all."""
+    """Raise Violation unless the monitor knows the play mode, if it reports play modes."""
     with contextlib.suppress(NotExercised):
         await tester.knows("state.play-mode-known", play_mode=mode)
 
 
 @requirement("monitors.published-forms")
 async def test_introduction_in_one_list(iut: Iut) -> None:
-    """The monitor knows environment and state also where both come in one list."""
+    """The monitor knows environment and state if both are in one list."""
 
     async def play(merged: bool) -> None:
         async with connected(iut) as tester:
@@ -90,7 +93,7 @@ async def test_types_in_updates(iut: Iut) -> None:
 
 @requirement("monitors.published-forms")
 async def test_meshes_in_another_order(iut: Iut) -> None:
-    """The monitor takes meshes with visibility before the model, and without materials."""
+    """The monitor accepts meshes with visibility before the model, and meshes without materials."""
     async with connected(iut) as tester:
         ball = "(nd StaticMesh (setVisible 1) (load models/soccerball.obj) (sSc 0.1 0.1 0.1))"
         post = "(nd SMN (setVisible 0)(setTransparent)(load StdCapsule 0.01 0.1)(sSc 1 1 1))"
@@ -102,7 +105,7 @@ async def test_meshes_in_another_order(iut: Iut) -> None:
 
 @requirement("monitors.published-forms")
 async def test_exponents(iut: Iut) -> None:
-    """The monitor takes numbers with an exponent."""
+    """The monitor accepts numbers with an exponent."""
 
     async def play(written: tuple[str, str]) -> None:
         small, time = written
@@ -118,7 +121,7 @@ async def test_exponents(iut: Iut) -> None:
 
 @requirement("monitors.understood")
 async def test_what_does_not_come_stays(iut: Iut) -> None:
-    """Of a partial state only what it brings changes, in whatever order it comes."""
+    """A partial state changes only the values that it contains, in any order."""
     async with introduced(iut) as tester:
         await tester.say(messages.partial("(time 1)(score_left 2)", messages.STILL))
         await tester.knows(time=1, score_left=2, score_right=0, half=1)
@@ -131,7 +134,7 @@ async def test_what_does_not_come_stays(iut: Iut) -> None:
         great = "(time 1234)(score_left 130)(score_right 131)"
         await tester.say(messages.partial(great, messages.STILL))
         await tester.knows(time=1234, score_left=130, score_right=131)
-        # A trainer may have set them.
+        # A trainer can set the time and the score back.
         for time in (2.5, 0):
             await tester.say(messages.partial(f"(time {time})(score_left 1)", messages.STILL))
             await tester.knows(time=time, score_left=1, score_right=131)
@@ -139,7 +142,7 @@ async def test_what_does_not_come_stays(iut: Iut) -> None:
 
 @requirement("state.play-mode-known")
 async def test_play_modes_are_those_that_were_sent(iut: Iut) -> None:
-    """An index means the play mode at that place of the list, the first, the last, or another's."""
+    """The monitor looks up a play mode index in the list that the server sent."""
     async with introduced(iut) as tester:
         for index in (3, len(messages.MODES) - 1, 0):
             await tester.tick(more=f"(play_mode {index})")
@@ -157,7 +160,7 @@ async def test_play_modes_are_those_that_were_sent(iut: Iut) -> None:
 
 @requirement("header.partial-applied")
 async def test_updates_are_applied(iut: Iut) -> None:
-    """The ball is where the last update with a transform has put it."""
+    """The ball is at the position of its last transform in an update."""
     async with introduced(iut) as tester:
         await tester.knows("graph.poses-known", ball=[0, 0, 0.042])
         await tester.say(tester.partial(messages.moved(1.5, -2.25)))
@@ -172,7 +175,7 @@ async def test_updates_are_applied(iut: Iut) -> None:
 
 @requirement("header.partial-applied")
 async def test_updates_are_applied_by_place(iut: Iut) -> None:
-    """Nodes are counted in their order: behind robots whose parts hang on each other."""
+    """The monitor counts nodes in their order, including the nested parts of robots."""
     async with connected(iut) as tester:
         ball = messages.transform(1, 1, 0.042, messages.BALL)
         graph = f"({messages.robot(-1, 0)}{ball}{messages.robot(2, 0, 2, 'Right')})"
@@ -187,7 +190,10 @@ async def test_updates_are_applied_by_place(iut: Iut) -> None:
 
 @requirement("header.partial-applied")
 async def test_empty_nodes_hold_their_place(iut: Iut) -> None:
-    """Nodes of which nothing is said count, of each kind, below others, and if they are hidden."""
+    """Empty nodes in an update count for every type of node.
+
+    Nested nodes and hidden nodes count too.
+    """
     async with connected(iut) as tester:
         others = f"(nd BN){messages.LIGHT}{messages.FIELD}{messages.POLE}"
         below = f"{others}{messages.transform(1, 1, 0.042, messages.BALL)}"
@@ -201,10 +207,10 @@ async def test_empty_nodes_hold_their_place(iut: Iut) -> None:
 
 @requirement("header.full-applied")
 async def test_a_full_graph_begins_anew(iut: Iut) -> None:
-    """Another full graph, with more or fewer nodes, takes the place of the last one."""
+    """A new full graph, with more or fewer nodes, replaces the previous one."""
     async with introduced(iut) as tester:
         await tester.say(tester.partial(messages.moved(1, 1)))
-        # A robot stands before all that was there.
+        # A robot precedes all earlier nodes.
         graph = f"({messages.robot(-1, 0)}{messages.scene(2, 2)[1:]}"
         await tester.say(messages.full("(time 1)", graph))
         await tester.knows(ball=[2, 2, 0.042])
@@ -218,7 +224,7 @@ async def test_a_full_graph_begins_anew(iut: Iut) -> None:
 
 @requirement("graph.poses-known")
 async def test_poses_are_products(iut: Iut) -> None:
-    """Where the ball hangs on other transforms, its place is the product of all of them."""
+    """The position of the ball is the product of all transforms above it."""
     async with connected(iut) as tester:
         inner = messages.transform(2, 0, 0.5, messages.BALL)
         turned = messages.transform(1, 1, 0, f"(nd BN {inner})", turned=messages.QUARTER)
@@ -238,20 +244,23 @@ async def test_poses_are_products(iut: Iut) -> None:
 
 
 def _tilted(angle: float) -> tuple[str, list[float]]:
-    """A turn, and where it brings what is one metre across below a transform to (-1, 2)."""
+    """Return a rotation by `angle` radians, and the resulting position of the ball in metres.
+
+    The ball is 1 m along the y axis of a transform at (-1, 2).
+    """
     c, s = math.cos(angle), math.sin(angle)
     return f"{c:.6g} {s:.6g} 0 0 {-s:.6g} {c:.6g} 0 0 0 0 1 0", [-1 - s, 2 + c, 0.5]
 
 
 @requirement("graph.poses-known")
 async def test_a_full_pitch(iut: Iut) -> None:
-    """With all the robots of a match on the pitch, the ball is known as the last of their nodes."""
+    """The monitor knows the ball after the nodes of all robots of a match."""
     limbs = messages.transform(0.1, 0, 0, messages.POLE) * 22, "(nd (nd))" * 22
     ball = messages.transform(1, 2, 0.042, messages.BALL)
     robots = "".join(messages.transform(n - 11, n % 5, 0.35, limbs[0]) for n in range(22))
 
     async def play(full: bool) -> None:
-        """Where the pitch is not ``full``, the message is as long for its blanks."""
+        """Send the pitch. If it is not ``full``, blanks give the message the same length."""
         async with connected(iut) as tester:
             graph = f"({robots if full else ''}{ball})"
             await tester.introduce()
@@ -267,7 +276,7 @@ async def test_a_full_pitch(iut: Iut) -> None:
 
 @requirement("graph.poses-known")
 async def test_a_long_path(iut: Iut) -> None:
-    """Each transform of a long path counts, however deep the ball hangs."""
+    """The monitor applies each transform of a path of 40 transforms."""
     async with connected(iut) as tester:
         graph = messages.BALL
         for _ in range(40):
@@ -278,7 +287,7 @@ async def test_a_long_path(iut: Iut) -> None:
 
 @requirement("text.unknown-ignored")
 async def test_unknown_parts(iut: Iut) -> None:
-    """Parameters, values and leaves that it does not know are passed over."""
+    """The monitor ignores unknown parameters, values and leaves."""
 
     async def play(unknown: bool) -> None:
         def perhaps(text: str) -> str:
@@ -296,7 +305,7 @@ async def test_unknown_parts(iut: Iut) -> None:
             moved = messages.moved(2, 1, more="(nd (nd))")
             await tester.tick(graph=moved, more=perhaps("(foul 1 2 1 5)(team_right B)(new)"))
             await tester.knows_if_it_can(ball=[2, 1, 0.042], play_mode="BeforeKickOff")
-            # What follows is of the usual scene.
+            # The next messages are about the usual scene.
             await tester.say(messages.full(messages.state(tester.time), messages.scene(2, 1)))
             await tester.goes_on("unknown parts")
 
@@ -306,7 +315,7 @@ async def test_unknown_parts(iut: Iut) -> None:
 @requirement("monitors.understood")
 @explore(moves=strategies.moves())
 async def test_any_course(iut: Iut, moves: list[strategies.Move]) -> None:
-    """In any course of a game the monitor knows the latest of everything."""
+    """After any course of a game, the monitor knows the latest value of everything."""
     async with introduced(iut) as tester:
         known: dict[str, Any] = {"play_mode": "BeforeKickOff"}
         about = "graph.poses-known"

@@ -1,4 +1,4 @@
-"""Messages to a monitor: cut anywhere, and malformed ones that it survives."""
+"""Segmented messages to a monitor, and malformed messages that it must survive."""
 
 import pytest
 
@@ -13,7 +13,10 @@ from conformance.simspark.tester import kept
 
 @requirement("frame.segmentation")
 async def test_cut_in_two(iut: Iut) -> None:
-    """Messages that are cut in two, inside their length, behind it or in their text, all count."""
+    """The monitor takes messages that are cut in two at any place.
+
+    The places are inside the length, after the length and inside the text.
+    """
 
     async def play(cut: bool) -> None:
         async with introduced(iut) as tester:
@@ -21,14 +24,14 @@ async def test_cut_in_two(iut: Iut) -> None:
                 text = tester.partial(more=f"(score_right {place % 50})")
                 await tester.say(text, segmentation=split_at([place]) if cut else None)
                 await tester.knows_if_it_can(score_right=place % 50)
-            await tester.goes_on("messages that were cut in two" if cut else "single messages")
+            await tester.goes_on("messages cut in two" if cut else "single messages")
 
     await compared(iut, play, True, False, "monitors.understood")
 
 
 @requirement("frame.segmentation")
 async def test_byte_by_byte(iut: Iut) -> None:
-    """A message that comes byte by byte counts."""
+    """The monitor takes a message that arrives byte by byte."""
     async with introduced(iut) as tester:
         text = tester.partial(messages.moved(7, 8), "(score_left 7)")
         await tester.say(text, segmentation=byte_by_byte)
@@ -38,15 +41,15 @@ async def test_byte_by_byte(iut: Iut) -> None:
 
 @requirement("frame.segmentation")
 async def test_all_in_one_write(iut: Iut) -> None:
-    """Introduction and updates may come in one write, which may end inside a message.
+    """The monitor takes introduction and updates in one write that ends inside a message.
 
-    The rest of that one comes after a while.
+    The rest of that message follows after a pause.
     """
 
     async def play(together: bool) -> None:
         async with connected(iut) as tester:
             graph = messages.scene(0, 0)
-            # What only one of the updates tells shows whether that one counted.
+            # Each score is in only one update, so it shows if the monitor took that update.
             scores = {4: "(score_right 27)", 8: "(score_left 31)"}
             texts = [
                 messages.full(messages.ENVIRONMENT, graph),
@@ -77,7 +80,7 @@ async def test_all_in_one_write(iut: Iut) -> None:
 
 @requirement("frame.length-prefix")
 async def test_large_scenes(iut: Iut) -> None:
-    """Messages of 255 bytes up to half a million are taken in full."""
+    """The monitor reads messages of 255 bytes up to half a million bytes in full."""
 
     async def play(large: bool) -> None:
         async with introduced(iut) as tester:
@@ -97,7 +100,10 @@ async def test_large_scenes(iut: Iut) -> None:
 @requirement("frame.length-prefix")
 @pytest.mark.parametrize("bit", hostile.HIGH_BITS)
 async def test_all_bits_of_a_length(iut: Iut, bit: int) -> None:
-    """All 32 bits of a length count: what stands in a message of that length is none itself."""
+    """The monitor reads all 32 bits of a length.
+
+    It takes no message from inside an incomplete message.
+    """
     async with introduced(iut) as tester:
         await tester.knows_if_it_can(time=tester.time)
         inside = tester.bytes_of(tester.partial(more="(score_left 93)(score_right 94)"))
@@ -108,7 +114,7 @@ async def test_all_bits_of_a_length(iut: Iut, bit: int) -> None:
 
 @requirement("robustness.empty-message")
 async def test_empty_messages(iut: Iut) -> None:
-    """Messages of length 0 have no effect."""
+    """The monitor ignores messages of length 0."""
 
     async def play(empty: bool) -> None:
         async with introduced(iut) as tester:
@@ -134,7 +140,7 @@ async def _outlives(iut: Iut, data: bytes, what: str) -> None:
 @requirement("robustness.malformed")
 @pytest.mark.parametrize("kind", hostile.TEXTS)
 async def test_malformed(iut: Iut, kind: str) -> None:
-    """The monitor closes upon a malformed text, or follows what comes next."""
+    """After a malformed text, the monitor closes the connection or takes the next states."""
     await hostile.survives(iut, introduced, hostile.TEXTS[kind], f"a text that is {kind}")
 
 
@@ -142,7 +148,7 @@ async def test_malformed(iut: Iut, kind: str) -> None:
 @requirement("robustness.huge-length")
 @pytest.mark.parametrize("length", [0x7FFFFFFF, 0xFFFFFFFF])
 async def test_huge_length(iut: Iut, length: int) -> None:
-    """The monitor does not die of a length of gigabytes."""
+    """The monitor survives a length of gigabytes."""
     await _outlives(iut, length.to_bytes(4, "big") + b"((time 1))" * 6000, f"{length:#x}")
 
 
@@ -150,7 +156,7 @@ async def test_huge_length(iut: Iut, length: int) -> None:
 @requirement("robustness.wrong-length")
 @pytest.mark.parametrize("kind", hostile.LENGTHS)
 async def test_wrong_length(iut: Iut, kind: str) -> None:
-    """The monitor does not die of a length that is wrong."""
+    """The monitor survives a wrong length."""
     await _outlives(iut, hostile.LENGTHS[kind], f"a length that is {kind}")
 
 
@@ -179,16 +185,16 @@ ODD = {
 @requirement("robustness.odd-scenes")
 @pytest.mark.parametrize("kind", ODD)
 async def test_odd_scenes(iut: Iut, kind: str) -> None:
-    """The monitor closes upon a scene or state that it cannot use, or follows what comes next."""
+    """After an unusable scene or state, the monitor disconnects or takes the next ones."""
     async with connected(iut) as tester:
         early, odd = kind.startswith("an update before"), tester.bytes_of(ODD[kind])
         if early:
-            await tester.session.until_closed("quiet")  # it may have another to connect
+            await tester.session.until_closed("quiet")  # the monitor can open another connection
             await tester.provoke(odd)
         await tester.introduce()
         if not early:
             await tester.provoke(odd)
-        tester.time = 1.0  # as that says, so that it does not run back
+        tester.time = 1.0  # the time in the odd message, so that the time does not go back
         await tester.say(messages.full(messages.state(tester.time), messages.scene(1, 1)))
         await tester.say(tester.partial(messages.moved(2, 2)))
         await tester.goes_on(kind, may_close=True)
@@ -207,7 +213,7 @@ async def test_odd_scenes(iut: Iut, kind: str) -> None:
     ids=["blanks", "line ends", "tabs"],
 )
 async def test_white_space(iut: Iut, text: str) -> None:
-    """Blanks, tabs and line ends around brackets and between atoms mean nothing."""
+    """Blanks, tabs and line ends around brackets and between atoms have no meaning."""
     async with introduced(iut) as tester:
         still = tester.bytes_of(messages.partial("(time 1)", messages.STILL))[4:].decode()
         payload = (text + still.partition("(RDS 0 1)")[2].lstrip() + "\n").encode("ascii")

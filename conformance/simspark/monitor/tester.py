@@ -1,4 +1,7 @@
-"""The server that the suite plays against a monitor: it sends states, and asks what it knows."""
+"""The server that the suite plays against a monitor.
+
+The tester sends states and asks for the monitor's knowledge.
+"""
 
 import asyncio
 import contextlib
@@ -16,17 +19,17 @@ from conformance.simspark.tester import asked, expressions, kept
 from conformance.verdicts import Conclusion, Inconclusive, NotExercised, Violation
 
 GAME = {"half", "score_left", "score_right", "play_mode"}
-"""What stands in one list with the time, and is taken with it."""
+"""Values that are in one list with the time, and are taken with it."""
 _LENGTHS, _KNOWS = "frame.length-prefix", "monitors.understood"
-_LOW, _HIGH = 0x10, 0x90  # bytes of which the second is below 0 where they have a sign
-_POLL = 0.005  # seconds between two looks at what is to be told to all
-_goals = itertools.count(51)  # which no test sends for other reasons
+_LOW, _HIGH = 0x10, 0x90  # last bytes of a length; the second is negative if read as a signed byte
+_POLL = 0.005  # seconds between two looks for new messages to forward to the other connections
+_goals = itertools.count(51)  # a score that no other test sends
 
 
 class _Connections(Connections):
-    """The connections of a monitor, which may watch over one and command over another.
+    """The connections of a monitor. A monitor can watch over one and command over another.
 
-    Each is told what the first is told, as a server tells all that are connected.
+    Every connection receives the messages of the first connection, as from a server.
     """
 
     @contextlib.asynccontextmanager
@@ -44,7 +47,7 @@ class _Connections(Connections):
 
     async def _tell(self, session: Session) -> None:
         told = 0
-        # One that only commands need not read.
+        # A connection that is only used for commands need not be read.
         with contextlib.suppress(Violation):
             while not session.over:
                 for event in self.session.events[told:]:
@@ -55,9 +58,9 @@ class _Connections(Connections):
 
 
 class Tester:
-    """One monitor and the simulation that it is tester: a ball that rolls, and the time.
+    """Serves one monitor with a simulation: the ball and the time.
 
-    `rooted` says whether scene graphs have their root as a node.
+    `rooted` says that scene graphs are sent with a root node.
     """
 
     def __init__(self, connections: Connections, rooted: bool) -> None:
@@ -68,17 +71,17 @@ class Tester:
         self._provoked: list[Session] = []
 
     async def provoke(self, data: bytes) -> None:
-        """Send what it may close the connection for, be that the first one or another."""
+        """Send bytes after which the monitor can close any of its connections."""
         self._provoked = [each for each in self.connections.sessions if not each.ended]
         await self.session.send_bytes(data)
 
     @property
     def closed(self) -> bool:
-        """It has closed a connection that was open when it was provoked, or the first one."""
+        """True if the monitor closed its first connection, or one that was open at `provoke`."""
         return self.session.ended or any(each.ended for each in self._provoked)
 
     async def commanded(self, times: int) -> bool:
-        """Whether so many messages have come, over whichever connection."""
+        """Return True once `times` messages have arrived, over any connection."""
 
         async def came() -> bool:
             return len(self.connections.received) >= times
@@ -86,7 +89,7 @@ class Tester:
         return await self.session.shows(came, "a command", "response")
 
     async def say(self, text: str, *, segmentation: Segmentation | None = None) -> None:
-        """One message, given as on the wire."""
+        """Send one message, given as text on the wire without the length."""
         await self.session.send(self.decoded(text), segmentation=segmentation)
 
     def decoded(self, text: str) -> list[Any]:
@@ -94,11 +97,11 @@ class Tester:
         return messages.rooted(message) if self.rooted else message
 
     def bytes_of(self, *texts: str) -> bytes:
-        """Several messages together, given in the same way."""
+        """Encode several messages, given as text on the wire without the length."""
         return b"".join(encode(self.decoded(text)) for text in texts)
 
     async def introduce(self, merged: bool = False, graph: str = "") -> None:
-        """What comes first: environment and state, in one message or in two."""
+        """Send the introduction: environment and state, in one message or in two."""
         graph = graph or messages.scene(0, 0)
         if merged:
             await self.say(messages.full(messages.ENVIRONMENT + messages.state(0), graph))
@@ -107,7 +110,7 @@ class Tester:
             await self.say(messages.full(messages.state(0), graph))
 
     async def tick(self, times: int = 1, graph: str = messages.STILL, more: str = "") -> None:
-        """Partial states with the time alone, and whatever else is given."""
+        """Send partial states that contain only the time, or also the pairs `more`."""
         for _ in range(times):
             await self.say(self.partial(graph, more))
 
@@ -116,18 +119,20 @@ class Tester:
         return messages.partial(f"(time {self.time:g}){more}", graph)
 
     def long(self, size: int, text: str = "") -> bytes:
-        """A message, or else a partial state, with blanks behind it up to so many bytes."""
+        """Return a message of `size` bytes, filled with blanks. The default is a partial state."""
         return frame(self.bytes_of(text or self.partial())[LENGTH.size :].ljust(size))
 
     async def knows(
         self, requirement: str | None = None, *, timed: Collection[str] = GAME, **wanted: Any
     ) -> None:
-        """Raise Violation unless the monitor gets to know these values; numbers nearly.
+        """Raise Violation unless the monitor reports these values; numbers with a tolerance.
 
-        `requirement` is what that violates, if not what the test decides. Where it knows the time,
-        it has taken what that came with: values that are `timed` are then not waited for. What its
-        states leave out it does not keep, and need not know; null is not known yet. Raises
-        NotExercised where it keeps none of them, or there is no operation `state`.
+        `requirement` is the requirement to blame; the default is that of the test. Once the monitor
+        reports the time, it must report the values named by `timed` within the time `quiet`. Values
+        that its states do not contain are not required.
+
+        Raises NotExercised if the states contain none of the values, or if there is no operation
+        `state`.
         """
         for what in ("game", "scene"):
             part = {n: value for n, value in wanted.items() if (n == "ball") is (what == "scene")}
@@ -135,15 +140,15 @@ class Tester:
                 continue
             at_once = timed if wanted.get("time") else ()
             for name, came in (await self._wrong(part, what, requirement, at_once)).items():
-                await self.session.unharmed("what it was sent")
+                await self.session.unharmed("the messages sent so far")
                 raise Violation(
-                    f"the monitor to know that {name} is {wanted[name]}",
-                    f"it says {came!r:.80}",
+                    f"the monitor to report {name} as {wanted[name]}",
+                    f"it reports {came!r:.80}",
                     requirement,
                 )
         if not wanted.keys() & kept(self.session):
             names = ", ".join(wanted)
-            raise NotExercised(f"the monitor keeps no {names}: its state leaves that out")
+            raise NotExercised(f"the state of the monitor does not contain {names}")
 
     async def _wrong(
         self,
@@ -152,9 +157,10 @@ class Tester:
         requirement: str | None,
         timed: Collection[str],
     ) -> dict[str, Any]:
-        """What it says of those values that it keeps and does not get to know.
+        """Return the reported values that are still wrong after the timeout.
 
-        The run knows by ``what`` they are of whether they have not come before.
+        ``what`` is the kind of the values. The run uses it to recognise a wait that has timed out
+        before.
         """
         wrong: dict[str, Any] = {}
         taken: float | None = None
@@ -177,18 +183,21 @@ class Tester:
         return wrong
 
     async def knows_if_it_can(self, **wanted: Any) -> None:
-        """The same, where there is an operation `state` that tells any of these values."""
+        """Like `knows`, if the operation `state` reports any of these values; else do nothing."""
         try:
             await self.knows(**wanted)
         except NotExercised:
             return
         except Inconclusive:
-            # Whether it may have ended is for others to say.
+            # Other checks decide if the monitor was allowed to exit.
             if not self.closed:
                 raise
 
     async def state(self) -> dict[str, Any]:
-        """What the monitor says that it knows. Raises Inconclusive where that is no object."""
+        """Return the state that the monitor reports.
+
+        Raises Inconclusive if the state is not an object.
+        """
         answer = await asked(self.session, "state")
         if not answer.ok or not isinstance(answer.result, dict):
             why = answer.error or answer.result
@@ -204,28 +213,30 @@ class Tester:
         may_close: bool = False,
         upon: bytes = b"",
     ) -> None:
-        """Raise Violation unless it still takes part, and knows what it is sent from now on.
+        """Raise Violation unless the monitor still takes part, and takes the next messages.
 
-        That is in one write with the bytes `upon` which it is. With `may_close` it may close the
-        connection instead. What it knows is seen by the operation
-        `state` only; without it Inconclusive is raised where nothing else was wrong.
+        The bytes `upon` are sent in one write with the next message. With `may_close`, closing the
+        connection is also a pass.
+
+        Raises Inconclusive if there is no operation `state` and nothing else is wrong.
         """
         lacking = await self._takes(after, requirement, upon)
         if upon:
-            # One that takes what came with it may still take nothing more.
+            # A monitor that takes a message in the same write can still ignore later messages.
             lacking = await self._takes(after, requirement)
         await self.session.unharmed(after)
         if self.closed and not may_close:
             raise Violation(
-                f"the monitor to follow on after {after}", "it closed the connection", requirement
+                f"the monitor to stay connected after {after}", "it disconnected", requirement
             )
         if lacking and not self.closed:
-            raise Inconclusive(f"a monitor shows nothing else of what it knows; {lacking}")
+            raise Inconclusive(f"nothing else shows the knowledge of a monitor; {lacking}")
 
     async def _takes(self, after: str, requirement: str | None, upon: bytes = b"") -> str:
-        """Raise Violation unless it knows what it is sent now, in one write with what stands first.
+        """Raise Violation unless the monitor takes a new score, sent in one write after `upon`.
 
-        It may also have closed the connection. Returns why it is not seen what it knows, else "".
+        The monitor can also have closed the connection. Returns the reason if its knowledge cannot
+        be seen, else an empty string.
         """
         goals = next(_goals)
         more = f"(score_left {goals})(score_right {goals + 1})"
@@ -239,7 +250,7 @@ class Tester:
             await self.session.until_closed(self.session.seconds("quiet"))
             return str(unseen)
         except Inconclusive:
-            # It may have ended with its connection, and the upper tester with it.
+            # The monitor can exit when its connection ends, and the upper tester with it.
             if not self.closed:
                 raise
         except Violation as none:
@@ -266,7 +277,7 @@ def _same(one: Any, other: Any) -> bool:
 
 @contextlib.asynccontextmanager
 async def connected(iut: Iut, *, segmentation: Segmentation | None = None) -> AsyncIterator[Tester]:
-    """A monitor that has been sent nothing yet."""
+    """A monitor that has received nothing yet."""
     rooted = await iut.once("rooted", lambda: _understands_roots(iut))
     async with _watching(iut, rooted, segmentation) as tester:
         yield tester
@@ -282,15 +293,16 @@ async def _watching(
             try:
                 yield Tester(connections, rooted)
             except Violation as lost:
-                # Who misreads some lengths loses messages of any kind.
+                # A monitor that misreads some lengths loses messages of any kind.
                 await iut.lay(lost, [_LENGTHS])
                 raise
 
 
 async def _understands_roots(iut: Iut) -> bool:
-    """Whether a monitor knows the ball where the root of the scene is a node, as the text has it.
+    """Return True if a monitor takes a scene graph with a root node.
 
-    False if only where it is left out, as in the published server.
+    The specification sends a root node. Returns False only if the monitor takes a graph without a
+    root node, as the published server sends it.
     """
     lost: list[Conclusion] = []
     with contextlib.suppress(NotExercised):
@@ -304,7 +316,7 @@ async def _understands_roots(iut: Iut) -> bool:
                 except (Violation, Inconclusive) as none:
                     lost.append(none)
     if len(lost) > 1:
-        # What it gets to know in neither form is not waited for in full again.
+        # If the monitor takes neither form, later waits for the scene are short.
         iut.concluded(lost[0], iut.sessions)
     return True
 
@@ -313,7 +325,7 @@ async def _understands_roots(iut: Iut) -> bool:
 async def introduced(
     iut: Iut, *, segmentation: Segmentation | None = None
 ) -> AsyncIterator[Tester]:
-    """A monitor that has been introduced to a simulation, as the specification says."""
+    """A monitor that has received the introduction of the specification and a first update."""
     async with connected(iut, segmentation=segmentation) as tester:
         await tester.introduce()
         await tester.tick()
@@ -321,11 +333,10 @@ async def introduced(
 
 
 async def misread(iut: Iut) -> str:
-    """The requirement that a monitor violates which has some plain values wrong; else empty.
+    """Return the requirement violated by a monitor that reports some plain values wrong, or empty.
 
-    That may be for the lengths of some messages.
-
-    One that has all of them wrong may have misread the stream, which other requirements are about.
+    Some lengths can be the reason. A monitor that reports all values wrong gives an empty result,
+    because it can have misread the stream, which other requirements decide.
     """
     right: list[bool] = []
     with contextlib.suppress(Inconclusive):
@@ -350,7 +361,7 @@ async def misread(iut: Iut) -> str:
 
 
 async def _understands(iut: Iut, byte: int) -> bool:
-    """Whether it knows what comes in messages of which the last byte of the length is this one."""
+    """Return True if the monitor takes messages whose length has this last byte."""
     async with connected(iut) as tester:
         full = messages.full(messages.ENVIRONMENT + messages.state(0), messages.scene(0, 0))
         for text in (full, tester.partial(more="(score_left 3)(score_right 4)")):
@@ -364,11 +375,11 @@ _BALLS = (
     ("graph.poses-known", messages.STILL, [3, -2, 0.042]),
     ("header.partial-applied", messages.moved(-1.5, 2.5, 0.5), [-1.5, 2.5, 0.5]),
 )
-"""By what is violated where the ball is elsewhere: an update of that scene, and where it is."""
+"""Requirement to blame, update of the scene, and expected position of the ball in metres."""
 
 
 async def _right(tester: Tester, **values: Any) -> list[bool]:
-    """Of each value that the monitor keeps, whether it knows it."""
+    """Return for each reported value if it is right."""
     with contextlib.suppress(NotExercised):
         with contextlib.suppress(Violation):
             await tester.knows(_KNOWS, **values)

@@ -10,6 +10,6 @@ SMOKE = "monitors.environment-first"
 
 
 async def smoke(iut: Iut) -> None:
-    """A monitor is sent the environment, the game state and the scene, and then further states."""
+    """A monitor receives the environment, the game state and the scene, and then further states."""
     async with watching(iut, begins=False) as watch:
         await watch.some(2)

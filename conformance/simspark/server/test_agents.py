@@ -1,4 +1,4 @@
-"""Agents: they are created, perceive and act; commands of trainers are not theirs."""
+"""Agents: they are created, perceive and act, and cannot send trainer commands."""
 
 from conformance.cases import check, lasting, requirement
 from conformance.iut import Iut
@@ -25,16 +25,19 @@ from conformance.simspark.tester import expressions, for_long
 from conformance.verdicts import Inconclusive, NotExercised, Violation
 from conformance.wire import Message
 
-LONG = 5.0  # seconds, in which a server at its usual rate sends 250 groups of perceptors
-GROUPS = 220  # that it has sent by then, unless the machine is busy
-SILENT = 10  # groups of perceptors by which all that was said has been heard
+LONG = 5.0  # seconds; a server at its usual rate sends 250 groups of perceptors in this time
+GROUPS = 220  # groups that a server has sent by then, unless the machine is busy
+SILENT = 10  # groups of perceptors after which all earlier words have been heard
 ACTS = frame(b"(he1 0)(he2 0)".ljust(300))
-"""What an agent sends in each cycle: by then more bytes than a count of 16 bits holds."""
-STIFF = 0.5  # degrees that the stiffest hinge turns before it is at its stop
+"""The effectors that an agent sends in each cycle.
+
+Over the test they exceed 65,535 bytes, the range of a 16-bit counter.
+"""
+STIFF = 0.5  # degrees that even the stiffest hinge turns before it reaches its stop
 
 
 async def _attends_for_long(agent: Session, acts: bytes = b"") -> None:
-    """Take what comes for long, and act upon each group."""
+    """Take perceptors for LONG seconds, and send `acts` after each group."""
 
     async def take() -> None:
         await perceptors(agent)
@@ -46,14 +49,17 @@ async def _attends_for_long(agent: Session, acts: bytes = b"") -> None:
 @requirement("agents.perceptors")
 @lasting
 async def test_perceptors_keep_coming(iut: Iut) -> None:
-    """Once it is created and initialised, an agent is sent perceptors again and again."""
+    """A created and initialised agent receives perceptors again and again."""
     async with iut.instance() as instance, playing(iut, instance) as agent:
         await _attends_for_long(agent)
 
 
 @requirement("agents.perceptors")
 async def test_perceptors_of_several_agents(iut: Iut) -> None:
-    """Every agent is sent perceptors: of either team, and one that comes after one has left."""
+    """Every agent of both teams receives perceptors.
+
+    This includes an agent that comes after another agent has left.
+    """
     async with (
         iut.instance() as instance,
         playing(iut, instance, "Lefts") as first,
@@ -69,7 +75,10 @@ async def test_perceptors_of_several_agents(iut: Iut) -> None:
 
 @requirement("agents.perceptors")
 async def test_perceptors_in_every_play_mode(iut: Iut) -> None:
-    """They come whatever the play mode is; at the end of the game an agent may be let go."""
+    """An agent receives perceptors in every play mode.
+
+    The server can disconnect agents at the end of the game.
+    """
     async with (
         iut.instance() as instance,
         watching(iut, instance) as watch,
@@ -84,7 +93,7 @@ async def test_perceptors_in_every_play_mode(iut: Iut) -> None:
 
 @requirement("agents.perceptors")
 async def test_perceptors_of_one_that_acts(iut: Iut) -> None:
-    """Effectors, one by one and several in a message, do not stop them."""
+    """An agent that sends effectors, singly and several in a message, still receives perceptors."""
     async with iut.instance() as instance, playing(iut, instance) as agent:
         for text in ("(syn)", "(he1 0.1)(he2 -0.1)", "(say hello)", "(beam -2 1 0)", "(he1 0)"):
             await agent.send(expressions(text))
@@ -93,7 +102,7 @@ async def test_perceptors_of_one_that_acts(iut: Iut) -> None:
 
 @requirement("agents.joints")
 async def test_hinges_are_told_again_and_again(iut: Iut) -> None:
-    """The position of a hinge comes with every group of perceptors, or nearly so."""
+    """The position of a hinge is in nearly every group of perceptors."""
     async with iut.instance() as instance, playing(iut, instance) as agent:
         _, name = hinge_names(iut)
         groups = [message for message in agent.received if message.name in PERCEPTORS]
@@ -101,12 +110,12 @@ async def test_hinges_are_told_again_and_again(iut: Iut) -> None:
             await hinge_angle(iut, agent)
         await passed_over(agent)
         came = len(await hinge_angles(agent, name, 20))
-        check(came > 1, f"the position of {name} again and again", f"it came {came} times more")
+        check(came > 1, f"the position of {name} again and again", f"received it {came} more times")
 
 
 @requirement("agents.joints")
 async def test_hinges_of_every_agent(iut: Iut) -> None:
-    """The second agent is sent its hinges as well."""
+    """The second agent also receives the positions of its hinges."""
     async with (
         iut.instance() as instance,
         playing(iut, instance, "Lefts") as first,
@@ -118,13 +127,13 @@ async def test_hinges_of_every_agent(iut: Iut) -> None:
         check(
             len(await hinge_angles(second, name, 1)) > 0,
             f"the position of {name} to the second agent",
-            "it does not come, and does to the first",
+            "only the first agent receives it",
         )
 
 
 @requirement("agents.effectors")
 async def test_a_hinge_turns(iut: Iut) -> None:
-    """A hinge turns by its effector while the game goes on, and back by the opposite speed."""
+    """A hinge turns by its effector, and turns back at the opposite speed."""
     async with (
         iut.instance() as instance,
         watching(iut, instance),
@@ -142,7 +151,7 @@ async def test_a_hinge_turns(iut: Iut) -> None:
 @requirement("agents.effectors")
 @lasting
 async def test_a_hinge_turns_after_long(iut: Iut) -> None:
-    """The hinge of each agent turns as well when both have been there, and one acted, for long."""
+    """The hinge of each agent still turns after some seconds in which one agent acted."""
     async with (
         iut.instance() as instance,
         playing(iut, instance, "Lefts") as one,
@@ -156,7 +165,7 @@ async def test_a_hinge_turns_after_long(iut: Iut) -> None:
 
 @requirement("agents.effectors")
 async def test_a_hinge_turns_among_others(iut: Iut) -> None:
-    """An effector counts behind others in one message, known or not."""
+    """An effector has its effect after other effectors in one message, known or unknown."""
 
     def last(effector: str) -> bytes:
         return encode(expressions(f"(syn)(say x)(he2 0)(nothing 1 2){effector}"))
@@ -167,7 +176,10 @@ async def test_a_hinge_turns_among_others(iut: Iut) -> None:
 
 @requirement("frame.segmentation")
 async def test_a_hinge_turns_by_one_of_several_messages(iut: Iut) -> None:
-    """Of several messages of an agent in one write each counts, also one in the middle."""
+    """Each of several messages of an agent in one write has its effect.
+
+    The tested effector is in a message in the middle.
+    """
 
     def between(effector: str) -> bytes:
         others = encode(expressions("(he2 0)(syn)")) * 3
@@ -180,7 +192,7 @@ async def test_a_hinge_turns_by_one_of_several_messages(iut: Iut) -> None:
 
 @requirement("agents.effectors")
 async def test_each_agent_moves_its_own_hinge(iut: Iut) -> None:
-    """The hinge of one agent turns by its own effectors only."""
+    """The hinge of an agent turns only by the effectors of that agent."""
     async with (
         iut.instance() as instance,
         playing(iut, instance, "Lefts") as one,
@@ -191,14 +203,14 @@ async def test_each_agent_moves_its_own_hinge(iut: Iut) -> None:
         now = await hinge_angle(iut, other)
         check(
             abs(now - still) < TURNED,
-            "the hinge of the other agent to stay where it is",
+            "the hinge of the other agent to stay in its position",
             f"it turned from {still:.1f} to {now:.1f} degrees",
         )
         await turns(iut, other, 2.0, ", which the second agent sent")
 
 
 class _Hinges:
-    """How far each hinge has turned in what was looked at: its least and its greatest angle."""
+    """The least and the greatest angle of each hinge, in degrees, over all messages seen."""
 
     def __init__(self) -> None:
         self.seen: dict[str, tuple[float, float]] = {}
@@ -219,10 +231,15 @@ class _Hinges:
 
 @requirement("agents.every-hinge")
 async def test_every_hinge_turns(iut: Iut) -> None:
-    """Each hinge that is told turns, in one direction or the other, by the effector of its name."""
+    """Each reported hinge turns by the effector of its name.
+
+    A turn in either direction is enough.
+    """
     effector, name = hinge_names(iut)
     if name.replace("j", "e") != effector:
-        raise NotExercised(f"{effector} and {name} do not tell how effectors of hinges are named")
+        raise NotExercised(
+            f"the names {effector} and {name} do not show how effectors of hinges are named"
+        )
     hinges = _Hinges()
 
     def one_turned(message: Message) -> bool:
@@ -248,14 +265,14 @@ async def test_every_hinge_turns(iut: Iut) -> None:
         except Violation as none:
             count, stiff = len(hinges.seen), hinges.stiff
             if len(stiff) > count / 2:
-                raise Inconclusive("most hinges have effectors of other names") from none
+                raise Inconclusive("most hinges do not have effectors named after them") from none
             expected = f"each of {count} hinges to turn by the effector of its name"
             raise Violation(expected, f"{', '.join(stiff)} did not turn") from none
 
 
 @requirement("agents.heard")
 async def test_own_words_are_heard(iut: Iut) -> None:
-    """What an agent says it hears itself, as it was said."""
+    """An agent hears its own words unchanged, and only once."""
     async with iut.instance() as instance, playing(iut, instance) as agent:
         said = "Hello_17-World"
         heard: list[str] = []
@@ -268,19 +285,19 @@ async def test_own_words_are_heard(iut: Iut) -> None:
                 found = [p for p in message.value if p[:1] == ["hear"] and "self" in p]
                 heard += [str(perceptor[-1]) for perceptor in found]
         if not heard:
-            raise Inconclusive("no hear perceptor came: the robot may have no ears")
-        check(heard[0] == said, f"{said} to be heard", f"{heard[0][:60]} was")
+            raise Inconclusive("received no hear perceptor: the robot can be without ears")
+        check(heard[0] == said, f"the agent to hear {said}", f"it heard {heard[0][:60]}")
         for _ in range(SILENT):
             await fresh(agent)
         again = len(_heard(agent))
         await fresh(agent)
-        came = f"it still is after {SILENT} groups of perceptors more"
-        check(len(_heard(agent)) == again, f"{said} to be heard when it was said", came)
+        came = f"received it again after {SILENT} more groups of perceptors"
+        check(len(_heard(agent)) == again, f"the agent to hear {said} only when it is said", came)
 
 
 @requirement("agents.heard")
 async def test_words_of_others_are_heard(iut: Iut) -> None:
-    """What one agent says another of its team hears, which is near by."""
+    """An agent hears the words of a teammate near by."""
     async with (
         iut.instance() as instance,
         playing(iut, instance) as one,
@@ -297,23 +314,23 @@ async def test_words_of_others_are_heard(iut: Iut) -> None:
                 await fresh(listener)
                 heard, own = _heard(listener), own + _heard(speaker)
             if said not in heard and not own:
-                raise Inconclusive("no hear perceptor came: the robot may have no ears")
+                raise Inconclusive("received no hear perceptor: the robot can be without ears")
             check(
                 said in heard,
-                f"{said}, which another agent says near by, to be heard",
-                f"{', '.join(heard[-3:]) or 'nothing'} was",
+                f"the agent to hear {said}, said by a teammate near by",
+                f"it heard {', '.join(heard[-3:]) or 'nothing'}",
             )
 
 
 def _heard(agent: Session) -> list[str]:
-    """What an agent has been told so far that it heard."""
+    """Return all words that an agent has heard so far."""
     groups = (message.value for message in agent.received if message.name in PERCEPTORS)
     return [str(item[-1]) for group in groups for item in group if item[:1] == ["hear"]]
 
 
 @requirement("monitors.not-for-agents")
 async def test_commands_of_a_trainer_from_an_agent(iut: Iut) -> None:
-    """Commands of a trainer that an agent sends change nothing, whenever it does."""
+    """Trainer commands on the connection of an agent do not change the game."""
     async with iut.instance() as instance, watching(iut, instance) as watch:
         async with playing(iut, instance) as agent:
             await watch.settle()
@@ -342,7 +359,7 @@ async def test_commands_of_a_trainer_from_an_agent(iut: Iut) -> None:
             check(
                 quiet,
                 f"the state to stay {state}",
-                f"it became {watch.view.state} by commands that an agent sent",
+                f"it became {watch.view.state} after commands from an agent",
             )
             await fresh(agent)
         await watch.obeys("commands of a trainer from an agent")
@@ -350,7 +367,7 @@ async def test_commands_of_a_trainer_from_an_agent(iut: Iut) -> None:
 
 @requirement("monitors.not-for-agents")
 async def test_an_agent_does_not_move_the_ball(iut: Iut) -> None:
-    """A trainer's commands from an agent move neither the ball nor another agent."""
+    """Trainer commands on the connection of an agent move neither the ball nor an agent."""
     async with (
         iut.instance() as instance,
         watching(iut, instance) as watch,
@@ -368,4 +385,4 @@ async def test_an_agent_does_not_move_the_ball(iut: Iut) -> None:
             lambda view: place.taken(view) or other.taken(view),
             2 * watch.session.seconds("quiet"),
         )
-        check(stayed, "ball and agents to stay", f"something is at {place} or {other} now")
+        check(stayed, "the ball and the agents to stay", f"something is now at {place} or {other}")

@@ -1,4 +1,4 @@
-"""What a trainer does to the ball."""
+"""Trainer commands for the ball."""
 
 from math import hypot
 
@@ -19,10 +19,10 @@ from conformance.simspark.tester import expressions
 from conformance.simspark.view import View
 from conformance.verdicts import Inconclusive, Violation
 
-HIGH = 1.0  # metres above which a ball has not fallen to the ground yet
-STILL = 0.05  # metres that a ball at rest has moved at most
-ALONG = 0.98  # cosine of the angle between what moves and the direction that it was given
-ROLLED = 0.15  # metres that the ball must have moved to have rolled
+HIGH = 1.0  # metres; a ball above this height is still in the air
+STILL = 0.05  # metres; a ball at rest moves less than this
+ALONG = 0.98  # cosine of the greatest angle between the movement and the commanded direction
+ROLLED = 0.15  # metres; a ball that has moved this far has rolled
 
 
 async def _playing(watch: Watch) -> None:
@@ -33,7 +33,7 @@ async def _playing(watch: Watch) -> None:
 @requirement("ball.pos")
 @pytest.mark.parametrize(("along", "across"), [(0.5, 0.4), (-0.7, -0.55), (0.23, -0.31)])
 async def test_ball_is_put(iut: Iut, along: float, across: float) -> None:
-    """The ball is where it was put, in coordinates of the field, from wherever it was before."""
+    """The ball is at the commanded position in field coordinates, from any earlier position."""
     async with watching(iut) as watch:
         await _playing(watch)
         for place in (watch.place(along, across), watch.place(-across, along / 2)):
@@ -43,7 +43,7 @@ async def test_ball_is_put(iut: Iut, along: float, across: float) -> None:
 
 @requirement("ball.pos")
 async def test_ball_is_put_up(iut: Iut) -> None:
-    """Into the air as well: then it is above the ground, until it has fallen."""
+    """A ball that is put into the air is above the ground first."""
     async with watching(iut) as watch:
         await _playing(watch)
         place = watch.place(0.5, 0.4)
@@ -59,7 +59,7 @@ async def test_ball_is_put_up(iut: Iut) -> None:
 
 
 class _Track:
-    """Where something that was at a place has come to: the nodes that were there, ever since."""
+    """Follows the nodes that were near a place when the track began."""
 
     def __init__(self, view: View, place: Place) -> None:
         self.nodes = place.around(view, 0.3)
@@ -67,7 +67,7 @@ class _Track:
         self.x, self.y = place.x, place.y
 
     def follow(self, view: View) -> tuple[float, float]:
-        """By how much the one that moved most has moved."""
+        """Return the movement (x, y) in metres of the node that has moved farthest."""
         poses = view.poses
         moves = [
             (poses[n][12] - self.place.x, poses[n][13] - self.place.y)
@@ -80,9 +80,10 @@ class _Track:
 async def _rolls(
     watch: Watch, place: Place, dx: float, dy: float, command: str, requirement: str | None = None
 ) -> None:
-    """Raise Violation unless what is at a place moves along (dx, dy) upon a command.
+    """Send a command, and raise Violation unless the object moves along (dx, dy).
 
-    ``requirement`` is what that violates, if not the one that the test decides.
+    The object is at `place`. ``requirement`` is the requirement to blame; the default is that of
+    the test.
     """
     track = _Track(watch.view, place)
     moved = (0.0, 0.0)
@@ -95,7 +96,7 @@ async def _rolls(
     await watch.command(command)
     await watch.until(
         has,
-        f"show the ball roll after {command}",
+        f"show the ball rolling after {command}",
         requirement=requirement,
         now=lambda _: f"it moved by {moved[0]:.2f} m, {moved[1]:.2f} m",
     )
@@ -109,7 +110,7 @@ async def _rolls(
 @requirement("ball.vel")
 @pytest.mark.parametrize(("vx", "vy"), [(3, 2.5), (-0.9, -2.5)])
 async def test_ball_is_pushed(iut: Iut, vx: float, vy: float) -> None:
-    """A ball at rest rolls off in the direction of its velocity."""
+    """A ball at rest rolls in the direction of the commanded velocity."""
     async with watching(iut) as watch:
         await _playing(watch)
         place = watch.place(-0.2, 0.15)
@@ -120,7 +121,7 @@ async def test_ball_is_pushed(iut: Iut, vx: float, vy: float) -> None:
 
 @requirement("ball.vel")
 async def test_ball_is_pushed_back(iut: Iut) -> None:
-    """A ball that rolls has the velocity that it is given, whichever it had before."""
+    """A rolling ball takes the commanded velocity, regardless of its velocity before."""
     async with watching(iut) as watch:
         await _playing(watch)
         place = watch.place(-0.2, 0.15)
@@ -138,14 +139,14 @@ async def test_ball_is_pushed_back(iut: Iut) -> None:
         await watch.command("(ball (vel -1.5 0 0))")
         await watch.until(
             back,
-            "show the ball roll back after (ball (vel -1.5 0 0))",
-            now=lambda _: f"it came {far:.2f} m far",
+            "show the ball rolling back after (ball (vel -1.5 0 0))",
+            now=lambda _: f"it rolled {far:.2f} m and did not come back",
         )
 
 
 @requirement("ball.vel")
 async def test_ball_is_pushed_up(iut: Iut) -> None:
-    """The ball is given an upward velocity."""
+    """A ball with an upward velocity rises."""
     async with watching(iut) as watch:
         await _playing(watch)
         place = watch.place(-0.2, 0.15)
@@ -167,7 +168,7 @@ async def test_ball_is_pushed_up(iut: Iut) -> None:
 @requirement("ball.both")
 @pytest.mark.parametrize("order", ["pos first", "vel first"])
 async def test_ball_is_put_and_pushed(iut: Iut, order: str) -> None:
-    """With both it starts from there, whichever stands first."""
+    """With pos and vel in any order, the ball starts from there with that velocity."""
 
     async def play(together: bool) -> None:
         async with watching(iut) as watch:
@@ -187,11 +188,14 @@ async def test_ball_is_put_and_pushed(iut: Iut, order: str) -> None:
 
 
 async def _starts(watch: Watch, place: Place, command: str) -> None:
-    """Raise Violation unless the ball starts from a place, up along y and down along x."""
+    """Raise Violation unless the ball starts from a place and moves along (-1, 2)."""
     told, within = watch.view.clock, 0.0
 
     def there(view: View) -> bool:
-        """Whether it is as near as it can be by then: states may be far apart."""
+        """Return True if the ball is near the place.
+
+        The tolerance grows with the time between two states.
+        """
         nonlocal told, within
         before, told = told, view.clock
         within = 0.6 + hypot(-1, 2) * max(0.0, told - before)
@@ -208,12 +212,12 @@ async def _starts(watch: Watch, place: Place, command: str) -> None:
             for number in near
         )
 
-    await watch.until(away, f"show the ball roll from there after {command}", now=places_of_balls)
+    await watch.until(away, f"show the ball rolling away after {command}", now=places_of_balls)
 
 
 @requirement("ball.neither")
 async def test_ball_is_left_alone(iut: Iut) -> None:
-    """A command ball without pos and vel changes nothing."""
+    """The command ball without pos and vel does not change the ball."""
     async with watching(iut) as watch:
         await _playing(watch)
         place = watch.place(0.3, 0.45)
@@ -228,7 +232,7 @@ async def test_ball_is_left_alone(iut: Iut) -> None:
 
 
 async def _rolls_on(watch: Watch, command: str) -> bool:
-    """Whether a ball that rolls still does so after a command, and one that is obeyed."""
+    """Return True if a rolling ball still rolls after `command` and one further command."""
     place = watch.place(-0.2, 0.15)
     await watch.put_ball(place)
     await watch.settle()
@@ -248,19 +252,19 @@ async def _rolls_on(watch: Watch, command: str) -> bool:
 
 @requirement("ball.neither")
 async def test_rolling_ball_is_left_alone(iut: Iut) -> None:
-    """Nor does a ball that rolls stop upon a command ball without pos and vel."""
+    """The command ball without pos and vel does not stop a rolling ball."""
     async with watching(iut) as watch:
         await _playing(watch)
         if await _rolls_on(watch, "(ball)"):
             return
         if not await _rolls_on(watch, ""):
-            raise Inconclusive("a ball that was pushed comes to rest by itself too soon to tell")
-        raise Violation("the ball to roll on after (ball)", "it came to rest")
+            raise Inconclusive("a pushed ball stops by itself too soon for a decision")
+        raise Violation("the ball to keep rolling after (ball)", "it stopped")
 
 
 @requirement("drop-ball.ball-stays")
 async def test_dropped_where_it_is(iut: Iut) -> None:
-    """A ball on the field stays where it is when it is dropped."""
+    """A ball on the field keeps its position after dropBall."""
     async with watching(iut) as watch:
         await _playing(watch)
         place = watch.place(0.25, 0.45)
@@ -275,7 +279,7 @@ async def test_dropped_where_it_is(iut: Iut) -> None:
 
 @requirement("ball.spin")
 async def test_velocity_takes_the_spin(iut: Iut) -> None:
-    """A ball that has rolled and is then put into the air at rest does not turn there."""
+    """A rolling ball that is put into the air with velocity zero does not spin."""
     async with watching(iut) as watch:
         await _playing(watch)
         place = watch.place(-0.2, 0.15)
@@ -285,7 +289,7 @@ async def test_velocity_takes_the_spin(iut: Iut) -> None:
         turned = _Turning(watch.view, nodes)
         await watch.command("(ball (vel 2 0.5 0))")
         if await watch.never(turned.has, watch.session.seconds("response")):
-            raise Inconclusive("the ball is not seen to turn while it rolls")
+            raise Inconclusive("the states do not show a rolling ball turning")
         above = watch.place(-0.3, -0.2)
         await watch.command(f"(ball (pos {above.x} {above.y} 4)(vel 0 0 0))")
         await watch.until(
@@ -302,14 +306,14 @@ async def test_velocity_takes_the_spin(iut: Iut) -> None:
         while left() > 0 and any(watch.view.poses[n][14] > HIGH for n in nodes):
             check(
                 not still.has(watch.view),
-                "the ball not to turn in the air after (vel 0 0 0)",
+                "the ball in the air without spin after (vel 0 0 0)",
                 "it turns",
             )
             await watch.state()
 
 
 class _Turning:
-    """Whether any of some nodes is turned otherwise than at the beginning."""
+    """Detects that a node has turned since the beginning."""
 
     def __init__(self, view: View, nodes: set[int]) -> None:
         self.axes = {number: view.poses[number][:11] for number in nodes}
@@ -325,10 +329,10 @@ class _Turning:
 
 @requirement("drop-ball.back-on-the-field")
 async def test_dropped_off_the_field(iut: Iut) -> None:
-    """A ball beyond a touch line is brought back, on either side.
+    """After dropBall, a ball beyond either touch line is back on the field.
 
-    It stays there only when the game is over. Then dropBall may have no effect at all, on neither
-    side, which shows at a player near the ball, who is to be moved away by it.
+    After the end of the game, dropBall can be without any effect, on both sides. To detect this,
+    the test also puts a player near the ball, whom dropBall must move away.
     """
     async with match(iut) as game:
         await _drop_beyond(game, 1, effective=False)
@@ -336,7 +340,11 @@ async def test_dropped_off_the_field(iut: Iut) -> None:
 
 
 async def _drop_beyond(game: Match, side: int, effective: bool) -> None:
-    """Drop the ball beyond a touch line; `effective` once dropBall was seen to have an effect."""
+    """Drop the ball beyond the touch line of one side.
+
+    `effective` says that dropBall is known to have an effect. Otherwise a missing effect is
+    inconclusive.
+    """
     watch = game.watch
     width = watch.view.parameter("FieldWidth", 12.0) / 2
     radius = watch.view.parameter("FreeKickDistance", 1.0)
@@ -347,29 +355,36 @@ async def _drop_beyond(game: Match, side: int, effective: bool) -> None:
         await watch.put_ball(outside)
         await game.put("Left", beside)
     except Violation as none:
-        raise Inconclusive(f"nothing can be put off the field: {none}") from none
+        raise Inconclusive(f"the server does not put objects off the field: {none}") from none
     await watch.settle()
     await watch.command("(dropBall)")
     try:
         await watch.until(
             lambda view: not outside.taken(view, CLOSE) or not beside.taken(view),
-            "show any effect of dropBall",
+            "show an effect of dropBall",
         )
     except Violation as none:
         if not effective:
             what = "dropBall has no effect after the end of the game"
             raise Inconclusive(what) from none
-    to = f"show the ball back on the field, which was dropped at {outside}"
+    to = f"show the ball back on the field after dropBall at {outside}"
     await watch.until(lambda view: not outside.taken(view, CLOSE), to, now=places_of_balls)
     ball = watch.view.ball()
     if ball is not None:
         bound = width + 2 * watch.radius + 0.05
-        check(abs(ball[1]) <= bound, f"it within {width:g} m", places_of_balls(watch.view))
+        check(
+            abs(ball[1]) <= bound,
+            f"the ball within {width:g} m of the centre line",
+            places_of_balls(watch.view),
+        )
 
 
 @requirement("drop-ball.players-away")
 async def test_players_move_away(iut: Iut) -> None:
-    """Players near the ball are moved away from it, those of both teams, or right where it is."""
+    """dropBall moves players of both teams away from the ball.
+
+    A player exactly at the position of the ball is moved too.
+    """
     async with match(iut) as game:
         watch = game.watch
         place = watch.place(0.2, 0.45)
@@ -386,14 +401,16 @@ async def test_players_move_away(iut: Iut) -> None:
             return place.around(view, 0.65 * radius) <= near
 
         drop = encode(expressions("(dropBall)"))
-        # Who stands right where the ball is leaves it in no direction of its own.
+        # A player exactly at the position of the ball has no direction to move away in.
         pos = f"(pos {place.x} {place.y} {watch.radius})"
         there = (f"(ball {pos}(vel 0 0 0))", f"(agent {game.left}{pos})")
         for commands in (drop, b"".join(encode(expressions(text)) for text in there) + drop):
             await watch.session.send_bytes(commands)
             await watch.until(
                 away,
-                f"show nothing but the ball within {radius:g} m of it",
-                now=lambda view: f"{len(place.around(view, 0.65 * radius) - near)} nodes are there",
+                f"show only the ball within {radius:g} m of its position",
+                now=lambda view: (
+                    f"{len(place.around(view, 0.65 * radius) - near)} other nodes are there"
+                ),
             )
             await watch.settle()

@@ -1,4 +1,4 @@
-"""Messages as a stream brings them: with lengths that are right, cut anywhere, of ASCII text."""
+"""Messages in a stream: correct lengths, any segmentation, ASCII text."""
 
 import contextlib
 import itertools
@@ -18,13 +18,13 @@ from conformance.simspark.tester import expressions, in_one_session
 from conformance.simspark.view import STATES, View
 from conformance.verdicts import NotExercised, Violation
 
-PLAYERS = 22  # of a match
-HELD = 300_000  # bytes: more than a system keeps of small segments that nobody reads
-FULLS = 100  # times that the full scene graph is asked for, to come to so many
+PLAYERS = 22  # the players of a match
+HELD = 300_000  # bytes; more than an operating system buffers in small segments that are not read
+FULLS = 100  # requests for a full scene graph, to exceed HELD bytes
 
 
 async def _ordinary(iut: Iut) -> None:
-    """A monitor and an agent, some messages of each kind."""
+    """Play a session of a monitor and an agent, with some messages of each kind."""
     async with iut.instance() as instance, watching(iut, instance) as watch:
         async with playing(iut, instance) as agent:
             for _ in range(5):
@@ -35,18 +35,21 @@ async def _ordinary(iut: Iut) -> None:
 
 @each_of("frame.length-prefix", "text.s-expressions", "text.ascii", "text.predicates")
 async def test_ordinary_session(iut: Iut, statement: str) -> None:
-    """All that comes to a monitor and to an agent, in the course of a session, keeps this rule."""
+    """All messages to a monitor and an agent in an ordinary session satisfy this requirement."""
     await in_one_session(iut, "ordinary", _ordinary, fails=KEEPS_SENDING)
 
 
 @requirement("frame.length-prefix")
 async def test_lengths_of_more_than_two_bytes(iut: Iut) -> None:
-    """A scene of more than 64 KiB, as of the robots of a match, has a length that says so."""
+    """A scene of more than 64 KiB has a correct length.
+
+    The robots of a match make the scene large.
+    """
     async with contextlib.AsyncExitStack() as others:
         instance = await others.enter_async_context(iut.instance())
         for _ in range(PLAYERS):
             agent = await others.enter_async_context(iut.connect(instance, channel="agent"))
-            # What it perceives is of no interest, and much.
+            # The perceptors of these agents are many and do not matter here.
             others.enter_context(agent.inattentive())
             await agent.send(expressions(f"(scene {iut.configuration.value('scene')})"))
         monitor = await others.enter_async_context(iut.connect(instance, channel="monitor"))
@@ -55,7 +58,7 @@ async def test_lengths_of_more_than_two_bytes(iut: Iut) -> None:
             if len(monitor.events[message.event].data or b"") > 1 << 16:
                 await monitor.expect(*STATES)
                 return
-        raise NotExercised(f"its scenes are shorter, with {PLAYERS} robots as well")
+        raise NotExercised(f"scenes are shorter than 64 KiB even with {PLAYERS} robots")
 
 
 async def _unread(iut: Iut) -> None:
@@ -66,33 +69,39 @@ async def _unread(iut: Iut) -> None:
             agent = await others.enter_async_context(playing(iut, instance, team))
         instance.narrow = True
         slow = await others.enter_async_context(iut.connect(instance, channel="monitor"))
-        what = "another monitor reads nothing of what it is sent"
+        what = "another monitor stops reading"
         enough = watch.session.size + HELD
         with slow.inattentive():
             for _ in range(FULLS):
-                # One asks for what all are sent.
+                # This monitor requests the full graph, and the server sends it to all monitors.
                 await watch.session.send(expressions("(reqfullstate)"))
                 if not await watch.session.watch(*STATES) or watch.session.size > enough:
                     break
             await watch.obeys(what)
             await served(agent, what)
-        # Whoever gives it up need not end a message; all others come whole, up to the latest state.
+        # A server that drops the slow monitor can leave a message incomplete. All earlier messages
+        # are complete.
         await slow.finish()
         late, left = View(), slow.left("response")
         while late.clock < watch.view.clock and (message := await slow.watch(*STATES, within=left)):
             late.take(message.value)
         if watch.session.size <= enough:
-            raise NotExercised("its scene graphs are too short to fill what a system keeps of them")
+            raise NotExercised(
+                "the scene graphs are too short to fill the buffers of the operating system"
+            )
 
 
 @each_of("robustness.slow-monitor", "frame.length-prefix")
 async def test_a_monitor_that_does_not_read(iut: Iut, statement: str) -> None:
-    """Others are served while a monitor takes no more; it gets whole messages, or is given up."""
+    """While a monitor does not read, others are served.
+
+    The slow monitor gets complete messages or is disconnected.
+    """
     await in_one_session(iut, "unread", _unread, fails="robustness.slow-monitor")
 
 
 async def _scores(watch: Watch, data: bytes, left: int, right: int, how: str) -> None:
-    """Send bytes that set the score, and wait for it."""
+    """Send bytes that set the score, and wait for that score."""
     await watch.session.send_bytes(data)
     await _shows(watch, left, right, how)
 
@@ -107,19 +116,19 @@ def _score(left: int, right: int) -> bytes:
 
 @requirement("frame.segmentation")
 async def test_cut_at_every_byte(iut: Iut) -> None:
-    """A command counts wherever it is cut in two: inside its length, behind it, inside its text."""
+    """A command has its effect if it is cut in two at any byte."""
     async with watching(iut) as watch:
         for place in range(1, len(_score(1, 1))):
             data = _score(place % 9, 1 + place % 2)
             await watch.session.send_bytes(data, segmentation=split_at([place]))
             if place < 6 or place > len(data) - 3 or place % 6 == 0:
-                how = f"a command that was cut behind byte {place}"
+                how = f"a command that was cut after byte {place}"
                 await _shows(watch, place % 9, 1 + place % 2, how)
 
 
 @requirement("frame.segmentation")
 async def test_byte_by_byte(iut: Iut) -> None:
-    """A command counts where every byte comes alone."""
+    """A command that arrives byte by byte has its effect."""
     async with watching(iut) as watch:
         await watch.session.send_bytes(_score(3, 4), segmentation=byte_by_byte)
         await _shows(watch, 3, 4, "a command that came byte by byte")
@@ -127,7 +136,7 @@ async def test_byte_by_byte(iut: Iut) -> None:
 
 @requirement("frame.segmentation")
 async def test_byte_by_byte_of_a_later_monitor(iut: Iut) -> None:
-    """A command of a monitor that comes after another counts, too, where every byte comes alone."""
+    """A command that arrives byte by byte from a later monitor has its effect."""
     async with iut.instance() as instance:
         async with watching(iut, instance) as watch:
             await _scores(watch, _score(1, 2), 1, 2, "the first monitor")
@@ -138,7 +147,7 @@ async def test_byte_by_byte_of_a_later_monitor(iut: Iut) -> None:
 
 @requirement("frame.segmentation")
 async def test_several_in_one_write(iut: Iut) -> None:
-    """Of several messages in one write each counts, the first and the last."""
+    """Each of several messages in one write has its effect, the first and the last."""
     async with watching(iut) as watch:
         mode = watch.view.play_modes[-1]
         together = encode(expressions(f"(playMode {mode})")) + encode(expressions("(time 7)"))
@@ -146,32 +155,32 @@ async def test_several_in_one_write(iut: Iut) -> None:
         await _shows(watch, 5, 6, "the last of several messages in one write")
         await watch.until(
             lambda view: view.clock >= 7,
-            "show the time, which was set by the third of several messages in one write",
+            "show the time that the third of several messages in one write has set",
         )
 
 
 @requirement("frame.segmentation")
 async def test_in_order(iut: Iut) -> None:
-    """Messages count in the order in which they come, be they long or short."""
+    """The server executes messages, long and short, in the order of their arrival."""
     async with watching(iut) as watch:
         await in_order(watch)
 
 
 @requirement("frame.segmentation")
 async def test_a_message_and_a_half(iut: Iut) -> None:
-    """A write may end inside the next message, which counts once its rest has come, be it late."""
+    """A message that begins in one write and ends in another has its effect."""
     async with watching(iut) as watch:
         for cut, (left, right) in zip((2, 4, 15), ((1, 2), (2, 3), (3, 4)), strict=True):
             last = _score(left, right)
             await watch.session.send_bytes(_score(9, 9) + last[:cut])
-            await _shows(watch, 9, 9, "a message that the beginning of another follows")
+            await _shows(watch, 9, 9, "a message followed by the beginning of another")
             await watch.session.until_closed("quiet")
-            await _scores(watch, last[cut:], left, right, f"a message cut behind byte {cut}")
+            await _scores(watch, last[cut:], left, right, f"a message cut after byte {cut}")
 
 
 @requirement("frame.segmentation")
 async def test_agents_cut_into_pieces(iut: Iut) -> None:
-    """An agent is served, too, where all of its messages come byte by byte."""
+    """The server serves an agent whose messages all arrive byte by byte."""
     async with iut.instance() as instance, playing(iut, instance):
         try:
             async with playing(iut, instance, segmentation=byte_by_byte) as agent:
@@ -184,7 +193,7 @@ async def test_agents_cut_into_pieces(iut: Iut) -> None:
 
 @requirement("frame.segmentation")
 async def test_two_streams_at_once(iut: Iut) -> None:
-    """Half a message of one monitor does not mix with that of another."""
+    """Half a message of one monitor does not mix with messages of another monitor."""
     async with (
         iut.instance() as instance,
         watching(iut, instance) as one,
@@ -194,14 +203,22 @@ async def test_two_streams_at_once(iut: Iut) -> None:
         for place in (2, 4, 20):
             await one.session.send_bytes(data[:place])
             await other.session.taken()
-            await _scores(other, _score(place, 1), place, 1, "another monitor in between")
+            await _scores(
+                other,
+                _score(place, 1),
+                place,
+                1,
+                "another monitor, while the first one has sent half a message",
+            )
             await one.session.send_bytes(data[place:])
-            await _shows(one, 4, 2, "a message that another monitor's came in between of")
+            await _shows(
+                one, 4, 2, "a message in two parts, with a message of another monitor in between"
+            )
 
 
 @requirement("frame.length-prefix")
 async def test_length_counts_the_text_alone(iut: Iut) -> None:
-    """Blanks behind a command count as its text does, and are not part of the next message."""
+    """The length counts blanks after a command, which are not part of the next message."""
     async with watching(iut) as watch:
         for left, text in (
             (1, "(score (left 1)(right 0))"),
@@ -216,7 +233,10 @@ async def test_length_counts_the_text_alone(iut: Iut) -> None:
 @requirement("frame.length-prefix")
 @pytest.mark.parametrize("bit", hostile.HIGH_BITS)
 async def test_all_bits_of_a_length(iut: Iut, bit: int) -> None:
-    """All 32 bits of a length count: what stands in a message of that length is none itself."""
+    """The server reads all 32 bits of a length.
+
+    It takes no message from inside an incomplete message.
+    """
     async with iut.instance() as instance, watching(iut, instance) as watch:
         await watch.obeys("nothing else")
         async with iut.connect(instance, channel="monitor") as session:
@@ -228,7 +248,7 @@ async def test_all_bits_of_a_length(iut: Iut, bit: int) -> None:
 
 @requirement("text.white-space")
 async def test_white_space(iut: Iut) -> None:
-    """Blanks, tabs and line ends around brackets and between atoms mean nothing."""
+    """Blanks, tabs and line ends around brackets and between atoms have no meaning."""
     async with watching(iut) as watch:
         await _scores(watch, _score(7, 0), 7, 0, "a command without more white space")
         for left, text in (
@@ -244,10 +264,13 @@ async def test_white_space(iut: Iut) -> None:
 
 @requirement("frame.length-prefix")
 async def test_lengths_of_more_than_a_byte(iut: Iut) -> None:
-    """Texts of 255 to 65,536 bytes are taken in full, and what follows them is in step."""
+    """The server reads texts of 255 to 65,536 bytes in full.
+
+    The messages after them show that the server is in step with the stream.
+    """
     async with watching(iut) as watch:
         for goals, size in zip(itertools.count(1), (255, 256, 300, 32_768, 65_536), strict=False):
-            # Its end counts as well: blanks there might be lost unseen.
+            # The end of the text contains a value, because a loss of blanks would not be noticed.
             end = f"(right {goals}))".encode()
             text = f"(score (left {goals})".encode().ljust(size - len(end)) + end
             data = size.to_bytes(4, "big") + text
@@ -260,7 +283,7 @@ async def test_lengths_of_more_than_a_byte(iut: Iut) -> None:
 async def test_any_commands_in_any_pieces(
     iut: Iut, script: list[tuple[str, int, int]], cuts: list[int]
 ) -> None:
-    """Of any commands, in one write that is cut anywhere, the last one counts last."""
+    """After several commands in one write, cut at any places, the last command decides."""
     async with watching(iut) as watch:
         payloads = [text.encode() for text, _, _ in script]
         data = b"".join(len(payload).to_bytes(4, "big") + payload for payload in payloads)

@@ -1,4 +1,4 @@
-"""What a trainer does to the game: play mode, kick-off, time and score; and the rules of halves."""
+"""Trainer commands for play mode, kick-off, time and score; rules of halves."""
 
 import contextlib
 import re
@@ -12,31 +12,31 @@ from conformance.simspark.server.tester.monitors import CLOSE, Place, Watch, wat
 from conformance.simspark.view import View
 from conformance.verdicts import Inconclusive, NotExercised, Violation
 
-A_WHILE = 2.5  # seconds in which a score is to stay as it is
+A_WHILE = 2.5  # seconds in which a score must not change by itself
 OTHERS = ("(time 30)", "(kickOff Right)", "(playMode PlayOn)", "(dropBall)", "(ball (vel 1 0 0))")
-"""Commands that say nothing of the score."""
+"""Commands that do not concern the score."""
 
 
 @requirement("play-mode.set")
 async def test_every_play_mode(iut: Iut) -> None:
-    """Each play mode of the list can be set, and shows as its index; play goes on once it does."""
+    """Each play mode of the list can be set, and its index shows."""
     async with watching(iut) as watch:
         if "PlayOn" in watch.view.play_modes:
             await watch.play()
-        # Commands may have no effect after the end of the game, so that comes last.
+        # Commands can be without effect after the end of the game, so GameOver comes last.
         modes = sorted(enumerate(watch.view.play_modes), key=lambda item: item[1] == "GameOver")
         for index, mode in modes:
             await watch.command(f"(playMode {mode})")
             await watch.until(
                 lambda view, index=index: view.value("play_mode") == index,  # type: ignore[misc]
                 f"show play_mode {index} after (playMode {mode})",
-                now=lambda view: f"it is {view.state.get('play_mode')}",
+                now=lambda view: f"play_mode is {view.state.get('play_mode')}",
             )
 
 
 @requirement("play-mode.case")
 async def test_case_of_play_modes(iut: Iut) -> None:
-    """A name in letters of another case, or with one more or less, is unknown: nothing changes."""
+    """A play mode with a wrong case or a wrong letter count changes nothing."""
     async with watching(iut) as watch:
         modes = watch.view.play_modes
         for stays in modes[:1] + [mode for mode in modes[1:] if mode == "PlayOn"]:
@@ -57,13 +57,13 @@ async def test_case_of_play_modes(iut: Iut) -> None:
             )
             check(
                 stayed,
-                f"the play mode to stay {stays} after {', '.join(wrong[:5])} and so on",
+                f"the play mode to stay {stays} after {', '.join(wrong[:5])} and others",
                 f"it became {watch.view.play_mode}",
             )
 
 
 def _kick_off(watch: Watch, side: str) -> str:
-    """The play mode in which a side has the kick-off. Raises Inconclusive where there is none."""
+    """Return the play mode for the kick-off of a side. Raises Inconclusive if the list has none."""
     for mode in watch.view.play_modes:
         if mode.lower().replace("_", "") == f"kickoff{side}":
             return mode
@@ -77,13 +77,13 @@ async def _kicks_off(watch: Watch, team: str, modes: list[str]) -> None:
     await watch.until(
         lambda view: view.play_mode in modes,
         f"show the play mode {' or '.join(modes)} after (kickOff {team})",
-        now=lambda view: f"it is {view.play_mode}",
+        now=lambda view: f"the play mode is {view.play_mode}",
     )
 
 
 @requirement("kick-off.left")
 async def test_kick_off_left(iut: Iut) -> None:
-    """The left team gets the kick-off, also right after the other one has."""
+    """The left team gets the kick-off, also immediately after the right team got it."""
     async with watching(iut) as watch:
         await _kicks_off(watch, "Left", [_kick_off(watch, "left")])
         await watch.command("(kickOff Right)")
@@ -93,7 +93,7 @@ async def test_kick_off_left(iut: Iut) -> None:
 
 @requirement("kick-off.right")
 async def test_kick_off_right(iut: Iut) -> None:
-    """The right team gets the kick-off, also right after the other one has."""
+    """The right team gets the kick-off, also immediately after the left team got it."""
     async with watching(iut) as watch:
         await _kicks_off(watch, "Right", [_kick_off(watch, "right")])
         await watch.command("(kickOff Left)")
@@ -103,7 +103,7 @@ async def test_kick_off_right(iut: Iut) -> None:
 
 @requirement("kick-off.none")
 async def test_kick_off_by_a_coin(iut: Iut) -> None:
-    """A kick-off without a side is given to one of the teams, each time."""
+    """The command kickOff None gives the kick-off to one of the teams, each time."""
     async with watching(iut) as watch:
         for _ in range(4):
             modes = [_kick_off(watch, "left"), _kick_off(watch, "right")]
@@ -112,7 +112,10 @@ async def test_kick_off_by_a_coin(iut: Iut) -> None:
 
 @requirement("time.set")
 async def test_time(iut: Iut) -> None:
-    """The time is what it was set to, forwards and back, whole or not, and 0; in either half."""
+    """The time takes any value that is set, in both halves.
+
+    Values are later or earlier than the current time, whole or fractional, and 0.
+    """
     async with watching(iut) as watch:
         half = watch.view.parameter("RuleHalfTime", 300.0)
         for time in (round(0.5 * half, 2), round(0.25 * half, 2), int(0.7 * half) + 0.93, 0):
@@ -128,36 +131,36 @@ async def test_time(iut: Iut) -> None:
             await watch.until(
                 there,
                 f"show the time {time:g}",
-                now=lambda view: f"it is {view.state.get('time')}",
+                now=lambda view: f"the time is {view.state.get('time')}",
                 then=there,
             )
-            # A clock that is shown in whole seconds may be late by up to one.
+            # A clock that shows whole seconds can lag by up to one second.
             check(
                 all(text.isdecimal() for text in short),
                 f"the time {time:g} at once",
-                f"first came {', '.join(short[:3])}",
+                f"first received {', '.join(short[:3])}",
             )
         goes_on = await _second_half(watch)
         await watch.settle()
         check(
             watch.view.value("half") != 1 or watch.view.clock > half - 1,
             f"the time {half + 1:g}, or the second half",
-            f"it is {watch.view.state.get('time')}, and the first half",
+            f"the time is {watch.view.state.get('time')} in the first half",
         )
-        # Some begin the second half with a time of 0.
+        # Some servers begin the second half with a time of 0.
         if goes_on and watch.view.clock > half:
             time = 1.5 * half
             await watch.command(f"(time {time:g})")
             await watch.until(
                 lambda view: -5 < time - view.clock <= 0.01,
                 f"show the time {time:g} in the second half",
-                now=lambda view: f"it is {view.state.get('time')}",
+                now=lambda view: f"the time is {view.state.get('time')}",
             )
 
 
 @requirement("score.set")
 async def test_score(iut: Iut) -> None:
-    """Both scores are what they were set to, whichever stands first: great ones, and 0 again."""
+    """Both scores take the values that are set, in any order: large values, and 0 again."""
     async with watching(iut) as watch:
         await _scores(watch, 2, 1, "(score (left 2)(right 1))")
         await _scores(watch, 0, 13, "(score (right 13)(left 0))")
@@ -168,7 +171,7 @@ async def test_score(iut: Iut) -> None:
 @requirement("score.set")
 @lasting
 async def test_score_stays(iut: Iut) -> None:
-    """A score that was set is the same after a while in which nobody plays, and other commands."""
+    """A score stays as set while nobody plays, and after unrelated commands."""
     async with watching(iut) as watch:
         await _scores(watch, 2, 1, "(score (left 2)(right 1))")
 
@@ -176,31 +179,29 @@ async def test_score_stays(iut: Iut) -> None:
             return (view.value("score_left"), view.value("score_right")) != (2, 1)
 
         stays = await watch.never(changed, A_WHILE)
-        check(stays, "the score to stay 2 to 1", "it changed by itself")
+        check(stays, "the score to stay 2 to 1", "it changed without a command")
         for text in OTHERS:
             await watch.command(text)
             await watch.some(A_FEW)
-            check(not changed(watch.view), "the score to stay 2 to 1", f"it changed by {text}")
+            check(not changed(watch.view), "the score to stay 2 to 1", f"it changed after {text}")
 
 
 @requirement("score.set")
 async def test_score_of_the_second_half(iut: Iut) -> None:
-    """The score stays, and is that of the same teams once they may have changed their sides."""
+    """The score survives half-time. The teams can swap their sides with it."""
     async with watching(iut) as watch:
         await _scores(watch, 2, 1, "(score (left 2)(right 1))")
         if await _second_half(watch):
             score = watch.view.value("score_left"), watch.view.value("score_right")
             stays = sorted(score, key=str) == [1, 2]
-            check(
-                stays, "the score 2 to 1 in the second half, too", f"it is {score[0]} to {score[1]}"
-            )
+            check(stays, "the score 2 to 1 in the second half", f"it is {score[0]} to {score[1]}")
             await _scores(watch, 4, 5, "(score (left 4)(right 5))")
 
 
 async def _second_half(watch: Watch) -> bool:
-    """Let the first half end; whether play goes on in the second one.
+    """Let the first half end. Return True if play goes on in the second half.
 
-    Where the game is over or interrupted by then, commands may have no effect.
+    If the game is over or interrupted, commands can be without effect.
     """
     await watch.play()
     await watch.command(f"(time {watch.view.parameter('RuleHalfTime', 300.0) + 1})")
@@ -218,7 +219,7 @@ async def _scores(watch: Watch, left: int, right: int, command: str) -> None:
 
 @requirement("ack.form")
 async def test_answer_to_get_ack(iut: Iut) -> None:
-    """If an answer to getAck comes, it has the cookie of the one who asked."""
+    """An answer to getAck is optional. If it arrives, it has the cookie of the request."""
     async with watching(iut) as watch:
         await watch.command("(time 1)(getAck first)")
         await watch.command("((time 2)(getAck second_cookie))")
@@ -228,7 +229,10 @@ async def test_answer_to_get_ack(iut: Iut) -> None:
 
 
 def _pause(watch: Watch, name: str, otherwise: float, max_wait: float) -> float:
-    """A pause of the environment in seconds. Raises NotExercised where it is too long."""
+    """Return a pause of the environment in seconds.
+
+    Raises NotExercised if it is too long for the run.
+    """
     pause = watch.view.parameter(name, otherwise)
     if pause > max_wait / 3:
         raise NotExercised(f"the {name} of {pause:g} s is too long to wait for")
@@ -240,19 +244,22 @@ def _kicks(view: View, what: str) -> bool:
 
 
 def _clock(watch: Watch) -> tuple[float, float]:
-    """The time of the game, and ours."""
+    """Return the time of the game and our own time, both in seconds."""
     return watch.view.clock, watch.session.now
 
 
 def _lasted(watch: Watch, began: tuple[float, float]) -> float:
-    """Seconds since then, by the clock that is ahead: a simulation need not run in real time."""
+    """Return the seconds since `began` by the faster clock.
+
+    A simulation need not run in real time.
+    """
     return max(now - then for now, then in zip(_clock(watch), began, strict=True))
 
 
 @requirement("environment.goal-pause")
 @pytest.mark.parametrize("side", [1, -1])
 async def test_pause_after_a_goal(iut: Iut, side: int) -> None:
-    """After a goal on either side comes a pause of RuleGoalPauseTime seconds, then a kick-off."""
+    """After a goal on either side, a kick-off follows after RuleGoalPauseTime seconds."""
     async with watching(iut) as watch:
         pause = _pause(watch, "RuleGoalPauseTime", 3.0, iut.configuration.max_wait)
         await watch.play()
@@ -269,27 +276,29 @@ async def test_pause_after_a_goal(iut: Iut, side: int) -> None:
         try:
             await watch.until(scored, "show a goal")
         except Violation as none:
-            await watch.obeys("the ball has rolled into the goal")
-            raise Inconclusive("a ball that a trainer pushes in is not counted here") from none
+            await watch.obeys("a ball that rolled into the goal")
+            raise Inconclusive(
+                "the server does not count a goal of a ball that a trainer pushed"
+            ) from none
         began = _clock(watch)
         await watch.until(
             lambda view: _kicks(view, "kickoff"),
             f"show a kick-off after the pause of {pause:g} s",
             within=2 * pause + watch.session.seconds("response"),
-            now=lambda view: f"it is {view.play_mode}",
+            now=lambda view: f"the play mode is {view.play_mode}",
         )
         lasted = _lasted(watch, began)
         check(
             lasted > 0.6 * pause,
             f"a pause of {pause:g} s after a goal",
-            f"the kick-off came after {lasted:.2f} s",
+            f"the kick-off followed after {lasted:.2f} s",
         )
 
 
 @requirement("environment.kick-in-pause")
 @pytest.mark.parametrize("side", [1, -1])
 async def test_pause_before_a_kick_in(iut: Iut, side: int) -> None:
-    """After the ball has left the field comes a pause of RuleKickInPauseTime, then a kick-in."""
+    """After the ball has left the field, a kick-in follows after RuleKickInPauseTime seconds."""
     async with watching(iut) as watch:
         pause = _pause(watch, "RuleKickInPauseTime", 1.0, iut.configuration.max_wait)
         await watch.play()
@@ -306,9 +315,9 @@ async def test_pause_before_a_kick_in(iut: Iut, side: int) -> None:
             return _kicks(view, "kickin") or any(beyond)
 
         try:
-            await watch.until(left, "show the ball leave the field")
+            await watch.until(left, "show the ball leaving the field")
         except Violation as none:
-            raise Inconclusive("the ball is not seen to leave the field") from none
+            raise Inconclusive("the states do not show the ball leaving the field") from none
         began = _clock(watch)
         try:
             await watch.until(
@@ -317,18 +326,20 @@ async def test_pause_before_a_kick_in(iut: Iut, side: int) -> None:
                 within=2 * pause + watch.session.seconds("response"),
             )
         except Violation as none:
-            raise Inconclusive("no kick-in comes for a ball that nobody has touched") from none
+            raise Inconclusive(
+                "the server gives no kick-in for a ball that no player has touched"
+            ) from none
         lasted = _lasted(watch, began)
         check(
             lasted > 0.6 * pause,
             f"a pause of {pause:g} s after the ball has left the field",
-            f"the kick-in came after {lasted:.2f} s",
+            f"the kick-in followed after {lasted:.2f} s",
         )
 
 
 @requirement("environment.half-time")
 async def test_end_of_a_half(iut: Iut) -> None:
-    """The first half ends when its time is over, and not before."""
+    """The first half ends at RuleHalfTime, and not earlier."""
     async with iut.instance() as instance, watching(iut, instance) as watch:
         half = watch.view.parameter("RuleHalfTime", 300.0)
         await watch.play()
@@ -341,18 +352,18 @@ async def test_end_of_a_half(iut: Iut) -> None:
 
         await watch.command(f"(time {half - 5})")
         early = not await watch.never(ended, watch.session.seconds("quiet"))
-        check(not early, "the first half to last", f"it ended 5 s before {half:g} s")
+        check(not early, "the first half to last its full time", f"it ended 5 s before {half:g} s")
         await watch.command(f"(time {half - 0.1})")
         await watch.until(
             lambda view: ended(view) or view.clock > half + 1,
-            "show the time go on to the end of the half",
+            "show the time passing the end of the half",
             requirement="time.set",
             within=watch.session.seconds("response") + 1.5,
         )
         check(
             ended(watch.view),
             f"the first half to end at {half:g} s",
-            f"the time is {watch.view.state.get('time')}, and nothing has changed",
+            f"the time is {watch.view.state.get('time')}, and half and play_mode are unchanged",
         )
         async with watching(iut, instance, begins=False) as later:
             now = later.view.value("half")
@@ -360,7 +371,7 @@ async def test_end_of_a_half(iut: Iut) -> None:
         if await watch.never(lambda view: view.value("half") == now, quiet):
             told = watch.view.value("half")
             if told != 1:
-                came = f"it was {now}, and {told} for one that had been there"
+                came = f"the later monitor received half {now}, and the first one half {told}"
                 raise Violation(f"half {told} for a later monitor", came, "state.complete")
-            came = f"it is {told}, and {now} for a monitor that has come later"
-            raise Violation("a new half to be told when it begins", came, "state.partial")
+            came = f"half is still {told}, and {now} for a later monitor"
+            raise Violation("the new half in the states when it begins", came, "state.partial")

@@ -1,4 +1,4 @@
-"""What a trainer does to agents: moves them, and sets what they have."""
+"""Trainer commands that move agents and set their properties."""
 
 import contextlib
 from math import hypot
@@ -23,9 +23,9 @@ from conformance.wire import Message
 
 @requirement("agents.sides")
 async def test_sides(iut: Iut) -> None:
-    """Two teams are on two sides, and another agent of a team is on the side of its team.
+    """Every agent is on the side of its team.
 
-    The names of the teams begin alike, for long, and come against the alphabet.
+    The names of the teams share a long prefix, and arrive in reverse alphabetical order.
     """
     teams = ("RobotsOfTheRight", "RobotsOfTheLeft")
     async with (
@@ -35,29 +35,29 @@ async def test_sides(iut: Iut) -> None:
     ):
         first, second = name_of(one), name_of(other)
         if first is None or second is None:
-            raise NotExercised("agents are not told on which side they are")
+            raise NotExercised("the game state (GS) does not contain the side of an agent")
         apart(first, second)
         for team, side in zip(teams, (first.team, second.team), strict=True):
             async with playing(iut, instance, team) as another:
                 came = name_of(another)
             check(
                 came is not None and came.team == side,
-                f"another agent of a team on its side, {side}",
-                f"it is told that it is {came}",
+                f"another agent of the same team on the side {side}",
+                f"its game state (GS) says {came}",
             )
 
 
 @requirement("agents.sides")
 async def test_a_number_in_both_teams(iut: Iut) -> None:
-    """The number that an agent of one team has is free in the other team."""
-    expected = "an agent to be taken in by a number that one of the other team has"
-    check(await numbers_shared(iut), expected, "it is by another number only")
+    """The number of an agent is still free in the other team."""
+    expected = "an agent to be accepted with a number that the other team uses"
+    check(await numbers_shared(iut), expected, "it is accepted only with another number")
 
 
 @requirement("move-agent.pos")
 @pytest.mark.parametrize(("along", "across"), [(-0.5, 0.4), (0.35, -0.45)])
 async def test_agent_is_put(iut: Iut, along: float, across: float) -> None:
-    """An agent is where it was put, in either half, in coordinates of the field."""
+    """An agent is at the commanded position in field coordinates, in either half."""
     async with match(iut) as game:
         for team in ("Left", "Right"):
             place = game.watch.vacant(along, across)
@@ -67,13 +67,14 @@ async def test_agent_is_put(iut: Iut, along: float, across: float) -> None:
 
 @requirement("move-agent.pos")
 async def test_one_that_comes_again_is_put(iut: Iut) -> None:
-    """Where an agent has gone, and another has come under its name, that one is put somewhere."""
+    """An agent that left and came back with the same name can be moved."""
     async with match(iut) as game:
         gone, name = game.agents["Left"], game.left
         await gone.close()
         await game.watch.full("when an agent goes", more=False, requirement="full.node-removed")
         with contextlib.suppress(Inconclusive):
-            # Its number may be kept for it, which the specification does not say.
+            # The server can reserve the number of the first agent. The specification does not
+            # decide this.
             async with playing(iut, gone.instance, game.called["Left"], name.unum) as again:
                 if name_of(again) == name:
                     await game.put("Left", game.watch.vacant(-0.45, 0.35))
@@ -81,7 +82,7 @@ async def test_one_that_comes_again_is_put(iut: Iut) -> None:
 
 @requirement("move-agent.pos")
 async def test_agent_is_put_up(iut: Iut) -> None:
-    """Into the air as well: then it is above the ground, until it has fallen."""
+    """An agent that is put into the air is above the ground first."""
     async with match(iut) as game:
         place = game.watch.vacant(-0.4, 0.45)
         standing = max((pose[14] for pose in game.watch.view.poses), default=0.0)
@@ -93,13 +94,16 @@ async def test_agent_is_put_up(iut: Iut) -> None:
                 for pose in view.poses
             ),
             f"show the agent in the air above {place}, at {height:g} m",
-            now=lambda view: f"nearest to {place} is {place.nearest(view):.2f} m away",
+            now=lambda view: f"the nearest node is {place.nearest(view):.2f} m from {place}",
         )
 
 
 @requirement("move-agent.move")
 async def test_agent_is_moved(iut: Iut) -> None:
-    """move puts it there as well, however it is turned, whichever of unum and team is first."""
+    """The operation move puts the agent at the commanded position.
+
+    Rotations differ, and the name has unum or team first.
+    """
     async with match(iut) as game:
         for turn, names in ((0, str(game.left)), (-90, game.left.reversed)):
             place = game.watch.vacant(-0.3 + turn / 300, 0.4)
@@ -107,13 +111,13 @@ async def test_agent_is_moved(iut: Iut) -> None:
             await game.watch.until(
                 place.taken,
                 f"show the agent at {place}",
-                now=lambda view, place=place: f"nearest is {place.nearest(view):.2f} m away",  # type: ignore[misc]
+                now=lambda view, place=place: f"nearest node: {place.nearest(view):.2f} m away",  # type: ignore[misc]
             )
 
 
 @requirement("move-agent.turn")
 async def test_agent_is_turned(iut: Iut) -> None:
-    """Two rotations leave it turned differently."""
+    """Two different rotations give two different orientations."""
     async with match(iut) as game:
         place = game.watch.place(-0.3, 0.4)
         seen = []
@@ -128,45 +132,54 @@ async def test_agent_is_turned(iut: Iut) -> None:
             max(abs(a - b) for a, b in zip(seen[0][n], seen[1][n], strict=True)) > 0.1
             for n in seen[0].keys() & seen[1].keys()
         )
-        check(differs, "the agent to be turned differently", "every node is turned as before")
+        check(
+            differs,
+            "another orientation of the agent",
+            "the orientation of every node is unchanged",
+        )
 
 
 @requirement("move-agent.right-one")
 async def test_the_right_agent_is_moved(iut: Iut) -> None:
-    """Of two agents of the same number only that of the named team is moved."""
+    """The command moves only the agent of the named team.
+
+    Both teams have an agent with the same number, if the server accepts that.
+    """
     async with match(iut) as game:
         left, right = await game.placed()
         elsewhere = game.watch.place(0.1, 0.6)
         await game.put("Right", elsewhere, "move-agent.right-one")
-        await stays(game.watch, left, "the left agent", "the right one was moved")
-        await game.watch.until(right.free, "show nobody where the right agent was")
+        await stays(game.watch, left, "the left agent", "a command for the right agent")
+        await game.watch.until(
+            right.free, "show no agent at the former position of the right agent"
+        )
         for nobody in game.others("Left"):
             await game.watch.command(f"(agent {nobody}(pos {right.x} {right.y} 0.4))")
-        await stays(game.watch, left, "the left agent", "all other numbers were to be moved")
-        check(right.free(game.watch.view), "no agent to be moved", "one was")
+        await stays(game.watch, left, "the left agent", "commands for all other numbers")
+        check(right.free(game.watch.view), "no agent moved by unused numbers", "an agent moved")
 
 
 @requirement("move-agent.right-one")
 async def test_the_agent_of_that_name_is_moved(iut: Iut) -> None:
-    """The agent that is told that it is on the left is the one that Left names: there it goes."""
+    """The name Left means the agent whose game state says left."""
     async with match(iut) as game:
         if name_of(game.agents["Left"]) is None:
-            return  # Which of them is on the left is not told.
+            return  # The game state does not say which agent is on the left.
         await game.left_goes(*await game.placed())
 
 
 @requirement("move-agent.no-operation")
 async def test_no_operation(iut: Iut) -> None:
-    """Without an operation the agent stays as it is."""
+    """The command agent without an operation does not change the agent."""
     async with match(iut) as game:
         left, right = await game.placed()
         await game.watch.command(f"(agent {game.left})")
         stayed = await game.watch.never(
-            # A robot that nobody controls may fall over.
+            # A robot without a controller can fall over.
             lambda view: not (left.taken(view, BESIDE) and right.taken(view, BESIDE)),
             2 * game.watch.session.seconds("quiet"),
         )
-        check(stayed, f"the agents to stay at {left} and {right}", "one of them is gone")
+        check(stayed, f"the agents to stay at {left} and {right}", "one of them has moved")
 
 
 def _battery(message: Message) -> float | None:
@@ -195,14 +208,14 @@ async def _battery_is(agent: Session, level: float, command: str) -> None:
                 return
     if not came:
         raise NotExercised(
-            "the robot has no perceptor AgentState; declare --set scene=FILE of one that has"
+            "the robot has no perceptor AgentState; declare --set scene=FILE of a robot that has it"
         )
-    check(False, f"the battery at {level:g} after {command}", f"it is at {came[-1]:g}")
+    check(False, f"the battery at {level:g} after {command}", f"AgentState reports {came[-1]:g}")
 
 
 @requirement("move-agent.battery")
 async def test_battery(iut: Iut) -> None:
-    """The level of the battery is what was set, for the agent of one team and then the other."""
+    """The battery of each agent has the commanded level, for both teams."""
     async with match(iut) as game:
         for team, level in (("Right", 42), ("Left", 73)):
             command = f"(agent {game.names[team]}(battery {level}))"
@@ -213,7 +226,7 @@ async def test_battery(iut: Iut) -> None:
 
 @requirement("move-agent.several-operations")
 async def test_several_operations(iut: Iut) -> None:
-    """All operations of one command are applied: the agent is elsewhere, and its battery is set."""
+    """All operations of one command are executed: the agent moves, and its battery is set."""
     async with match(iut) as game:
         for level, operations in (
             (55, "(battery 55)(pos {0.x} {0.y} 0.4)"),

@@ -1,4 +1,4 @@
-"""What a server survives: unknown and wrong commands, malformed texts, wrong lengths."""
+"""Input that a server must survive: wrong commands, malformed texts, wrong lengths."""
 
 import contextlib
 from collections.abc import Iterator
@@ -18,7 +18,10 @@ from conformance.simspark.view import STATES
 from conformance.verdicts import NotExercised, Violation
 
 MANY = 22
-"""Connections that come and go, as many as a match has players; and messages in one write."""
+"""Connections that come and go, and messages in one write.
+
+The number is that of the players in a match.
+"""
 
 WRONG = (
     "(fly me to the moon)",
@@ -52,7 +55,7 @@ WRONG = (
 
 @requirement("trainer.errors-silent")
 async def test_errors_are_not_returned(iut: Iut) -> None:
-    """Wrong commands bring nothing back but the states, which go on."""
+    """Wrong commands produce no answer, and the states continue."""
     async with watching(iut) as watch:
         seen = len(watch.session.received)
         for text in WRONG:
@@ -61,18 +64,21 @@ async def test_errors_are_not_returned(iut: Iut) -> None:
 
 
 async def _silent(watch: Watch, seen: int) -> None:
-    """Raise Violation if anything but states comes behind what was seen, or they do not go on."""
+    """Raise Violation if other messages than states have arrived, or the states stop.
+
+    The first `seen` messages do not count.
+    """
     await watch.obeys("wrong commands", "robustness.unknown-commands")
     await watch.some(3)
-    # What is empty returns nothing: it may keep a connection alive.
+    # An empty message returns nothing. It can keep a connection alive.
     strange = [m for m in watch.session.received[seen:] if m.name not in (*STATES, "Empty")]
     for message in strange:
-        check(False, "nothing but states", f"{message.name} came", message.event)
+        check(False, "nothing but states", f"received {message.name}", message.event)
 
 
 @requirement("robustness.unknown-commands")
 async def test_unknown_commands(iut: Iut) -> None:
-    """Commands that are unknown or wrong do not keep a server from those that are right."""
+    """After unknown and wrong commands, the server still executes correct commands."""
     async with watching(iut) as watch:
         for text in WRONG:
             await watch.command(text)
@@ -84,7 +90,7 @@ async def test_unknown_commands(iut: Iut) -> None:
             await watch.command(f"{text}(score (left {goals})(right 1))")
         await watch.until(
             lambda view: view.value("score_left") == goals,
-            "show a score that is set in one message with a wrong command",
+            "show a score that a message with a wrong command has set",
             now=lambda view: f"score_left is {view.state.get('score_left')}",
         )
 
@@ -92,11 +98,11 @@ async def test_unknown_commands(iut: Iut) -> None:
 @requirement("robustness.unknown-commands")
 @explore(commands=strategies.wrong_commands())
 async def test_any_wrong_commands(iut: Iut, commands: list[Any]) -> None:
-    """Commands that are nearly right do not disturb the server."""
+    """Commands with one error each do not disturb the server."""
     async with watching(iut) as watch:
         for command in commands:
             await watch.session.send([command])
-        await watch.obeys("commands with one thing wrong")
+        await watch.obeys("commands with one error each")
 
 
 EFFECTORS = (
@@ -124,12 +130,12 @@ OUT_OF_RANGE = (
     "(he1 1e30)(he1 0)",
     "(beam 1e30 -1e30 1e30)",
 )
-"""A second init, numbers that no player can have, and huge ones."""
+"""A second init, player numbers out of range, and huge values."""
 
 
 @requirement("robustness.unknown-effectors")
 async def test_unknown_effectors(iut: Iut) -> None:
-    """An agent whose effectors are unknown or wrong is served on."""
+    """An agent that sends unknown or wrong effectors is still served."""
     async with iut.instance() as instance, playing(iut, instance) as agent:
         for text in EFFECTORS:
             await agent.send(expressions(text))
@@ -142,7 +148,10 @@ async def test_unknown_effectors(iut: Iut) -> None:
 @requirement("robustness.unknown-effectors")
 @pytest.mark.parametrize("text", OUT_OF_RANGE)
 async def test_values_out_of_range(iut: Iut, text: str) -> None:
-    """An agent that initialises again, or sends numbers out of range, is served on, like others."""
+    """An agent that sends a second init or values out of range is still served.
+
+    Another agent and a monitor are served too.
+    """
     async with iut.instance() as instance, playing(iut, instance) as agent:
         await agent.send(expressions(text))
         for _ in range(4):
@@ -150,12 +159,12 @@ async def test_values_out_of_range(iut: Iut, text: str) -> None:
         async with watching(iut, instance) as watch:
             await watch.obeys(text)
         async with playing(iut, instance) as other:
-            await served(other, f"{text} of another")
+            await served(other, f"{text} from another agent")
 
 
 @requirement("robustness.unknown-effectors")
 async def test_numbers_out_of_range_before_init(iut: Iut) -> None:
-    """An agent whose first init has a number out of range does not bring the server down."""
+    """An init with a number out of range does not crash the server."""
     async with iut.instance() as instance, watching(iut, instance) as watch:
         for unum in (12, -1, 4294967296):
             async with iut.connect(instance, channel="agent") as agent:
@@ -168,46 +177,46 @@ async def test_numbers_out_of_range_before_init(iut: Iut) -> None:
 @requirement("robustness.malformed")
 @pytest.mark.parametrize("kind", hostile.TEXTS)
 async def test_malformed(iut: Iut, kind: str) -> None:
-    """A malformed text, at either port, affects neither the server nor another monitor."""
+    """A malformed text at either port disturbs neither the server nor another monitor."""
     async with iut.instance() as instance, watching(iut, instance) as other:
         for port in ("monitor", "agent"):
             async with iut.connect(instance, channel=port) as session:
                 await session.send_bytes(hostile.TEXTS[kind])
                 await other.obeys(f"a text that is {kind}")
                 await session.send_bytes(encode(expressions("(ball)")))
-                await other.obeys(f"a text that is {kind}, and a right one behind it")
+                await other.obeys(f"a text that is {kind}, and a correct one after it")
         await other.session.unharmed(kind)
 
 
 @contextlib.contextmanager
 def _unless_closed(session: Session) -> Iterator[None]:
-    """Pass over what a client lacks whose connection was closed."""
+    """Ignore failures of a client if the server closed its connection."""
     try:
         yield
     except (Violation, NotExercised) as lacking:
         if session.ended:
             return
         if isinstance(lacking, Violation) and lacking.requirement == KEEPS_SENDING:
-            lacking.requirement = None  # it has ceased to serve this client alone
+            lacking.requirement = None  # The server stopped serving only this client.
         raise
 
 
 @requirement("robustness.malformed")
 async def test_a_monitor_after_malformed_texts(iut: Iut) -> None:
-    """A monitor that has sent a malformed text is closed, or its next command counts."""
+    """After a malformed text, a monitor is disconnected, or its next command has its effect."""
     async with iut.instance() as instance, contextlib.AsyncExitStack() as stack:
         watch = await stack.enter_async_context(watching(iut, instance))
         for kind, text in hostile.TEXTS.items():
             if watch.session.ended:
                 watch = await stack.enter_async_context(watching(iut, instance))
             with _unless_closed(watch.session):
-                await watch.obeys(f"a text of the same monitor that is {kind}", upon=text)
+                await watch.obeys(f"a text from the same monitor that is {kind}", upon=text)
             await watch.session.unharmed(kind)
 
 
 @requirement("robustness.malformed")
 async def test_an_agent_after_malformed_texts(iut: Iut) -> None:
-    """An agent that has sent a malformed text is closed, or its next effector counts."""
+    """After a malformed text, an agent is disconnected, or its next effector has its effect."""
     async with iut.instance() as instance, contextlib.AsyncExitStack() as stack:
         agent = await stack.enter_async_context(playing(iut, instance))
         speed = 2.0
@@ -224,7 +233,7 @@ async def test_an_agent_after_malformed_texts(iut: Iut) -> None:
 
 @requirement("robustness.empty-message")
 async def test_empty_messages(iut: Iut) -> None:
-    """Messages of length 0, between others and many at once, have no effect."""
+    """Messages of length 0 have no effect, between other messages and many at once."""
     async with watching(iut) as watch:
         await watch.session.send([])
         await watch.obeys("an empty message")
@@ -236,7 +245,7 @@ async def test_empty_messages(iut: Iut) -> None:
         watch.waiting = MANY
         await watch.until(
             lambda view: view.value("score_right") == 71,
-            f"show a score that is set in one write with {MANY} empty messages",
+            f"show a score sent in one write with {MANY} empty messages",
             within=watch.patience(),
             now=lambda view: f"score_right is {view.state.get('score_right')}",
         )
@@ -249,36 +258,41 @@ async def test_empty_messages(iut: Iut) -> None:
 @requirement("robustness.huge-length")
 @pytest.mark.parametrize("port", ["monitor", "agent"])
 async def test_huge_length(iut: Iut, port: str) -> None:
-    """A length of gigabytes affects no other client, and no memory is allocated for it."""
+    """A length of gigabytes disturbs no other client and allocates no memory."""
     async with iut.instance() as instance, watching(iut, instance) as other:
         for length in (0x7FFFFFFF, 0x80000000, 0xFFFFFFFF):
             async with iut.connect(instance, channel=port) as session:
                 await session.send_bytes(length.to_bytes(4, "big") + b"(time 1)" * 5000)
                 await other.obeys(f"a length of {length:#x} at the port of the {port}s")
                 taken = hostile.memory(session)
-                check(taken < hostile.GIBIBYTE, "no memory for it", f"it took {taken >> 20} MiB")
-            await other.obeys("its sender has gone")
+                check(
+                    taken < hostile.GIBIBYTE,
+                    "less than 1024 MiB of memory",
+                    f"the process used {taken >> 20} MiB",
+                )
+            await other.obeys("the sender of a huge length disconnected")
         await other.session.unharmed("a huge length")
 
 
 @requirement("robustness.wrong-length")
 async def test_wrong_length(iut: Iut) -> None:
-    """A wrong length affects only its sender."""
+    """A wrong length disturbs only the connection of its sender."""
     async with iut.instance() as instance, watching(iut, instance) as other:
         for kind, data in hostile.LENGTHS.items():
             async with iut.connect(instance, channel="monitor") as session:
                 await session.send_bytes(data)
                 await other.obeys(f"a length that is {kind}")
-                # Now one that is too large has all that it says, and the next length in its text.
+                # A length that is too large is now complete. The length of this message becomes
+                # part of its text.
                 await session.send(expressions("(reqfullstate)"))
-            await other.obeys(f"a length that is {kind}, whose sender has gone")
+            await other.obeys(f"a length that is {kind}, whose sender disconnected")
         async with watching(iut, instance) as next_one:
             await next_one.obeys("an earlier monitor with wrong lengths")
 
 
 @requirement("robustness.several-clients")
 async def test_clients_come_and_go(iut: Iut) -> None:
-    """Monitors and agents that go away, even inside a message, leave the others served."""
+    """When monitors and agents disconnect, even inside a message, the others are still served."""
     async with (
         iut.instance() as instance,
         watching(iut, instance) as watch,
@@ -288,22 +302,22 @@ async def test_clients_come_and_go(iut: Iut) -> None:
             async with iut.connect(instance, channel=channel) as session:
                 await session.send_bytes(encode(expressions("(score (left 9)(right 9))"))[:9])
                 await session.close()
-            await watch.obeys(f"one {channel} that went away inside a message")
-            await served(agent, f"one {channel} that went away inside a message")
+            await watch.obeys(f"a disconnect of a {channel} inside a message")
+            await served(agent, f"a disconnect of a {channel} inside a message")
         async with playing(iut, instance, "Rights"), watching(iut, instance) as another:
-            await another.obeys("others that went away")
-        await served(agent, "others that went away")
+            await another.obeys("disconnects of other clients")
+        await served(agent, "disconnects of other clients")
         for number in range(MANY):
             async with iut.connect(instance, channel="monitor") as passing:
-                await passing.expect(*STATES, to=f"also where {number} monitors came and went")
+                await passing.expect(*STATES, to=f"after {number} monitors have come and gone")
                 await passing.close()
-        await watch.obeys("all others have gone")
+        await watch.obeys("disconnects of all other monitors")
         await watch.session.unharmed("clients that come and go")
 
 
 @requirement("robustness.several-clients")
 async def test_many_monitors(iut: Iut) -> None:
-    """Three monitors are all served."""
+    """Three monitors are all served at the same time."""
     async with (
         iut.instance() as instance,
         watching(iut, instance) as a,
@@ -315,13 +329,13 @@ async def test_many_monitors(iut: Iut) -> None:
 
 
 PARTS = {"nothing": 0, "half a length": 2, "half a text": 9}
-"""What has come of a message, by how many bytes of it."""
+"""The part of a message that has arrived, with its size in bytes."""
 
 
 @requirement("robustness.several-clients")
 @pytest.mark.parametrize("channel", ["monitor", "agent"])
 async def test_clients_that_break_off(iut: Iut, channel: str) -> None:
-    """A client that is killed, and so resets its connection, leaves the others served."""
+    """When a client resets its connection, the others are still served."""
     async with (
         iut.instance() as instance,
         watching(iut, instance) as watch,
@@ -341,7 +355,7 @@ async def test_clients_that_break_off(iut: Iut, channel: str) -> None:
 
 @requirement("robustness.several-clients")
 async def test_clients_that_wait(iut: Iut) -> None:
-    """A client that is inside a message keeps no other waiting, nor one that comes then."""
+    """While a client is inside a message, other clients are served, and new clients too."""
     async with (
         iut.instance() as instance,
         watching(iut, instance) as watch,
@@ -349,11 +363,11 @@ async def test_clients_that_wait(iut: Iut) -> None:
     ):
         for channel in ("monitor", "agent"):
             for part, size in PARTS.items():
-                what = f"another {channel} has sent {part}"
+                what = f"another {channel} sent {part} and paused"
                 async with iut.connect(instance, channel=channel) as session:
                     await session.send_bytes(encode(expressions("(time 5)"))[:size])
                     await session.taken()
                     await watch.obeys(what)
                     await served(agent, what)
                     async with iut.connect(instance, channel="monitor") as passing:
-                        await passing.expect(*STATES, to=f"also where {what}")
+                        await passing.expect(*STATES, to=f"after {what}")

@@ -1,4 +1,4 @@
-"""The scene graphs that monitors are sent: full ones when they are due, and updates."""
+"""The scene graphs for monitors: full graphs at the right time, and updates."""
 
 import asyncio
 import contextlib
@@ -29,8 +29,8 @@ from conformance.simspark.tester import expressions, in_one_session
 from conformance.simspark.view import View
 from conformance.verdicts import Inconclusive, NotExercised, Violation
 
-FAR = 1.0  # metres that nothing moves by itself from one state to the next
-ASIDE = 0.15  # metres that can be seen
+FAR = 1.0  # metres that no node moves by itself from one state to the next
+ASIDE = 0.15  # metres; a movement that monitors can see
 ONLY_IN_FULL = "only a full scene graph shows it"
 
 
@@ -39,7 +39,7 @@ ONLY_IN_FULL = "only a full scene graph shows it"
 
 @requirement("full.node-added")
 async def test_full_when_agents_come(iut: Iut) -> None:
-    """When an agent has come, and when another has, each monitor gets the full scene graph."""
+    """When agents come, each monitor receives the full scene graph."""
     async with (
         iut.instance() as instance,
         watching(iut, instance) as one,
@@ -56,7 +56,10 @@ async def test_full_when_agents_come(iut: Iut) -> None:
 
 @requirement("full.node-removed")
 async def test_full_when_agents_go(iut: Iut) -> None:
-    """When an agent has gone, the first or the last, each monitor gets the full scene graph."""
+    """When an agent leaves, each monitor receives the full scene graph.
+
+    First the first agent leaves, then the last one.
+    """
     async with (
         iut.instance() as instance,
         watching(iut, instance) as one,
@@ -78,7 +81,7 @@ async def test_full_when_agents_go(iut: Iut) -> None:
 
 @requirement("full.new-client")
 async def test_full_for_a_later_client(iut: Iut) -> None:
-    """A monitor that comes later is sent all that there is by then, and can follow from there."""
+    """A later monitor receives the complete scene of that moment, and can follow updates."""
     async with iut.instance() as instance, watching(iut, instance) as first:
         async with playing(iut, instance) as agent, watching(iut, instance) as second:
             await first.settle()
@@ -87,7 +90,7 @@ async def test_full_for_a_later_client(iut: Iut) -> None:
             check(
                 nodes[0] == nodes[1],
                 "the same scene for a monitor that has come later",
-                f"it has {nodes[1]} nodes, and {nodes[0]} for the first",
+                f"it has {nodes[1]} nodes, and {nodes[0]} nodes for the first monitor",
             )
             await agent.close()
             await second.full("when an agent goes", more=False, requirement="full.node-removed")
@@ -97,7 +100,7 @@ async def test_full_for_a_later_client(iut: Iut) -> None:
 
 @requirement("full.on-request")
 async def test_full_on_request(iut: Iut) -> None:
-    """The full scene graph comes whenever any trainer asks for it."""
+    """Every monitor that requests the full scene graph receives it."""
     async with (
         iut.instance() as instance,
         watching(iut, instance) as first,
@@ -110,8 +113,8 @@ async def test_full_on_request(iut: Iut) -> None:
             await watch.command("(reqfullstate)")
             await watch.until(
                 lambda view, fulls=fulls: view.fulls > fulls,  # type: ignore[misc]
-                "bring the full scene graph on request",
-                now=lambda _: "only updates came",
+                "contain the full scene graph on request",
+                now=lambda _: "received only updates",
             )
             await watch.some(2)
 
@@ -135,7 +138,7 @@ async def _match(iut: Iut) -> None:
 
 @each_of("state.structure", "header.full-is-complete", "header.partial-fits", "header.updates-bare")
 async def test_graphs_of_a_match(iut: Iut, statement: str) -> None:
-    """With agents that come, act and go, full graphs are complete and updates fit them."""
+    """While agents come, act and leave, full graphs are complete and updates fit them."""
     await in_one_session(iut, "match", _match, fails=KEEPS_SENDING)
 
 
@@ -153,7 +156,8 @@ async def _moving(iut: Iut) -> None:
         await watch.command("(ball (vel 1 1 2))")
         await watch.some(12)
         await watch.settle()
-        # Who stands right where the ball is moves it, or is moved from it, in no direction.
+        # A player exactly at the position of the ball pushes it, or is pushed, in no defined
+        # direction.
         there = f"(pos {place.x} {place.y} 0.4)"
         onto = encode(expressions(f"(ball {there}(vel 0 0 0))(agent {name}{there})"))
         for more in (b"", encode(expressions("(dropBall)"))):
@@ -170,7 +174,7 @@ async def _moving(iut: Iut) -> None:
     "nodes.matrix-rigid",
 )
 async def test_nodes_of_a_match(iut: Iut, statement: str) -> None:
-    """Nodes are written as they are to be, also where an agent moves and meets the ball."""
+    """All nodes are well-formed, also while an agent moves and touches the ball."""
     await in_one_session(iut, "moving", _moving, fails=KEEPS_SENDING)
 
 
@@ -198,13 +202,13 @@ async def _kinds(iut: Iut) -> None:
     "nodes.base",
 )
 async def test_kinds_of_nodes(iut: Iut, statement: str) -> None:
-    """Of every type of node that a scene with agents has, all are written as they are to be."""
+    """All nodes of a scene with agents are well-formed, for every type of node."""
     await in_one_session(iut, "kinds", _kinds, fails=KEEPS_SENDING)
 
 
 @requirement("header.partial-carries-changes")
 async def test_a_moving_hinge_is_seen(iut: Iut) -> None:
-    """Where a hinge turns, or the ball rolls, updates show it."""
+    """When a hinge turns, updates show it."""
     async with (
         iut.instance() as instance,
         watching(iut, instance) as watch,
@@ -214,7 +218,7 @@ async def test_a_moving_hinge_is_seen(iut: Iut) -> None:
         await watch.settle()
         before = list(watch.view.scene.locals) if watch.view.scene else []
         fulls = watch.view.fulls
-        await turns(iut, agent, 2.0, " while the game goes on")
+        await turns(iut, agent, 2.0, " during the game")
 
         def turned(view: View) -> bool:
             now = view.scene.locals if view.scene else []
@@ -224,21 +228,28 @@ async def test_a_moving_hinge_is_seen(iut: Iut) -> None:
             )
 
         if not any(message.name == "PartialState" for message in watch.session.received):
-            raise Inconclusive("the server sends no updates, but everything each time")
+            raise Inconclusive("the server sends only full scene graphs and no updates")
         try:
-            await watch.until(turned, "show the hinge turn", now=lambda _: "no node turned")
+            await watch.until(turned, "show the hinge turning", now=lambda _: "no node turned")
         except Violation:
             await watch.command("(reqfullstate)")
             if await watch.never(turned, watch.session.seconds("response")):
-                raise NotExercised("the scene does not show how the robot's hinges are") from None
+                raise NotExercised("the scene does not show the hinges of the robot") from None
             raise
-        check(watch.view.fulls == fulls, "an update to show it", "a full scene graph came for it")
+        check(
+            watch.view.fulls == fulls,
+            "an update that shows the turn",
+            "received a full scene graph for it",
+        )
 
 
 @requirement("header.partial-carries-changes")
 @pytest.mark.parametrize("steps", [1, 20])
 async def test_a_small_move_is_seen(iut: Iut, steps: int) -> None:
-    """Where the ball is put a little aside, at once or step by step, updates show it there."""
+    """When the ball moves a little, updates show its new position.
+
+    The ball moves at once or in small steps.
+    """
     async with watching(iut) as watch:
         begin = watch.place(0.37, -0.42)
         aside = Place(round(begin.x + ASIDE, 2), begin.y)
@@ -254,7 +265,7 @@ async def test_a_small_move_is_seen(iut: Iut, steps: int) -> None:
 
 @requirement("header.partial-carries-changes")
 async def test_a_rise_is_seen(iut: Iut) -> None:
-    """Where the ball is put straight up, updates show it in the air."""
+    """When the ball is put straight up, updates show it in the air."""
     async with watching(iut) as watch:
         place = watch.place(0.37, -0.42)
         await watch.empty(place)
@@ -265,20 +276,20 @@ async def test_a_rise_is_seen(iut: Iut) -> None:
             return any(view.poses[node][14] > ASIDE for node in place.around(view, CLOSE))
 
         await watch.command(up)
-        if await watch.only_in_full(high, "the ball is not in the air, where it was put", up):
+        if await watch.only_in_full(high, "the ball is not in the air, its commanded position", up):
             raise Violation(f"updates to show the ball in the air above {place}", ONLY_IN_FULL)
 
 
 async def _updated(watch: Watch, place: Place, within: float) -> None:
-    """Raise Violation where only a full scene graph shows the ball at a place."""
-    otherwise = f"the ball is not at {place}, where it was put"
+    """Raise Violation if only a full scene graph shows the ball at a place."""
+    otherwise = f"the ball is not at its commanded position {place}"
     if await watch.only_in_full(lambda view: place.taken(view, within), otherwise):
         raise Violation(f"updates to show the ball at {place}", ONLY_IN_FULL)
 
 
 @requirement("header.partial-carries-changes")
 async def test_every_monitor_sees_what_moves(iut: Iut) -> None:
-    """A ball that is put elsewhere is there for each monitor, whichever peer has put it."""
+    """Each monitor sees the new position of the ball, regardless of which monitor moved it."""
     async with (
         iut.instance() as instance,
         watching(iut, instance) as one,
@@ -300,7 +311,7 @@ async def test_every_monitor_sees_what_moves(iut: Iut) -> None:
                     await watch.since(
                         [place.taken],
                         f"show the ball at {place} to each of three monitors",
-                        lambda view: f"nearest to it is {place.nearest(view):.2f} m away",
+                        lambda view: f"the nearest node is {place.nearest(view):.2f} m away",
                     )
                 )
             except Violation as none:
@@ -318,7 +329,7 @@ async def test_every_monitor_sees_what_moves(iut: Iut) -> None:
 
 @requirement("header.partial-carries-changes")
 async def test_updates_add_up(iut: Iut) -> None:
-    """Poses after all updates are those of the next full scene graph."""
+    """The poses after all updates equal the poses of the next full scene graph."""
     async with match(iut) as game:
         watch = game.watch
         for team, place in (("Left", watch.place(-0.4, 0.5)), ("Right", watch.place(0.5, 0.4))):
@@ -335,21 +346,23 @@ async def test_updates_add_up(iut: Iut) -> None:
             updated = view.poses
             return False
 
-        await watch.until(full, "bring the full scene graph", requirement="full.on-request")
+        await watch.until(
+            full, "contain the full scene graph on request", requirement="full.on-request"
+        )
         now = watch.view.poses
         if len(now) != len(updated):
-            raise Inconclusive(f"the scene has {len(now)} nodes now, and had {len(updated)} before")
+            raise Inconclusive(f"the number of nodes changed from {len(updated)} to {len(now)}")
         away = [hypot(b[12] - a[12], b[13] - a[13]) for a, b in zip(updated, now, strict=True)]
         check(
             max(away) < FAR,
-            "all nodes where the updates had updated that they are",
-            f"node {away.index(max(away))} is {max(away):.2f} m from there",
+            "all nodes at the positions of the updates",
+            f"node {away.index(max(away))} is {max(away):.2f} m away from it",
         )
 
 
 @requirement("graph.poses")
 async def test_poses_are_products(iut: Iut) -> None:
-    """The ball is where it was put, by the product of all transforms that lead to it."""
+    """The position of the ball is the product of all transforms above it."""
     async with watching(iut) as watch:
         await watch.play()
         place = watch.place(0.42, -0.36)
@@ -370,5 +383,5 @@ async def test_poses_are_products(iut: Iut) -> None:
         check(
             place.taken(shown),
             f"the product of the transforms down to the ball to be at {place}",
-            "its own transform alone is there, and the product is not",
+            "only its own transform is at that position",
         )

@@ -1,4 +1,4 @@
-"""What a trainer does to agents that it names or has selected: removes and repositions them."""
+"""Trainer commands that select, remove and reposition agents."""
 
 import pytest
 
@@ -13,7 +13,10 @@ from conformance.simspark.view import View
 
 
 async def _nobody(iut: Iut, word: str) -> None:
-    """A command for an agent that does not exist affects no other, not the selected one either."""
+    """Check that a command for an agent that does not exist affects no other agent.
+
+    The selected agent is among the others.
+    """
     async with match(iut) as game:
         places = await game.placed()
         await game.watch.command(f"(select {game.left})")
@@ -21,31 +24,31 @@ async def _nobody(iut: Iut, word: str) -> None:
             command = f"({word} {game.nobody(team)})"
             await game.watch.command(command)
             for place in places:
-                await stays(game.watch, place, "an agent of another number", command)
+                await stays(game.watch, place, "an agent with another number", command)
 
 
 @requirement("kill.named")
 @pytest.mark.parametrize("team", ["Left", "Right"])
 async def test_kill(iut: Iut, team: str) -> None:
-    """The agent that is named is removed, and the other one stays, though it is selected."""
+    """The named agent is removed, and the other agent stays, although it is selected."""
     async with match(iut) as game:
         places = dict(zip(("Left", "Right"), await game.placed(), strict=True))
         await game.select_the_other(team)
         command = f"(kill {game.names[team].reversed})"
         await leaves(game.watch, places.pop(team), command, "the agent")
         [(other, place)] = places.items()
-        await stays(game.watch, place, f"the agent of {other}", "another was removed")
+        await stays(game.watch, place, f"the agent of {other}", "another agent was removed")
         await game.agents[team].close()
-        await stays(game.watch, place, f"the agent of {other}", "that one has gone as well")
+        await stays(game.watch, place, f"the agent of {other}", "the removed agent disconnected")
 
 
 @requirement("kill.named")
 async def test_kill_among_three(iut: Iut) -> None:
-    """The one that is named is removed, too, where another one of its team has come behind it."""
+    """The named agent is removed, also if another agent of its team came after it."""
     async with match(iut) as game, playing(iut, game.watch.session.instance, "Lefts"):
         left, right = await game.placed()
         await leaves(game.watch, left, f"(kill {game.left})", "the agent")
-        await stays(game.watch, right, "the agent of Right", "another was removed")
+        await stays(game.watch, right, "the agent of Right", "another agent was removed")
 
 
 @requirement("kill.named")
@@ -55,24 +58,24 @@ async def test_kill_nobody(iut: Iut) -> None:
 
 
 HALVES = ("", "(unum {0.unum})", "(team {0.team})")
-"""What is less than the name of an agent: it does not count."""
+"""Names without number or team. An incomplete name counts as no name."""
 
 
 @requirement("kill.selected")
 @pytest.mark.parametrize("half", HALVES, ids=["no name", "no team", "no number"])
 async def test_kill_the_selected(iut: Iut, half: str) -> None:
-    """Without number and team, or one of the two, the selected agent is removed."""
+    """Without number or team, the selected agent is removed."""
     async with match(iut) as game:
         left, right = await game.placed()
         await game.watch.command(f"(select {game.right})")
         command = f"(kill {half.format(game.left)})"
         await leaves(game.watch, right, command, "the selected agent")
-        await stays(game.watch, left, "the other agent", "the selected one was removed")
+        await stays(game.watch, left, "the other agent", "the selected agent was removed")
 
 
 @requirement("kill.named")
 async def test_full_graph_after_a_kill(iut: Iut) -> None:
-    """A removed player is gone from the scene graph, and not just elsewhere."""
+    """After kill, the full scene graph no longer contains the player."""
     async with match(iut) as game:
         left, _ = await game.placed()
         fulls = game.watch.view.fulls
@@ -83,7 +86,7 @@ async def test_full_graph_after_a_kill(iut: Iut) -> None:
         check(
             game.watch.view.fulls > fulls and now < nodes,
             f"a full scene graph of fewer than {nodes} nodes",
-            f"{game.watch.view.fulls - fulls} came, of {now} nodes",
+            f"received {game.watch.view.fulls - fulls} full graphs; the scene has {now} nodes",
         )
 
 
@@ -92,21 +95,21 @@ async def test_full_graph_after_a_kill(iut: Iut) -> None:
 
 @requirement("select.named")
 async def test_select(iut: Iut) -> None:
-    """The agent that is named is selected: a command without a name is for it, either one."""
+    """The named agent is selected, so a command without a name affects it."""
     async with match(iut) as game:
         left, right = await game.placed()
         await game.watch.command(f"(select {game.right})")
         await leaves(game.watch, right, "(repos)", "the selected agent")
         await stays(game.watch, left, "the other agent", "(repos)")
         await game.watch.command(f"(select {game.nobody('Left')})(repos)")
-        await stays(game.watch, left, "an agent", "one that there is not was selected, and (repos)")
+        await stays(game.watch, left, "an agent", "a selection of an unused number, and (repos)")
         await game.watch.command(f"(select {game.left.reversed})")
         await leaves(game.watch, left, "(repos)", "the agent selected next")
 
 
 @requirement("select.named")
 async def test_select_while_another_goes(iut: Iut) -> None:
-    """An agent stays selected when one goes that came before it."""
+    """An agent stays selected when an agent that came earlier leaves."""
     async with match(iut) as game:
         left, right = await game.placed()
         await game.watch.command(f"(select {game.right})")
@@ -116,56 +119,59 @@ async def test_select_while_another_goes(iut: Iut) -> None:
 
 @requirement("robustness.several-clients")
 async def test_select_one_that_goes(iut: Iut) -> None:
-    """A server survives commands for a selected agent that has gone, and acts of a removed one."""
+    """The server survives commands for a selected agent that has left.
+
+    It also survives effectors of an agent whose robot was removed.
+    """
     async with match(iut) as game:
         watch = game.watch
         await watch.command(f"(kill {game.right})")
-        await watch.obeys("an agent is removed", "kill.named")
+        await watch.obeys("the removal of an agent", "kill.named")
         for text in ("(he1 1)", "(say hello)", "(beam -2 1 0)"):
             await game.agents["Right"].send(expressions(text))
         await watch.obeys("effectors of an agent whose robot was removed")
         await game.agents["Right"].close()
-        await watch.obeys("an agent has gone whose robot was removed")
+        await watch.obeys("the disconnect of an agent whose robot was removed")
         await watch.command(f"(select {game.left})")
         await game.agents["Left"].close()
         await watch.full("when an agent goes", more=False, requirement="full.node-removed")
         for text in ("(repos)", "(kill)", "(select)"):
             await watch.command(text)
-            await watch.obeys(f"{text} once the selected agent has gone")
-        await watch.session.unharmed("commands for an agent that has gone")
+            await watch.obeys(f"{text} after the selected agent has left")
+        await watch.session.unharmed("commands for an agent that has left")
 
 
 @requirement("select.next")
 async def test_select_next(iut: Iut) -> None:
-    """Without a name the next agent is selected: of two, the other one, and some if none was."""
+    """Without a name the next agent is selected. With two agents, this is the other agent."""
     async with match(iut) as game:
         left, right = await game.placed()
         await game.watch.command(f"(select {game.left})")
         await game.watch.command("(select)")
-        await leaves(game.watch, right, "(repos)", "the agent that comes next")
-        # That the first one may be selected still is for select.only-one to say.
+        await leaves(game.watch, right, "(repos)", "the next agent")
+        # The requirement select.only-one decides if the first agent is still selected.
         if left.free(game.watch.view):
             await game.put("Left", left)
         await game.watch.command("(select)")
-        await leaves(game.watch, left, "(repos)", "the agent that comes next")
+        await leaves(game.watch, left, "(repos)", "the next agent")
 
 
 @requirement("select.next")
 async def test_select_next_by_half_a_name(iut: Iut) -> None:
-    """With a number or a team alone it is the next agent as well that is selected."""
+    """With only a number or only a team, the next agent is selected."""
     async with match(iut) as game:
         for half in HALVES[1:]:
             left, right = await game.placed()
             await game.watch.command(f"(select {game.left})")
             await game.watch.command(f"(select {half.format(game.left)})")
-            await leaves(game.watch, right, "(repos)", "the agent that comes next")
+            await leaves(game.watch, right, "(repos)", "the next agent")
             if left.free(game.watch.view):
                 await game.put("Left", left)
 
 
 @requirement("select.only-one")
 async def test_select_one_only(iut: Iut) -> None:
-    """With another one the first is not selected any more."""
+    """When another agent is selected, the first one is no longer selected."""
     async with match(iut) as game:
         left, right = await game.placed()
         await game.watch.command(f"(select {game.left})")
@@ -180,16 +186,18 @@ async def test_select_one_only(iut: Iut) -> None:
 @requirement("repos.named")
 @pytest.mark.parametrize("team", ["Left", "Right"])
 async def test_repos(iut: Iut, team: str) -> None:
-    """The agent that is named is put elsewhere and is still there; the selected one stays."""
+    """The named agent is repositioned and still exists; the selected agent stays."""
     async with match(iut) as game:
         places = dict(zip(("Left", "Right"), await game.placed(), strict=True))
         nodes = len(game.watch.view.poses)
         await game.select_the_other(team)
         await leaves(game.watch, places.pop(team), f"(repos {game.names[team]})", "the agent")
         for other, place in places.items():
-            await stays(game.watch, place, f"the agent of {other}", "another was repositioned")
+            await stays(
+                game.watch, place, f"the agent of {other}", "another agent was repositioned"
+            )
         now = len(game.watch.view.poses)
-        check(now == nodes, "the agent to be put elsewhere", "it was removed")
+        check(now == nodes, "the agent at another position", "it was removed")
 
 
 @requirement("repos.named")
@@ -200,7 +208,7 @@ async def test_repos_nobody(iut: Iut) -> None:
 
 @requirement("repos.selected")
 async def test_repos_the_selected(iut: Iut) -> None:
-    """Without number and team, or one of the two, the selected agent is put elsewhere, alone."""
+    """Without number or team, only the selected agent is repositioned."""
     async with match(iut) as game:
         left, right = await game.placed()
         nodes = len(game.watch.view.poses)
@@ -211,7 +219,9 @@ async def test_repos_the_selected(iut: Iut) -> None:
                 await game.put("Right", right)
             await leaves(game.watch, right, command, "the selected agent")
             await stays(game.watch, left, "the other agent", command)
-            check(_count(game.watch.view) == nodes, "it to be put elsewhere", "it was removed")
+            check(
+                _count(game.watch.view) == nodes, "the agent at another position", "it was removed"
+            )
 
 
 def _count(view: View) -> int:

@@ -1,4 +1,4 @@
-"""What a monitor is sent first, and the game states that follow."""
+"""The first messages to a monitor, and the game states that follow."""
 
 import statistics
 from itertools import pairwise
@@ -11,11 +11,11 @@ from conformance.simspark.server.tester.monitors import told_alike, watching
 from conformance.simspark.tester import for_long, in_one_session
 from conformance.simspark.view import STATES
 
-INTRODUCTION = 3  # messages that a monitor is sent first
-COMING = (11, 12, 13)  # goals that are set as another monitor comes
-LONG = 5.0  # seconds, in which a server at its usual rate sends 125 states
-LONG_COMMAND = 700  # bytes, of which a hundred are more than a count of 16 bits holds
-BY_THEN = 110  # that it has sent by then, unless the machine is busy
+INTRODUCTION = 3  # messages: the introduction of a monitor and the first update
+COMING = (11, 12, 13)  # goals set while another monitor connects
+LONG = 5.0  # seconds; a server at its usual rate sends 125 states in this time
+LONG_COMMAND = 700  # bytes; a hundred commands of this size exceed the range of a 16-bit counter
+BY_THEN = 110  # states that a server has sent by then, unless the machine is busy
 
 
 async def _introduction(iut: Iut) -> None:
@@ -42,13 +42,13 @@ async def _introduction(iut: Iut) -> None:
     "header.name",
 )
 async def test_introduction(iut: Iut, statement: str) -> None:
-    """The first monitor and a later one are sent everything first, then what changes."""
+    """Each monitor, first or later, receives the complete introduction, then the changes."""
     await in_one_session(iut, "introduction", _introduction)
 
 
 @requirement("state.complete")
 async def test_state_for_a_later_monitor(iut: Iut) -> None:
-    """A monitor that comes later is sent the state of the game as it is by then."""
+    """A later monitor receives the current state of the game."""
     async with iut.instance() as instance, watching(iut, instance) as first:
         time = round(0.3 * first.view.parameter("RuleHalfTime", 300.0))
         await first.command(f"(time {time})")
@@ -60,30 +60,30 @@ async def test_state_for_a_later_monitor(iut: Iut) -> None:
                 check(
                     told.value(key) == now.value(key),
                     f"{key} {now.state.get(key)} in the first state for a later monitor",
-                    f"it was {told.state.get(key)}",
+                    f"received {told.state.get(key)}",
                 )
             check(
                 told.clock >= now.clock,
                 f"the time {now.state.get('time')} in the first state for a later monitor",
-                f"it was {told.state.get('time')}",
+                f"received {told.state.get('time')}",
             )
 
 
 @requirement("environment.parameters")
 async def test_parameters(iut: Iut) -> None:
-    """The environment has the parameters of the specification."""
+    """The environment has all parameters of the specification."""
     async with watching(iut, begins=False) as watch:
         known = set(watch.view.environment)
         missing = sorted(ENVIRONMENT_KEYS - known - {"play_modes"})
-        check(not missing, "all of the parameters", f"these are missing: {', '.join(missing)}")
+        check(not missing, "all of the parameters", f"missing: {', '.join(missing)}")
 
 
 @requirement("monitors.keeps-sending")
 @lasting
 async def test_states_keep_coming(iut: Iut) -> None:
-    """States come again and again without being asked, also after commands, and for long.
+    """States keep coming without a request, after commands and over a long time.
 
-    Who comes after that is sent everything first as well.
+    A monitor that connects after this time also receives the complete introduction.
     """
     async with iut.instance() as instance, watching(iut, instance, begins=False) as watch:
         await watch.some(12)
@@ -96,7 +96,7 @@ async def test_states_keep_coming(iut: Iut) -> None:
 
 @requirement("monitors.keeps-sending")
 async def test_states_keep_coming_to_all(iut: Iut) -> None:
-    """States keep coming to each of several monitors, also once one of them has gone."""
+    """Each of several monitors receives states, also after one of them has left."""
     async with iut.instance() as instance, watching(iut, instance, begins=False) as one:
         async with watching(iut, instance, begins=False) as other:
             await other.some(8)
@@ -110,7 +110,7 @@ async def test_states_keep_coming_to_all(iut: Iut) -> None:
 
 @requirement("monitors.rate")
 async def test_rate(iut: Iut) -> None:
-    """No more than the declared time lies between two states, as a rule."""
+    """The typical time between two states is at most the declared one."""
     async with watching(iut, begins=False) as watch:
         most = watch.session.seconds("monitor")
         for _ in range(3):
@@ -118,12 +118,12 @@ async def test_rate(iut: Iut) -> None:
             usual = statistics.median(b - a for a, b in pairwise(times))
             if usual <= most:
                 return
-        check(False, f"a state every {most:g} s", f"they come every {usual:.3f} s")
+        check(False, f"a state every {most:g} s", f"received a state every {usual:.3f} s")
 
 
 @requirement("state.partial")
 async def test_every_monitor_is_told_what_changes(iut: Iut) -> None:
-    """A change is sent to each monitor, whichever peer caused it."""
+    """Each monitor receives a change, regardless of which monitor caused it."""
     async with (
         iut.instance() as instance,
         watching(iut, instance) as one,
@@ -146,9 +146,10 @@ async def test_every_monitor_is_told_what_changes(iut: Iut) -> None:
 
 @requirement("state.partial")
 async def test_what_changes_as_another_comes_is_told(iut: Iut) -> None:
-    """A change is sent to a monitor also where another one comes right then, and gets it in full.
+    """A monitor receives a change that happens while another monitor connects.
 
-    One that is lost once in a while, as by the published server, is not held against it.
+    The published server sometimes loses such a change, so the test accepts the loss of some
+    changes.
     """
     async with iut.instance() as instance, watching(iut, instance) as watch:
         told = set[float | None]()
@@ -161,14 +162,17 @@ async def test_what_changes_as_another_comes_is_told(iut: Iut) -> None:
             told.add(watch.view.value("score_left"))
         check(
             not told.isdisjoint(COMING),
-            "a score to be told to a monitor that is set as another one comes",
-            f"the score of the left team was none of {COMING}, which the other one was told",
+            "the new score in the states, although another monitor connects",
+            f"score_left was none of {COMING}",
         )
 
 
 @requirement("state.play-mode")
 async def test_play_mode_is_an_index(iut: Iut) -> None:
-    """play_mode is always a whole number within the list that was sent, to a later monitor, too."""
+    """play_mode is always an index into the list that was sent.
+
+    A later monitor receives the same list and the same index.
+    """
     async with iut.instance() as instance, watching(iut, instance) as watch:
         for mode in (watch.view.play_modes[-1], watch.view.play_modes[0]):
             await watch.command(f"(playMode {mode})")
@@ -177,13 +181,13 @@ async def test_play_mode_is_an_index(iut: Iut) -> None:
             views = watch.view, later.view
         one, other = (f"play_mode {v.state['play_mode']} is {v.play_mode}" for v in views)
         if watch.view.value("play_mode") == later.view.value("play_mode"):
-            check(one == other, f"that {one} for all", f"{other} for a later monitor")
+            check(one == other, f"{one} for all monitors", f"{other} for a later monitor")
 
 
 @requirement("state.time-goes-on")
 @lasting
 async def test_time_does_not_run_back(iut: Iut) -> None:
-    """In the course of a game the time never runs backwards."""
+    """The time never goes back in the course of a game."""
     async with watching(iut) as watch:
         await watch.begin()
         await watch.some(25)
@@ -191,14 +195,14 @@ async def test_time_does_not_run_back(iut: Iut) -> None:
 
 @requirement("monitors.commands")
 async def test_a_command_counts_by_itself(iut: Iut) -> None:
-    """A command has its effect without anything behind it."""
+    """A command has its effect without any bytes after it."""
     async with watching(iut) as watch:
         await executes_at_once(watch)
 
 
 @requirement("monitors.commands")
 async def test_several_monitors_command(iut: Iut) -> None:
-    """Each of several monitors may command, and goes on hearing of the simulation."""
+    """Each of several monitors can command, and still receives states."""
     async with (
         iut.instance() as instance,
         watching(iut, instance) as one,

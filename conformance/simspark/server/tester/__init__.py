@@ -1,1 +1,1 @@
-"""The part of a session that the suite plays against a server: monitors, agents, matches."""
+"""The clients that the suite plays against a server: monitors, agents, matches."""

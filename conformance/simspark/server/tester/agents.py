@@ -20,14 +20,14 @@ PERCEPTORS = ("Perceptors", "Expressions")
 TEAMS = ("Left", "Right")
 AGAIN_AND_AGAIN = "agents.perceptors"
 
-_MOMENT = 0.002  # seconds in which what has come already is read
+_MOMENT = 0.002  # seconds; long enough to read messages that have already arrived
 
 
-ENOUGH = 100  # groups of perceptors after which what has not been told is not expected any more
-TURNED = 5.0  # degrees by which a hinge must turn to have been moved
-LAST = 11  # the greatest number that a player can have
-_STILL = 3  # positions alike that are told one after the other of a hinge that has stopped
-_MISSED = 4  # agents without perceptors, after which the next ones do not wait long
+ENOUGH = 100  # groups of perceptors; a value that is in none of them is not expected any more
+TURNED = 5.0  # degrees; a hinge that has turned this far was moved by its effector
+LAST = 11  # the greatest number of a player in a team
+_STILL = 3  # equal positions in a row after which a hinge has stopped
+_MISSED = 4  # agents without perceptors in a row, after which timeouts are short
 
 
 @contextlib.asynccontextmanager
@@ -39,10 +39,10 @@ async def playing(
     *,
     segmentation: Segmentation | None = None,
 ) -> AsyncIterator[Session]:
-    """An agent that is established: created, initialised, and sent perceptors.
+    """An established agent: created, initialised, and receiving perceptors.
 
-    The first team that comes is the left one; without `unum` it has the next number. Raises
-    Violation where no perceptors come, Inconclusive where the server does not take the agent in.
+    The first team is the left one. Without `unum` the agent gets the next number. Raises Violation
+    if no perceptors arrive, and Inconclusive if the server does not accept the agent.
     """
     async with iut.connect(instance, channel="agent", segmentation=segmentation) as session:
         await create(iut, session)
@@ -54,7 +54,7 @@ async def playing(
 
 
 async def _perceiving(iut: Iut, session: Session) -> None:
-    """Wait until perceptors come again and again; not for long where none did so far."""
+    """Wait for several groups of perceptors. The timeout is short if none have arrived so far."""
     none = not any(message.name in PERCEPTORS for message in session.received)
     within = "quiet" if none or _hopeless(iut) else None
     try:
@@ -67,14 +67,15 @@ async def _perceiving(iut: Iut, session: Session) -> None:
 
 
 def _hopeless(iut: Iut) -> bool:
-    """Whether the last agents, one after the other, had no perceptors."""
+    """Return True if no perceptors arrived for the last agents in a row."""
     return bool(iut.memory.get("without perceptors", 0) > _MISSED)
 
 
 def next_number(iut: Iut, instance: Instance) -> int:
-    """A number for a player; one that has left may keep its own reserved, so each has another.
+    """Return an unused number for a player.
 
-    Tests that run meanwhile have servers of their own, unless one was started by hand for all.
+    A server can reserve the number of an agent that has left, so every agent gets another number.
+    Parallel tests have servers of their own, unless the user started one server for all.
     """
     numbers = iut.memory.setdefault("numbers", WeakKeyDictionary())
     server = instance if iut.configuration.command else iut.testbed
@@ -83,14 +84,14 @@ def next_number(iut: Iut, instance: Instance) -> int:
 
 
 async def create(iut: Iut, session: Session) -> None:
-    """Ask for a robot, and wait for perceptors where they come before the robot is initialised.
+    """Request a robot, and wait for perceptors if the server sends them before the init.
 
-    A server may need a while for a robot, and lose what the agent sends before it is there. Whether
-    perceptors come before init is found out once in a run.
+    A server can need time to create a robot, and lose messages that arrive earlier. The run finds
+    out once if perceptors arrive before the init.
     """
     await session.send(expressions(f"(scene {iut.configuration.value('scene')})"))
     early = iut.memory.get("perceptors before init")
-    # To others it has sent something: it does not start any more.
+    # The server has already sent data to other clients, so it is past startup.
     due = "response" if session.instance.spoke else session.left(session.due)
     within: dict[bool | None, Within] = {
         True: due,
@@ -103,10 +104,11 @@ async def create(iut: Iut, session: Session) -> None:
 
 
 async def _taken_in(iut: Iut, session: Session) -> None:
-    """Wait until the game state tells an agent its number and side.
+    """Wait until the game state contains number and side of the agent.
 
-    Raises Inconclusive where it has told them to others and not to this one, Violation where no
-    perceptors come. The specification does not name GS: a server may send none, or without them.
+    Raises Inconclusive if GS contained them for other agents and not for this one. Raises Violation
+    if no perceptors arrive. The specification does not define GS, so a server can omit GS or these
+    values.
     """
     known = iut.memory.get("players are numbered")
     usual = known is not False and not _hopeless(iut)
@@ -128,14 +130,14 @@ async def _taken_in(iut: Iut, session: Session) -> None:
         iut.memory.setdefault("players are numbered", False)
     if known and any(item[:1] == ["GS"] for message in groups for item in message.value):
         raise Inconclusive(
-            "the game state (GS) tells other agents their number and team, and not this one: its "
+            "the game state (GS) has number and team for other agents, but not for this one: its "
             "init had no effect"
         )
 
 
 @dataclass(frozen=True)
 class Name:
-    """What trainers call a player: `str()` gives the parameters of a command."""
+    """The name of a player in trainer commands: `str()` gives the parameters."""
 
     unum: int
     team: str
@@ -145,12 +147,12 @@ class Name:
 
     @property
     def reversed(self) -> str:
-        """The same, the team first."""
+        """The parameters in reverse order: the team first."""
         return f"(team {self.team})(unum {self.unum})"
 
 
 def name_of(agent: Session) -> Name | None:
-    """The name of an agent by what the game state has told it; None where that tells none."""
+    """Return the name of an agent according to its game state, or None."""
     told: dict[str, str] = {}
     for message in agent.received:
         told |= _told_of_the_game(message)
@@ -160,9 +162,9 @@ def name_of(agent: Session) -> Name | None:
 
 
 def apart(one: Name, other: Name) -> None:
-    """Raise Violation where players of two teams are not one of each side."""
+    """Raise Violation unless two players of different teams are on different sides."""
     if {one.team, other.team} != set(TEAMS):
-        came = f"they are told that they are {one} and {other}"
+        came = f"their game states (GS) say {one} and {other}"
         raise Violation("the players of two teams on two sides", came, "agents.sides")
 
 
@@ -173,7 +175,7 @@ def _name(told: dict[str, str]) -> Name | None:
 
 
 def _told_of_the_game(message: Message) -> dict[str, str]:
-    """What the perceptor GS of a message tells, by name."""
+    """Return the values of the perceptor GS in a message, by name."""
     items = message.value if message.name in PERCEPTORS else ()
     return {
         name: value for item in items if item[:1] == ["GS"] for name, value in parts(item).items()
@@ -181,9 +183,9 @@ def _told_of_the_game(message: Message) -> dict[str, str]:
 
 
 async def passed_over(session: Session) -> None:
-    """Pass over the perceptors that have come already.
+    """Skip the perceptors that have already arrived.
 
-    On a busy machine more may come meanwhile, again and again: those are new ones.
+    On a busy machine more groups arrive meanwhile. Skipping stops after the time `quiet`.
     """
     soon = session.now + session.seconds("quiet")
     while (message := await session.watch(*PERCEPTORS, within=_MOMENT)) and message.at < soon:
@@ -191,29 +193,29 @@ async def passed_over(session: Session) -> None:
 
 
 async def perceptors(session: Session, within: Within | None = None) -> Message:
-    """The next group of perceptors. Raises Violation where there is none."""
+    """Return the next group of perceptors. Raises Violation if it does not arrive."""
     return await session.expect(
         *PERCEPTORS, within=within, to="to come again and again", requirement=AGAIN_AND_AGAIN
     )
 
 
 async def fresh(agent: Session) -> Message:
-    """A group of perceptors that comes from now on."""
+    """Return a group of perceptors that arrives after this call."""
     await passed_over(agent)
     return await perceptors(agent)
 
 
 async def served(agent: Session, after: str) -> None:
-    """Raise Violation unless an agent is still sent perceptors; of what the test decides."""
+    """Raise a Violation of the requirement under test unless an agent still receives perceptors."""
     try:
         await fresh(agent)
     except Violation as none:
         await agent.unharmed(after)
-        raise Violation(f"perceptors to come after {after}", none.came) from none
+        raise Violation(f"further perceptors after {after}", none.came) from none
 
 
 def angles(message: Message) -> dict[str, float]:
-    """The degrees of all hinge perceptors in a group of perceptors, by name."""
+    """Return the angles of all hinges in a group of perceptors, in degrees, by name."""
     found = {}
     for told in hinges(message):
         with contextlib.suppress(KeyError, ValueError):
@@ -222,17 +224,17 @@ def angles(message: Message) -> dict[str, float]:
 
 
 def hinges(message: Message) -> list[dict[str, str]]:
-    """What each hinge perceptor in a group of perceptors tells."""
+    """Return the parts of each hinge perceptor in a group of perceptors."""
     return [parts(perceptor) for perceptor in message.value if perceptor[:1] == ["HJ"]]
 
 
 def hinge(message: Message, name: str) -> float | None:
-    """The degrees of a hinge perceptor in a group of perceptors; None where it has none."""
+    """Return the angle of a hinge in a group of perceptors, in degrees, or None."""
     return angles(message).get(name)
 
 
 def parts(perceptor: list[Any]) -> dict[str, str]:
-    """What a perceptor tells by name, in whatever order it does."""
+    """Return the named parts of a perceptor, in any order."""
     named = [part for part in perceptor[1:] if isinstance(part, list) and len(part) > 1]
     return {
         name: value for name, value, *_ in named if isinstance(name, str) and isinstance(value, str)
@@ -240,13 +242,17 @@ def parts(perceptor: list[Any]) -> dict[str, str]:
 
 
 def hinge_names(iut: Iut) -> tuple[str, str]:
-    """The names of the effector and the perceptor of the hinge that is tried."""
+    """Return the names of the effector and the perceptor of the declared hinge."""
     effector, _, perceptor = iut.configuration.value("hinge").partition(" ")
     return effector, perceptor.strip()
 
 
 async def hinge_angle(iut: Iut, agent: Session) -> float:
-    """Where the hinge stands. Raises NotExercised where the robot has none of that name."""
+    """Return the angle of the declared hinge in degrees.
+
+    Raises NotExercised if the robot has no hinge of that name, and Violation if the angle is not a
+    number.
+    """
     _, name = hinge_names(iut)
     await passed_over(agent)
     found = await hinge_angles(agent, name, 1)
@@ -255,20 +261,21 @@ async def hinge_angle(iut: Iut, agent: Session) -> float:
     for message in agent.received:
         for told in hinges(message):
             if told.get("n") == name and "ax" in told:
-                came = f"its position comes as {told['ax']:.40}, which is no number"
+                came = f"received {told['ax']:.40}, which is not a number"
                 raise Violation(
                     f"the hinge {name} in degrees", came, "agents.joints", message.event
                 )
     raise NotExercised(
         f"the robot has no hinge {name}; declare --set 'hinge=EFFECTOR PERCEPTOR', "
-        "and --set scene=FILE where it needs another"
+        "and --set scene=FILE if that hinge needs another robot"
     )
 
 
 async def hinge_angles(agent: Session, name: str, count: int) -> list[float]:
-    """The next positions of a hinge, fewer where they do not come in time.
+    """Return the next positions of a hinge in degrees.
 
-    What is perceived at a time may come in several messages.
+    The list is shorter if they do not arrive in time. The perceptors of one moment can arrive in
+    several messages.
     """
     found: list[float] = []
     left = agent.left("response")
@@ -293,10 +300,10 @@ async def turns(
     encoded: Callable[[str], bytes] = _alone,
     about: str | None = "agents.effectors",
 ) -> float:
-    """Turn the hinge; by how many degrees it has turned.
+    """Turn the declared hinge, and return how far it turned in degrees.
 
-    `encoded` makes of the effector the bytes to send. Raises Violation of `about` where it does
-    not turn, of what the test decides if that is None.
+    `encoded` makes the bytes to send from the effector. `about` is the requirement to blame if the
+    hinge does not turn; None means that of the test.
     """
     effector, name = hinge_names(iut)
     before = await hinge_angle(iut, agent)
@@ -313,7 +320,7 @@ async def turns(
     except Violation as none:
         raise Violation(
             f"the hinge {name} to turn after ({effector} {speed}){after}",
-            f"it stood at {before:.2f} degrees and stands at {angle[-1]:.2f}",
+            f"its angle was {before:.2f} degrees and is {angle[-1]:.2f} degrees",
             about,
         ) from none
     await agent.send(expressions(f"({effector} 0)"))
@@ -322,7 +329,7 @@ async def turns(
 
 
 async def _rests(agent: Session, name: str) -> None:
-    """Wait until a hinge has stopped, if it does: effectors may take a while to act."""
+    """Wait until a hinge has stopped. Effectors can take a while to act."""
     left, angles = agent.left("response"), list[float]()
     while message := await agent.watch(*PERCEPTORS, within=left):
         angles += [] if (found := hinge(message, name)) is None else [found]

@@ -1,4 +1,4 @@
-"""Whether a server executes commands at all: each as it comes, in the order in which they do."""
+"""Checks that a server executes commands: immediately, and in the order of arrival."""
 
 from itertools import groupby
 
@@ -7,16 +7,17 @@ from conformance.simspark.server.tester.monitors import Watch
 from conformance.simspark.view import View
 from conformance.verdicts import Violation
 
-IN_ORDER = 40  # commands, of which every second one is long
-AT_ONCE = 8  # of them follow one another at once
-LONG = 300  # bytes
-A_FEW = 3  # states in which a command shows that was executed too late
+IN_ORDER = 40  # commands, every second one long; enough for several bursts
+AT_ONCE = 8  # commands in one burst, without waiting for an effect
+LONG = 300  # bytes of a long command, more than one byte can count
+A_FEW = 3  # states in which a command executed too late would show
 
 
 async def executes_at_once(watch: Watch) -> None:
-    """Raise Violation where a command has no effect, of monitors.commands where the next one helps.
+    """Raise Violation if a command has no effect.
 
-    A server may wait for something behind a message that it has in full.
+    The violation is of monitors.commands if the next command brings the effect. A server can wait
+    wrongly for further bytes after a complete message.
     """
     before = watch.view.value("score_left")
     try:
@@ -27,12 +28,12 @@ async def executes_at_once(watch: Watch) -> None:
             lambda view: view.value("score_left") != before, watch.session.seconds("response")
         ):
             raise
-        came, shown = "it does once another command has come", watch.session.received[-1].event
+        came, shown = "received it only after another command", watch.session.received[-1].event
         raise Violation(none.expected, came, "monitors.commands", shown) from none
 
 
 async def in_order(watch: Watch) -> None:
-    """Raise Violation where commands, long and short by turns, are not executed as they come."""
+    """Raise Violation if the server does not execute long and short commands in order."""
     about, shown = "frame.segmentation", list[float]()
 
     def scored(view: View) -> float:
@@ -40,7 +41,7 @@ async def in_order(watch: Watch) -> None:
         return shown[-1]
 
     def told(_: View) -> str:
-        return f"there were {', '.join(f'{goals:g}' for goals, _ in groupby(shown))}"
+        return f"score_right was {', '.join(f'{goals:g}' for goals, _ in groupby(shown))}"
 
     await watch.settle()
     for goals in range(1, IN_ORDER + 1):
@@ -50,7 +51,7 @@ async def in_order(watch: Watch) -> None:
         if goals % AT_ONCE == 0:
             await watch.until(
                 lambda view, last=goals: scored(view) == last,  # type: ignore[misc]
-                f"show {goals} goals, the last of {AT_ONCE} scores that were set at once",
+                f"show score_right {goals}, the last of {AT_ONCE} scores in one burst",
                 within=watch.patience(),
                 requirement=about,
                 now=told,
@@ -59,4 +60,4 @@ async def in_order(watch: Watch) -> None:
         await watch.state()
         scored(watch.view)
     if shown != sorted(shown):
-        raise Violation("goals in the order in which they were set", told(watch.view), about)
+        raise Violation("the scores in the order of the commands", told(watch.view), about)

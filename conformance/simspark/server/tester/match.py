@@ -1,4 +1,4 @@
-"""A match that the suite plays on a server: a monitor, and an agent of each team."""
+"""A match on a server: a monitor, and an agent of each team."""
 
 import contextlib
 from collections.abc import AsyncIterator
@@ -20,20 +20,23 @@ from conformance.simspark.server.tester.monitors import Place, Watch, watching
 from conformance.verdicts import Inconclusive, Violation
 
 OWN = ("Lefts", "Rights")
-"""How the teams call themselves, in the order in which they come."""
-BESIDE = 0.8  # metres from where it was put that an agent may be by then, for it may fall over
+"""The names of the teams, in the order in which they connect."""
+BESIDE = 0.8  # metres; an agent this near is at its place, because it can fall over
 
 
 @dataclass
 class Match:
-    """A monitor, and an agent of each team; with the same number, if the server allows that."""
+    """A monitor and an agent of each team.
+
+    Both agents have the same number, if the server accepts that.
+    """
 
     watch: Watch
     agents: dict[str, Session]
     names: dict[str, Name]
-    """By team, as trainers call it: Left and Right."""
+    """The names of the agents in trainer commands, by team: Left and Right."""
     called: dict[str, str]
-    """By the same, how the teams call themselves."""
+    """The names that the teams have given themselves, by team: Left and Right."""
 
     @property
     def left(self) -> Name:
@@ -46,20 +49,20 @@ class Match:
         return self.names["Right"]
 
     async def put(self, team: str, place: Place, requirement: str = "move-agent.pos") -> None:
-        """Put the agent of a team somewhere."""
+        """Put the agent of a team at a place, and wait for the effect."""
         await self.watch.command(f"(agent {self.names[team]}(pos {place.x} {place.y} 0.4))")
         await self.watch.until(
             place.taken,
-            f"show something at {place}, where the agent is put",
+            f"show the agent at its commanded position {place}",
             requirement=requirement,
-            now=lambda view: f"nearest to it is {place.nearest(view):.2f} m away",
+            now=lambda view: f"the nearest node is {place.nearest(view):.2f} m away",
             then=lambda view: place.taken(view, BESIDE),
         )
 
     async def placed(self) -> tuple[Place, Place]:
-        """Put the agent of each team where nothing else is; where they are now.
+        """Put the agent of each team at a vacant place, and return both places.
 
-        Raises Violation where the left one goes when the right one is put.
+        Raises Violation if the left agent moves when the right one is moved.
         """
         left, right = self.watch.vacant(-0.45, 0.35), self.watch.vacant(0.45, 0.25)
         await self.put("Left", left)
@@ -67,48 +70,52 @@ class Match:
         await self.watch.settle()
         if not left.taken(self.watch.view, BESIDE):
             raise Violation(
-                f"the left agent to stay at {left} when the right one is put at {right}",
-                f"nothing is nearer to it than {left.nearest(self.watch.view):.2f} m",
+                f"the left agent to stay at {left} while the right agent moves to {right}",
+                f"the nearest node is {left.nearest(self.watch.view):.2f} m away",
                 "move-agent.right-one",
             )
         return left, right
 
     async def left_goes(self, left: Place, right: Place) -> None:
-        """The agent of the left team goes; where both had been put.
+        """Disconnect the agent of the left team; `left` and `right` are the positions of both
+        agents.
 
-        Raises Violation where none is seen to go, or the one that had been put as the right one.
+        Raises Violation if no agent disappears from the scene, or the agent at `right` disappears.
         """
         await self.agents["Left"].close()
         await self.watch.until(
             lambda view: left.free(view) or right.free(view),
-            f"show no agent at {left} any more, when the left one goes",
+            f"no longer show an agent at {left}, after the left agent disconnected",
             requirement="full.node-removed",
         )
         if right.free(self.watch.view):
             raise Violation(
-                f"the left agent at {left}, where it was put",
-                f"it was at {right}, where the right one was put: so it was seen when it went",
+                f"the left agent at its commanded position {left}",
+                f"it disappeared from {right}, the position of the right agent",
                 "move-agent.right-one",
             )
 
     async def select_the_other(self, team: str) -> None:
-        """Select the agent that is not of this team."""
+        """Select the agent of the other team."""
         other = "Right" if team == "Left" else "Left"
         await self.watch.command(f"(select {self.names[other]})")
 
     def nobody(self, team: str) -> Name:
-        """A player of a team that there is not, whose number has digits of one that there is."""
+        """Return the name of a player that does not exist.
+
+        Its number shares digits with the number of the agent of the team.
+        """
         return Name(1 if self.names[team].unum != 1 else LAST, team)
 
     def others(self, team: str) -> list[Name]:
-        """All players of a team that there are not."""
+        """Return the names of all players of a team that do not exist."""
         return [Name(unum, team) for unum in range(1, LAST + 1) if unum != self.names[team].unum]
 
 
 async def numbers_shared(iut: Iut) -> bool:
-    """Whether an agent is taken in by the number that one of the other team has.
+    """Return True if an agent is accepted with a number that the other team uses.
 
-    Raises Inconclusive where it is not by another one either.
+    Raises Inconclusive if it is not accepted with another number either.
     """
     async with iut.instance() as instance, playing(iut, instance, OWN[0], unum := LAST - 1):
         with contextlib.suppress(Inconclusive):
@@ -120,9 +127,10 @@ async def numbers_shared(iut: Iut) -> bool:
 
 @contextlib.asynccontextmanager
 async def match(iut: Iut) -> AsyncIterator[Match]:
-    """A monitor and an agent of each team, in the play mode PlayOn, with the ball far off.
+    """A monitor and an agent of each team during the game.
 
-    Raises Violation where the monitor is not shown that they come, or they are on one side.
+    The play mode is PlayOn, and the ball is far away. Raises Violation if the monitor does not see
+    the agents come, or both are on one side.
     """
     shared = await iut.once("numbers shared", lambda: numbers_shared(iut))
     async with iut.instance() as instance, watching(iut, instance) as watch:
@@ -137,7 +145,7 @@ async def match(iut: Iut) -> AsyncIterator[Match]:
 
 
 async def _begun(watch: Watch, unum: int, one: Session, other: Session) -> Match:
-    """Let the game go on. Raises Violation where the agents are not one of each team."""
+    """Let the game begin. Raises Violation if both agents are on one side."""
     names = [
         name_of(agent) or Name(unum, team) for agent, team in zip((one, other), TEAMS, strict=True)
     ]
@@ -155,20 +163,20 @@ async def _begun(watch: Watch, unum: int, one: Session, other: Session) -> Match
 
 
 async def leaves(watch: Watch, place: Place, command: str, whose: str) -> None:
-    """Send a command and wait until no agent is at a place any more."""
+    """Send a command, and wait until no agent is at the place any more."""
     await watch.command(command)
     await watch.until(
         place.free,
-        f"show no agent at {place}, where {whose} was, after {command}",
-        now=lambda view: f"something is {place.nearest(view):.2f} m from there",
+        f"show no agent at {place}, the position of {whose}, after {command}",
+        now=lambda view: f"the nearest node is {place.nearest(view):.2f} m away",
     )
 
 
 async def stays(watch: Watch, place: Place, whose: str, after: str) -> None:
-    """Raise Violation where an agent has left a place by now, where it is to stay."""
+    """Raise Violation if an agent has left its place."""
     await watch.settle()
     check(
         place.taken(watch.view, BESIDE),
         f"{whose} to stay at {place} after {after}",
-        f"nothing is nearer to it than {place.nearest(watch.view):.2f} m",
+        f"the nearest node is {place.nearest(watch.view):.2f} m away",
     )

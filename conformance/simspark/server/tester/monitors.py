@@ -1,4 +1,4 @@
-"""The monitors that the suite plays against a server: they follow the states, and command."""
+"""The monitors that the suite plays against a server: they follow the states and command."""
 
 import contextlib
 import itertools
@@ -20,7 +20,7 @@ from conformance.verdicts import Inconclusive, Violation
 from conformance.waiting import Within
 from conformance.wire import Message
 
-CLOSE = 0.3  # metres within which something is where it was put: it may begin to fall or roll
+CLOSE = 0.3  # metres; an object this near is at its place: it can begin to fall or roll
 
 STILL = ("BeforeKickOff", "GameOver")
 """The play modes before and after the game. Source: Environment Information Message."""
@@ -28,29 +28,32 @@ STILL = ("BeforeKickOff", "GameOver")
 KEEPS_SENDING = "monitors.keeps-sending"
 COMMANDS = "monitors.commands"
 TOLD = "state.partial"
-"""What a server violates that tells a later monitor nothing of what changes."""
+"""The requirement violated by a server that does not send changes to a later monitor."""
 
 _scores = itertools.cycle(range(31, 69, 2))
-"""Which no test sets for other reasons, nor one goal more; small, for those are told anywhere."""
+"""Scores that no test sets for other reasons, and neither their successors.
+
+They are small, so that every server can show them.
+"""
 
 
 class Watch:
-    """A monitor that keeps up its view of the simulation, and may command."""
+    """A monitor that keeps its view of the simulation up to date, and can command."""
 
     def __init__(self, session: Session, iut: Iut) -> None:
         self.session = session
         self.view = View()
         self.waiting = 0
-        """Messages that it has sent, and that need not have had an effect yet."""
+        """The number of sent messages that can be without effect so far."""
         self._memory = iut.memory
 
     async def command(self, text: str, *, segmentation: Segmentation | None = None) -> None:
-        """Send one message of commands, given as on the wire."""
+        """Send one message of commands, given as text on the wire without the length."""
         self.waiting += 1
         await self.session.send(expressions(text), segmentation=segmentation)
 
     def patience(self) -> Left:
-        """What the effect of all that was sent may take: a server may take a message a state."""
+        """Return the deadline for the effect of all sent messages: one state for each message."""
         return self.session.left("response", *self.waiting * ["monitor"])
 
     async def until(
@@ -63,10 +66,10 @@ class Watch:
         now: Callable[[View], str] | None = None,
         then: Callable[[View], Any] | None = None,
     ) -> Message:
-        """Follow the states until something holds. Raises Violation where that does not happen.
+        """Follow the states until ``holds`` is true. Raises Violation on a timeout.
 
-        ``to`` completes "expected the states to …"; ``now`` says what is the case instead. ``then``
-        must hold in the state that comes next: there may be something that undoes it.
+        ``to`` completes "expected the states to …", and ``now`` describes the actual state.
+        ``then`` must also be true in the next state, in case the server reverts the change.
         """
 
         def where(message: Message) -> bool:
@@ -85,17 +88,17 @@ class Watch:
             came = f"{now(self.view)}; {none.came}" if now and self.view.fulls else none.came
             raise Violation(f"the states to {to}", came, none.requirement) from none
         if then and not (await self.state() and then(self.view)):
-            came = f"the next one did not: {now(self.view) if now else 'it was undone'}"
+            came = f"the next state did not: {now(self.view) if now else 'it was undone'}"
             raise Violation(f"the states to {to} from then on", came, requirement)
         return message
 
     async def since(
         self, parts: Sequence[Callable[[View], Any]], to: str, now: Callable[[View], str]
     ) -> list[tuple[float, float]]:
-        """Follow the states until each part of something has held, as soon as it does.
+        """Follow the states until each of the conditions ``parts`` has been true.
 
-        For each part the times of the game that the last state without it tells, and the first
-        with it. Raises Violation where one never holds.
+        Returns two game times in seconds for each part: the time of the last state without it, and
+        of the first state with it. Raises Violation if a part never becomes true.
         """
         without, first = [-inf] * len(parts), [inf] * len(parts)
 
@@ -111,18 +114,18 @@ class Watch:
         return [*zip(without, first, strict=True)]
 
     async def state(self) -> Message:
-        """The next state, whatever it is."""
+        """Return the next state."""
         return await self.until(lambda _: True, "come", requirement=KEEPS_SENDING)
 
     async def some(self, count: int) -> None:
-        """That many more states."""
+        """Wait for `count` more states."""
         for _ in range(count):
             await self.state()
 
     async def full(self, why: str, more: bool, requirement: str | None = None) -> None:
-        """A full scene graph that has more, or fewer, nodes than the last one that was looked at.
+        """Wait for a full scene graph with more, or fewer, nodes than before.
 
-        ``requirement`` is what its absence violates, if not the one that the test decides.
+        ``requirement`` is the requirement to blame; the default is that of the test.
         """
         fulls, nodes = self.view.fulls, self.view.nodes
 
@@ -131,17 +134,17 @@ class Watch:
 
         await self.until(
             changed,
-            f"bring the full scene graph, with {'more' if more else 'fewer'} nodes, {why}",
+            f"contain a full scene graph with {'more' if more else 'fewer'} nodes {why}",
             requirement=requirement,
             now=lambda view: (
-                f"{view.fulls - fulls} full ones came, of {view.nodes} nodes ({nodes} before)"
+                f"received {view.fulls - fulls} full graphs; {view.nodes} nodes ({nodes} before)"
             ),
         )
 
     async def settle(self) -> None:
-        """Wait until all that was sent before has had effect, which a score that is set then tells.
+        """Wait until all earlier commands have had their effect.
 
-        Commands are executed in the order in which a monitor sends them.
+        A new score shows this, because a server executes the commands of a monitor in order.
         """
         try:
             await self.obeys("other commands", "score.set")
@@ -152,7 +155,7 @@ class Watch:
         await self.state()
 
     async def never(self, happens: Callable[[View], Any], seconds: float) -> bool:
-        """Whether something does not happen for so long."""
+        """Return True if ``happens`` does not become true for so many seconds."""
         deadline = self.session.now + seconds
         while message := await self.session.watch(*STATES, within=deadline - self.session.now):
             self.view.take(message.value)
@@ -163,10 +166,10 @@ class Watch:
     async def only_in_full(
         self, holds: Callable[[View], Any], otherwise: str, again: str = ""
     ) -> bool:
-        """Whether something does not come to be seen until a full scene graph is asked for.
+        """Return True if only a requested full scene graph shows that ``holds`` is true.
 
-        ``again`` is then commanded once more. Raises Inconclusive where that does not show it
-        either.
+        ``again`` is a command that is sent once more before the request. Raises Inconclusive if the
+        full graph does not show it either.
         """
         if not await self.never(holds, self.session.seconds("response")):
             return False
@@ -176,9 +179,10 @@ class Watch:
         return True
 
     async def scores(self, left: int, right: int, how: str) -> None:
-        """Raise Violation unless the score comes to be this one, of score.set where none stays.
+        """Raise Violation unless the states show this score.
 
-        ``how`` completes "expected the states to show the score …".
+        The violation is of score.set if the score stays at another value. ``how`` completes
+        "expected the states to show the score …".
         """
 
         def score(view: View) -> tuple[Any, Any]:
@@ -199,18 +203,19 @@ class Watch:
             raise
 
     async def obeys(self, after: str, requirement: str | None = None, *, upon: bytes = b"") -> None:
-        """Raise Violation unless a command, the score, still has its effect.
+        """Raise Violation unless a command, a new score, still has its effect.
 
-        It is sent in one write with the bytes `upon` which it is.
+        The bytes `upon` are sent in one write with the command.
         """
         goals = next(_scores)
         command = encode(expressions(f"(score (left {goals})(right 0))"))
         self.waiting += 1
         await self.session.send_bytes(upon + command)
         await self.until(
-            # What came before, a ball read out of a wrong command too, may score at once.
+            # Earlier input, for example a ball read from a wrong command, can score a goal
+            # meanwhile.
             lambda view: view.value("score_left") in (goals, goals + 1),
-            f"show a score that is set after {after}",
+            f"show a score that was set after {after}",
             within=self.patience(),
             requirement=requirement,
             now=lambda view: f"score_left is {view.state.get('score_left')}",
@@ -218,7 +223,7 @@ class Watch:
         self.waiting = 0
 
     async def play(self, mode: str = "PlayOn") -> None:
-        """Set a play mode. Raises Inconclusive where the server has none of this name."""
+        """Set a play mode. Raises Inconclusive if the server has no play mode of this name."""
         if mode not in self.view.play_modes:
             raise Inconclusive(f"the server has no play mode {mode}")
         before = self.view.play_mode
@@ -227,51 +232,58 @@ class Watch:
             lambda view: view.play_mode == mode,
             f"show the play mode {mode}",
             requirement="play-mode.set",
-            now=lambda view: f"it is {view.play_mode}",
-            # The game may go on to another one at once.
+            now=lambda view: f"the play mode is {view.play_mode}",
+            # The game can change to another play mode at once.
             then=lambda view: view.play_mode != before or mode == before,
         )
 
     async def begin(self) -> None:
-        """Let the game go on, if the server has play modes of the usual names, and sets them.
+        """Let the game begin, if the server has the usual play modes.
 
-        Before and after the game commands may have no effect; so they are given while it goes on.
+        Commands can be without effect before and after the game, so tests command during the game.
+        If the server ignores the command, later sessions do not send it.
         """
         waits = self.view.play_mode in (None, *STILL) and "PlayOn" in self.view.play_modes
         if waits and self._memory.get("the game begins", True):
             try:
                 await self.play()
             except Violation:
-                # A later monitor's may not be executed where the first one's are.
+                # The server can ignore the commands of a later monitor and still execute those of
+                # the first.
                 if self.session.number == 1:
                     self._memory["the game begins"] = False
 
     # The pitch
 
     def place(self, along: float, across: float) -> "Place":
-        """A place on the field, in shares of its half length and half width."""
+        """Return a place on the field;
+
+        `along` and `across` are shares of half length and half width.
+        """
         length = self.view.parameter("FieldLength", 18.0)
         width = self.view.parameter("FieldWidth", 12.0)
         return Place(round(along * length / 2, 2), round(across * width / 2, 2))
 
     async def empty(self, place: "Place") -> None:
-        """Raise Inconclusive where something is at a place already."""
+        """Raise Inconclusive if something is at the place already."""
         if place.taken(self.view):
             raise Inconclusive(f"something is at {place} from the beginning")
 
     def vacant(self, along: float, across: float) -> "Place":
-        """A place as of `place`, or the next one across the field where nothing is yet.
+        """Return the place of `place()`, or the next vacant one towards the middle.
 
-        Raises Inconclusive where there is none.
+        Raises Inconclusive if none is vacant.
         """
         places = [self.place(along, across * share) for share in (1, 0.8, 0.6, 0.4, 0.2)]
         for place in places:
             if place.free(self.view):
                 return place
-        raise Inconclusive(f"something is at {places[0]} from the beginning, and beside it")
+        raise Inconclusive(
+            f"something is at {places[0]} from the beginning, and at the places next to it"
+        )
 
     async def put_ball(self, place: "Place") -> None:
-        """Put the ball somewhere, at rest."""
+        """Put the ball at a place, at rest."""
         await self.command(f"(ball (pos {place.x} {place.y} {self.radius}))")
         await self.command("(ball (vel 0 0 0))")
         await self.until(
@@ -288,22 +300,22 @@ class Watch:
 
 
 def told_alike(times: list[tuple[float, float]], what: str) -> None:
-    """Raise Violation where a monitor was told of a part of something later than of another part.
+    """Raise Violation if parts of a change, or monitors, were served at different times.
 
-    Or later than another monitor was, by the time of the game: a full message that comes now and
-    then would make up for what updates lack. ``times`` are those of `Watch.since`.
+    ``times`` are the results of `Watch.since`. The comparison by game time also detects a change
+    that arrives late with a full graph.
     """
     first, without = min(time for _, time in times), max(time for time, _ in times)
     check(
         without <= first,
-        f"all of {what} to be told to every monitor after the time {first:g}, when it began to be",
-        f"a state of the time {without:g} was still sent without",
+        f"all of {what} in the states of every monitor from the time {first:g} on",
+        f"received a state of the time {without:g} without it",
     )
 
 
 @dataclass(frozen=True)
 class Place:
-    """A place on the field in metres from its centre."""
+    """A place on the field, in metres from its centre."""
 
     x: float
     y: float
@@ -315,12 +327,12 @@ class Place:
         return not self.taken(view)
 
     def nearest(self, view: View) -> float:
-        """Metres from here to the nearest node."""
+        """Return the distance in metres to the nearest node."""
         distances = (hypot(pose[12] - self.x, pose[13] - self.y) for pose in view.poses)
         return min(distances, default=float("inf"))
 
     def around(self, view: View, radius: float) -> set[int]:
-        """The nodes that are so near, by their numbers."""
+        """Return the numbers of the nodes within `radius` metres."""
         return {
             number
             for number, pose in enumerate(view.poses)
@@ -333,7 +345,9 @@ class Place:
 
 def places_of_balls(view: View) -> str:
     where = view.ball()
-    return "the ball is at ({:.2f}, {:.2f}, {:.2f})".format(*where) if where else "none is to see"
+    return (
+        "the ball is at ({:.2f}, {:.2f}, {:.2f})".format(*where) if where else "no ball is visible"
+    )
 
 
 @contextlib.asynccontextmanager
@@ -344,10 +358,10 @@ async def watching(
     segmentation: Segmentation | None = None,
     begins: bool = True,
 ) -> AsyncIterator[Watch]:
-    """A monitor that has been introduced to the simulation; without `instance` to one of its own.
+    """A monitor after its introduction; without `instance` on a server of its own.
 
-    It lets the game begin, unless `begins` is False. Raises Violation where the server does not
-    introduce it.
+    The monitor lets the game begin, unless `begins` is False. Raises Violation if the server does
+    not send the introduction.
     """
     async with contextlib.AsyncExitStack() as stack:
         if instance is None:
@@ -357,7 +371,7 @@ async def watching(
         )
         watch = Watch(session, iut)
         await watch.until(
-            # What the game state lacks is seen of it, and not waited for.
+            # If the introduction has no play_mode, another check reports that; do not wait for it.
             lambda view: (
                 view.play_modes and view.fulls and (view.fulls > 1 or "play_mode" in view.state)
             ),

@@ -1,4 +1,4 @@
-"""The plainest exchange: monitors command, and are told of it; then a trainer names agents."""
+"""The minimal exchange: monitors command and see the effect, and a trainer names agents."""
 
 from conformance.iut import Iut
 from conformance.simspark.server.tester.commands import executes_at_once, in_order
@@ -15,7 +15,10 @@ from conformance.verdicts import Violation
 
 
 async def basis(iut: Iut) -> str:
-    """What a server violates in it; else empty. Raises the Violation as well."""
+    """Return the requirement that a server violates in the minimal exchange, or an empty string.
+
+    Some violations are raised as Violation.
+    """
     async with watching(iut) as watch:
         violated = await _of_one(iut, watch) or await _of_a_later(iut, watch)
         if violated:
@@ -23,7 +26,7 @@ async def basis(iut: Iut) -> str:
         try:
             await in_order(watch)
         except Violation:
-            if watch.session.ended:  # as it was not before the later one went away
+            if watch.session.ended:  # because the later monitor disconnected
                 return KEEPS_SENDING
             raise
     async with watching(iut) as watch:
@@ -36,9 +39,10 @@ async def basis(iut: Iut) -> str:
 
 
 async def _of_names(iut: Iut) -> str:
-    """Whether a command without a name is for the agent that was selected by its name.
+    """Check that a command without a name affects the agent selected by its name.
 
-    And whether that is the agent which is told so: where it was put is nobody once it has gone.
+    Also checks that the agent named Left is the agent whose game state says left. Returns the
+    violated requirement, or an empty string.
     """
     async with match(iut) as game:
         watch = game.watch
@@ -50,7 +54,8 @@ async def _of_names(iut: Iut) -> str:
 
         await watch.command(f"(select {game.right})")
         if not await goes("(repos)"):
-            # It is selected where repos alone is for nobody, or is so by its name as well.
+            # If the agent was selected, (kill) removes it, or (repos) has no effect even with its
+            # name.
             selected = await goes("(kill)") or not await goes(f"(repos {game.right})")
             return "" if selected else "select.named"
         await game.put("Right", right)
@@ -59,7 +64,10 @@ async def _of_names(iut: Iut) -> str:
 
 
 async def _of_one(iut: Iut, watch: Watch) -> str:
-    """Whether further commands of a monitor have an effect, as the first ones of others have."""
+    """Check that further commands of a monitor have an effect.
+
+    Returns the violated requirement, or an empty string.
+    """
     try:
         await executes_at_once(watch)
         await watch.settle()
@@ -68,7 +76,7 @@ async def _of_one(iut: Iut, watch: Watch) -> str:
             raise
         if not await watch.session.watch(*STATES, within=watch.session.left("response")):
             return KEEPS_SENDING
-        # It let the game begin before: a later monitor has commanded nothing yet.
+        # This monitor has already sent a command that lets the game begin; a later monitor has not.
         async with watching(iut, watch.session.instance, begins=False) as later:
             await later.settle()
         return COMMANDS
@@ -76,7 +84,11 @@ async def _of_one(iut: Iut, watch: Watch) -> str:
 
 
 async def _of_a_later(iut: Iut, watch: Watch) -> str:
-    """Whether the first command of a later monitor has an effect, of which that one is told."""
+    """Check that the first command of a later monitor has a visible effect.
+
+    The earlier monitor `watch` must see the effect. Returns the violated requirement, or an empty
+    string.
+    """
     before = watch.view.value("score_left")
     try:
         async with watching(iut, watch.session.instance, begins=False) as later:
