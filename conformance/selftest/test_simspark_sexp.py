@@ -113,7 +113,7 @@ def test_what_the_end_cuts_off() -> None:
         (b"\0\0\0\x14((time 0))(RDS 0 1)()", "too few"),
         (b"\xff\xff\xff\xff", "more than any message has"),
         (b"0021((time 0))(RDS 0 1)()", "in digits"),
-        (b"\0\0\0\x14((time 0))(RDS \0\0\0\x15((tim", "15 are there of the text"),
+        (b"\0\0\0\x14((time 0))(RDS \0\0\0\x15((tim", "after 15 bytes of text"),
     ],
 )
 def test_what_is_wrong_with_a_length(data: bytes, why: str) -> None:
