@@ -1,6 +1,6 @@
-"""The reference agent: creates a robot, nods and waves, and knows where its hinges are.
+"""The reference agent: creates a robot, nods, waves, and knows its hinges.
 
-It moves a few hinges and talks. It does not walk or play.
+The agent moves a few hinges and talks. It does not walk or play.
 """
 
 import argparse
@@ -19,10 +19,10 @@ from mocks.upper_tester import Operation
 
 
 class Agent(Client):
-    """One agent. It sends its second message once the first has shown effect, or after a while.
+    """An agent. It sends its init after the first perceptors, or after some seconds without any.
 
-    A server may begin to send perceptors after the first, and understand the second only then; or
-    it may wait for both.
+    A server can send perceptors right after the scene message, and accept the init only then.
+    Another server can wait for both messages.
     """
 
     def __init__(self, settings: argparse.Namespace) -> None:
@@ -62,10 +62,10 @@ class Agent(Client):
         else:
             self.act()
 
-    # What it perceives
+    # Perceptors
 
     def perceive(self, name: str, values: list[Any]) -> None:
-        """One perceptor; what it does not know it passes over."""
+        """Take over one perceptor. Unknown perceptors are ignored."""
         found = {item[0]: item[1:] for item in values if isinstance(item, list) and len(item) > 1}
         if name == "HJ" and "n" in found and "ax" in found:
             self.perceive_hinge(str(found["n"][0]), found["ax"][0])
@@ -85,10 +85,10 @@ class Agent(Client):
         self.heard = [*self.heard[-9:], text]
         note(f"heard {text}")
 
-    # What it does
+    # Effectors
 
     def act(self) -> None:
-        """Something of each kind now and then, a nod of the head always."""
+        """Send a nod of the head, and from time to time another effector."""
         self.send(f"({self.settings.hinge} {self.nod():.2f}){self.now_and_then()}")
 
     def nod(self) -> float:
@@ -118,14 +118,18 @@ PEER = Agent
 def options(parser: argparse.ArgumentParser) -> None:
     client.options(parser)
     parser.add_argument("--scene", default="rsg/agent/nao/nao.rsg", help="file and arguments")
-    parser.add_argument("--unum", type=int, default=0, help="its number; 0 for any that is free")
+    parser.add_argument("--unum", type=int, default=0, help="its number; 0 for any free number")
     parser.add_argument("--team", default="Reference")
-    parser.add_argument("--hinge", default="he1", help="the effector that it plays with")
+    parser.add_argument("--hinge", default="he1", help="the effector of the head's nod")
     parser.add_argument(
-        "--patience", type=float, default=0.5, metavar="S", help="until init, without perceptors"
+        "--patience",
+        type=float,
+        default=0.5,
+        metavar="S",
+        help="seconds until init without perceptors",
     )
 
 
 async def main(args: argparse.Namespace, peer: type[Agent]) -> int:
-    """Play one agent until the server ends it."""
+    """Run one agent until the server ends the connection."""
     return await client.play(args, peer(args), AGENTS)

@@ -1,4 +1,4 @@
-"""The side of the server to which agents connect: effectors in, perceptors out."""
+"""The side of the server for agents: receives effectors, sends perceptors."""
 
 from typing import Any
 
@@ -11,14 +11,14 @@ from mocks.simspark.trainer import Wrong, numbers, parameters
 from mocks.simspark.world import World
 
 BEFORE_PLAY = ("BeforeKickOff", "Goal_Left", "Goal_Right")
-LONGEST = 20  # characters that can be said at once
-SEEN, FELT = 3, 10  # cycles from one look to the next, and from one report on itself
+LONGEST = 20  # characters; a longer text is not heard
+SEEN, FELT = 3, 10  # cycles between two See perceptors, and between two AgentState perceptors
 
 GYRO = "(GYR (n torso) (rt 0.00 0.00 0.00))(ACC (n torso) (a 0.00 0.00 9.81))"
 
 
 class Agent(Connection):
-    """An agent, and the robot that it has once it has asked for one."""
+    """An agent, and its robot after the scene message."""
 
     def __init__(self, port: "AgentPort", number: int) -> None:
         super().__init__(port, number)
@@ -28,7 +28,7 @@ class Agent(Connection):
     cycles = 0
     introduced = False
     gone = False
-    """Its robot was removed from the simulation."""
+    """True after the robot was removed from the simulation."""
 
     def opened(self) -> None:
         self._port.agents.append(self)
@@ -53,7 +53,7 @@ class AgentPort(Endpoint):
             self.world.remove(agent.robot)
 
     def hear_agent(self, agent: Agent, frame: Frame) -> None:
-        """Execute what an agent sends."""
+        """Execute the expressions of one message."""
         for expression in frame.value if isinstance(frame.value, list) else ():
             self.effect(agent, expression)
 
@@ -72,7 +72,7 @@ class AgentPort(Endpoint):
                 self.complain_of_effector(f"agent {agent.number}: {wrong}")
 
     def complain_of_effector(self, why: str) -> None:
-        """What cannot be done is ignored."""
+        """Ignore an error. Subclasses log it."""
 
     def use_effector(self, agent: Agent, robot: Robot, word: str, values: list[Any]) -> None:
         if word in BY_EFFECTOR:
@@ -90,10 +90,10 @@ class AgentPort(Endpoint):
         if agent.robot is None and len(expression) > 1:
             agent.robot = self.new_robot()
             self.world.add(agent.robot)
-            agent.stream.tell("created", f"has a robot of {str(expression[1])[:200]}")
+            agent.stream.tell("created", f"created a robot from {str(expression[1])[:200]}")
 
     def new_robot(self) -> Robot:
-        """It waits beside the field until it has a team."""
+        """Return a robot that waits outside the field until it has a team."""
         beside = self.world.settings.environment.FieldWidth / 2 + 2
         return Robot(x=float(len(self.world.robots)), y=-beside)
 
@@ -102,7 +102,7 @@ class AgentPort(Endpoint):
         unum = given.get("unum", ["0"])[0]
         number = int(unum) if isinstance(unum, str) and unum.isdecimal() else 0
         if robot.unum:
-            why = f"it is {robot.unum} of {robot.team} already"
+            why = f"the robot is already number {robot.unum} of {robot.team}"
         elif "teamname" not in given:
             why = "teamname is missing"
         elif number > 11:
@@ -111,7 +111,7 @@ class AgentPort(Endpoint):
             why = f"{str(given['teamname'][0])[:40]} has no place {number or 'any more'}"
         else:
             who = f"{robot.unum} of {robot.team[:40]}, on the {robot.side}"
-            agent.stream.tell("registered", f"plays as {who}")
+            agent.stream.tell("registered", f"plays as number {who}")
             return
         agent.stream.tell("refused", f"init: {why}")
 
@@ -134,7 +134,7 @@ class AgentPort(Endpoint):
     # Perceptors
 
     def tell_agents(self) -> None:
-        """One group of perceptors to each agent that has a robot."""
+        """Send one group of perceptors to each agent that has a robot."""
         marks = perception.landmarks(self.world)
         for agent in self.agents:
             if agent.robot is not None and not agent.gone:

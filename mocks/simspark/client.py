@@ -1,4 +1,4 @@
-"""What the clients of a SimSpark server do alike: connect, and play until either side ends it."""
+"""Shared code of the clients of a SimSpark server: connect and run."""
 
 import argparse
 import asyncio
@@ -9,12 +9,12 @@ from mocks import streams, upper_tester
 from mocks.simspark.connection import Connection, Endpoint
 from mocks.streams import Stream
 
-AGAIN = 0.1  # seconds until a server that is still starting is tried again
-TRIES = 20
+AGAIN = 0.1  # seconds until the next attempt to connect to a starting server
+TRIES = 20  # attempts, for two seconds
 
 
 class Client(Endpoint, Connection):
-    """One connection to a server."""
+    """A connection to a server."""
 
     def __init__(self, settings: argparse.Namespace) -> None:
         super().__init__(self)
@@ -29,7 +29,7 @@ class Client(Endpoint, Connection):
         return await streams.connect(address)
 
     def operations(self) -> Mapping[str, upper_tester.Operation]:
-        """What the upper tester may ask for."""
+        """Return the operations that the upper tester can call."""
         return {}
 
 
@@ -38,9 +38,11 @@ def options(parser: argparse.ArgumentParser) -> None:
 
 
 async def play(args: argparse.Namespace, client: Client, port: int) -> int:
-    """Play one connection to its end."""
+    """Run one connection to its end."""
     if args.listen:
-        raise ValueError("a client does not listen; --connect HOST:PORT says where its server is")
+        raise ValueError(
+            "a client does not listen; give the address of its server with --connect HOST:PORT"
+        )
     address = args.connect or f"127.0.0.1:{port}"
     playing = asyncio.ensure_future(client.run(await client.connect(address)))
     try:
@@ -54,7 +56,7 @@ async def play(args: argparse.Namespace, client: Client, port: int) -> int:
 
 
 def text_of(args: dict[str, Any], name: str) -> str:
-    """A text that the upper tester gives. Raises ValueError."""
+    """Return a text argument of the upper tester. Raises ValueError if it is not a text."""
     value = args.get(name)
     if not isinstance(value, str):
         raise ValueError(f"{name} must be a text")

@@ -1,4 +1,4 @@
-"""How the SimSpark mocks read and write messages, and one connection of a mock."""
+"""Reading and writing of messages in all SimSpark mocks, and one connection of a mock."""
 
 from typing import Any, ClassVar
 
@@ -10,7 +10,7 @@ from mocks.session import Session
 
 
 class Endpoint:
-    """What every mock is made of: how it reads and writes on its connections."""
+    """Base class of every mock: reads and writes messages on its connections."""
 
     Reader: ClassVar[type[Decoder]] = Decoder
 
@@ -18,31 +18,31 @@ class Endpoint:
         return self.Reader()
 
     def written(self, text: str, connection: "Connection") -> bytes:
-        """The bytes of one message."""
+        """Encode one message."""
         return frame(text.encode("ascii", "replace"))
 
     def misread(self, connection: "Connection", error: str) -> None:
-        """Something came that cannot be decoded: it is passed over."""
-        note(f"not understood: {error}")
+        """Log bytes that cannot be decoded, and ignore them."""
+        note(f"cannot decode: {error}")
 
 
 class Connection(Session):
-    """A session of an endpoint. `number` counts the connections of a kind from 1."""
+    """A session of an endpoint. `number` counts the connections of each kind from 1."""
 
     def __init__(self, owner: Endpoint, number: int = 1) -> None:
         self._owner = owner
         super().__init__()
         self.number = number
         self.sent = 0
-        """How many messages were sent."""
+        """The number of messages sent."""
         self.memory: dict[str, Any] = {}
-        """What the owner wants to remember of it."""
+        """Facts that the owner remembers about this connection."""
 
     def make_decoder(self) -> codec.Decoder:
         return self._owner.make_decoder()
 
     def send(self, text: str) -> None:
-        """One message."""
+        """Send one message."""
         data = self._owner.written(text, self)
         self.sent += 1
         self.write(data)
@@ -54,7 +54,7 @@ class Connection(Session):
             self.heed(frame)
 
     def heed(self, frame: Frame) -> None:
-        """A message has come."""
+        """React to one message. Does nothing by default."""
 
     async def settle(self) -> None:
-        """The world goes on: whoever does not read is heard nevertheless."""
+        """Continue at once, because the world does not wait for slow clients."""

@@ -1,7 +1,7 @@
-"""A game that plays itself: what a trainer would command, and when, so that each mode is seen.
+"""A game that plays itself: timed trainer commands that lead through all play modes.
 
-What the rules bring about by themselves (goals, kick-offs, throw-ins) is brought about by the ball;
-what they do not, for there is no offside here, is commanded.
+Goals, kick-offs and kick-ins follow from the rules, when a command moves the ball. All other modes,
+for example offside, are set by a command.
 """
 
 from collections.abc import Iterator, Sequence
@@ -16,8 +16,8 @@ GAME = (
     (
         3.0,
         "(playMode PlayOn)(ball (pos {near} 0 0)(vel 8 0 0))",
-    ),  # a goal, then the right kicks off
-    (8.0, "(playMode PlayOn)(ball (pos -{near} 0 0)(vel -8 0 0))"),  # the other way round
+    ),  # a goal for the left team, then the right team kicks off
+    (8.0, "(playMode PlayOn)(ball (pos -{near} 0 0)(vel -8 0 0))"),  # a goal for the right team
     (8.0, "(playMode PlayOn)(ball (pos 3 {inside} 0)(vel 0 6 0))"),  # over the touch line
     (4.0, "(playMode KickIn_Left)(ball (pos 3 {y} 0))"),
     (3.0, "(playMode KickIn_Right)(ball (pos 3 -{y} 0))"),
@@ -33,14 +33,15 @@ GAME = (
     (3.0, "(playMode GameOver)"),
     (5.0, ""),
 )
-"""Seconds of simulation after the step before, and commands; it begins anew after the last.
+"""Seconds of simulation after the previous step, and commands. The game starts again after the last
+step.
 
-In braces stand metres: x of the goal line, y of the touch line, and places inside of them.
+The names in braces are metres: `x` of the goal line, `y` of the touch line, and places inside them.
 """
 
 
 class Game:
-    """How far the game has come; `due` tells what is to be commanded by now."""
+    """The progress of the game. `due` returns the commands up to a time."""
 
     def __init__(self, field: Environment) -> None:
         x, y = field.FieldLength / 2, field.FieldWidth / 2
@@ -50,7 +51,7 @@ class Game:
         self._next = GAME[0][0]
 
     def due(self, now: float) -> Iterator[Sequence[Any]]:
-        """The commands up to a time of the simulation, in seconds."""
+        """Yield the commands up to a time of the simulation in seconds."""
         while now >= self._next:
             yield from read(GAME[self._place][1].format(**self._metres).encode("ascii"))
             self._place = (self._place + 1) % len(GAME)

@@ -1,4 +1,4 @@
-"""What the mock of a server can forgive its agents."""
+"""Deviations of agents that the mock of a server can forgive."""
 
 from typing import Any
 
@@ -9,7 +9,7 @@ from mocks.simspark.server import Server
 
 @lenient("init-first", of="agents.init-second")
 class InitFirst(Server):
-    """Takes an init that comes before the robot is created, and does it then."""
+    """Accepts an init before the robot is created, and executes it after the creation."""
 
     def effect(self, agent: Agent, expression: Any) -> None:
         word = expression[0] if isinstance(expression, list) and expression else None

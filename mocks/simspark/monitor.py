@@ -1,8 +1,7 @@
-"""The reference monitor and trainer: follows a game, draws the pitch as text.
+"""The reference monitor and trainer: follows a game and draws the pitch as text.
 
-What a trainer commands is what a script sends to it, such as `send: [[playMode, PlayOn]]`.
-
-It keeps the whole scene graph and draws the pitch from above, without a picture of the robots.
+The monitor keeps the whole scene graph and draws the pitch from above, without the bodies of the
+robots. To send trainer commands, use a script, for example with `send: [[playMode, PlayOn]]`.
 """
 
 import argparse
@@ -23,7 +22,7 @@ from mocks.upper_tester import Operation
 
 
 class Monitor(Client):
-    """One monitor."""
+    """A monitor."""
 
     def __init__(self, settings: argparse.Namespace) -> None:
         super().__init__(settings)
@@ -47,7 +46,7 @@ class Monitor(Client):
         self.view.take(frame.value)
 
     def begin(self) -> None:
-        """Everything was introduced: show the pitch now and then."""
+        """Start to show the pitch regularly. Called once after the introduction."""
         if self.settings.show != "none":
             self._tasks.append(asyncio.ensure_future(self.show()))
 
@@ -68,7 +67,7 @@ class Monitor(Client):
         ball = "nowhere" if state["ball"] is None else ", ".join(f"{x:.2f}" for x in state["ball"])
         return f"{state['time']:.2f} s, {score}, {state['play_mode']}, ball at {ball}"
 
-    # What it knows
+    # State for the upper tester
 
     def state(self) -> dict[str, Any]:
         ball = self.view.ball()
@@ -102,11 +101,13 @@ PEER = Monitor
 def options(parser: argparse.ArgumentParser) -> None:
     client.options(parser)
     parser.add_argument("--show", choices=["none", "lines", "pitch"], default="pitch")
-    parser.add_argument("--every", type=float, default=1.0, metavar="S", help="how often to show")
+    parser.add_argument(
+        "--every", type=float, default=1.0, metavar="S", help="seconds between two pictures"
+    )
 
 
 async def main(args: argparse.Namespace, peer: type[Monitor]) -> int:
-    """Play one monitor until the server ends it."""
+    """Run one monitor until the server ends the connection."""
     if args.upper_tester:
         args.show = "none"
     return await client.play(args, peer(args), MONITORS)

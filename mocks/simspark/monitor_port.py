@@ -1,4 +1,4 @@
-"""The side of the server to which monitors connect: commands in, states and scene graphs out."""
+"""The side of the server for monitors: receives commands, sends states and scene graphs."""
 
 from dataclasses import asdict
 
@@ -11,7 +11,7 @@ from mocks.simspark.world import World
 HEADER_FULL, HEADER_PARTIAL = "(RSG 0 1)", "(RDS 0 1)"
 
 Tree = tuple[int, list["Tree"]]
-"""A part of the body by its place, and what hangs on it."""
+"""An index of a part of the body, and the parts attached to it."""
 
 
 def _hanging_on(place: int) -> list[Tree]:
@@ -22,7 +22,7 @@ BODY = _hanging_on(-1)
 
 
 class Monitor(Connection):
-    """A monitor; `missed` once a message was left out because it did not read."""
+    """A monitor. `missed` is True after a message was skipped because the monitor did not read."""
 
     missed = False
 
@@ -43,7 +43,7 @@ class Monitor(Connection):
 
 
 class MonitorPort(Endpoint):
-    """Serves all monitors. Changes since the last message are sent, to all alike."""
+    """Serves all monitors. Every monitor receives the same changes since the last message."""
 
     world: World
     monitors: list[Monitor]
@@ -56,7 +56,7 @@ class MonitorPort(Endpoint):
     # The game state
 
     def environment(self) -> list[str]:
-        """The environment information: one pair after another."""
+        """Return the environment information as a list of pairs."""
         values = asdict(self.world.settings.environment)
         pairs = [self.environment_pair(name, value) for name, value in values.items()]
         return [*pairs, self.play_modes()]
@@ -68,7 +68,7 @@ class MonitorPort(Endpoint):
         return f"(play_modes {' '.join(PLAY_MODES)})"
 
     def state(self) -> dict[str, str]:
-        """The game state, every value as it is written."""
+        """Return the game state, with every value as written on the wire."""
         world = self.world
         return {
             "time": f"{world.time:.6g}",
@@ -85,7 +85,7 @@ class MonitorPort(Endpoint):
         return [f"({key} {value})" for key, value in self.state().items()]
 
     def partial_state(self) -> list[str]:
-        """The time, and what has changed since the last message."""
+        """Return the time and all values that have changed since the last message."""
         now = self.state()
         told = self.state_told
         self.state_told = now
@@ -137,7 +137,7 @@ class MonitorPort(Endpoint):
         return self.transform_node(transform("z", 0, (0, 0, 30)), f"(nd Light {colours})")
 
     def field(self) -> list[str]:
-        """The grass, and the posts of the goals."""
+        """Return the grass and the goal posts."""
         environment = self.world.settings.environment
         length, width = environment.FieldLength, environment.FieldWidth
         grass = self.predefined("StdUnitBox", (length, width, 0.01), "matGrass")
@@ -159,7 +159,7 @@ class MonitorPort(Endpoint):
         return self.transform_node(self.world.ball_node(), below)
 
     def robot(self, robot: Robot) -> str:
-        """The torso and all that hangs on it."""
+        """Write the torso and all parts attached to it."""
         team = f"mat{robot.side.capitalize() or 'Team'}"
         number = f"matNum{robot.unum or ''}"
         body = self.mesh("models/naobody.obj", 0.1, number, team, "naoblack", "naowhite")
@@ -185,7 +185,7 @@ class MonitorPort(Endpoint):
         return "(nd TRF " if self.world.settings.typed else "(nd "
 
     def transform_update(self, numbers: str, told: str) -> str:
-        """The beginning of a node: with its transform where that has changed."""
+        """Write the beginning of a node, with its transform if that has changed."""
         return f"{self.empty_transform()}(SLT {numbers} )" if self.changed(numbers, told) else (
             self.empty_transform()
         )  # fmt: skip
@@ -227,7 +227,7 @@ class MonitorPort(Endpoint):
     # Messages
 
     def welcome(self, monitor: Monitor) -> None:
-        """The first messages to a monitor: the environment and the full game state."""
+        """Send the first messages to a monitor: the environment and the full game state."""
         if self.world.settings.merged:
             self.send_state(monitor, [*self.environment(), *self.full_state()], self.full())
         else:
@@ -251,7 +251,7 @@ class MonitorPort(Endpoint):
         monitor.send(f"({''.join(pairs)}){scene}{end}")
 
     def tell_monitors(self) -> None:
-        """What has changed, or everything, to each that reads it."""
+        """Send the changes, or everything, to each monitor that reads."""
         if self.full_due():
             self.structure_told, self.full_wanted = self.world.structure, False
             self.partial_state()

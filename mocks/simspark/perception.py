@@ -1,17 +1,20 @@
-"""What a robot perceives of the world around it: what it sees and hears, and the game."""
+"""The perceptions of a robot: objects in sight, heard words, and the game state."""
 
 from math import atan2, degrees, hypot
 
 from mocks.simspark.robot import Robot
 from mocks.simspark.world import World
 
-CONE = 60.0  # degrees to each side, and up and down, that are seen
+CONE = 60.0  # degrees of the field of view, to each side, up and down
 EYES = 0.17  # metres above the middle of the torso
-ABOVE = 0.2  # metres from the middle of another's torso to its head
+ABOVE = 0.2  # metres from the middle of another robot's torso to its head
 
 
 def polar(robot: Robot, x: float, y: float, z: float) -> tuple[float, float, float] | None:
-    """Distance in metres, and degrees to the left and up; None where it is not in sight."""
+    """Return the distance in metres and the angles to the left and up in degrees.
+
+    Returns None if the point is out of sight.
+    """
     dx, dy, dz = x - robot.x, y - robot.y, z - robot.z - EYES
     flat = hypot(dx, dy)
     left = degrees(atan2(dy, dx)) - 90 - robot.heading - robot.angles[0]
@@ -27,7 +30,7 @@ def _pol(where: tuple[float, float, float]) -> str:
 
 
 def landmarks(world: World) -> list[tuple[str, float, float, float]]:
-    """The flags in the corners and the posts of the goals."""
+    """Return the corner flags and goal posts as (name, x, y, z), in metres."""
     environment = world.settings.environment
     length, width = environment.FieldLength / 2, environment.FieldWidth / 2
     post, high = environment.GoalWidth / 2, environment.GoalHeight
@@ -40,7 +43,7 @@ def landmarks(world: World) -> list[tuple[str, float, float, float]]:
 
 
 def see(world: World, robot: Robot, marks: list[tuple[str, float, float, float]]) -> str:
-    """The See perceptor."""
+    """Write the See perceptor."""
     found = [
         f"({name} {_pol(where)})" for name, *at in marks if (where := polar(robot, *at)) is not None
     ]
@@ -57,7 +60,10 @@ def see(world: World, robot: Robot, marks: list[tuple[str, float, float, float]]
 
 
 def hear(listener: Robot, speaker: Robot, time: float, text: str) -> str:
-    """The hear perceptor: one's own words, or another's with their direction."""
+    """Write the hear perceptor of a listener.
+
+    The source is self for own words, otherwise a direction in degrees.
+    """
     if speaker is listener:
         whence = "self"
     else:
@@ -67,6 +73,9 @@ def hear(listener: Robot, speaker: Robot, time: float, text: str) -> str:
 
 
 def game_state(world: World, own: str) -> str:
-    """The GS perceptor; `own` is the agent's number and side, the first time."""
+    """Write the GS perceptor.
+
+    `own` are number and side of the agent, empty after the first time.
+    """
     score = f"(sl {world.score['left']}) (sr {world.score['right']})"
     return f"(GS {own}{score} (t {world.time:.2f}) (pm {world.mode}))"

@@ -1,4 +1,4 @@
-"""Draws a pitch as text: its outline, the ball and everybody on it, seen from above."""
+"""Draws a pitch as text, seen from above: its outline, the ball and the players."""
 
 from conformance.simspark.view import View
 
@@ -6,7 +6,7 @@ COLUMNS, ROWS = 61, 21
 
 
 def draw(view: View) -> str:
-    """The left goal is at the left; `o` is the ball, L and R are players of either team."""
+    """Draw the pitch with the left goal on the left. `o` is the ball, L and R are players."""
     length, width = view.parameter("FieldLength", 30.0), view.parameter("FieldWidth", 20.0)
     rows = [[" "] * COLUMNS for _ in range(ROWS)]
 
@@ -28,7 +28,7 @@ def draw(view: View) -> str:
 
 
 def _players(view: View) -> list[tuple[float, float, str]]:
-    """Where each player is: the nodes that have a body as their mesh."""
+    """Return the position of each player: a node with a body as its mesh."""
     found = []
     nodes = view.scene.nodes if view.scene else []
     for node, pose in zip(nodes, view.poses, strict=True):

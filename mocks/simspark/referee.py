@@ -1,16 +1,16 @@
-"""The rules of the game: what follows from where the ball is, and how long a play mode lasts."""
+"""The rules of the game: consequences of the ball's position, and durations of play modes."""
 
 from mocks.simspark.settings import CYCLE
 from mocks.simspark.world import World
 
 STILL = ("BeforeKickOff", "GameOver")
-"""The play modes in which the time of the game stands still."""
-RESTARTS = 15.0  # seconds that a team has for its kick-off, kick-in, corner or goal kick
-MOVED = 0.5  # metres by which the ball must be moved for play to go on
+"""The play modes in which the time of the game stops."""
+RESTARTS = 15.0  # seconds for a kick-off, kick-in, corner or goal kick; then play continues
+MOVED = 0.5  # metres that the ball must move to end a restart
 
 
 class Referee:
-    """Looks at the world after each cycle."""
+    """Applies the rules after each cycle."""
 
     world: World
 
@@ -65,7 +65,7 @@ class Referee:
         self.world.become(f"KickOff_{side.capitalize()}")
 
     def judge_ball(self) -> None:
-        """Has it left the field, and where?"""
+        """Check if the ball has left the field, and where."""
         world, ball = self.world, self.world.ball
         environment = world.settings.environment
         length, width = environment.FieldLength / 2, environment.FieldWidth / 2
@@ -86,13 +86,13 @@ class Referee:
         self.inside = world.now
 
     inside = 0.0
-    """When the ball was seen between the touch lines last, in seconds of simulation."""
+    """The simulation time in seconds at which the ball was last between the touch lines."""
 
     def kick_in_pause(self) -> float:
         return self.world.settings.environment.RuleKickInPauseTime
 
     def judge_restart(self, lasted: float) -> None:
-        """Play goes on once the ball was moved, or when the team has taken too long."""
+        """End a restart after the ball has moved, or after a time limit."""
         world = self.world
         if lasted < 2 * CYCLE:
             self.spot = self.restart_spot()

@@ -1,4 +1,4 @@
-"""One robot: a torso with 22 hinges, which turn at given speeds, and the poses of its parts."""
+"""A robot: a torso with 22 hinges that turn at given speeds."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
@@ -7,16 +7,18 @@ from math import cos, degrees, radians, sin
 from mocks.simspark.settings import CYCLE
 
 STANDING = 0.35  # metres from the ground to the middle of the torso
-FASTEST = 6.1395  # radians a second
-GRAVITY = 9.81
+FASTEST = 6.1395  # radians per second, the greatest speed of a hinge of the published robot
+GRAVITY = 9.81  # metres per second squared
 
 
 @dataclass(frozen=True)
 class Part:
-    """A part of the body that hangs on another (the torso: -1) by a hinge.
+    """A part of the body, attached by a hinge to the part `on` (-1: the torso).
 
-    `axis` is x, y or z; `at` where the hinge is in the part that it hangs on, in metres; `low` and
-    `high` how far it turns, in degrees; `mesh` and `size` what is drawn.
+    - `axis`: the axis of the hinge: x, y or z.
+    - `at`: the position of the hinge in the part `on`, in metres.
+    - `low`, `high`: the range of the hinge in degrees.
+    - `mesh`, `size`: the mesh to draw and its scale.
     """
 
     perceptor: str
@@ -47,7 +49,7 @@ _RIGHT = (
     Part("lj5", "le5", 7, "x", (0.0, 0.0, -0.1), -45, 75, "", 0.02),
     Part("lj6", "le6", 8, "y", (0.0, 0.0, 0.0), -25, 45, "foot", 0.08),
 )
-"""The right arm and leg, by their places in this table. The left ones are their mirror images."""
+"""The right arm and leg; `on` is an index into this table. The left limbs are mirror images."""
 _MIRRORED = ("aj2", "aj4", "lj2", "lj6")
 
 
@@ -75,11 +77,14 @@ _ROTATIONS = {
     "y": "{0} 0 {2} 0 0 1 0 0 {1} 0 {0} 0",
     "z": "{0} {1} 0 0 {2} {0} 0 0 0 0 1 0",
 }
-"""Column by column, of the cosine, the sine, and the sine the other way."""
+"""Rotation matrices column by column; the fields are cosine, sine and negative sine."""
 
 
 def transform(axis: str, angle: float, at: tuple[float, float, float]) -> str:
-    """The 16 numbers of a turn about an axis by degrees, and a place in metres."""
+    """Write a transform: 16 numbers of a rotation about an axis and a position.
+
+    `angle` is in degrees, `at` in metres.
+    """
     c, s = f"{cos(radians(angle)):.6g}", f"{sin(radians(angle)):.6g}"
     back = s[1:] if s.startswith("-") else f"-{s}"
     return f"{_ROTATIONS[axis].format(c, s, back)} {at[0]:.6g} {at[1]:.6g} {at[2]:.6g} 1"
@@ -87,9 +92,10 @@ def transform(axis: str, angle: float, at: tuple[float, float, float]) -> str:
 
 @dataclass
 class Robot:
-    """`x`, `y`, `z` in metres from the centre of the field; `heading` in degrees, 0 along y.
+    """A robot.
 
-    `unum` and `side` are 0 and empty until it is initialised.
+    `x`, `y` and `z` are in metres from the centre of the field. `heading` is in degrees, 0 along y.
+    `unum` is 0 and `side` is empty until the init.
     """
 
     unum: int = 0
@@ -105,9 +111,9 @@ class Robot:
     angles: list[float] = field(default_factory=lambda: [0.0] * len(PARTS))
     speeds: list[float] = field(default_factory=lambda: [0.0] * len(PARTS))
     nodes: list[str] = field(default_factory=list)
-    """The transform of the torso and of each part, as it is written."""
+    """The transforms of the torso and of each part, as written on the wire."""
     hinges: list[str] = field(default_factory=list)
-    """The perceptor of each hinge, as it is written."""
+    """The perceptors of the hinges, as written on the wire."""
 
     def __post_init__(self) -> None:
         self.nodes = [self.torso(), *(transform(p.axis, 0, p.at) for p in PARTS)]
@@ -120,7 +126,10 @@ class Robot:
         return f"(HJ (n {PARTS[place].perceptor}) (ax {self.angles[place]:.2f}))"
 
     def step(self) -> None:
-        """One cycle: hinges turn up to their stops, and what is in the air falls."""
+        """Advance by one cycle: hinges turn, and a robot in the air falls.
+
+        Hinges stop at their limits.
+        """
         for place, speed in enumerate(self.speeds):
             if speed:
                 part = PARTS[place]
@@ -135,7 +144,7 @@ class Robot:
             self.falling = 0.0
 
     def place(self, x: float, y: float, z: float, heading: float | None = None) -> None:
-        """Put it somewhere, upright."""
+        """Put the robot at a position in metres, upright."""
         self.x, self.y, self.z = x, y, max(z, STANDING)
         self.heading = self.heading if heading is None else heading
         self.nodes[0] = self.torso()

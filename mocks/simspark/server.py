@@ -1,8 +1,12 @@
-"""The reference server: a pitch with a ball and robots, for any number of agents and monitors.
+"""The reference server: a pitch with a ball and robots.
 
-It simulates hinges, a ball that flies, bounces and rolls, its touch by robots, and the play modes.
-It only acts as if for the rest: robots do not walk, fall or collide, and are put where they beam;
-what is seen is exact, there is no offside, and gyroscope and accelerometer tell of standing still.
+Any number of agents and monitors can connect. The server simulates hinges, the ball with its
+contact with robots, and the play modes. Everything else is simplified:
+
+- Robots do not walk, fall over or collide; they are placed by beam.
+- Vision is exact.
+- There is no offside.
+- Gyroscope and accelerometer always report a robot that does not move.
 """
 
 import argparse
@@ -26,7 +30,7 @@ CHANNELS = ("agent", "monitor")
 
 
 class Server(AgentPort, Trainer, MonitorPort):
-    """One simulation with all that is connected to it."""
+    """A simulation with all its clients."""
 
     def __init__(self, settings: Settings) -> None:
         self.world = World(settings)
@@ -37,13 +41,13 @@ class Server(AgentPort, Trainer, MonitorPort):
         self.nodes_told = {}
         self.cycles = 0
         self.game: Game | None = None
-        """What is played without anybody's doing, if anything is."""
+        """The game that plays itself, if any."""
         self._numbers = {"agent": count(1), "monitor": count(1)}
 
     # The simulation
 
     async def simulate(self) -> None:
-        """Run until cancelled, a cycle at a time; one that comes too late is not made up for."""
+        """Run one cycle after another until cancelled. Late cycles are not caught up."""
         loop = asyncio.get_running_loop()
         due = loop.time()
         while True:
@@ -93,13 +97,15 @@ def options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--typed", action="store_true", help="keep the types of nodes in updates")
     parser.add_argument("--lines", action="store_true", help="end each message with a line end")
     parser.add_argument("--steps", type=int, default=2, metavar="CYCLES", help="between two states")
-    parser.add_argument("--pace", type=float, default=1.0, help="times as fast as the real world")
+    parser.add_argument(
+        "--pace", type=float, default=1.0, help="simulation seconds per real second"
+    )
     parser.add_argument(
         "--game", action="store_true", help="play through all play modes in about a minute"
     )
     parser.add_argument("--upper-tester", action="store_true", help="operations on stdin")
     parser.add_argument(
-        "--stepped", action="store_true", help="time passes by the operation step alone"
+        "--stepped", action="store_true", help="time passes only by the operation step"
     )
     parser.add_argument(
         *("--set", "-s"),
@@ -111,9 +117,14 @@ def options(parser: argparse.ArgumentParser) -> None:
 
 
 async def main(args: argparse.Namespace, peer: type[Server]) -> int:
-    """Serve agents and monitors until it is ended; --listen AGENTS,MONITORS says where."""
+    """Serve agents and monitors until the process is stopped.
+
+    `--listen AGENTS,MONITORS` gives the addresses of both ports.
+    """
     if args.connect:
-        raise ValueError("a server does not connect; --listen HOST:PORT says where agents come")
+        raise ValueError(
+            "a server does not connect; give the address for agents with --listen HOST:PORT"
+        )
     agents, monitors = addresses(args)
     run.here().channels = CHANNELS
     server = peer(settings(args))
@@ -138,13 +149,13 @@ async def main(args: argparse.Namespace, peer: type[Server]) -> int:
 
 def operations(server: Server) -> Mapping[str, upper_tester.Operation]:
     async def step(args: dict[str, Any]) -> Any:
-        """Let so many cycles of 20 ms pass; the seconds of simulation since the start."""
+        """Run some cycles of 20 ms; return the seconds of simulation since the start."""
         for _ in range(int(args.get("cycles", 1))):
             server.cycle()
         return server.world.now
 
     async def command(args: dict[str, Any]) -> None:
-        """What a trainer commands, in its decoded form."""
+        """Execute a trainer command in its decoded form."""
         server.execute(args["command"])
 
     async def state(args: dict[str, Any]) -> Any:
@@ -157,7 +168,7 @@ def operations(server: Server) -> Mapping[str, upper_tester.Operation]:
 
 
 def addresses(args: argparse.Namespace) -> tuple[str, str]:
-    """Where agents connect, and where monitors do."""
+    """Return the address for agents and the address for monitors."""
     first, _, second = (args.listen or "").partition(",")
     _, host, port = streams.parse(first) if first else ("", "127.0.0.1", AGENTS)
     agents = port if args.agent_port is None else args.agent_port
@@ -172,10 +183,12 @@ def settings(args: argparse.Namespace) -> Settings:
     for entry in args.set:
         name, _, number = entry.partition("=")
         if name not in names:
-            raise ValueError(f"no parameter {name!r}; there are {', '.join(sorted(names))}")
+            raise ValueError(
+                f"no parameter {name!r}; the parameters are {', '.join(sorted(names))}"
+            )
         environment = replace(environment, **{name: float(number)})
     if args.steps < 1 or args.pace <= 0:
-        raise ValueError("--steps and --pace are above 0")
+        raise ValueError("--steps and --pace must be above 0")
     return Settings(
         environment, args.merged, args.rooted, args.typed, args.lines, args.steps, args.pace
     )

@@ -1,4 +1,4 @@
-"""What a simulation is set up with: the field, the rules, and what the text leaves open."""
+"""Settings of a simulation: field, rules, and choices that the specification leaves open."""
 
 from dataclasses import dataclass
 
@@ -8,17 +8,17 @@ PLAY_MODES = (
     *("offside_left", "offside_right", "GameOver", "Goal_Left", "Goal_Right"),
     *("free_kick_left", "free_kick_right"),
 )
-"""In the order of their indices. Source: Environment Information Message."""
+"""Play modes in the order of their indices. Source: Environment Information Message."""
 
 AGENTS, MONITORS = 3100, 3200
-"""The usual ports. Source: Server/Agent and Server/Monitor Communication."""
+"""The default ports. Source: Server/Agent and Server/Monitor Communication."""
 
-CYCLE = 0.02  # seconds of simulation from one group of perceptors to the next
+CYCLE = 0.02  # seconds of simulation between two groups of perceptors
 
 
 @dataclass(frozen=True)
 class Environment:
-    """The parameters of the environment information: metres, seconds, kilograms."""
+    """The parameters of the environment information, in metres, seconds and kilograms."""
 
     FieldLength: float = 30.0
     FieldWidth: float = 20.0
@@ -38,11 +38,13 @@ class Environment:
 
 @dataclass(frozen=True)
 class Settings:
-    """How the server behaves where the specification leaves it open.
+    """Behaviour of the server where the specification leaves a choice.
 
-    `merged`: environment and game state come in one list, as in the published server. `rooted`: the
-    root is written as a base node. `typed`: updates keep the types of their nodes. `lines`: each
-    message ends with a line end. `steps`: cycles from one message to monitors to the next.
+    - `merged`: environment and game state are in one list, as in the published server.
+    - `rooted`: the root is written as a base node.
+    - `typed`: updates keep the types of their nodes.
+    - `lines`: each message ends with a line end.
+    - `steps`: cycles between two messages to monitors.
     """
 
     environment: Environment = Environment()
@@ -52,4 +54,4 @@ class Settings:
     lines: bool = False
     steps: int = 2
     pace: float = 1.0
-    """Seconds of simulation in one second."""
+    """Seconds of simulation in one second of real time."""

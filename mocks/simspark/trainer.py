@@ -1,4 +1,4 @@
-"""What the commands of a trainer do to the world."""
+"""The effects of trainer commands on the world."""
 
 from collections.abc import Callable, Sequence
 from math import hypot, isfinite
@@ -10,15 +10,15 @@ from mocks.simspark.settings import PLAY_MODES
 from mocks.simspark.world import World
 
 SIDES = {"Left": "left", "Right": "right"}
-BESIDE = 0.5  # metres outside the touch line to which a robot is repositioned
+BESIDE = 0.5  # metres outside the touch line, the place of a repositioned robot
 
 
 class Wrong(ValueError):
-    """A command that cannot be executed; the text says why."""
+    """A command that cannot be executed, with the reason."""
 
 
 def numbers(values: Sequence[Any], count: int) -> list[float]:
-    """So many finite numbers. Raises Wrong."""
+    """Return `count` finite numbers. Raises Wrong if a value is not a number."""
     try:
         found = [float(value) for value in values[:count]]
     except (TypeError, ValueError):
@@ -29,7 +29,7 @@ def numbers(values: Sequence[Any], count: int) -> list[float]:
 
 
 def parameters(command: Sequence[Any]) -> dict[str, list[Any]]:
-    """The parameters of a command by name; the first of a name counts."""
+    """Return the parameters of a command by name. The first parameter of a name counts."""
     found: dict[str, list[Any]] = {}
     for item in command[1:]:
         if isinstance(item, list) and len(item) > 1 and isinstance(item[0], str):
@@ -38,13 +38,13 @@ def parameters(command: Sequence[Any]) -> dict[str, list[Any]]:
 
 
 class Trainer(Referee):
-    """Executes commands. Each raises Wrong where it cannot be."""
+    """Executes commands. Each action raises Wrong if it cannot execute its command."""
 
     world: World
     full_wanted = False
 
     def execute(self, command: Any) -> None:
-        """One command; what is wrong with it goes to the log alone."""
+        """Execute one command. An error is only logged."""
         if not isinstance(command, list) or not command or not isinstance(command[0], str):
             self.complain(f"{str(command)[:60]} is not a command")
             return
@@ -57,7 +57,7 @@ class Trainer(Referee):
             self.complain(str(wrong))
 
     def complain(self, why: str) -> None:
-        """What cannot be done is ignored."""
+        """Ignore an error. Subclasses log it."""
 
     def actions(self) -> dict[str, Callable[[list[Any]], None]]:
         return {
@@ -78,9 +78,9 @@ class Trainer(Referee):
     # Agents
 
     def named(self, given: dict[str, list[Any]]) -> Robot:
-        """The robot that unum and team name."""
+        """Return the robot named by unum and team."""
         if "unum" not in given or "team" not in given:
-            raise Wrong("unum and team are needed")
+            raise Wrong("unum and team are required")
         (unum,) = numbers(given["unum"], 1)
         robot = self.world.find(int(unum), SIDES.get(str(given["team"][0]), ""))
         if robot is None:
@@ -213,7 +213,7 @@ class Trainer(Referee):
     def do_score(self, command: list[Any]) -> None:
         given = parameters(command)
         if "left" not in given or "right" not in given:
-            raise Wrong("the scores of both teams are needed")
+            raise Wrong("the scores of both teams are required")
         (left,), (right,) = numbers(given["left"], 1), numbers(given["right"], 1)
         if left < 0 or right < 0:
             raise Wrong("a score is negative")
@@ -223,4 +223,4 @@ class Trainer(Referee):
         self.full_wanted = True
 
     def do_get_ack(self, command: list[Any]) -> None:
-        """An experimental feature, which is disabled."""
+        """Ignore getAck, an experimental feature that is disabled."""

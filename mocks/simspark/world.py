@@ -1,4 +1,7 @@
-"""The pitch: a ball that flies, bounces and rolls, robots, the score and the time of the game."""
+"""The pitch: a ball, the robots, the score and the time.
+
+The ball flies, bounces and rolls.
+"""
 
 import random
 from dataclasses import dataclass, field
@@ -7,16 +10,18 @@ from math import cos, hypot, sin
 from mocks.simspark.robot import GRAVITY, Robot
 from mocks.simspark.settings import CYCLE, PLAY_MODES, Settings
 
+# Share of the vertical speed after a bounce; deceleration of a rolling ball in metres per second
+# squared; metres per second, or metres, that count as 0.
 BOUNCE, ROLLING, SLOW = 0.5, 0.35, 0.01
 AXES = (1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0)
-REACH = 0.2  # metres around a robot within which it pushes the ball
+REACH = 0.2  # metres; a robot pushes the ball within this distance
 
 
 @dataclass
 class Ball:
-    """Metres, and metres a second; its spin in radians a second about x and y.
+    """The ball: position in metres, velocity in metres per second, spin in radians per second.
 
-    `axes` are the columns of the matrix by which it is turned.
+    `spin` has the components about x and y. `axes` are the columns of the rotation matrix.
     """
 
     x: float = 0.0
@@ -44,7 +49,7 @@ class Ball:
         self.spin = -self.vy / radius, self.vx / radius
 
     def turn(self) -> None:
-        """One cycle of its spin."""
+        """Rotate the ball by one cycle of its spin."""
         speed = hypot(*self.spin)
         if not speed:
             return
@@ -59,22 +64,25 @@ class Ball:
         self.axes = tuple(turned)
 
     def place(self, x: float, y: float, z: float, radius: float) -> None:
-        """Put it somewhere, at rest."""
+        """Put the ball at a position in metres, with velocity 0."""
         self.x, self.y, self.z = x, y, max(z, radius)
         self.vx = self.vy = self.vz = 0.0
 
 
 @dataclass
 class World:
-    """All that there is; `structure` counts how often something was added or removed."""
+    """The state of the simulation.
+
+    `structure` counts how often a robot was added, removed or named.
+    """
 
     settings: Settings
     ball: Ball = field(default_factory=Ball)
     robots: list[Robot] = field(default_factory=list)
     teams: dict[str, str] = field(default_factory=dict)
-    """By side, left and right, the name of the team."""
+    """The name of each team, by side (left, right)."""
     sides: tuple[str, str] = ("left", "right")
-    """In the order in which teams are put on them."""
+    """The sides in the order in which teams get them."""
     selected: Robot | None = None
     now: float = 0.0
     time: float = 0.0
@@ -82,7 +90,7 @@ class World:
     score: dict[str, int] = field(default_factory=lambda: {"left": 0, "right": 0})
     mode: str = PLAY_MODES[0]
     since: float = 0.0
-    """When this play mode began, in seconds of simulation."""
+    """The simulation time in seconds at which this play mode began."""
     toucher: str = "left"
     structure: int = 0
     coin: random.Random = field(default_factory=lambda: random.Random(1))
@@ -91,7 +99,7 @@ class World:
         self.ball.z = self.settings.environment.BallRadius
 
     def step(self) -> None:
-        """One cycle of everything that moves."""
+        """Advance everything that moves by one cycle."""
         self.now += CYCLE
         for robot in self.robots:
             robot.step()
@@ -99,7 +107,7 @@ class World:
         self.ball.step(self.settings.environment.BallRadius)
 
     def _push(self, robot: Robot) -> None:
-        """A robot that stands where the ball is sends it away."""
+        """Push the ball away if a robot touches it."""
         away = self.ball.x - robot.x, self.ball.y - robot.y
         distance = hypot(*away)
         if distance < REACH and self.ball.z < robot.z:
@@ -125,7 +133,10 @@ class World:
         return None
 
     def enrol(self, robot: Robot, unum: int, team: str) -> bool:
-        """Give a robot its number (0: the lowest that is free) and side; False if it cannot be."""
+        """Give a robot its number and side; return False if that is impossible.
+
+        `unum` 0 means the lowest free number of the team.
+        """
         side = next((side for side, name in self.teams.items() if name == team), "")
         if not side:
             side = next((side for side in self.sides if side not in self.teams), "")

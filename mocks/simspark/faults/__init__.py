@@ -1,1 +1,4 @@
-"""Faults of the SimSpark mocks, by role; those that any of them can have stand here."""
+"""Faults of the SimSpark mocks, by role.
+
+The modules of this package contain the faults that several roles share.
+"""

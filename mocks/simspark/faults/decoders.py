@@ -1,4 +1,4 @@
-"""Decoders with typical mistakes, and how a mock dies of what it reads."""
+"""Decoders with typical mistakes, and the crash of a mock while it reads."""
 
 import os
 import re
@@ -11,21 +11,21 @@ from typing import NoReturn
 from conformance.codec import Frame
 from conformance.simspark.codec import LENGTH, Decoder
 
-ROOM = 1 << 14  # bytes
+ROOM = 1 << 14  # bytes in the buffer of a decoder
 
 
 def die() -> NoReturn:
-    """End this process by a segmentation fault."""
+    """Exit this process by a segmentation fault."""
     sys.stdout.flush()
     os.kill(os.getpid(), signal.SIGSEGV)
     os._exit(1)
 
 
-# Wrong about where a message ends
+# Wrong message boundaries
 
 
 class CutLengths(Decoder):
-    """Loses a length of which not all bytes have come yet."""
+    """Loses a length if only some of its bytes have arrived."""
 
     def feed(self, data: bytes) -> list[Frame]:
         frames = super().feed(data)
@@ -35,7 +35,7 @@ class CutLengths(Decoder):
 
 
 class Impatient(Decoder):
-    """Begins anew where nothing has come for a tenth of a second."""
+    """Discards an incomplete message after a tenth of a second without data."""
 
     _latest = 0.0
 
@@ -48,7 +48,7 @@ class Impatient(Decoder):
 
 
 class SixtyFourKilobytes(Decoder):
-    """Has room for that much in all, and never begins anew."""
+    """Has a buffer of 64 kB for the whole stream and never reuses it."""
 
     _taken = 0
 
@@ -58,7 +58,7 @@ class SixtyFourKilobytes(Decoder):
 
 
 class SixteenBits(Decoder):
-    """Takes only the two lower bytes of a length for the length."""
+    """Reads only the two lower bytes of a length."""
 
     bits = 16
 
@@ -78,7 +78,10 @@ class SixteenBits(Decoder):
 
 
 class SignedBytes(SixteenBits):
-    """Adds up the bytes of a length as numbers with a sign, as a char of C may be."""
+    """Adds up the bytes of a length as signed bytes.
+
+    A char of C can be signed.
+    """
 
     bits = 32
 
@@ -90,14 +93,14 @@ class SignedBytes(SixteenBits):
 
 
 class LongLost(Decoder):
-    """Passes over a message that is longer than what there is room for."""
+    """Drops a message that is longer than the buffer."""
 
     def feed(self, data: bytes) -> list[Frame]:
         return [frame for frame in super().feed(data) if len(frame.raw) <= ROOM]
 
 
 class LongCut(Decoder):
-    """Reads of a message only what there is room for."""
+    """Reads only the part of a message that fits into the buffer."""
 
     def feed(self, data: bytes) -> list[Frame]:
         frames: list[Frame] = []
@@ -108,19 +111,19 @@ class LongCut(Decoder):
 
 
 class TwentyFourBits(SixteenBits):
-    """Takes only the three lower bytes of a length for the length."""
+    """Reads only the three lower bytes of a length."""
 
     bits = 24
 
 
 class ThirtyOneBits(SixteenBits):
-    """Leaves out the sign of a length that it has read as a signed number."""
+    """Ignores the highest bit of a length, as the sign of a signed number."""
 
     bits = 31
 
 
 class Remains(Decoder):
-    """Reads, behind a message, what an earlier and longer one has left in the same buffer."""
+    """Reads a message together with leftover bytes of a longer one in the same buffer."""
 
     left = b""
 
@@ -134,7 +137,7 @@ class Remains(Decoder):
 
 
 class OneBehind(Decoder):
-    """Gives a message once the next one has come."""
+    """Returns a message only after the next one has arrived."""
 
     waiting: Frame | None = None
 
@@ -145,7 +148,7 @@ class OneBehind(Decoder):
 
 
 class Hangs(Decoder):
-    """Hangs where a tab comes."""
+    """Hangs at a tab."""
 
     def feed(self, data: bytes) -> list[Frame]:
         while b"\t" in data:
@@ -154,7 +157,7 @@ class Hangs(Decoder):
 
 
 class EmptyEnds(Decoder):
-    """Takes a message of length 0 for the end of the stream: reads nothing behind it."""
+    """Takes a message of length 0 for the end of the stream."""
 
     ended = False
 
@@ -170,7 +173,7 @@ class EmptyEnds(Decoder):
 
 
 class EmptySkips(Decoder):
-    """Takes the third empty message of a read for the end of what has come."""
+    """Takes the third empty message in one read for the end of the received data."""
 
     def feed(self, data: bytes) -> list[Frame]:
         frames = super().feed(data)
@@ -178,11 +181,11 @@ class EmptySkips(Decoder):
         return frames[: empty[2]] if len(empty) > 2 else frames
 
 
-# Particular about texts
+# Too strict about texts
 
 
 class Blanks(Decoder):
-    """Takes blanks for the only white space: a message with another in it is lost."""
+    """Drops messages with white space other than blanks."""
 
     def feed(self, data: bytes) -> list[Frame]:
         return [
@@ -193,7 +196,7 @@ class Blanks(Decoder):
 
 
 class Offended(Decoder):
-    """Reads nothing behind a message that cannot be read."""
+    """Reads nothing after a malformed message."""
 
     offended = False
 
@@ -204,7 +207,7 @@ class Offended(Decoder):
 
 
 class Discouraged(Decoder):
-    """Passes over all that a read brings behind a message that cannot be read."""
+    """Drops everything that the same read brings after a malformed message."""
 
     def feed(self, data: bytes) -> list[Frame]:
         frames = super().feed(data)
@@ -216,7 +219,7 @@ class Discouraged(Decoder):
 
 
 class OneAfterAnother(Decoder):
-    """Passes over the message behind one that cannot be read, whenever it comes."""
+    """Drops the first message after a malformed one."""
 
     offended = False
 
@@ -229,11 +232,11 @@ class OneAfterAnother(Decoder):
         return taken
 
 
-# Dying of what is malformed
+# Crashes at malformed input
 
 
 class Recursive(Decoder):
-    """Reads brackets by recursion, as deep as it goes."""
+    """Reads brackets recursively, up to a stack overflow."""
 
     def feed(self, data: bytes) -> list[Frame]:
         frames = super().feed(data)
@@ -244,7 +247,7 @@ class Recursive(Decoder):
 
 
 class Trusting(Decoder):
-    """Dies of a text that cannot be read."""
+    """Dies of a malformed text."""
 
     def feed(self, data: bytes) -> list[Frame]:
         frames = super().feed(data)
@@ -254,7 +257,7 @@ class Trusting(Decoder):
 
 
 class Greedy(Decoder):
-    """Takes the memory for a message once it knows the length, however large."""
+    """Allocates memory for a message of any announced length."""
 
     def feed(self, data: bytes) -> list[Frame]:
         frames = super().feed(data)
@@ -264,7 +267,7 @@ class Greedy(Decoder):
 
 
 class OutOfStep(Decoder):
-    """Dies where a text ends before its length does, and the next length stands in it."""
+    """Dies if the next length is inside a text that ends early."""
 
     def feed(self, data: bytes) -> list[Frame]:
         frames = super().feed(data)
@@ -274,7 +277,7 @@ class OutOfStep(Decoder):
 
 
 class Words(Decoder):
-    """Dies of a word that it has no room for."""
+    """Dies of a word of 256 characters or more."""
 
     def feed(self, data: bytes) -> list[Frame]:
         frames = super().feed(data)

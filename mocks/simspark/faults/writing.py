@@ -1,4 +1,4 @@
-"""Faults in how messages are written, and what those of several roles have in common."""
+"""Faults in writing messages, and base classes for several roles."""
 
 from mocks.deviations import fault
 from mocks.simspark.connection import Connection, Endpoint
@@ -14,7 +14,7 @@ class LittleEndian(Endpoint):
 
 
 class Utf8(Endpoint):
-    """Writes any characters, as UTF-8."""
+    """Writes all characters in UTF-8."""
 
     def written(self, text: str, connection: Connection) -> bytes:
         payload = text.encode("utf-8")

@@ -1,1 +1,4 @@
-"""Lawful variants of the SimSpark mocks, by role; those of several roles stand in `clients`."""
+"""Lawful variants of the SimSpark mocks, by role.
+
+The modules `reading` and `writing` contain the variants of several roles.
+"""

@@ -1,4 +1,4 @@
-"""What an agent may lawfully do otherwise."""
+"""Lawful variants of the agent."""
 
 import asyncio
 from math import inf, isinf
@@ -12,12 +12,12 @@ from mocks.misreading import LastOfARead
 from mocks.simspark.agent import Agent
 from mocks.simspark.connection import Connection
 
-# Its first messages
+# First messages
 
 
 @variant("all-at-once", of="agents.init-second")
 class AllAtOnce(Agent):
-    """Sends its first two messages without waiting for perceptors."""
+    """Sends scene and init without waiting for perceptors."""
 
     def opened(self) -> None:
         super().opened()
@@ -26,7 +26,7 @@ class AllAtOnce(Agent):
 
 @variant("looks-about-first", of="agents.init-second")
 class LooksAboutFirst(Agent):
-    """Takes thirty groups of perceptors before it initialises its robot."""
+    """Takes thirty groups of perceptors before its init."""
 
     def initialise(self) -> None:
         if self.groups >= 30:
@@ -35,7 +35,7 @@ class LooksAboutFirst(Agent):
 
 @variant("in-one-message", of="agents.init-second")
 class InOneMessage(Agent):
-    """Sends both expressions in one message."""
+    """Sends scene and init in one message."""
 
     def create(self) -> None:
         self.initialised = True
@@ -45,7 +45,7 @@ class InOneMessage(Agent):
 
 @variant("syn", of="agents.create-first")
 class Syn(Agent):
-    """Marks the end of each cycle, the first one before it has a robot."""
+    """Marks the end of each cycle with syn, also before its scene message."""
 
     def opened(self) -> None:
         self.send("(syn)")
@@ -55,12 +55,12 @@ class Syn(Agent):
         return f"{super().now_and_then()}(syn)"
 
 
-# What it does
+# Actions
 
 
 @variant("leaves-unnumbered", of="agents.effectors-at-any-time")
 class LeavesUnnumbered(Agent):
-    """Acts once it knows its number and side, and leaves where five groups do not tell them."""
+    """Acts after it has its number and side, and leaves without them after five groups."""
 
     since = 0
 
@@ -75,7 +75,7 @@ class LeavesUnnumbered(Agent):
 
 @variant("idle", of="agents.effectors-at-any-time")
 class Idle(Agent):
-    """Sends no effectors by itself."""
+    """Sends no effectors on its own."""
 
     def act(self) -> None:
         pass
@@ -83,7 +83,7 @@ class Idle(Agent):
 
 @variant("by-its-own-clock", of="agents.effectors-at-any-time")
 class ByItsOwnClock(Agent):
-    """Acts every 20 ms, whether it is sent perceptors or not."""
+    """Acts every 20 ms, with or without perceptors."""
 
     acting: "asyncio.Task[None] | None" = None
 
@@ -112,13 +112,13 @@ class AnEffectorAMessage(Agent):
 
 @variant("spacious", of="text.white-space")
 class Spacious(Agent):
-    """Writes blanks and line ends wherever they mean nothing."""
+    """Writes blanks and line ends at all places where they have no meaning."""
 
     def written(self, text: str, connection: Connection) -> bytes:
         return super().written(text.replace("(", "( ").replace(")", " )") + "\r\n", connection)
 
 
-# What it knows
+# Knowledge
 
 
 @variant("hinges-in-whole-degrees", of="agents.understood")
@@ -143,7 +143,7 @@ class KeepsNoHinges(Agent):
 
 @variant("keeps-nothing", of="agents.understood")
 class KeepsNothing(Idle):
-    """Sends no effectors by itself and keeps no hinges: nothing shows what it knows."""
+    """Sends no effectors on its own and keeps no hinges, so its knowledge is invisible."""
 
     def state(self) -> dict[str, Any]:
         return {}
@@ -151,7 +151,7 @@ class KeepsNothing(Idle):
 
 @variant("reckons-with-the-time", of="text.unknown-ignored")
 class ReckonsWithTheTime(Agent):
-    """Moves by the sine of the time, and leaves where that has none."""
+    """Calculates with the time, and leaves if the time is infinite."""
 
     def perceive(self, name: str, values: list[Any]) -> None:
         super().perceive(name, values)
@@ -162,7 +162,7 @@ class ReckonsWithTheTime(Agent):
 
 @variant("passes-over-what-is-late", of="agents.understood")
 class PassesOverWhatIsLate(Agent):
-    """Takes no group that is not later than the latest."""
+    """Ignores a group whose time is not later than the latest time."""
 
     def heed(self, frame: Frame) -> None:
         groups = frame.value if isinstance(frame.value, list) else []
@@ -173,7 +173,7 @@ class PassesOverWhatIsLate(Agent):
 
 @variant("newest-group-only", of="frame.segmentation")
 class NewestGroupOnly(Agent):
-    """Takes the newest of those groups that one read brings: it has fallen behind the others."""
+    """Takes only the newest group of one read, because it is late."""
 
     def make_decoder(self) -> codec.Decoder:
         return LastOfARead(super().make_decoder())

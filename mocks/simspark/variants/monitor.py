@@ -1,4 +1,4 @@
-"""What a monitor may lawfully do otherwise."""
+"""Lawful variants of the monitor."""
 
 import re
 from typing import Any
@@ -11,12 +11,12 @@ from mocks.simspark.connection import Connection
 from mocks.simspark.monitor import Monitor
 from mocks.streams import Stream
 
-# How it connects
+# Connections
 
 
 @variant("looks-first", of="monitors.understood")
 class LooksFirst(Monitor):
-    """Looks whether a server listens, by a connection that it closes, before it connects."""
+    """Opens and closes a connection to test the server, before its real connection."""
 
     async def connect(self, address: str) -> Stream:
         await (await super().connect(address)).closed()
@@ -25,7 +25,7 @@ class LooksFirst(Monitor):
 
 @variant("commands-beside", of="trainer.known-commands")
 class CommandsBeside(Monitor):
-    """Has two connections, one to command, of which it reads nothing, and one to watch."""
+    """Has two connections: one for commands, which it does not read, and one to watch."""
 
     async def connect(self, address: str) -> Stream:
         self.commanding = await super().connect(address)
@@ -41,7 +41,7 @@ class CommandsBeside(Monitor):
 
 @variant("commands-apart", of="trainer.known-commands")
 class CommandsApart(Monitor):
-    """Connects for each command that it sends."""
+    """Opens a connection for each command."""
 
     async def connect(self, address: str) -> Stream:
         self.address = address
@@ -56,12 +56,12 @@ class CommandsApart(Monitor):
         return {**super().operations(), "command": command}
 
 
-# What it keeps
+# Knowledge
 
 
 @variant("knows-no-ball", of="graph.poses-known")
 class KnowsNoBall(Monitor):
-    """Shows meshes, and does not know which of them is the ball."""
+    """Shows meshes without knowing which of them is the ball."""
 
     def state(self) -> dict[str, Any]:
         return {key: value for key, value in super().state().items() if key != "ball"}
@@ -83,7 +83,7 @@ class KeepsLittle(Monitor):
 
 @variant("keeps-nothing", of="monitors.understood")
 class KeepsNothing(Monitor):
-    """Keeps nothing that it could tell."""
+    """Keeps no values for its state."""
 
     def state(self) -> dict[str, Any]:
         return {}
@@ -91,7 +91,7 @@ class KeepsNothing(Monitor):
 
 @variant("roots-written", of="graph.poses-known")
 class RootsWritten(Monitor):
-    """Reads scenes only where their root is a node, as the text has it."""
+    """Reads scenes only if the root is a node, as in the specification."""
 
     def take_state(self, frame: Frame) -> None:
         if isinstance(frame.value[-1], list) and frame.value[-1][:1] == ["nd"]:
@@ -100,7 +100,7 @@ class RootsWritten(Monitor):
 
 @variant("roots-left-out", of="graph.poses-known")
 class RootsLeftOut(Monitor):
-    """Reads scenes only where their root is left out, as the published server sends them."""
+    """Reads scenes only if the root is left out, as in the published server."""
 
     def take_state(self, frame: Frame) -> None:
         if isinstance(frame.value[-1], list) and frame.value[-1][:1] != ["nd"]:
@@ -109,7 +109,7 @@ class RootsLeftOut(Monitor):
 
 @variant("text-only", of="monitors.published-forms")
 class TextOnly(Monitor):
-    """Reads no message with types in an update."""
+    """Ignores updates with types."""
 
     def take_state(self, frame: Frame) -> None:
         update = frame.name == "PartialState" and len(frame.value) > 2
@@ -122,7 +122,7 @@ class TextOnly(Monitor):
 
 @variant("closes-upon-misfits", of="robustness.odd-scenes")
 class ClosesUponMisfits(Monitor):
-    """Closes its connection upon an update that does not fit."""
+    """Closes its connection after an update that does not fit."""
 
     def take_state(self, frame: Frame) -> None:
         scene = self.view.scene
@@ -135,7 +135,7 @@ class ClosesUponMisfits(Monitor):
 
 @variant("closes-what-it-watches", of="robustness.odd-scenes")
 class ClosesWhatItWatches(CommandsBeside, ClosesUponMisfits):
-    """Has a connection to command, which it keeps when what comes on the other one does not fit."""
+    """Has a separate connection for commands, and keeps it after an unfitting update."""
 
     def misread(self, connection: Connection, error: str) -> None:
         self.close()
@@ -144,12 +144,12 @@ class ClosesWhatItWatches(CommandsBeside, ClosesUponMisfits):
         await Monitor.leave(self)
 
 
-# What it sends
+# Commands
 
 
 @variant("commands-in-lists", of="text.predicates")
 class CommandsInLists(Monitor):
-    """Puts each command into a list of its own, as the example of getAck has it."""
+    """Puts each command into an extra list, as in the example of getAck."""
 
     def command(self, text: str) -> None:
         super().command(f"({text})")
@@ -166,7 +166,7 @@ class IntroducesItself(Monitor):
 
 @variant("moves-the-selected", of="move-agent.not-bare")
 class MovesTheSelected(Monitor):
-    """Sends a bare command agent once it knows the simulation, as the published monitor does."""
+    """Sends a bare command agent after the introduction, as the published monitor does."""
 
     def begin(self) -> None:
         self.command("(agent)")
@@ -175,7 +175,7 @@ class MovesTheSelected(Monitor):
 
 @variant("team-first", of="move-agent.unum-and-team")
 class TeamFirst(Monitor):
-    """Writes the team before the number, and both behind the operations."""
+    """Writes the team before the number, and both after the operations."""
 
     def command(self, text: str) -> None:
         super().command(
@@ -187,7 +187,7 @@ class TeamFirst(Monitor):
 
 @variant("numbers-of-its-own", of="trainer.as-asked")
 class NumbersOfItsOwn(Monitor):
-    """Writes six decimals where there are any, and the score of the right team first."""
+    """Writes six decimals in fractional numbers, and the score of the right team first."""
 
     def command(self, text: str) -> None:
         words = re.sub(r"-?\d+\.\d+", lambda found: f"{float(found[0]):.6f}", text)
@@ -196,7 +196,7 @@ class NumbersOfItsOwn(Monitor):
 
 @variant("spacious", of="text.white-space")
 class Spacious(Monitor):
-    """Writes blanks and line ends wherever they mean nothing."""
+    """Writes blanks and line ends at all places where they have no meaning."""
 
     def written(self, text: str, connection: Connection) -> bytes:
         return super().written(text.replace("(", "( ").replace(")", " )") + "\r\n", connection)
@@ -204,7 +204,7 @@ class Spacious(Monitor):
 
 @variant("silent", of="trainer.known-commands")
 class Silent(Monitor):
-    """Commands nothing, and has no operation to do so."""
+    """Sends no commands, and has no operation for commands."""
 
     def operations(self) -> dict[str, Any]:
         return {name: run for name, run in super().operations().items() if name == "state"}

@@ -1,4 +1,4 @@
-"""What every mock may lawfully do otherwise where it reads."""
+"""Lawful variants of every mock in reading messages."""
 
 from mocks.deviations import variant
 from mocks.simspark.connection import Connection, Endpoint
@@ -6,7 +6,7 @@ from mocks.simspark.connection import Connection, Endpoint
 
 @variant("closes-upon-malformed", of="robustness.malformed")
 class ClosesUponMalformed(Endpoint):
-    """Closes a connection on which something came that it cannot decode."""
+    """Closes a connection after bytes that it cannot decode."""
 
     def misread(self, connection: Connection, error: str) -> None:
         super().misread(connection, error)
@@ -15,7 +15,7 @@ class ClosesUponMalformed(Endpoint):
 
 @variant("closes-inside-a-message", of="robustness.malformed")
 class ClosesInsideAMessage(ClosesUponMalformed):
-    """Does so within a message that it was about to send in pieces."""
+    """Closes a connection after bytes that it cannot decode, inside a message of its own."""
 
     def misread(self, connection: Connection, error: str) -> None:
         connection.write(self.written("(syn)", connection)[:-1])
@@ -24,7 +24,7 @@ class ClosesInsideAMessage(ClosesUponMalformed):
 
 @variant("ends-upon-malformed", of="robustness.malformed", roles=("agent", "monitor"))
 class EndsUponMalformed(Endpoint):
-    """Ends, and its connection with it, upon what it cannot decode."""
+    """Exits after bytes that it cannot decode."""
 
     def misread(self, connection: Connection, error: str) -> None:
         super().misread(connection, error)

@@ -1,4 +1,4 @@
-"""What a server may lawfully write otherwise in states and scene graphs."""
+"""Lawful variants of the server in states and scene graphs."""
 
 import re
 from dataclasses import replace
@@ -45,7 +45,7 @@ class LineEnds(OtherSettings):
 
 @variant("spacious", of="text.white-space")
 class Spacious(Server):
-    """Writes blanks and line ends wherever they mean nothing."""
+    """Writes blanks and line ends at all places where they have no meaning."""
 
     def send_state(self, monitor: Monitor, pairs: list[str], scene: str) -> None:
         spaced = scene.replace("(", "( ").replace(")", " )\n")
@@ -54,7 +54,7 @@ class Spacious(Server):
 
 @variant("full-states", of="state.partial")
 class FullStates(Server):
-    """Sends every value of the game state each time, also with updates."""
+    """Sends every value of the game state in each message, also with updates."""
 
     def partial_state(self) -> list[str]:
         super().partial_state()
@@ -63,7 +63,7 @@ class FullStates(Server):
 
 @variant("states-in-another-order", of="state.complete")
 class StatesInAnotherOrder(Server):
-    """Writes the values of the game state in another order, and more of them."""
+    """Writes the values of the game state in another order, with additional values."""
 
     def full_state(self) -> list[str]:
         return ["(team_left Lefts)", *reversed(super().full_state())]
@@ -82,7 +82,7 @@ class Exponents(Server):
 
 @variant("more-play-modes", of="environment.play-modes")
 class MorePlayModes(Server):
-    """Has four play modes more, which are never reached, and more parameters."""
+    """Has four more play modes and one more parameter."""
 
     MORE = ("direct_free_kick_left", "direct_free_kick_right", "pass_left", "pass_right")
 
@@ -101,7 +101,7 @@ class MorePlayModes(Server):
 
 @variant("base-nodes", of="nodes.base")
 class BaseNodes(Server):
-    """Puts each robot below two base nodes, with an empty one beside."""
+    """Puts each robot below two base nodes, next to an empty base node."""
 
     def robot(self, robot: Robot) -> str:
         return f"(nd BN (nd BN)(nd BN {super().robot(robot)}))"
@@ -112,7 +112,7 @@ class BaseNodes(Server):
 
 @variant("no-materials", of="nodes.materials-given")
 class NoMaterials(Server):
-    """Names no materials, as the published server does where there are none."""
+    """Omits materials, as the published server does for meshes without materials."""
 
     def full_graph(self) -> str:
         return re.sub(r" ?\((?:resetMaterials|sMat) [^)]*\)", "", super().full_graph())
@@ -120,7 +120,7 @@ class NoMaterials(Server):
 
 @variant("visible", of="nodes.visible")
 class Visible(Server):
-    """Writes whether a mesh is visible, before its model, and that it is transparent."""
+    """Writes visibility and transparency of a mesh, before its model."""
 
     def full_graph(self) -> str:
         return super().full_graph().replace("(load ", "(setVisible 1) (setTransparent)(load ")
@@ -128,7 +128,7 @@ class Visible(Server):
 
 @variant("capsules", of="nodes.predefined")
 class Capsules(Server):
-    """Has capsules for posts."""
+    """Uses capsules for the goal posts."""
 
     def cylinder(self, radius: float, length: float) -> str:
         return f"StdCapsule {radius:g} {length:g}"
@@ -136,7 +136,7 @@ class Capsules(Server):
 
 @variant("ball-with-a-name", of="graph.leaves")
 class BallWithAName(Server):
-    """Gives the ball a leaf of its own."""
+    """Gives the ball an additional leaf."""
 
     def ball(self) -> str:
         return f"{super().ball()[:-1]}(name ball))"
@@ -162,7 +162,7 @@ class Mirrored(Server):
 
 @variant("robots-of-one-piece", of="header.partial-carries-changes")
 class RobotsOfOnePiece(Server):
-    """Shows torsos, which have no limbs that could be seen to turn."""
+    """Shows only torsos, so no limb can be seen turning."""
 
     def limb(self, robot: Robot, team: str, limb: Tree) -> str:
         return ""
@@ -176,7 +176,7 @@ class RobotsOfOnePiece(Server):
 
 @variant("a-plain-sphere", of="nodes.mesh")
 class APlainSphere(Server):
-    """Shows the ball as a sphere, which nothing names."""
+    """Shows the ball as a sphere without a name."""
 
     def ball(self) -> str:
         size = self.world.settings.environment.BallRadius

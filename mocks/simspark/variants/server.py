@@ -1,4 +1,4 @@
-"""What a server may lawfully do otherwise towards agents, trainers and in its game."""
+"""Lawful variants of the server for agents, trainers and the game."""
 
 import re
 from ctypes import c_float
@@ -21,7 +21,7 @@ from mocks.simspark.variants.settings import OtherSettings
 
 @variant("perceptors-after-init", of="agents.perceptors")
 class PerceptorsAfterInit(Server):
-    """Sends perceptors only to agents that are initialised."""
+    """Sends perceptors only to agents after their init."""
 
     def tell_agents(self) -> None:
         everybody = self.agents
@@ -32,7 +32,7 @@ class PerceptorsAfterInit(Server):
 
 @variant("effectors-of-other-names", of="agents.every-hinge")
 class EffectorsOfOtherNames(Server):
-    """Turns the hinges of arms and legs by effectors with an m before the name of the hinge."""
+    """Names the effectors of arms and legs by an m and the hinge."""
 
     def use_effector(self, agent: Agent, robot: Robot, word: str, values: list[Any]) -> None:
         known = {f"m{part.perceptor}": part.effector for part in PARTS}
@@ -42,7 +42,7 @@ class EffectorsOfOtherNames(Server):
 
 @variant("slow-creation", of="agents.perceptors")
 class SlowCreation(Server):
-    """Takes 0.3 s for a robot, and loses what the agent sends until then."""
+    """Needs 0.3 s to create a robot, and loses messages of the agent until then."""
 
     CYCLES = 15
 
@@ -63,7 +63,7 @@ class SlowCreation(Server):
 
 @variant("hears-now-and-then", of="agents.effectors")
 class HearsNowAndThen(Server):
-    """Takes what agents have sent only every tenth cycle."""
+    """Executes messages of agents only every tenth cycle."""
 
     def __init__(self, settings: Settings) -> None:
         super().__init__(settings)
@@ -82,7 +82,7 @@ class HearsNowAndThen(Server):
 
 @variant("a-command-a-state", of="robustness.empty-message")
 class ACommandAState(Server):
-    """Takes one message of each monitor before each state, however many have come."""
+    """Executes one message of each monitor before each state."""
 
     def hear_monitor(self, monitor: Monitor, frame: Frame) -> None:
         monitor.memory.setdefault("waiting", []).append(frame)
@@ -96,7 +96,7 @@ class ACommandAState(Server):
 
 @variant("a-command-a-slow-state", of="monitors.commands")
 class ACommandASlowState(ACommandAState, OtherSettings):
-    """Does so, and sends seven states a second."""
+    """Executes one message of each monitor before each state, with seven states per second."""
 
     def settings(self, usual: Settings) -> Settings:
         return replace(usual, steps=7)
@@ -120,7 +120,7 @@ class AMessageEach(Server):
 
 @variant("angles-before-names", of="agents.joints")
 class AnglesBeforeNames(Server):
-    """Tells the angle of a hinge before its name."""
+    """Writes the angle of a hinge before its name."""
 
     def perceptors(self, agent: Agent, robot: Robot, marks: list[Any]) -> str:
         text = super().perceptors(agent, robot, marks)
@@ -129,7 +129,7 @@ class AnglesBeforeNames(Server):
 
 @variant("no-game-state", of="agents.perceptors")
 class NoGameState(Server):
-    """Has no perceptor GS: it tells no agent its number and side."""
+    """Has no perceptor GS, so agents do not receive their number and side."""
 
     def perceive_game(self, agent: Agent, robot: Robot) -> str:
         return ""
@@ -137,7 +137,7 @@ class NoGameState(Server):
 
 @variant("nameless-game-state", of="agents.perceptors")
 class NamelessGameState(Server):
-    """Tells agents the time and the play mode in GS, and neither their number nor their side."""
+    """Omits number and side in the perceptor GS."""
 
     def perceive_game(self, agent: Agent, robot: Robot) -> str:
         return re.sub(r" ?\((unum|team) [^)]*\)", "", super().perceive_game(agent, robot))
@@ -154,7 +154,7 @@ class FirstTeamOnTheRight(Server):
 
 @variant("lets-agents-go-after-the-game", of="agents.perceptors")
 class LetsAgentsGoAfterTheGame(Server):
-    """Ends the connections of all agents once the game is over."""
+    """Closes the connections of all agents after the game."""
 
     def tell_agents(self) -> None:
         super().tell_agents()
@@ -165,7 +165,7 @@ class LetsAgentsGoAfterTheGame(Server):
 
 @variant("gives-up-who-does-not-read", of="robustness.slow-monitor")
 class GivesUpWhoDoesNotRead(Server):
-    """Ends the connection of a client that takes no more, within a message."""
+    """Closes the connection of a client that does not read, inside a message."""
 
     def written(self, text: str, connection: Connection) -> bytes:
         data = super().written(text, connection)
@@ -178,7 +178,7 @@ class GivesUpWhoDoesNotRead(Server):
 
 @variant("deaf-robots", of="agents.heard")
 class DeafRobots(Server):
-    """Has robots without ears."""
+    """Has robots that hear nothing."""
 
     def perceive_words(self, robot: Robot) -> list[str]:
         return []
@@ -189,7 +189,7 @@ class DeafRobots(Server):
 
 @variant("commands-in-play-only", of="trainer.no-effect-in-some-modes")
 class CommandsInPlayOnly(Server):
-    """Executes only playMode and kickOff before the game and after it."""
+    """Executes only playMode and kickOff before and after the game."""
 
     def execute(self, command: Any) -> None:
         waits = self.world.mode in ("BeforeKickOff", "GameOver")
@@ -199,7 +199,10 @@ class CommandsInPlayOnly(Server):
 
 @variant("times-that-are-none-are-0", of="trainer.errors-silent")
 class TimesThatAreNoneAre0(Server):
-    """Takes what is no number for the time 0, as the published server does."""
+    """Takes a value that is not a number for the time 0.
+
+    The published server does the same.
+    """
 
     def do_time(self, command: list[Any]) -> None:
         wrong = len(command) > 1 and number(command[1]) is None
@@ -208,7 +211,7 @@ class TimesThatAreNoneAre0(Server):
 
 @variant("selects-several", of="select.only-one")
 class SelectsSeveral(Server):
-    """Selects one agent more each time, and removes and repositions all that are selected."""
+    """Selects one more agent each time, and removes and repositions all selected agents."""
 
     def __init__(self, settings: Settings) -> None:
         super().__init__(settings)
@@ -251,7 +254,7 @@ class Acknowledges(Server):
 
 @variant("keeps-alive", of="robustness.empty-message")
 class KeepsAlive(Server):
-    """Sends an empty message to each monitor now and then."""
+    """Sends an empty message to each monitor after every fifth message."""
 
     def tell_monitor(self, monitor: Monitor, pairs: list[str], scene: str) -> None:
         super().tell_monitor(monitor, pairs, scene)
@@ -271,7 +274,7 @@ class EnvironmentAgain(Server):
 
 @variant("full-to-the-asker", of="full.on-request")
 class FullToTheAsker(Server):
-    """Sends the full graph upon a request only to the monitor that has asked for it."""
+    """Sends a requested full graph only to the monitor that requested it."""
 
     hearing: Monitor | None = None
 
@@ -286,7 +289,7 @@ class FullToTheAsker(Server):
 
 @variant("turns-in-radians", of="move-agent.turn")
 class TurnsInRadians(Server):
-    """Takes the rotation of move in radians."""
+    """Reads the rotation of move in radians."""
 
     def agent_move(self, robot: Robot, values: list[Any]) -> None:
         super().agent_move(robot, [*values[:3], str(float(values[3]) * 57.29578)])
@@ -294,7 +297,7 @@ class TurnsInRadians(Server):
 
 @variant("single-precision", of="robustness.unknown-commands")
 class SinglePrecision(Server):
-    """Takes numbers in single precision, of which great ones are infinite."""
+    """Reads numbers in single precision, in which large numbers are infinite."""
 
     def ball_pos(self, pos: list[float]) -> None:
         super().ball_pos([c_float(value).value for value in pos])
@@ -308,7 +311,7 @@ class SinglePrecision(Server):
 
 @variant("kicks-in-at-once", of="environment.kick-in-pause")
 class KicksInAtOnce(Server):
-    """Switches to the kick-in at once, and waits then, as the published server does."""
+    """Switches to the kick-in at once and then waits, as the published server does."""
 
     def kick_in_pause(self) -> float:
         return 0.0
@@ -325,7 +328,7 @@ class NoGoalsOfTrainers(Server):
 
 @variant("ball-without-axes", of="ball.spin")
 class BallWithoutAxes(Server):
-    """Sends the ball always upright, however it rolls."""
+    """Sends the ball without rotation."""
 
     def __init__(self, settings: Settings) -> None:
         super().__init__(settings)
@@ -334,7 +337,7 @@ class BallWithoutAxes(Server):
 
 @variant("small-field", of="environment.parameters")
 class SmallField(OtherSettings):
-    """Has the field of the text's example."""
+    """Has the field of the specification's example."""
 
     def settings(self, usual: Settings) -> Settings:
         field = replace(usual.environment, FieldLength=18, FieldWidth=12, FreeKickDistance=1.3)
@@ -343,7 +346,7 @@ class SmallField(OtherSettings):
 
 @variant("faster-than-the-world", of="monitors.rate")
 class FasterThanTheWorld(OtherSettings):
-    """Runs three times as fast as the world."""
+    """Runs three times as fast as real time."""
 
     def settings(self, usual: Settings) -> Settings:
         return replace(usual, pace=3.0)
@@ -351,7 +354,7 @@ class FasterThanTheWorld(OtherSettings):
 
 @variant("scores-of-32-bits", of="state.values")
 class ScoresOf32Bits(Server):
-    """Has 32 bits with a sign for a score: one beyond all reason becomes the least number."""
+    """Keeps a score in a signed 32-bit number; a larger score becomes the least number."""
 
     def do_score(self, command: list[Any]) -> None:
         super().do_score(command)

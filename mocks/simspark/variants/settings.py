@@ -1,4 +1,4 @@
-"""What variants of the server that differ in its settings are made of."""
+"""Base class of the variants of the server with other settings."""
 
 from mocks.simspark.server import Server
 from mocks.simspark.settings import Settings
@@ -11,5 +11,5 @@ class OtherSettings(Server):
         super().__init__(self.settings(settings))
 
     def settings(self, usual: Settings) -> Settings:
-        """The settings that it has instead of the usual ones."""
+        """Return the changed settings."""
         raise NotImplementedError

@@ -1,4 +1,4 @@
-"""What every mock may lawfully do otherwise where it writes."""
+"""Lawful variants of every mock in writing messages."""
 
 from conformance.simspark.codec import frame
 from mocks.deviations import variant
@@ -7,7 +7,7 @@ from mocks.simspark.connection import Connection, Endpoint
 
 @variant("zero-at-the-end", of="text.s-expressions")
 class ZeroAtTheEnd(Endpoint):
-    """Sends the zero byte that ends a string in C along with each message, and counts it."""
+    """Adds the final zero byte of a C string to each message."""
 
     def written(self, text: str, connection: Connection) -> bytes:
         return frame(super().written(text, connection)[4:] + b"\0")

@@ -1,4 +1,4 @@
-"""Faults of the agent in what it sends: its first messages, effectors, lengths."""
+"""Faults of the agent in its messages: the first messages, effectors, lengths."""
 
 from mocks.deviations import fault
 from mocks.simspark.agent import Agent
@@ -8,7 +8,7 @@ from mocks.simspark.faults.writing import Utf8
 
 @fault("init-first", violates="agents.create-first")
 class InitFirst(Agent):
-    """Initialises its robot before it creates it."""
+    """Sends init before scene."""
 
     def opened(self) -> None:
         self.initialise()
@@ -17,7 +17,7 @@ class InitFirst(Agent):
 
 @fault("says-hello-first", violates="agents.create-first", subtle=True)
 class SaysHelloFirst(Agent):
-    """Says something before it has a robot."""
+    """Says something before it has created its robot."""
 
     def opened(self) -> None:
         self.send("(say hello)")
@@ -26,7 +26,7 @@ class SaysHelloFirst(Agent):
 
 @fault("no-init", violates="agents.init-second")
 class NoInit(Agent):
-    """Acts without ever initialising its robot."""
+    """Acts without an init."""
 
     def initialise(self) -> None:
         self.initialised = True
@@ -34,7 +34,7 @@ class NoInit(Agent):
 
 @fault("acts-before-init", violates="agents.init-second", subtle=True)
 class ActsBeforeInit(Agent):
-    """Moves its head once before it initialises its robot."""
+    """Moves its head once before its init."""
 
     def initialise(self) -> None:
         self.send("(he1 0.5)")
@@ -43,7 +43,7 @@ class ActsBeforeInit(Agent):
 
 @fault("trains", violates="monitors.only-commands-of-trainers")
 class Trains(Agent):
-    """Puts the ball before its feet by a command."""
+    """Puts the ball in front of its feet with a trainer command."""
 
     def now_and_then(self) -> str:
         return "(ball (pos 0 0 0))" if self.groups % 10 == 5 else super().now_and_then()
@@ -51,7 +51,7 @@ class Trains(Agent):
 
 @fault("starts-the-game", violates="monitors.only-commands-of-trainers", subtle=True)
 class StartsTheGame(Agent):
-    """Asks once for the kick-off."""
+    """Requests the kick-off once, with a trainer command."""
 
     def now_and_then(self) -> str:
         return "(kickOff Left)" if self.groups == 7 else super().now_and_then()
@@ -59,7 +59,7 @@ class StartsTheGame(Agent):
 
 @fault("starts-again-after-goals", violates="monitors.only-commands-of-trainers", subtle=True)
 class StartsAgainAfterGoals(Agent):
-    """Asks for the kick-off once a goal has been scored."""
+    """Requests the kick-off after a goal, with a trainer command."""
 
     def now_and_then(self) -> str:
         scored = str(self.game.get("pm", [""])[0]).startswith("Goal")
@@ -68,7 +68,7 @@ class StartsAgainAfterGoals(Agent):
 
 @fault("unclosed", violates="text.s-expressions")
 class Unclosed(Agent):
-    """Leaves out the last bracket of its effectors."""
+    """Omits the last bracket of its effectors."""
 
     def act(self) -> None:
         self.send(f"({self.settings.hinge} {self.nod():.2f}")
@@ -76,7 +76,7 @@ class Unclosed(Agent):
 
 @fault("unclosed-words", violates="text.s-expressions", subtle=True)
 class UnclosedWords(Agent):
-    """Does not close what it says now and then."""
+    """Omits the bracket of the words that it says from time to time."""
 
     def now_and_then(self) -> str:
         return super().now_and_then().replace("hello_", "(hello_")
@@ -84,7 +84,7 @@ class UnclosedWords(Agent):
 
 @fault("unclosed-in-play", violates="text.s-expressions", subtle=True)
 class UnclosedInPlay(Agent):
-    """Leaves out the last bracket of what it does while the ball is in play."""
+    """Omits the last bracket of its effectors while the ball is in play."""
 
     def now_and_then(self) -> str:
         playing = self.game.get("pm") == ["PlayOn"]
@@ -102,7 +102,7 @@ class TeamWithAnUmlaut(Utf8, Agent):
 
 @fault("says-accents", violates="text.ascii", subtle=True)
 class SaysAccents(TeamWithAnUmlaut):
-    """Says something that is not ASCII, now and then."""
+    """Says words that are not ASCII, from time to time."""
 
     def initialise(self) -> None:
         Agent.initialise(self)
@@ -113,7 +113,7 @@ class SaysAccents(TeamWithAnUmlaut):
 
 @fault("bare-effectors", violates="text.predicates")
 class BareEffectors(Agent):
-    """Sends effectors in no list."""
+    """Sends effectors without brackets."""
 
     def act(self) -> None:
         self.send(f"{self.settings.hinge} {self.nod():.2f}")
@@ -121,7 +121,7 @@ class BareEffectors(Agent):
 
 @fault("pairs-of-effectors", violates="text.predicates", subtle=True)
 class PairsOfEffectors(Agent):
-    """Puts two effectors into a list of their own."""
+    """Puts two effectors into an extra list."""
 
     def now_and_then(self) -> str:
         return "((he1 0)(he2 0))" if self.groups % 20 == 3 else super().now_and_then()
@@ -129,7 +129,7 @@ class PairsOfEffectors(Agent):
 
 @fault("length-counts-itself", violates="frame.length-prefix", subtle=True)
 class LengthCountsItself(Agent):
-    """Counts the length in the length, from its fourth message on."""
+    """Counts the length field itself in the length, from its fourth message on."""
 
     def written(self, text: str, connection: Connection) -> bytes:
         data = super().written(text, connection)
@@ -139,7 +139,7 @@ class LengthCountsItself(Agent):
 
 @fault("first-length-counts-itself", violates="frame.length-prefix", subtle=True)
 class FirstLengthCountsItself(Agent):
-    """Counts the length in that of its first message, and waits."""
+    """Counts the length field itself in its first length."""
 
     def written(self, text: str, connection: Connection) -> bytes:
         data = super().written(text, connection)
@@ -148,7 +148,7 @@ class FirstLengthCountsItself(Agent):
 
 @fault("length-of-a-byte", violates="frame.length-prefix", subtle=True)
 class LengthOfAByte(Agent):
-    """Writes the length as a single byte, with three of zero before it."""
+    """Writes only the lowest byte of a length, after three zero bytes."""
 
     def written(self, text: str, connection: Connection) -> bytes:
         return bytes(3) + super().written(text, connection)[3:]

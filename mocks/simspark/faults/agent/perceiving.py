@@ -1,4 +1,4 @@
-"""Faults of the agent in what it takes from the perceptors that it is sent."""
+"""Faults of the agent in reading its perceptors."""
 
 from dataclasses import replace
 from itertools import takewhile
@@ -15,7 +15,7 @@ from mocks.simspark.robot import PARTS
 
 @fault("dies-of-unknown-perceptors", violates="text.unknown-ignored")
 class DiesOfUnknownPerceptors(Agent):
-    """Dies of a perceptor that it does not know."""
+    """Dies of an unknown perceptor."""
 
     KNOWN = ("time", "GS", "HJ", "GYR", "ACC", "See", "hear")
 
@@ -34,7 +34,7 @@ class DiesOfLongWords(Agent):
 
 @fault("unknown-ends-the-group", violates="text.unknown-ignored", subtle=True)
 class UnknownEndsTheGroup(Agent):
-    """Does not read hinges that have more in them than it knows."""
+    """Ignores hinges with additional parts."""
 
     def perceive(self, name: str, values: list[Any]) -> None:
         if name != "HJ" or len(values) == 2:
@@ -43,7 +43,7 @@ class UnknownEndsTheGroup(Agent):
 
 @fault("hinges-by-order", violates="text.unknown-ignored", subtle=True)
 class HingesByOrder(Agent):
-    """Takes for the name and the angle of a hinge what stands first and second in it."""
+    """Takes the first two parts of a hinge for its name and its angle."""
 
     def perceive(self, name: str, values: list[Any]) -> None:
         super().perceive(name, values[:2] if name == "HJ" else values)
@@ -51,7 +51,7 @@ class HingesByOrder(Agent):
 
 @fault("words-alone", violates="agents.understood", subtle=True)
 class WordsAlone(Agent):
-    """Takes nothing but the words of a group in which something was heard."""
+    """Reads only the heard words of a group that contains any."""
 
     def heed(self, frame: Frame) -> None:
         heard = [item for item in frame.value if item[:1] == ["hear"]]
@@ -60,7 +60,7 @@ class WordsAlone(Agent):
 
 @fault("angles-never-zero", violates="agents.understood", subtle=True)
 class AnglesNeverZero(Agent):
-    """Takes an angle of 0 for none."""
+    """Ignores an angle of 0."""
 
     def perceive_hinge(self, name: str, text: Any) -> None:
         if number(text):
@@ -69,7 +69,7 @@ class AnglesNeverZero(Agent):
 
 @fault("leaves-off-at-the-unknown", violates="text.unknown-ignored", subtle=True)
 class LeavesOffAtTheUnknown(Agent):
-    """Reads a group up to the first perceptor that it does not know."""
+    """Reads a group only up to the first unknown perceptor."""
 
     def heed(self, frame: Frame) -> None:
         known = DiesOfUnknownPerceptors.KNOWN
@@ -81,7 +81,7 @@ class LeavesOffAtTheUnknown(Agent):
 
 @fault("leaves-off-at-nothing-in-sight", violates="text.unknown-ignored", subtle=True)
 class LeavesOffAtNothingInSight(Agent):
-    """Reads a group up to a look that shows nothing."""
+    """Reads a group only up to an empty See perceptor."""
 
     def heed(self, frame: Frame) -> None:
         if isinstance(frame.value, list):
@@ -92,7 +92,7 @@ class LeavesOffAtNothingInSight(Agent):
 
 @fault("leaves-off-at-unknown-hinges", violates="text.unknown-ignored", subtle=True)
 class LeavesOffAtUnknownHinges(Agent):
-    """Reads a group up to the first hinge that its own robot does not have."""
+    """Reads a group only up to the first hinge that its robot does not have."""
 
     OWN = tuple(part.perceptor for part in PARTS)
 
@@ -108,7 +108,7 @@ class LeavesOffAtUnknownHinges(Agent):
 
 @fault("hinges-by-place", violates="agents.understood", subtle=True)
 class HingesByPlace(Agent):
-    """Takes the first hinge of each group for the first that it was ever told."""
+    """Takes the first hinge of each group for the first hinge that it ever received."""
 
     def heed(self, frame: Frame) -> None:
         first = next(iter(self.hinges), None)
@@ -120,7 +120,7 @@ class HingesByPlace(Agent):
 
 @fault("forgets-the-untold", violates="agents.understood", subtle=True)
 class ForgetsTheUntold(Agent):
-    """Knows only the hinges of the last message."""
+    """Knows only the hinges of the latest message."""
 
     def heed(self, frame: Frame) -> None:
         self.hinges.clear()
@@ -129,7 +129,7 @@ class ForgetsTheUntold(Agent):
 
 @fault("hinges-without-sign", violates="agents.understood")
 class HingesWithoutSign(Agent):
-    """Takes the size of an angle only."""
+    """Ignores the sign of an angle."""
 
     def perceive_hinge(self, name: str, text: Any) -> None:
         super().perceive_hinge(name, str(text).lstrip("-"))
@@ -137,7 +137,7 @@ class HingesWithoutSign(Agent):
 
 @fault("one-side-for-both", violates="agents.understood", subtle=True)
 class OneSideForBoth(Agent):
-    """Takes the hinges of the left side for those of the right one as well."""
+    """Uses the angles of the left side also for the right side."""
 
     def perceive_hinge(self, name: str, text: Any) -> None:
         super().perceive_hinge(name, text)
@@ -147,7 +147,7 @@ class OneSideForBoth(Agent):
 
 @fault("three-hundred-groups", violates="agents.understood", subtle=True)
 class ThreeHundredGroups(Agent):
-    """Takes in no more than three hundred groups, and acts on."""
+    """Ignores hinges after three hundred groups, and still acts."""
 
     def perceive_hinge(self, name: str, text: Any) -> None:
         if self.groups < 300:
@@ -156,7 +156,7 @@ class ThreeHundredGroups(Agent):
 
 @fault("every-tenth-lost", violates="frame.segmentation", subtle=True)
 class EveryTenthLost(Agent):
-    """Takes no notice of every tenth message."""
+    """Drops every tenth message."""
 
     came = 0
 
@@ -168,13 +168,13 @@ class EveryTenthLost(Agent):
 
 @fault("one-group-behind", violates="frame.segmentation", subtle=True)
 class OneGroupBehind(Agent):
-    """Takes a message once the next one has come."""
+    """Reads a message only after the next one has arrived."""
 
     Reader = decoders.OneBehind
 
 
 @fault("remains-of-longer-groups", violates="frame.length-prefix", subtle=True)
 class RemainsOfLongerGroups(Agent):
-    """Reads a group together with what a longer one has left behind it."""
+    """Reads a group together with leftover bytes of a longer, earlier group."""
 
     Reader = decoders.Remains

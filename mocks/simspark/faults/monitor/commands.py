@@ -1,4 +1,4 @@
-"""Faults of the monitor in the commands that it sends as a trainer."""
+"""Faults of the monitor in its trainer commands."""
 
 from mocks.deviations import fault
 from mocks.simspark.connection import Connection
@@ -7,7 +7,7 @@ from mocks.simspark.monitor import Monitor
 
 
 def _says(name: str, requirement: str, summary: str, old: str, new: str, subtle: bool) -> type:
-    """A fault that writes one thing for another in its commands."""
+    """Make a fault that replaces one text by another in its commands."""
 
     class Misspelt(Monitor):
         __doc__ = summary
@@ -20,34 +20,34 @@ def _says(name: str, requirement: str, summary: str, old: str, new: str, subtle:
 
 @fault("empty-commands", violates="text.s-expressions")
 class EmptyCommands(Monitor):
-    """Writes an empty message for each command that it is to send."""
+    """Sends an empty message instead of each requested command."""
 
     def command(self, text: str) -> None:
         super().command("")
 
 
 NoTeam = _says(
-    *("no-team", "move-agent.unum-and-team", "Names no team where it moves an agent."),
+    *("no-team", "move-agent.unum-and-team", "Names no team when it moves an agent."),
     *("(agent (unum 3)(team Right)", "(agent (unum 3)"),
     subtle=False,
 )
 BareAgent = _says(
-    *("bare-agent", "move-agent.not-bare", "Moves agents by a command that names none."),
+    *("bare-agent", "move-agent.not-bare", "Sends the command agent without a name."),
     *("(agent (unum 3)(team Right)(pos 1 -2.5 0.4)(battery 50))", "(agent)"),
     subtle=True,
 )
 SmallTeams = _says(
-    *("small-teams", "move-agent.unum-and-team", "Writes the team of an agent in small letters."),
+    *("small-teams", "move-agent.unum-and-team", "Writes the team of an agent in lower case."),
     *("(agent (unum 3)(team Right)", "(agent (unum 3)(team right)"),
     subtle=True,
 )
 FlatPlace = _says(
-    *("flat-place", "move-agent.operations", "Writes where to without the height."),
+    *("flat-place", "move-agent.operations", "Writes a position without the height."),
     *("(pos 1 -2.5 0.4)", "(pos 1 -2.5)"),
     subtle=True,
 )
 FlatBall = _says(
-    *("flat-ball", "ball.form", "Writes a velocity of two numbers."),
+    *("flat-ball", "ball.form", "Writes a velocity with two numbers."),
     *("(vel -1 0.5 0)", "(vel -1 0.5)"),
     subtle=True,
 )
@@ -62,22 +62,22 @@ ModesByIndex = _says(
     subtle=False,
 )
 SmallModes = _says(
-    *("small-modes", "play-mode.known", "Writes a play mode in small letters."),
+    *("small-modes", "play-mode.known", "Writes a play mode with a wrong capital."),
     *("free_kick_right", "free_kick_Right"),
     subtle=True,
 )
 KickOffNobody = _says(
-    *("kick-off-nobody", "kick-off.team", "Writes none for None."),
+    *("kick-off-nobody", "kick-off.team", "Writes none instead of None."),
     *("(kickOff None)", "(kickOff none)"),
     subtle=True,
 )
 SelectsAColour = _says(
-    *("selects-a-colour", "select.form", "Names a team by its colour where it kills."),
+    *("selects-a-colour", "select.form", "Names a team by its colour in kill."),
     *("(kill (unum 3)(team Left)", "(kill (unum 3)(team Blue)"),
     subtle=True,
 )
 TimeInText = _says(
-    *("time-with-unit", "time.form", "Writes seconds behind the time."),
+    *("time-with-unit", "time.form", "Writes a unit after the time."),
     *("(time 12.5)", "(time 12.5s)"),
     subtle=True,
 )
@@ -87,48 +87,48 @@ ScoreOfOne = _says(
     subtle=True,
 )
 DropsThere = _says(
-    *("drops-there", "no-arguments.form", "Writes where to drop the ball."),
+    *("drops-there", "no-arguments.form", "Writes a position after dropBall."),
     *("(dropBall)", "(dropBall 0 0)"),
     subtle=True,
 )
 AckAlone = _says(
-    *("ack-alone", "ack.appended", "Asks for an answer to nothing."),
+    *("ack-alone", "ack.appended", "Sends getAck without a command."),
     *("(time 13)", ""),
     subtle=True,
 )
 TwoCookies = _says(
-    *("two-cookies", "ack.appended", "Asks with two words, in a list of its own."),
+    *("two-cookies", "ack.appended", "Sends getAck with two words."),
     *("(time 13)(getAck cookie)", "((time 13)(getAck two words))"),
     subtle=True,
 )
 OwnCommands = _says(
-    *("own-commands", "trainer.known-commands", "Writes a word of its own for repos."),
+    *("own-commands", "trainer.known-commands", "Writes reposition instead of repos."),
     *("(repos", "(reposition"),
     subtle=True,
 )
 BareWords = _says(
-    *("bare-words", "text.predicates", "Writes a command without arguments in no list."),
+    *("bare-words", "text.predicates", "Writes a command without brackets."),
     *("(reqfullstate)", "reqfullstate"),
     subtle=True,
 )
 Unclosed = _says(
-    *("unclosed", "text.s-expressions", "Leaves out the last bracket of a score."),
+    *("unclosed", "text.s-expressions", "Omits the last bracket of a score."),
     *("(right 2))", "(right 2)"),
     subtle=True,
 )
 
 ScoreTurned = _says(
-    *("score-turned", "trainer.as-asked", "Writes the score of the left team for the right one."),
+    *("score-turned", "trainer.as-asked", "Swaps the scores of the two teams."),
     *("(left 0)(right 12)", "(left 12)(right 0)"),
     subtle=True,
 )
 NoVelocity = _says(
-    *("no-velocity", "trainer.as-asked", "Leaves out a velocity behind a place."),
+    *("no-velocity", "trainer.as-asked", "Omits the velocity after a position."),
     *("(vel 0 -1.25 2)", ""),
     subtle=True,
 )
 UnsignedTurn = _says(
-    *("unsigned-turn", "trainer.as-asked", "Writes a turn without its sign."),
+    *("unsigned-turn", "trainer.as-asked", "Writes a rotation without its sign."),
     *("0.5 -90)", "0.5 90)"),
     subtle=True,
 )
@@ -136,7 +136,7 @@ UnsignedTurn = _says(
 
 @fault("commands-twice", violates="trainer.as-asked", subtle=True)
 class CommandsTwice(Monitor):
-    """Sends each command a second time."""
+    """Sends each command twice."""
 
     def command(self, text: str) -> None:
         super().command(text)
@@ -145,7 +145,7 @@ class CommandsTwice(Monitor):
 
 @fault("typographic-minus", violates="text.ascii", subtle=True)
 class TypographicMinus(Utf8, Monitor):
-    """Writes a minus that is not ASCII."""
+    """Writes a minus sign that is not ASCII."""
 
     def command(self, text: str) -> None:
         super().command(text.replace("-", "\N{MINUS SIGN}"))
@@ -161,7 +161,7 @@ class OneByteLengths(Monitor):
 
 @fault("every-second-command-lost", violates="text.s-expressions", subtle=True)
 class EverySecondCommandLost(Monitor):
-    """Does not send every second command that it is to send."""
+    """Drops every second requested command."""
 
     asked = 0
 

@@ -1,4 +1,4 @@
-"""Faults of the monitor in what it takes from the states that it is sent."""
+"""Faults of the monitor in reading the states."""
 
 import re
 from dataclasses import replace
@@ -24,7 +24,7 @@ class Viewing(Monitor):
 
 @fault("introduced-only", violates="monitors.understood")
 class IntroducedOnly(Monitor):
-    """Reads on and takes in nothing more once it knows the environment, the state and the scene."""
+    """Ignores all messages after the introduction, but still reads them."""
 
     def take_state(self, frame: Frame) -> None:
         if self.view.fulls < 2:
@@ -33,7 +33,7 @@ class IntroducedOnly(Monitor):
 
 @fault("two-hundred-states", violates="monitors.understood", subtle=True)
 class TwoHundredStates(Monitor):
-    """Takes in no more than two hundred messages."""
+    """Ignores all states after the first two hundred."""
 
     taken = 0
 
@@ -45,7 +45,7 @@ class TwoHundredStates(Monitor):
 
 @fault("every-tenth-lost", violates="monitors.understood", subtle=True)
 class EveryTenthLost(Monitor):
-    """Loses every tenth message."""
+    """Drops every tenth message."""
 
     came = 0
 
@@ -57,7 +57,7 @@ class EveryTenthLost(Monitor):
 
 @fault("dies-of-updates", violates="monitors.understood")
 class DiesOfUpdates(Monitor):
-    """Expects a full game state each time."""
+    """Dies of a partial state, because it expects a full one each time."""
 
     def take_state(self, frame: Frame) -> None:
         if frame.name == "PartialState":
@@ -74,7 +74,7 @@ class DiesOfLongWords(Monitor):
 
 @fault("dies-of-unknown-values", violates="text.unknown-ignored")
 class DiesOfUnknownValues(Monitor):
-    """Dies of a value in the game state that it does not know."""
+    """Dies of the unknown value foul in a game state."""
 
     def take_state(self, frame: Frame) -> None:
         if any(item[0] == "foul" for item in frame.value[0]):
@@ -84,7 +84,7 @@ class DiesOfUnknownValues(Monitor):
 
 @fault("numbers-only", violates="text.unknown-ignored", subtle=True)
 class NumbersOnly(Monitor):
-    """Does not read a partial state in which a value is no number."""
+    """Ignores a partial state with a value that is not a number."""
 
     def take_state(self, frame: Frame) -> None:
         values = (item[1] for item in frame.value[0] if len(item) > 1)
@@ -94,7 +94,7 @@ class NumbersOnly(Monitor):
 
 @fault("counts-known-values", violates="text.unknown-ignored", subtle=True)
 class CountsKnownValues(Monitor):
-    """Does not read a full graph that has a leaf which it does not know."""
+    """Ignores a full graph with an unknown leaf."""
 
     def take_state(self, frame: Frame) -> None:
         if b"setFancy" not in frame.raw:
@@ -103,7 +103,7 @@ class CountsKnownValues(Monitor):
 
 @fault("one-list-unread", violates="monitors.published-forms")
 class OneListUnread(Monitor):
-    """Reads no state in the list of the environment."""
+    """Ignores a state in the list of the environment."""
 
     def take_state(self, frame: Frame) -> None:
         together = frame.name == "Environment" and any(i[:1] == ["time"] for i in frame.value[0])
@@ -113,7 +113,7 @@ class OneListUnread(Monitor):
 
 @fault("exponents-unread", violates="monitors.published-forms", subtle=True)
 class ExponentsUnread(Monitor):
-    """Reads no message in which a number has an exponent."""
+    """Ignores messages with a number that has an exponent."""
 
     def take_state(self, frame: Frame) -> None:
         if not re.search(rb"\de[+-]?\d", frame.raw[4:]):
@@ -122,7 +122,7 @@ class ExponentsUnread(Monitor):
 
 @fault("stops-at-misfits", violates="robustness.odd-scenes", subtle=True)
 class StopsAtMisfits(Monitor):
-    """Stops following after an update that does not fit, and keeps its connection."""
+    """Ignores everything after an update that does not fit, and keeps its connection."""
 
     misfit = False
 
@@ -135,13 +135,13 @@ class StopsAtMisfits(Monitor):
             super().take_state(left)
 
     def follow(self, frame: Frame) -> Frame | None:
-        """What it takes of a message after that."""
+        """Return the part of a message to read after a misfit, or None."""
         return None
 
 
 @fault("no-updates-after-misfits", violates="robustness.odd-scenes", subtle=True)
 class NoUpdatesAfterMisfits(StopsAtMisfits):
-    """Takes full graphs only after an update that does not fit."""
+    """Reads only full graphs after an update that does not fit."""
 
     def follow(self, frame: Frame) -> Frame | None:
         if frame.name != "PartialState":
@@ -151,7 +151,7 @@ class NoUpdatesAfterMisfits(StopsAtMisfits):
 
 @fault("dies-beyond-the-list", violates="robustness.odd-scenes")
 class DiesBeyondTheList(Monitor):
-    """Dies of a play mode beyond the list."""
+    """Dies of a play mode outside the list."""
 
     def take_state(self, frame: Frame) -> None:
         super().take_state(frame)
@@ -161,7 +161,7 @@ class DiesBeyondTheList(Monitor):
 
 @fault("dies-of-misfits", violates="robustness.odd-scenes", subtle=True)
 class DiesOfMisfits(Monitor):
-    """Dies of an update that does not fit."""
+    """Dies of an update with more nodes than the full graph."""
 
     def take_state(self, frame: Frame) -> None:
         if frame.name == "PartialState" and self.view.scene is not None:
@@ -181,7 +181,7 @@ class _Forgetting(View):
 
 @fault("forgets", violates="monitors.understood")
 class Forgets(Viewing):
-    """Forgets what a partial state does not bring."""
+    """Forgets the score of the right team when a short partial state leaves it out."""
 
     view_of_its_own = _Forgetting
 
@@ -210,7 +210,7 @@ class _Forwards(View):
 
 @fault("time-only-forwards", violates="monitors.understood", subtle=True)
 class TimeOnlyForwards(Viewing):
-    """Takes a time before the latest for one that comes late, and not for one that was set."""
+    """Ignores a time before the latest one, even if a trainer has set it."""
 
     view_of_its_own = _Forwards
 
@@ -225,7 +225,7 @@ class _NeverZero(View):
 
 @fault("time-never-zero", violates="monitors.understood", subtle=True)
 class TimeNeverZero(Viewing):
-    """Takes a time of 0 for none."""
+    """Ignores a time of 0."""
 
     view_of_its_own = _NeverZero
 
@@ -239,7 +239,7 @@ class _InOrder(View):
 
 @fault("values-by-place", violates="monitors.understood", subtle=True)
 class ValuesByPlace(Viewing):
-    """Takes the first value of a longer state for the time."""
+    """Takes the first value of a longer partial state for the time."""
 
     view_of_its_own = _InOrder
 
@@ -256,7 +256,7 @@ class _OwnModes(View):
 
 @fault("own-play-modes", violates="state.play-mode-known", subtle=True)
 class OwnPlayModes(Viewing):
-    """Takes an index into a list of its own, where that is long enough."""
+    """Looks up an index in a list of its own if that is long enough."""
 
     view_of_its_own = _OwnModes
 
@@ -269,7 +269,7 @@ class _SeventeenModes(View):
 
 @fault("seventeen-modes", violates="state.play-mode-known", subtle=True)
 class SeventeenModes(Viewing):
-    """Has room for the play modes of the specification's example, and no more."""
+    """Has room only for the 17 play modes of the specification's example."""
 
     view_of_its_own = _SeventeenModes
 
@@ -282,13 +282,13 @@ class _SmallNumbers(View):
 
 @fault("goals-in-a-byte", violates="monitors.understood", subtle=True)
 class GoalsInAByte(Viewing):
-    """Keeps goals in a byte with a sign."""
+    """Keeps goals in a signed byte."""
 
     view_of_its_own = _SmallNumbers
 
 
 @fault("one-state-behind", violates="monitors.understood", subtle=True)
 class OneStateBehind(Monitor):
-    """Takes a message once the next one has come."""
+    """Reads a message only after the next one has arrived."""
 
     Reader = decoders.OneBehind

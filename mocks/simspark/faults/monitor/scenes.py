@@ -1,4 +1,4 @@
-"""Faults of the monitor in what it makes of the scene graphs that it is sent."""
+"""Faults of the monitor in reading scene graphs."""
 
 from math import dist
 from typing import Any
@@ -11,7 +11,7 @@ from mocks.simspark.faults.monitor.following import Viewing
 
 
 class _Changing(View):
-    """Takes the graphs behind one name of headers, list by list, for something else."""
+    """Changes every list of the graphs after one header name, before it reads them."""
 
     behind: str
 
@@ -24,7 +24,7 @@ class _Changing(View):
         return self.change([*map(self._changed, graph)]) if isinstance(graph, list) else graph
 
     def change(self, parts: list[Any]) -> list[Any]:
-        """What it takes a list for, whose parts are changed already."""
+        """Return the replacement of a list whose parts are changed already."""
         raise NotImplementedError
 
 
@@ -36,7 +36,7 @@ class _OneScene(View):
 
 @fault("first-scene-only", violates="header.full-applied")
 class FirstSceneOnly(Viewing):
-    """Keeps the first full graph, and applies updates to that, whatever full ones come later."""
+    """Keeps the first full graph, ignores later ones, and applies updates to the first."""
 
     view_of_its_own = _OneScene
 
@@ -52,7 +52,7 @@ class _EarlyScenes(View):
 
 @fault("no-late-scenes", violates="header.full-applied", subtle=True)
 class NoLateScenes(Viewing):
-    """Takes no full graph any more after a hundred messages."""
+    """Ignores full graphs after the first hundred messages."""
 
     view_of_its_own = _EarlyScenes
 
@@ -71,7 +71,7 @@ class _BallByPlace(View):
 
 @fault("ball-by-place", violates="header.full-applied", subtle=True)
 class BallByPlace(Viewing):
-    """Finds the ball once, and takes the node at that place of later graphs for it as well."""
+    """Finds the ball once, and later uses only the index of its node."""
 
     view_of_its_own = _BallByPlace
 
@@ -85,7 +85,7 @@ class _NoUpdates(_Changing):
 
 @fault("updates-not-applied", violates="header.partial-applied")
 class UpdatesNotApplied(Viewing):
-    """Shows the scene as it was in the last full graph."""
+    """Ignores updates, so the scene stays as in the last full graph."""
 
     view_of_its_own = _NoUpdates
 
@@ -105,7 +105,7 @@ class _Resetting(View):
 
 @fault("empty-nodes-reset", violates="header.partial-applied", subtle=True)
 class EmptyNodesReset(Viewing):
-    """Puts what an update leaves empty back to where it was in the last full graph."""
+    """Resets nodes that an update leaves empty to their state in the last full graph."""
 
     view_of_its_own = _Resetting
 
@@ -119,7 +119,7 @@ class _PassingOver(_Changing):
 
 @fault("empty-nodes-passed-over", violates="header.partial-applied", subtle=True)
 class EmptyNodesPassedOver(Viewing):
-    """Takes what is updated for the first nodes, where empty ones stand before it."""
+    """Ignores empty nodes, so updated nodes after them change the wrong nodes."""
 
     view_of_its_own = _PassingOver
 
@@ -133,7 +133,7 @@ class _HiddenNotCounted(_Changing):
 
 @fault("hidden-nodes-not-counted", violates="header.partial-applied", subtle=True)
 class HiddenNodesNotCounted(Viewing):
-    """Passes over nodes that become invisible, so that updates of what stands behind go astray."""
+    """Ignores nodes that become invisible, so updates after them change the wrong nodes."""
 
     view_of_its_own = _HiddenNotCounted
 
@@ -147,7 +147,7 @@ class _Unturned(_Changing):
 
 @fault("updates-never-turn", violates="header.partial-applied", subtle=True)
 class UpdatesNeverTurn(Viewing):
-    """Takes from the transform of an update only where something is, and not how it is turned."""
+    """Reads only the translation of a transform in an update, not the rotation."""
 
     view_of_its_own = _Unturned
 
@@ -165,7 +165,7 @@ class _Coarse(View):
 
 @fault("small-moves-passed-over", violates="header.partial-applied", subtle=True)
 class SmallMovesPassedOver(Viewing):
-    """Moves nothing by less than ten centimetres."""
+    """Ignores movements of less than ten centimetres."""
 
     view_of_its_own = _Coarse
 
@@ -178,7 +178,7 @@ class _Local(View):
 
 @fault("own-transforms-only", violates="graph.poses-known")
 class OwnTransformsOnly(Viewing):
-    """Takes for the pose of a node what stands right above it."""
+    """Takes the transform directly above a node for the pose of the node."""
 
     view_of_its_own = _Local
 
@@ -221,7 +221,7 @@ class _Unlit(_Changing):
 
 @fault("lights-not-counted", violates="header.partial-applied", subtle=True)
 class LightsNotCounted(Viewing):
-    """Keeps no lights of a full graph, so that updates of what stands behind one go astray."""
+    """Drops the lights of a full graph, so updates after them change the wrong nodes."""
 
     view_of_its_own = _Unlit
 
@@ -235,7 +235,7 @@ class _Few(View):
 
 @fault("five-hundred-nodes", violates="graph.poses-known", subtle=True)
 class FiveHundredNodes(Viewing):
-    """Knows where the first 512 nodes of a scene are."""
+    """Knows the positions of only the first 512 nodes of a scene."""
 
     view_of_its_own = _Few
 
@@ -255,6 +255,6 @@ class _Shallow(View):
 
 @fault("thirty-two-levels", violates="graph.poses-known", subtle=True)
 class ThirtyTwoLevels(Viewing):
-    """Leaves out the transforms that stand more than 32 levels deep."""
+    """Ignores transforms more than 32 levels deep."""
 
     view_of_its_own = _Shallow

@@ -1,4 +1,4 @@
-"""Faults of the server towards agents."""
+"""Faults of the server in serving agents."""
 
 from typing import Any
 
@@ -32,7 +32,7 @@ class TwoHundredGroups(Server):
 
 @fault("untold-where-play-rests", violates="agents.perceptors", subtle=True)
 class UntoldWherePlayRests(Server):
-    """Sends no perceptors as long as a team has a kick of its own, or once the game is over."""
+    """Sends no perceptors during kick-offs, kick-ins and other kicks, and after the game."""
 
     def tell_agents(self) -> None:
         if self.world.mode in ("PlayOn", *BEFORE_PLAY):
@@ -52,7 +52,7 @@ class FourthAgentUntold(Server):
 
 @fault("speakers-untold", violates="agents.perceptors", subtle=True)
 class SpeakersUntold(Server):
-    """Stops sending perceptors to an agent that has said something."""
+    """Stops sending perceptors to an agent after its first say."""
 
     def say(self, robot: Robot, text: str) -> None:
         super().say(robot, text)
@@ -62,7 +62,7 @@ class SpeakersUntold(Server):
 
 @fault("hinges-once", violates="agents.joints")
 class HingesOnce(Server):
-    """Tells the positions of the hinges in the first group only."""
+    """Sends the positions of the hinges only in the first group."""
 
     def perceptors(self, agent: Agent, robot: Robot, marks: list[Any]) -> str:
         text = super().perceptors(agent, robot, marks)
@@ -71,7 +71,7 @@ class HingesOnce(Server):
 
 @fault("angles-with-commas", violates="agents.joints", subtle=True)
 class AnglesWithCommas(Server):
-    """Writes the angles of hinges with a comma."""
+    """Writes the angles of hinges with a decimal comma."""
 
     def perceive_hinges(self, robot: Robot) -> list[str]:
         return [hinge.replace(".", ",") for hinge in super().perceive_hinges(robot)]
@@ -79,7 +79,7 @@ class AnglesWithCommas(Server):
 
 @fault("hinges-of-the-first", violates="agents.joints", subtle=True)
 class HingesOfTheFirst(Server):
-    """Tells the positions of the hinges to the first agent only."""
+    """Sends the positions of the hinges only to the first agent."""
 
     def perceptors(self, agent: Agent, robot: Robot, marks: list[Any]) -> str:
         text = super().perceptors(agent, robot, marks)
@@ -88,7 +88,7 @@ class HingesOfTheFirst(Server):
 
 @fault("hinges-of-the-first-after-long", violates="agents.effectors", subtle=True)
 class HingesOfTheFirstAfterLong(Server):
-    """Tells all agents the hinges of the first one, after a hundred groups of perceptors."""
+    """Sends the hinges of the first agent to all agents after a hundred groups."""
 
     def perceptors(self, agent: Agent, robot: Robot, marks: list[Any]) -> str:
         own = robot.hinges
@@ -110,7 +110,7 @@ class OneSide(Server):
 
 @fault("sides-by-name", violates="agents.sides", subtle=True)
 class SidesByName(Server):
-    """Puts players on the left whose team comes before the left one's by alphabet."""
+    """Puts a team on the left if its name precedes that of the left team."""
 
     def initialise(self, agent: Agent, robot: Robot, values: list[Any]) -> None:
         super().initialise(agent, robot, values)
@@ -120,7 +120,7 @@ class SidesByName(Server):
 
 @fault("numbers-of-both-teams", violates="agents.sides", subtle=True)
 class NumbersOfBothTeams(Server):
-    """Takes no agent in by a number that one of the other team has."""
+    """Refuses an agent with a number that the other team uses."""
 
     def initialise(self, agent: Agent, robot: Robot, values: list[Any]) -> None:
         taken = {str(other.unum) for other in self.world.robots}
@@ -130,7 +130,7 @@ class NumbersOfBothTeams(Server):
 
 @fault("teams-of-eight-letters", violates="agents.sides", subtle=True)
 class TeamsOfEightLetters(Server):
-    """Keeps eight letters of the name of a team."""
+    """Keeps only eight letters of the name of a team."""
 
     def initialise(self, agent: Agent, robot: Robot, values: list[Any]) -> None:
         cut = [[v[0], v[1][:8]] if v[:1] == ["teamname"] else v for v in values]
@@ -139,7 +139,7 @@ class TeamsOfEightLetters(Server):
 
 @fault("second-of-a-team-opposite", violates="agents.sides", subtle=True)
 class SecondOfATeamOpposite(Server):
-    """Puts every player but the first of a team on the other side."""
+    """Puts every player of a team except the first on the other side."""
 
     def initialise(self, agent: Agent, robot: Robot, values: list[Any]) -> None:
         super().initialise(agent, robot, values)
@@ -149,7 +149,7 @@ class SecondOfATeamOpposite(Server):
 
 @fault("words-cut-short", violates="agents.heard", subtle=True)
 class WordsCutShort(Server):
-    """Lets agents hear the first eight characters of what is said."""
+    """Cuts said words to eight characters."""
 
     def say(self, robot: Robot, text: str) -> None:
         super().say(robot, text[:8])
@@ -157,7 +157,7 @@ class WordsCutShort(Server):
 
 @fault("echoes", violates="agents.heard", subtle=True)
 class Echoes(Server):
-    """Lets agents hear again and again what was ever said."""
+    """Repeats everything that was ever said in every group."""
 
     def tell_agents(self) -> None:
         said = list(self.said)
@@ -167,7 +167,7 @@ class Echoes(Server):
 
 @fault("only-ones-own-words", violates="agents.heard", subtle=True)
 class OnlyOnesOwnWords(Server):
-    """Lets an agent hear nobody but itself."""
+    """Lets an agent hear only its own words."""
 
     def perceptors(self, agent: Agent, robot: Robot, marks: list[Any]) -> str:
         everything = self.said
@@ -179,7 +179,7 @@ class OnlyOnesOwnWords(Server):
 
 @fault("stiff-last-hinge", violates="agents.every-hinge", subtle=True)
 class StiffLastHinge(Server):
-    """Turns all hinges but the last."""
+    """Turns all hinges except the last one."""
 
     def turn_hinge(self, robot: Robot, place: int, speed: float) -> None:
         if place < len(robot.speeds) - 1:
@@ -205,7 +205,7 @@ class StiffInPlay(Server):
 
 @fault("speeds-in-whole-numbers", violates="agents.effectors", subtle=True)
 class SpeedsInWholeNumbers(Server):
-    """Turns hinges without the fractions of their speed."""
+    """Ignores the fraction of a hinge's speed."""
 
     def turn_hinge(self, robot: Robot, place: int, speed: float) -> None:
         super().turn_hinge(robot, place, float(int(speed)))
@@ -213,7 +213,7 @@ class SpeedsInWholeNumbers(Server):
 
 @fault("hinges-hold-after-long", violates="agents.effectors", subtle=True)
 class HingesHoldAfterLong(Server):
-    """Turns no hinge of an agent that has been sent two hundred groups of perceptors."""
+    """Turns no hinge of an agent after two hundred groups of perceptors."""
 
     def turn_hinge(self, robot: Robot, place: int, speed: float) -> None:
         agent = next(agent for agent in self.agents if agent.robot is robot)
@@ -223,7 +223,7 @@ class HingesHoldAfterLong(Server):
 
 @fault("first-effector-only", violates="agents.effectors", subtle=True)
 class FirstEffectorOnly(Server):
-    """Heeds only the first effector of a message."""
+    """Executes only the first effector of a message."""
 
     def hear_agent(self, agent: Agent, frame: Frame) -> None:
         for expression in frame.value[:1]:
@@ -232,7 +232,7 @@ class FirstEffectorOnly(Server):
 
 @fault("one-will", violates="agents.effectors", subtle=True)
 class OneWill(Server):
-    """Turns the hinges of all robots when one agent turns its own."""
+    """Turns the hinges of all robots by the effectors of one agent."""
 
     def turn_hinge(self, robot: Robot, place: int, speed: float) -> None:
         for other in self.world.robots:
@@ -241,7 +241,7 @@ class OneWill(Server):
 
 @fault("hinges-turn-one-way", violates="agents.effectors", subtle=True)
 class HingesTurnOneWay(Server):
-    """Turns hinges by the amount of the speed, whatever its sign."""
+    """Ignores the sign of a hinge's speed."""
 
     def turn_hinge(self, robot: Robot, place: int, speed: float) -> None:
         super().turn_hinge(robot, place, abs(speed))
@@ -249,7 +249,7 @@ class HingesTurnOneWay(Server):
 
 @fault("agents-command", violates="monitors.not-for-agents")
 class AgentsCommand(Server):
-    """Executes commands of a trainer that come from an agent."""
+    """Executes trainer commands of agents."""
 
     def effect(self, agent: Agent, expression: Any) -> None:
         if isinstance(expression, list) and expression and expression[0] in COMMANDS:
@@ -260,7 +260,7 @@ class AgentsCommand(Server):
 
 @fault("agents-move-the-ball", violates="monitors.not-for-agents", subtle=True)
 class AgentsMoveTheBall(Server):
-    """Executes the command ball of an agent."""
+    """Executes the command ball of agents."""
 
     def effect(self, agent: Agent, expression: Any) -> None:
         if isinstance(expression, list) and expression[:1] == ["ball"]:
@@ -271,7 +271,7 @@ class AgentsMoveTheBall(Server):
 
 @fault("agents-kick-off", violates="monitors.not-for-agents", subtle=True)
 class AgentsKickOff(Server):
-    """Executes the commands of an agent that set the play mode."""
+    """Executes the commands playMode and kickOff of agents."""
 
     def effect(self, agent: Agent, expression: Any) -> None:
         if isinstance(expression, list) and expression[:1] in (["playMode"], ["kickOff"]):
@@ -282,7 +282,7 @@ class AgentsKickOff(Server):
 
 @fault("agents-set-the-time", violates="monitors.not-for-agents", subtle=True)
 class AgentsSetTheTime(Server):
-    """Executes the command time of an agent."""
+    """Executes the command time of agents."""
 
     def effect(self, agent: Agent, expression: Any) -> None:
         if isinstance(expression, list) and expression[:1] == ["time"]:

@@ -1,4 +1,4 @@
-"""Faults of the server in a trainer's commands about the ball."""
+"""Faults of the server in trainer commands for the ball."""
 
 from math import nan
 from typing import Any
@@ -14,7 +14,7 @@ from mocks.simspark.world import World
 
 @fault("velocities-in-whole-metres", violates="ball.vel", subtle=True)
 class VelocitiesInWholeMetres(Server):
-    """Gives the ball a velocity without the fractions of a metre."""
+    """Ignores the fractions of the ball's velocity."""
 
     def ball_vel(self, vel: list[float]) -> None:
         super().ball_vel([float(int(part)) for part in vel])
@@ -30,7 +30,7 @@ class BallStays(Server):
 
 @fault("relative-ball", violates="ball.pos", subtle=True)
 class RelativeBall(Server):
-    """Takes pos as relative to where the ball is."""
+    """Takes pos as relative to the position of the ball."""
 
     def ball_pos(self, pos: list[float]) -> None:
         x, y, z = pos
@@ -39,7 +39,7 @@ class RelativeBall(Server):
 
 @fault("ball-on-own-half", violates="ball.pos", subtle=True)
 class BallOnOwnHalf(Server):
-    """Keeps the ball on the right half."""
+    """Keeps the ball in the right half."""
 
     def ball_pos(self, pos: list[float]) -> None:
         super().ball_pos([abs(pos[0]), *pos[1:]])
@@ -47,7 +47,7 @@ class BallOnOwnHalf(Server):
 
 @fault("ball-on-the-ground", violates="ball.pos", subtle=True)
 class BallOnTheGround(Server):
-    """Puts the ball on the ground, however high it is to be."""
+    """Puts the ball on the ground, regardless of the commanded height."""
 
     def ball_pos(self, pos: list[float]) -> None:
         super().ball_pos([*pos[:2], 0.0])
@@ -63,7 +63,7 @@ class BallNotPushed(Server):
 
 @fault("velocity-swapped", violates="ball.vel", subtle=True)
 class VelocitySwapped(Server):
-    """Swaps the components of the velocity."""
+    """Swaps the x and y components of the velocity."""
 
     def ball_vel(self, vel: list[float]) -> None:
         super().ball_vel([vel[1], vel[0], vel[2]])
@@ -71,7 +71,7 @@ class VelocitySwapped(Server):
 
 @fault("velocity-across-one-way", violates="ball.vel", subtle=True)
 class VelocityAcrossOneWay(Server):
-    """Never pushes the ball towards negative y."""
+    """Ignores a velocity towards negative y."""
 
     def ball_vel(self, vel: list[float]) -> None:
         super().ball_vel([vel[0], max(vel[1], 0.0), vel[2]])
@@ -79,7 +79,7 @@ class VelocityAcrossOneWay(Server):
 
 @fault("velocity-along-halved", violates="ball.vel", subtle=True)
 class VelocityAlongHalved(Server):
-    """Gives the ball half of its velocity along x, so that it rolls in another direction."""
+    """Halves the velocity along x, so the ball rolls in another direction."""
 
     def ball_vel(self, vel: list[float]) -> None:
         super().ball_vel([vel[0] / 2, *vel[1:]])
@@ -87,7 +87,7 @@ class VelocityAlongHalved(Server):
 
 @fault("velocity-added", violates="ball.vel", subtle=True)
 class VelocityAdded(Server):
-    """Adds the velocity to that which the ball has."""
+    """Adds the commanded velocity to the velocity of the ball."""
 
     def ball_vel(self, vel: list[float]) -> None:
         ball = self.world.ball
@@ -98,7 +98,7 @@ class VelocityAdded(Server):
 
 @fault("flat-velocity", violates="ball.vel", subtle=True)
 class FlatVelocity(Server):
-    """Never pushes the ball upwards."""
+    """Ignores a velocity upwards."""
 
     def ball_vel(self, vel: list[float]) -> None:
         x, y, _ = vel
@@ -107,7 +107,7 @@ class FlatVelocity(Server):
 
 @fault("pos-or-vel", violates="ball.both")
 class PosOrVel(Server):
-    """Heeds only pos where both are given."""
+    """Executes only pos if both pos and vel are given."""
 
     def do_ball(self, command: list[Any]) -> None:
         given = [item for item in command[1:] if item[:1] == ["pos"]]
@@ -116,7 +116,7 @@ class PosOrVel(Server):
 
 @fault("in-order-given", violates="ball.both", subtle=True)
 class InOrderGiven(Server):
-    """Applies pos behind vel where that stands first, and so stops the ball again."""
+    """Executes pos and vel in the given order, so a later pos stops the ball."""
 
     def do_ball(self, command: list[Any]) -> None:
         for item in command[1:]:
@@ -125,7 +125,7 @@ class InOrderGiven(Server):
 
 @fault("bare-ball-centres", violates="ball.neither", subtle=True)
 class BareBallCentres(Server):
-    """Puts the ball to the centre where neither is given."""
+    """Puts the ball at the centre if neither pos nor vel is given."""
 
     def do_ball(self, command: list[Any]) -> None:
         super().do_ball(command)
@@ -135,7 +135,7 @@ class BareBallCentres(Server):
 
 @fault("bare-ball-stops", violates="ball.neither", subtle=True)
 class BareBallStops(Server):
-    """Stops the ball where neither is given."""
+    """Stops the ball if neither pos nor vel is given."""
 
     def do_ball(self, command: list[Any]) -> None:
         super().do_ball(command if len(command) > 1 else ["ball", ["vel", "0", "0", "0"]])
@@ -151,7 +151,7 @@ class PlayersStay(Server):
 
 @fault("left-players-stay", violates="drop-ball.players-away", subtle=True)
 class LeftPlayersStay(Server):
-    """Moves the players of the right team away only."""
+    """Moves only the players of the right team away."""
 
     def move_players_away(self) -> None:
         robots = self.world.robots
@@ -170,7 +170,7 @@ class DroppedAtTheCentre(Server):
 
 @fault("dropped-off-the-field", violates="drop-ball.back-on-the-field")
 class DroppedOffTheField(Server):
-    """Leaves a dropped ball where it is."""
+    """Does not bring a dropped ball back."""
 
     def do_drop_ball(self, command: list[Any]) -> None:
         self.move_players_away()
@@ -178,7 +178,7 @@ class DroppedOffTheField(Server):
 
 @fault("dropped-off-one-side", violates="drop-ball.back-on-the-field", subtle=True)
 class DroppedOffOneSide(Server):
-    """Leaves a dropped ball where it is beyond the lower touch line."""
+    """Does not bring a dropped ball back from beyond the touch line at negative y."""
 
     def do_drop_ball(self, command: list[Any]) -> None:
         if self.world.ball.y > -self.world.settings.environment.FieldWidth / 2:
@@ -187,7 +187,7 @@ class DroppedOffOneSide(Server):
 
 @fault("spin-stays", violates="ball.spin", subtle=True)
 class SpinStays(Server):
-    """Leaves the ball its spin when it sets its velocity."""
+    """Keeps the spin of the ball when its velocity is set."""
 
     def ball_vel(self, vel: list[float]) -> None:
         spin = self.world.ball.spin
@@ -204,7 +204,7 @@ class _Divided(World):
 
 @fault("pushed-in-no-direction", violates="nodes.transform", subtle=True)
 class PushedInNoDirection(Server):
-    """Divides by nothing where the ball is pushed by who is right where it is."""
+    """Divides by zero if a player exactly at the position of the ball pushes it."""
 
     def __init__(self, settings: Settings) -> None:
         super().__init__(settings)
@@ -213,7 +213,7 @@ class PushedInNoDirection(Server):
 
 @fault("away-in-no-direction", violates="nodes.transform", subtle=True)
 class AwayInNoDirection(Server):
-    """Divides by nothing where it moves a player away who is right where the ball is."""
+    """Divides by zero for a player to move away exactly at the ball."""
 
     def move_players_away(self) -> None:
         ball = self.world.ball

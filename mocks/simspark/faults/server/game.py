@@ -1,4 +1,4 @@
-"""Faults of the server in a trainer's commands about the game."""
+"""Faults of the server in trainer commands for the game."""
 
 from typing import Any
 
@@ -12,7 +12,7 @@ from mocks.simspark.trainer import Wrong
 
 @fault("last-play-mode-refused", violates="play-mode.set", subtle=True)
 class LastPlayModeRefused(Server):
-    """Does not know the last play mode of its list."""
+    """Refuses the last play mode of its list."""
 
     def do_play_mode(self, command: list[Any]) -> None:
         if command[1:2] == [PLAY_MODES[-1]]:
@@ -22,7 +22,7 @@ class LastPlayModeRefused(Server):
 
 @fault("play-modes-stay", violates="play-mode.set")
 class PlayModesStay(Server):
-    """Sets no play mode but the one in which play goes on."""
+    """Sets only the play mode PlayOn."""
 
     def do_play_mode(self, command: list[Any]) -> None:
         if command[1:2] == ["PlayOn"]:
@@ -31,7 +31,7 @@ class PlayModesStay(Server):
 
 @fault("unknown-is-the-first", violates="play-mode.case", subtle=True)
 class UnknownIsTheFirst(Server):
-    """Sets the first play mode where it finds none of a name."""
+    """Sets the first play mode for an unknown name."""
 
     def do_play_mode(self, command: list[Any]) -> None:
         known = command[1:2] and command[1] in PLAY_MODES
@@ -40,7 +40,7 @@ class UnknownIsTheFirst(Server):
 
 @fault("any-case", violates="play-mode.case", subtle=True)
 class AnyCase(Server):
-    """Takes play modes in any letters."""
+    """Accepts play modes in any upper or lower case."""
 
     def do_play_mode(self, command: list[Any]) -> None:
         by_lower = {mode.lower(): mode for mode in PLAY_MODES}
@@ -49,7 +49,7 @@ class AnyCase(Server):
 
 @fault("beginnings-of-play-modes", violates="play-mode.case", subtle=True)
 class BeginningsOfPlayModes(Server):
-    """Takes the beginning of a name for the first play mode that begins so."""
+    """Accepts the beginning of a play mode's name."""
 
     def do_play_mode(self, command: list[Any]) -> None:
         begun = [mode for mode in PLAY_MODES if mode.startswith(str(command[-1]))]
@@ -58,7 +58,7 @@ class BeginningsOfPlayModes(Server):
 
 @fault("left-kicks-off-once", violates="kick-off.left", subtle=True)
 class LeftKicksOffOnce(Server):
-    """Gives the left team one kick-off only."""
+    """Gives the left team only one kick-off."""
 
     given = 0
 
@@ -69,7 +69,7 @@ class LeftKicksOffOnce(Server):
 
 @fault("right-never-kicks-off", violates="kick-off.right")
 class RightNeverKicksOff(Server):
-    """Gives the kick-off to the left team always."""
+    """Always gives the kick-off to the left team."""
 
     def do_kick_off(self, command: list[Any]) -> None:
         super().do_kick_off(["kickOff", "Left"] if command[1:] == ["Right"] else command)
@@ -77,7 +77,7 @@ class RightNeverKicksOff(Server):
 
 @fault("no-coin", violates="kick-off.none", subtle=True)
 class NoCoin(Server):
-    """Ignores a kick-off for None."""
+    """Ignores kickOff None."""
 
     def do_kick_off(self, command: list[Any]) -> None:
         if command[1:] != ["None"]:
@@ -86,7 +86,7 @@ class NoCoin(Server):
 
 @fault("no-pause-after-a-goal", violates="environment.goal-pause", subtle=True)
 class NoPauseAfterAGoal(Server):
-    """Kicks off a tenth of a second after a goal."""
+    """Gives the kick-off 0.1 s after a goal."""
 
     def goal_pause(self) -> float:
         return 0.1
@@ -94,7 +94,7 @@ class NoPauseAfterAGoal(Server):
 
 @fault("no-pause-after-a-goal-of-the-right", violates="environment.goal-pause", subtle=True)
 class NoPauseAfterAGoalOfTheRight(Server):
-    """Kicks off a tenth of a second after a goal of the right team."""
+    """Gives the kick-off 0.1 s after a goal of the right team."""
 
     def goal_pause(self) -> float:
         return 0.1 if self.world.mode == "Goal_Right" else super().goal_pause()
@@ -102,7 +102,7 @@ class NoPauseAfterAGoalOfTheRight(Server):
 
 @fault("kick-off-instead-of-a-goal", violates="environment.goal-pause", subtle=True)
 class KickOffInsteadOfAGoal(Server):
-    """Counts a goal and kicks off in the same cycle, without a play mode for the goal."""
+    """Counts a goal and gives the kick-off in the same cycle, without a goal mode."""
 
     def judge_ball(self) -> None:
         super().judge_ball()
@@ -112,7 +112,7 @@ class KickOffInsteadOfAGoal(Server):
 
 @fault("short-pause-before-a-kick-in", violates="environment.kick-in-pause", subtle=True)
 class ShortPauseBeforeAKickIn(Server):
-    """Kicks in a tenth of a second after the ball has left the field."""
+    """Gives the kick-in 0.1 s after the ball has left the field."""
 
     def kick_in_pause(self) -> float:
         return 0.1
@@ -144,7 +144,7 @@ class TimeStays(Server):
 
 @fault("time-in-whole-seconds", violates="time.set", subtle=True)
 class TimeInWholeSeconds(Server):
-    """Sets the time without its fraction."""
+    """Ignores the fraction of the time."""
 
     def do_time(self, command: list[Any]) -> None:
         super().do_time([command[0], str(command[1]).partition(".")[0], *command[2:]])
@@ -152,7 +152,7 @@ class TimeInWholeSeconds(Server):
 
 @fault("time-never-zero", violates="time.set", subtle=True)
 class TimeNeverZero(Server):
-    """Takes a time of 0 for none."""
+    """Ignores a time of 0."""
 
     def do_time(self, command: list[Any]) -> None:
         if float(command[1]):
@@ -171,7 +171,7 @@ class TimeOnlyForwards(Server):
 
 @fault("time-within-a-half", violates="time.set", subtle=True)
 class TimeWithinAHalf(Server):
-    """Sets the time to what is left of it beyond whole halves."""
+    """Sets the time modulo the length of a half in the second half."""
 
     def do_time(self, command: list[Any]) -> None:
         super().do_time(command)
@@ -181,7 +181,7 @@ class TimeWithinAHalf(Server):
 
 @fault("score-in-order", violates="score.set", subtle=True)
 class ScoreInOrder(Server):
-    """Takes the first of two scores for the left team's."""
+    """Takes the first of the two scores for that of the left team."""
 
     def do_score(self, command: list[Any]) -> None:
         (_, first), (_, second) = command[1], command[2]
@@ -190,7 +190,7 @@ class ScoreInOrder(Server):
 
 @fault("scores-of-seven-bits", violates="score.set", subtle=True)
 class ScoresOfSevenBits(Server):
-    """Keeps seven bits of a score."""
+    """Keeps only seven bits of a score."""
 
     def do_score(self, command: list[Any]) -> None:
         super().do_score(command)
@@ -199,7 +199,7 @@ class ScoresOfSevenBits(Server):
 
 @fault("score-runs", violates="score.set")
 class ScoreRuns(Server):
-    """Gives the left team a goal in every fifth cycle."""
+    """Gives the left team a goal every fifth cycle."""
 
     every = 5
 
@@ -228,7 +228,7 @@ class ScoreNeverZero(Server):
 
 @fault("score-changes-sides", violates="score.set", subtle=True)
 class ScoreChangesSides(Server):
-    """Sets each team's goals for the other one in the second half."""
+    """Swaps the commanded scores of the teams in the second half."""
 
     def do_score(self, command: list[Any]) -> None:
         super().do_score(command)
@@ -239,7 +239,7 @@ class ScoreChangesSides(Server):
 
 @fault("score-of-a-half", violates="score.set", subtle=True)
 class ScoreOfAHalf(Server):
-    """Begins the second half without goals."""
+    """Begins the second half with a score of 0."""
 
     def judge_half(self) -> None:
         half = self.world.half

@@ -1,4 +1,4 @@
-"""Faults of the server in which scene graphs it sends, and when."""
+"""Faults of the server in the kind of its scene graphs, and in their timing."""
 
 from collections.abc import Callable
 
@@ -17,7 +17,7 @@ class VersionWithPoint(Server):
 
 @fault("version-of-letters", violates="header.form", subtle=True)
 class VersionOfLetters(Server):
-    """Writes a version that is not a number, where the graph is full."""
+    """Writes a version that is not a number in the header of full graphs."""
 
     def header_full(self) -> str:
         return "(RSG v0 1)"
@@ -25,7 +25,7 @@ class VersionOfLetters(Server):
 
 @fault("long-header", violates="header.name")
 class LongHeader(Server):
-    """Writes the header of updates with its long name."""
+    """Writes an unabbreviated name in the header of updates."""
 
     def header_partial(self) -> str:
         return "(RubyDeltaScene 0 1)"
@@ -33,7 +33,7 @@ class LongHeader(Server):
 
 @fault("full-called-update", violates="header.name", subtle=True)
 class FullCalledUpdate(Server):
-    """Writes the header of an update before every full graph but those of a new monitor."""
+    """Writes the header of an update before every full graph, except for a new monitor."""
 
     def tell_monitors(self) -> None:
         self.header_full = self.header_partial  # type: ignore[method-assign]
@@ -43,7 +43,7 @@ class FullCalledUpdate(Server):
 
 @fault("update-called-full", violates="header.full-is-complete", subtle=True)
 class UpdateCalledFull(Server):
-    """Sends an update under the name of a full graph on request."""
+    """Sends an update with the header of a full graph on request."""
 
     def full(self) -> str:
         if self.full_wanted_before:
@@ -60,7 +60,7 @@ class UpdateCalledFull(Server):
 
 @fault("meshes-without-type", violates="header.full-is-complete")
 class MeshesWithoutType(Server):
-    """Leaves out the type of meshes in full graphs."""
+    """Omits the type of meshes in full graphs."""
 
     def mesh(self, path: str, size: float, *materials: str) -> str:
         return super().mesh(path, size, *materials).replace("nd StaticMesh", "nd", 1)
@@ -68,7 +68,7 @@ class MeshesWithoutType(Server):
 
 @fault("late-client-sees-the-beginning", violates="full.new-client", subtle=True)
 class LateClientSeesTheBeginning(Server):
-    """Sends every client the full graph as it was for the first one."""
+    """Sends every client the full graph of the first client's introduction."""
 
     first = ""
 
@@ -80,7 +80,7 @@ class LateClientSeesTheBeginning(Server):
 
 @fault("second-agent-without-full", violates="full.node-added", subtle=True)
 class SecondAgentWithoutFull(Server):
-    """Sends no full graph when a second robot comes, and leaves it out of all others."""
+    """Sends no full graph when a second robot comes, and omits it in all graphs."""
 
     def full_due(self) -> bool:
         if len(self.world.robots) >= 2:
@@ -103,7 +103,7 @@ class SecondAgentWithoutFull(Server):
 
 @fault("full-to-one", violates="full.node-added", subtle=True)
 class FullToOne(Server):
-    """Sends the full graph to its first monitor only, when a robot comes."""
+    """Sends the full graph of a new robot only to its first monitor."""
 
     def tell_monitor(self, monitor: Monitor, pairs: list[str], scene: str) -> None:
         if monitor.number == 1 or self.header_full() not in scene:
@@ -112,7 +112,7 @@ class FullToOne(Server):
 
 @fault("nothing-added", violates="full.node-added")
 class NothingAdded(Server):
-    """Shows no robots at all."""
+    """Omits all robots in all graphs."""
 
     def full_graph(self) -> str:
         robots, self.world.robots = self.world.robots, []
@@ -129,7 +129,7 @@ class NothingAdded(Server):
 
 @fault("ghosts", violates="full.node-removed")
 class Ghosts(Server):
-    """Leaves robots in the world whose agents have gone."""
+    """Keeps the robots of agents that have left."""
 
     def agent_left(self, agent: object) -> None:
         self.agents.remove(agent)  # type: ignore[arg-type]
@@ -137,7 +137,7 @@ class Ghosts(Server):
 
 @fault("last-ghost", violates="full.node-removed", subtle=True)
 class LastGhost(Server):
-    """Leaves the last robot in the world when its agent goes."""
+    """Keeps the last robot after its agent has left."""
 
     def agent_left(self, agent: object) -> None:
         if len(self.agents) > 1:
@@ -156,7 +156,7 @@ class NoFullOnRequest(Server):
 
 @fault("full-on-request-once", violates="full.on-request", subtle=True)
 class FullOnRequestOnce(Server):
-    """Heeds one request for the full graph."""
+    """Executes only one request for the full graph."""
 
     requests = 0
 
@@ -167,7 +167,7 @@ class FullOnRequestOnce(Server):
 
 @fault("full-on-request-to-one", violates="full.on-request", subtle=True)
 class FullOnRequestToOne(Server):
-    """Sends the full graph to its first monitor only, whichever asks for it."""
+    """Sends a requested full graph only to its first monitor."""
 
     requested = False
 

@@ -1,4 +1,4 @@
-"""Faults of the server in what it tells monitors that come later than others."""
+"""Faults of the server in the first messages to later monitors."""
 
 from mocks.deviations import fault
 from mocks.simspark.monitor_port import Monitor
@@ -7,7 +7,7 @@ from mocks.simspark.settings import PLAY_MODES
 
 
 class _Greets(Server):
-    """Knows in which states it greets a monitor."""
+    """Notes if a full state is sent as part of an introduction."""
 
     greeting = False
 
@@ -19,7 +19,7 @@ class _Greets(Server):
 
 @fault("first-score-for-later-monitors", violates="state.complete", subtle=True)
 class FirstScoreForLaterMonitors(_Greets):
-    """Sends every monitor the score of the beginning first."""
+    """Sends a score of 0 in the introduction of every monitor."""
 
     def full_state(self) -> list[str]:
         pairs = super().full_state()
@@ -30,7 +30,7 @@ class FirstScoreForLaterMonitors(_Greets):
 
 @fault("no-mode-for-late-monitors", violates="state.complete", subtle=True)
 class NoModeForLateMonitors(_Greets):
-    """Leaves the play mode out of what it sends a monitor first, after four seconds."""
+    """Omits the play mode in the introduction of a monitor that connects after four seconds."""
 
     def full_state(self) -> list[str]:
         late = self.greeting and self.world.now > 4
@@ -40,7 +40,7 @@ class NoModeForLateMonitors(_Greets):
 
 @fault("first-mode-for-later-monitors", violates="state.complete", subtle=True)
 class FirstModeForLaterMonitors(_Greets):
-    """Sends every monitor the play mode of the beginning first."""
+    """Sends the first play mode in the introduction of every monitor."""
 
     def play_mode_index(self) -> int:
         return 0 if self.greeting else super().play_mode_index()
@@ -48,7 +48,7 @@ class FirstModeForLaterMonitors(_Greets):
 
 @fault("play-modes-turned-round", violates="state.play-mode", subtle=True)
 class PlayModesTurnedRound(_Greets):
-    """Lists the play modes in another order to any but its first monitor."""
+    """Lists the play modes in reverse order to all monitors except the first."""
 
     def play_modes(self) -> str:
         modes = PLAY_MODES[::-1] if self.greeting and self.monitors else PLAY_MODES

@@ -1,4 +1,4 @@
-"""Faults of the server in which agent it takes for the one that a trainer names."""
+"""Faults of the server in finding the agent that a trainer names."""
 
 from typing import Any
 
@@ -11,7 +11,7 @@ from mocks.simspark.settings import Settings
 
 @fault("numbers-of-one-digit", violates="move-agent.right-one", subtle=True)
 class NumbersOfOneDigit(Server):
-    """Takes the first digit of the number of an agent that it is to move for all of it."""
+    """Reads only the first digit of an agent's number in the command agent."""
 
     def do_agent(self, command: list[Any]) -> None:
         super().do_agent(
@@ -21,7 +21,7 @@ class NumbersOfOneDigit(Server):
 
 @fault("names-of-the-first", violates="move-agent.pos", subtle=True)
 class NamesOfTheFirst(Server):
-    """Knows by a name the first agent that had it, also when that has gone and another has come."""
+    """Applies a name to the first agent that had it, not to the current one."""
 
     def __init__(self, settings: Settings) -> None:
         super().__init__(settings)
@@ -38,7 +38,7 @@ class NamesOfTheFirst(Server):
 
 @fault("names-in-order", violates="kill.named", subtle=True)
 class NamesInOrder(Server):
-    """Takes the first of two parameters of kill for the number, and the second for the team."""
+    """Takes the first parameter of kill for the number, and the second for the team."""
 
     def do_kill(self, command: list[Any]) -> None:
         given = command[1:]

@@ -1,4 +1,4 @@
-"""Faults of the server in a trainer's commands about players."""
+"""Faults of the server in trainer commands for players."""
 
 from typing import Any
 
@@ -21,7 +21,7 @@ class AgentsStay(Server):
 
 @fault("relative-pos", violates="move-agent.pos", subtle=True)
 class RelativePos(Server):
-    """Takes pos as relative to where the agent is."""
+    """Takes pos as relative to the position of the agent."""
 
     def agent_pos(self, robot: Robot, values: list[Any]) -> None:
         x, y, z = values
@@ -30,7 +30,7 @@ class RelativePos(Server):
 
 @fault("own-half-pos", violates="move-agent.pos", subtle=True)
 class OwnHalfPos(Server):
-    """Takes pos from the side of the agent's team: mirrored for the right one."""
+    """Mirrors pos for an agent of the right team."""
 
     def agent_pos(self, robot: Robot, values: list[Any]) -> None:
         x, y, z = map(float, values)
@@ -40,7 +40,7 @@ class OwnHalfPos(Server):
 
 @fault("agents-on-the-ground", violates="move-agent.pos", subtle=True)
 class AgentsOnTheGround(Server):
-    """Puts an agent on the ground, however high it is to be."""
+    """Puts an agent on the ground, regardless of the commanded height."""
 
     def agent_pos(self, robot: Robot, values: list[Any]) -> None:
         super().agent_pos(robot, [*values[:2], robot.z])
@@ -48,7 +48,7 @@ class AgentsOnTheGround(Server):
 
 @fault("move-only-turns", violates="move-agent.move", subtle=True)
 class MoveOnlyTurns(Server):
-    """Only turns an agent by move."""
+    """Turns an agent by move, but does not move it."""
 
     def agent_move(self, robot: Robot, values: list[Any]) -> None:
         super().agent_move(robot, [robot.x, robot.y, robot.z, values[3]])
@@ -64,7 +64,7 @@ class MoveDoesNotTurn(Server):
 
 @fault("by-number-only", violates="move-agent.right-one", subtle=True)
 class ByNumberOnly(Server):
-    """Moves the first agent of a number, whatever its team."""
+    """Moves the first agent with the number, regardless of its team."""
 
     def do_agent(self, command: list[Any]) -> None:
         given = parameters(command)
@@ -77,7 +77,7 @@ class ByNumberOnly(Server):
 
 @fault("sides-mixed-up", violates="move-agent.right-one", subtle=True)
 class SidesMixedUp(Server):
-    """Takes Left for the right team, and Right for the left one."""
+    """Takes Left for the right team, and Right for the left team."""
 
     def named(self, given: dict[str, list[Any]]) -> Robot:
         other = {"Left": "Right", "Right": "Left"}
@@ -96,7 +96,7 @@ class MovesBothTeams(Server):
 
 @fault("no-operation-centres", violates="move-agent.no-operation", subtle=True)
 class NoOperationCentres(Server):
-    """Puts an agent to the centre where no operation is given."""
+    """Puts an agent at the centre if the command has no operation."""
 
     def do_agent(self, command: list[Any]) -> None:
         super().do_agent(command)
@@ -106,7 +106,7 @@ class NoOperationCentres(Server):
 
 @fault("first-operation", violates="move-agent.several-operations", subtle=True)
 class FirstOperation(Server):
-    """Applies only the first operation of a command."""
+    """Executes only the first operation of a command."""
 
     def do_agent(self, command: list[Any]) -> None:
         super().do_agent(command[:4])
@@ -114,7 +114,7 @@ class FirstOperation(Server):
 
 @fault("move-alone", violates="move-agent.several-operations", subtle=True)
 class MoveAlone(Server):
-    """Applies no other operation of a command that has a move."""
+    """Executes only the move of a command that has a move."""
 
     def do_agent(self, command: list[Any]) -> None:
         alone = [item for item in command if item[0] in ("unum", "team", "move")]
@@ -143,7 +143,7 @@ class BatteryOfAll(Server):
 
 @fault("selects-the-first", violates="select.named", subtle=True)
 class SelectsTheFirst(Server):
-    """Selects the first agent, whichever is named."""
+    """Selects the first agent, regardless of the named one."""
 
     def do_select(self, command: list[Any]) -> None:
         self.world.selected = self.world.robots[0] if self.world.robots else None
@@ -151,7 +151,7 @@ class SelectsTheFirst(Server):
 
 @fault("selects-the-first-for-nobody", violates="select.named", subtle=True)
 class SelectsTheFirstForNobody(Server):
-    """Selects the first agent where there is none of the name."""
+    """Selects the first agent if no agent has the name."""
 
     def do_select(self, command: list[Any]) -> None:
         try:
@@ -162,7 +162,7 @@ class SelectsTheFirstForNobody(Server):
 
 @fault("selects-a-place", violates="select.named", subtle=True)
 class SelectsAPlace(Server):
-    """Keeps of the selected agent that it is the second, or so: another when one before it goes."""
+    """Remembers the index of the selected agent, which changes when an earlier agent leaves."""
 
     place = 0
 
@@ -178,7 +178,7 @@ class SelectsAPlace(Server):
 
 @fault("kill-counts-twice", violates="kill.named", subtle=True)
 class KillCountsTwice(Server):
-    """Removes a robot when its agent leaves, be it the last one where its own is gone already."""
+    """Removes the last robot if an agent without a robot leaves."""
 
     def agent_left(self, agent: Agent) -> None:
         if agent.robot and agent.robot not in self.world.robots and self.world.robots:
@@ -188,7 +188,7 @@ class KillCountsTwice(Server):
 
 @fault("next-is-the-same", violates="select.next", subtle=True)
 class NextIsTheSame(Server):
-    """Leaves the selected agent selected where none is named."""
+    """Keeps the selected agent selected if the command names none."""
 
     def next_selected(self) -> Robot | None:
         return self.world.selected or super().next_selected()
@@ -196,7 +196,7 @@ class NextIsTheSame(Server):
 
 @fault("all-that-were-selected", violates="select.only-one", subtle=True)
 class AllThatWereSelected(Server):
-    """Keeps all agents selected that were once."""
+    """Keeps all agents selected that were selected once."""
 
     def __init__(self, *args: Any) -> None:
         super().__init__(*args)
@@ -215,7 +215,7 @@ class AllThatWereSelected(Server):
 
 @fault("kills-the-number", violates="kill.named", subtle=True)
 class KillsTheNumber(Server):
-    """Removes the agents of a number in both teams."""
+    """Removes the agents of both teams with the number."""
 
     def do_kill(self, command: list[Any]) -> None:
         robot = self.named_or_selected(command)
@@ -226,7 +226,7 @@ class KillsTheNumber(Server):
 
 @fault("kills-none", violates="kill.named")
 class KillsNone(Server):
-    """Puts the agent that it is to remove out of sight."""
+    """Puts the agent out of sight instead of removing it."""
 
     def do_kill(self, command: list[Any]) -> None:
         self.named_or_selected(command).place(0.0, 0.0, 100.0)
@@ -234,7 +234,7 @@ class KillsNone(Server):
 
 @fault("kills-the-next-of-three", violates="kill.named", subtle=True)
 class KillsTheNextOfThree(Server):
-    """Removes the robot that comes behind the named one, where there are more than two."""
+    """Removes the robot after the named one if there are more than two robots."""
 
     def do_kill(self, command: list[Any]) -> None:
         robots, named = self.world.robots, self.named_or_selected(command)
@@ -251,7 +251,7 @@ class KillsByNameOnly(Server):
 
 
 class AnyNumber(Server):
-    """Can take the first agent of a team for the one that is named."""
+    """Base class: can take the first agent of a team for the named one."""
 
     def any_of_the_team(self, command: list[Any]) -> list[Any]:
         side = SIDES.get(str(parameters(command).get("team", [""])[0]))
@@ -263,7 +263,7 @@ class AnyNumber(Server):
 
 @fault("kills-any-number", violates="kill.named", subtle=True)
 class KillsAnyNumber(AnyNumber):
-    """Removes the first agent of a team, whatever the number."""
+    """Removes the first agent of a team, regardless of the number."""
 
     def do_kill(self, command: list[Any]) -> None:
         super().do_kill(self.any_of_the_team(command))
@@ -271,7 +271,7 @@ class KillsAnyNumber(AnyNumber):
 
 @fault("repos-any-number", violates="repos.named", subtle=True)
 class ReposAnyNumber(AnyNumber):
-    """Repositions the first agent of a team, whatever the number."""
+    """Repositions the first agent of a team, regardless of the number."""
 
     def do_repos(self, command: list[Any]) -> None:
         super().do_repos(self.any_of_the_team(command))
@@ -279,7 +279,7 @@ class ReposAnyNumber(AnyNumber):
 
 @fault("repos-both", violates="repos.named", subtle=True)
 class ReposBoth(Server):
-    """Repositions the agents of a number in both teams."""
+    """Repositions the agents of both teams with the number."""
 
     def do_repos(self, command: list[Any]) -> None:
         for side in ("Left", "Right"):
@@ -307,7 +307,7 @@ class ReposByNameOnly(Server):
 
 
 class SelectedFirst(Server):
-    """Takes the selected agent, where there is one, whichever is named."""
+    """Base class: uses the selected agent, if any, instead of the named one."""
 
     first = ""
 
@@ -318,20 +318,20 @@ class SelectedFirst(Server):
 
 @fault("kills-the-selected-first", violates="kill.named", subtle=True)
 class KillsTheSelectedFirst(SelectedFirst):
-    """Removes the selected agent, whichever is named."""
+    """Removes the selected agent, if any, instead of the named one."""
 
     first = "kill"
 
 
 @fault("repos-the-selected-first", violates="repos.named", subtle=True)
 class ReposTheSelectedFirst(SelectedFirst):
-    """Repositions the selected agent, whichever is named."""
+    """Repositions the selected agent, if any, instead of the named one."""
 
     first = "repos"
 
 
 class SelectedForNobody(Server):
-    """Takes the selected agent, where there is one, if there is none of the name."""
+    """Base class: uses the selected agent if no agent has the name."""
 
     word = ""
 
@@ -346,24 +346,24 @@ class SelectedForNobody(Server):
 
 @fault("kills-the-selected-for-nobody", violates="kill.named", subtle=True)
 class KillsTheSelectedForNobody(SelectedForNobody):
-    """Removes the selected agent where there is none of the name."""
+    """Removes the selected agent if no agent has the name."""
 
     word = "kill"
 
 
 @fault("repos-the-selected-for-nobody", violates="repos.named", subtle=True)
 class ReposTheSelectedForNobody(SelectedForNobody):
-    """Repositions the selected agent where there is none of the name."""
+    """Repositions the selected agent if no agent has the name."""
 
     word = "repos"
 
 
-# Half a name
+# Incomplete names
 
 
 @fault("kills-by-team", violates="kill.selected", subtle=True)
 class KillsByTeam(Server):
-    """Removes the first agent of a team that is named without a number."""
+    """Removes the first agent of a team if the number is missing."""
 
     def do_kill(self, command: list[Any]) -> None:
         given = parameters(command)
@@ -377,7 +377,7 @@ class KillsByTeam(Server):
 
 @fault("repos-by-number", violates="repos.selected", subtle=True)
 class ReposByNumber(Server):
-    """Repositions nobody where a number stands without a team."""
+    """Repositions no agent if the command has a number and no team."""
 
     def do_repos(self, command: list[Any]) -> None:
         if {*parameters(command)} != {"unum"}:
@@ -386,7 +386,7 @@ class ReposByNumber(Server):
 
 @fault("selects-by-number", violates="select.next", subtle=True)
 class SelectsByNumber(Server):
-    """Selects the first agent that has the number which stands there without a team."""
+    """Selects the first agent with the number if the team is missing."""
 
     def do_select(self, command: list[Any]) -> None:
         super().do_select(command)

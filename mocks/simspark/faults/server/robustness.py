@@ -1,4 +1,4 @@
-"""Faults of the server in what it survives."""
+"""Faults of the server in surviving its clients."""
 
 from typing import Any
 
@@ -17,7 +17,7 @@ from mocks.simspark.trainer import parameters
 
 @fault("dies-of-unknown-commands", violates="robustness.unknown-commands")
 class DiesOfUnknownCommands(Server):
-    """Dies of a command that it does not know."""
+    """Dies of an unknown command."""
 
     def complain(self, why: str) -> None:
         if "there is no command" in why:
@@ -26,7 +26,7 @@ class DiesOfUnknownCommands(Server):
 
 @fault("deaf-after-an-error", violates="robustness.unknown-commands", subtle=True)
 class DeafAfterAnError(Server):
-    """Does not execute what stands behind a wrong command in the same message."""
+    """Ignores the commands after a wrong one in the same message."""
 
     def hear_monitor(self, monitor: Monitor, frame: Frame) -> None:
         self.wrong = False
@@ -42,7 +42,7 @@ class DeafAfterAnError(Server):
 
 @fault("dies-of-wrong-numbers", violates="robustness.unknown-commands", subtle=True)
 class DiesOfWrongNumbers(Server):
-    """Dies of a place that is not a number."""
+    """Dies of a value that is not a number."""
 
     def complain(self, why: str) -> None:
         if "are not numbers" in why:
@@ -58,7 +58,7 @@ class DiesOfLongWords(Server):
 
 @fault("dies-of-unknown-effectors", violates="robustness.unknown-effectors")
 class DiesOfUnknownEffectors(Server):
-    """Dies of an effector that it does not know."""
+    """Dies of an unknown effector."""
 
     def complain_of_effector(self, why: str) -> None:
         decoders.die()
@@ -66,7 +66,7 @@ class DiesOfUnknownEffectors(Server):
 
 @fault("drops-agents-that-talk-long", violates="robustness.unknown-effectors", subtle=True)
 class DropsAgentsThatTalkLong(Server):
-    """Stops serving an agent that has said too long a text."""
+    """Stops serving an agent that has said a text of more than 20 characters."""
 
     def say(self, robot: Robot, text: str) -> None:
         super().say(robot, text)
@@ -83,7 +83,7 @@ class DiesOfBytes(Server):
 
 @fault("deaf-to-malformed-agents", violates="robustness.malformed", subtle=True)
 class DeafToMalformedAgents(AgentsReadOtherwise):
-    """Reads nothing more of an agent that has sent a text that does not parse."""
+    """Reads nothing more from an agent after a malformed text."""
 
     def agent_decoder(self) -> Decoder:
         return decoders.Offended()
@@ -91,7 +91,7 @@ class DeafToMalformedAgents(AgentsReadOtherwise):
 
 @fault("mute-after-malformed", violates="robustness.malformed", subtle=True)
 class MuteAfterMalformed(Server):
-    """Sends nothing more to a monitor that has sent a text that does not parse."""
+    """Sends nothing more to a monitor after a malformed text."""
 
     def misread(self, connection: Connection, error: str) -> None:
         super().misread(connection, error)
@@ -104,7 +104,7 @@ class MuteAfterMalformed(Server):
 
 @fault("agents-of-huge-lengths", violates="robustness.huge-length", subtle=True)
 class AgentsOfHugeLengths(AgentsReadOtherwise):
-    """Dies of the length of gigabytes of an agent."""
+    """Dies of a length of gigabytes from an agent."""
 
     def agent_decoder(self) -> Decoder:
         return decoders.Greedy()
@@ -112,7 +112,7 @@ class AgentsOfHugeLengths(AgentsReadOtherwise):
 
 @fault("last-words-kill", violates="robustness.several-clients", subtle=True)
 class LastWordsKill(Server):
-    """Dies when a client goes away inside a message."""
+    """Dies when an agent disconnects inside a message."""
 
     def agent_left(self, agent: Agent) -> None:
         if agent.decoder.end():
@@ -122,7 +122,7 @@ class LastWordsKill(Server):
 
 @fault("leaving-monitor-takes-all", violates="monitors.keeps-sending")
 class LeavingMonitorTakesAll(Server):
-    """Closes all connections to monitors when one goes away."""
+    """Closes the connections of all monitors when one monitor leaves."""
 
     def monitor_left(self, monitor: Monitor) -> None:
         super().monitor_left(monitor)
@@ -132,7 +132,7 @@ class LeavingMonitorTakesAll(Server):
 
 @fault("twenty-connections", violates="robustness.several-clients", subtle=True)
 class TwentyConnections(Server):
-    """Closes each connection of a monitor behind the twentieth, whoever has gone by then."""
+    """Closes every monitor connection after the twentieth, even if earlier ones have ended."""
 
     def welcome(self, monitor: Monitor) -> None:
         if monitor.number > 20:
@@ -143,7 +143,7 @@ class TwentyConnections(Server):
 
 @fault("dies-of-great-numbers", violates="robustness.unknown-effectors", subtle=True)
 class DiesOfGreatNumbers(Server):
-    """Dies of an init with a number that no player can have."""
+    """Dies of an init with a number above 11."""
 
     def initialise(self, agent: Agent, robot: Robot, values: list[Any]) -> None:
         if float(parameters(values).get("unum", ["0"])[0]) > 11:
@@ -163,7 +163,7 @@ class DiesOfResets(Server):
 
 @fault("agents-end-by-resets", violates="robustness.several-clients", subtle=True)
 class AgentsEndByResets(Server):
-    """Tells no agent anything more once a monitor was reset inside a message."""
+    """Sends nothing more to agents after a monitor was reset inside a message."""
 
     reset = False
 
@@ -178,7 +178,7 @@ class AgentsEndByResets(Server):
 
 @fault("waits-for-a-length", violates="robustness.several-clients", subtle=True)
 class WaitsForALength(Server):
-    """Reads of no monitor while an agent is inside a length."""
+    """Ignores monitors while an agent is inside a length."""
 
     def hear_monitor(self, monitor: Monitor, frame: Frame) -> None:
         held = [frame.raw for agent in self.agents for frame in agent.decoder.end()]
@@ -188,7 +188,7 @@ class WaitsForALength(Server):
 
 @fault("unread-stops-all", violates="robustness.slow-monitor", subtle=True)
 class UnreadStopsAll(Server):
-    """Waits before each cycle until every monitor has read what it was sent."""
+    """Runs no cycle while a monitor has unread data."""
 
     def cycle(self) -> None:
         if not any(monitor.stream.behind for monitor in self.monitors):
@@ -197,7 +197,7 @@ class UnreadStopsAll(Server):
 
 @fault("dies-of-a-gone-selection", violates="robustness.several-clients", subtle=True)
 class DiesOfAGoneSelection(Server):
-    """Dies of a command for the selected agent once that has gone."""
+    """Dies of a command for a selected agent that has left."""
 
     left: Robot | None = None
 

@@ -1,4 +1,4 @@
-"""Faults of the server in the scene graph."""
+"""Faults of the server in the contents of scene graphs."""
 
 import re
 from math import dist
@@ -13,7 +13,7 @@ _TRANSFORM = re.compile(r"\(SLT [^)]*\)")
 
 @fault("trailing-nodes-left-out", violates="header.partial-fits")
 class TrailingNodesLeftOut(Server):
-    """Leaves the robots out of updates."""
+    """Omits the robots in updates."""
 
     def partial_graph(self) -> str:
         robots, self.world.robots = self.world.robots, []
@@ -24,7 +24,7 @@ class TrailingNodesLeftOut(Server):
 
 @fault("unchanged-robots-empty", violates="header.partial-fits", subtle=True)
 class UnchangedRobotsEmpty(Server):
-    """Writes a single empty node for a robot that has not changed."""
+    """Writes a single empty node for an unchanged robot."""
 
     def unchanged_robot(self) -> str:
         return "(nd)"
@@ -32,7 +32,7 @@ class UnchangedRobotsEmpty(Server):
 
 @fault("still-limbs-left-out", violates="header.partial-fits", subtle=True)
 class StillLimbsLeftOut(Server):
-    """Leaves out what hangs on a limb in the update of a robot that moves."""
+    """Omits the parts attached to one limb in the update of a moving robot."""
 
     def limb_update(self, robot: Robot, told: list[str], limb: Tree) -> str:
         place, hanging = limb
@@ -41,7 +41,7 @@ class StillLimbsLeftOut(Server):
 
 @fault("ball-moved-by-its-mesh", violates="header.partial-fits", subtle=True)
 class BallMovedByItsMesh(Server):
-    """Writes the transform of the ball into the node below it, as long as the ball moves."""
+    """Writes the transform of a moving ball into its mesh node."""
 
     def ball_update(self) -> str:
         text = super().ball_update()
@@ -52,7 +52,7 @@ class BallMovedByItsMesh(Server):
 
 @fault("updates-in-another-order", violates="header.partial-carries-changes", subtle=True)
 class UpdatesInAnotherOrder(Server):
-    """Writes the robots of an update from the latest to the first."""
+    """Writes the robots of an update in reverse order."""
 
     def partial_graph(self) -> str:
         self.world.robots.reverse()
@@ -63,7 +63,7 @@ class UpdatesInAnotherOrder(Server):
 
 @fault("first-monitor-sees", violates="header.partial-carries-changes", subtle=True)
 class FirstMonitorSees(Server):
-    """Tells what has moved to the monitor that it tells first only."""
+    """Sends movements only to the first monitor of its list."""
 
     def tell_monitor(self, monitor: Monitor, pairs: list[str], scene: str) -> None:
         if monitor is not self.monitors[0] and scene.startswith(HEADER_PARTIAL):
@@ -73,7 +73,7 @@ class FirstMonitorSees(Server):
 
 @fault("first-monitor-sees-until-full", violates="header.partial-carries-changes", subtle=True)
 class FirstMonitorSeesUntilFull(FirstMonitorSees):
-    """Does so, and sends everything to everybody every 60 cycles."""
+    """Sends movements only to the first monitor, and everything to all monitors every 60 cycles."""
 
     def tell_monitors(self) -> None:
         self.full_wanted |= self.cycles % 60 == 0
@@ -81,7 +81,7 @@ class FirstMonitorSeesUntilFull(FirstMonitorSees):
 
 
 class _Unmoved(Server):
-    """Does not update the ball where it has moved by less than that."""
+    """Base class: does not update the ball after a movement shorter than `enough`."""
 
     enough: float  # metres
 
@@ -94,33 +94,33 @@ class _Unmoved(Server):
         return f"{self.transform_update(now, now)}{self.empty_mesh('StaticMesh')})"
 
     def leave(self, now: str) -> None:
-        """It has moved to there by less."""
+        """Called after a movement shorter than `enough`; `now` is the new transform."""
 
 
 @fault("coarse-updates", violates="header.partial-carries-changes", subtle=True)
 class CoarseUpdates(_Unmoved):
-    """Updates the ball where it has moved by half a metre."""
+    """Updates the ball only after a movement of half a metre."""
 
     enough = 0.5
 
 
 @fault("rises-not-updated", violates="header.partial-carries-changes", subtle=True)
 class RisesNotUpdated(_Unmoved):
-    """Updates the ball where it has moved along the ground alone."""
+    """Updates the ball only after a horizontal movement."""
 
     enough = 0.001
 
 
 @fault("ball-not-updated", violates="header.partial-carries-changes")
 class BallNotUpdated(_Unmoved):
-    """Tells where the ball is in full graphs only."""
+    """Updates the ball only in full graphs."""
 
     enough = 1000.0
 
 
 @fault("steps-not-added-up", violates="header.partial-carries-changes", subtle=True)
 class StepsNotAddedUp(_Unmoved):
-    """Updates the ball where it has moved by four centimetres since the last message."""
+    """Updates the ball only after a movement of 4 cm since the last message."""
 
     enough = 0.04
 
@@ -138,7 +138,7 @@ class LimbsNotUpdated(Server):
 
 @fault("only-torsos-wake-limbs", violates="header.partial-carries-changes", subtle=True)
 class OnlyTorsosWakeLimbs(Server):
-    """Updates a robot only where its torso has moved."""
+    """Updates the limbs of a robot only if its torso has moved."""
 
     def robot_update(self, robot: Robot) -> str:
         told = self.nodes_told.get(id(robot), [""])
@@ -147,7 +147,7 @@ class OnlyTorsosWakeLimbs(Server):
 
 @fault("node", violates="graph.nodes")
 class WordNode(Server):
-    """Begins nodes with node."""
+    """Begins predefined meshes with node instead of nd."""
 
     def full_graph(self) -> str:
         return super().full_graph().replace("(nd SMN", "(node SMN")
@@ -155,7 +155,7 @@ class WordNode(Server):
 
 @fault("light-unwrapped", violates="graph.nodes", subtle=True)
 class LightUnwrapped(Server):
-    """Writes a name of its own in front of the nodes of the field."""
+    """Writes a bare word into the first node of the field."""
 
     def field(self) -> list[str]:
         first, *rest = super().field()
@@ -164,7 +164,7 @@ class LightUnwrapped(Server):
 
 @fault("long-types", violates="graph.types")
 class LongTypes(Server):
-    """Writes the types of transforms in full."""
+    """Writes the type of transforms unabbreviated."""
 
     def transform_node(self, numbers: str, below: str) -> str:
         return super().transform_node(numbers, below).replace("nd TRF", "nd Transform", 1)
@@ -172,7 +172,7 @@ class LongTypes(Server):
 
 @fault("camera", violates="graph.types", subtle=True)
 class Camera(Server):
-    """Has a node of a type of its own on each robot."""
+    """Adds a node of an unknown type to each robot."""
 
     def robot(self, robot: Robot) -> str:
         return super().robot(robot)[:-1] + "(nd Camera))"
@@ -183,7 +183,7 @@ class Camera(Server):
 
 @fault("long-leaves", violates="graph.leaves")
 class LongLeaves(Server):
-    """Writes the scale of meshes in full."""
+    """Writes the scale of meshes unabbreviated."""
 
     def mesh(self, path: str, size: float, *materials: str) -> str:
         return super().mesh(path, size, *materials).replace("sSc", "setScale")
@@ -191,7 +191,7 @@ class LongLeaves(Server):
 
 @fault("named-torsos", violates="graph.leaves", subtle=True)
 class NamedTorsos(Server):
-    """Gives the torso of a robot a leaf with its name."""
+    """Adds a leaf with the name of the player to the torso of a robot."""
 
     def robot(self, robot: Robot) -> str:
         return super().robot(robot)[:-1] + f"(name player{robot.unum}))"
@@ -199,7 +199,7 @@ class NamedTorsos(Server):
 
 @fault("absolute-poses", violates="graph.poses", subtle=True)
 class AbsolutePoses(Server):
-    """Writes where the ball is on the field, below a transform that is not the root's."""
+    """Writes the position on the field for a ball below another transform."""
 
     def ball(self) -> str:
         return self.transform_node("1 0 0 0 0 1 0 0 0 0 1 0 2 1 0 1", super().ball())
@@ -221,7 +221,7 @@ class NamedBaseNodes(Server):
 
 @fault("twelve-numbers", violates="nodes.transform")
 class TwelveNumbers(Server):
-    """Leaves out the last row of transforms."""
+    """Omits the last row of transforms."""
 
     def transform_node(self, numbers: str, below: str) -> str:
         entries = numbers.split()
@@ -231,7 +231,7 @@ class TwelveNumbers(Server):
 
 @fault("short-updates", violates="nodes.transform", subtle=True)
 class ShortUpdates(Server):
-    """Sends only the place of the ball in updates."""
+    """Omits the rotation of the ball in updates."""
 
     def ball_update(self) -> str:
         return re.sub(r"\(SLT (\S+ ){12}", "(SLT ", super().ball_update())
@@ -257,7 +257,7 @@ class LastNumberZero(Server):
 
 @fault("mirrored-turns", violates="nodes.matrix-rigid", subtle=True)
 class MirroredTurns(Server):
-    """Writes a turned hinge with the signs of a mirror."""
+    """Mirrors the transform of a turned hinge."""
 
     def limb_update(self, robot: Robot, told: list[str], limb: Tree) -> str:
         text = super().limb_update(robot, told, limb)
@@ -266,7 +266,7 @@ class MirroredTurns(Server):
 
 @fault("nodes-below-meshes", violates="nodes.geometry-has-no-children", subtle=True)
 class NodesBelowMeshes(Server):
-    """Hangs limbs on the mesh of the torso."""
+    """Puts a node below the mesh of the torso."""
 
     def robot(self, robot: Robot) -> str:
         text = super().robot(robot)
@@ -276,7 +276,7 @@ class NodesBelowMeshes(Server):
 
 @fault("shadows-below-boxes", violates="nodes.geometry-has-no-children")
 class ShadowsBelowBoxes(Server):
-    """Hangs a node on every predefined mesh."""
+    """Puts a node below every predefined mesh."""
 
     def predefined(self, kind: str, size: tuple[float, float, float], material: str) -> str:
         return super().predefined(kind, size, material)[:-1] + "(nd BN))"
@@ -284,7 +284,7 @@ class ShadowsBelowBoxes(Server):
 
 @fault("no-scale", violates="nodes.mesh")
 class NoScale(Server):
-    """Leaves out the scale of meshes."""
+    """Omits the scale of meshes."""
 
     def mesh(self, path: str, size: float, *materials: str) -> str:
         scale = f"(sSc {size:g} {size:g} {size:g})"
@@ -302,7 +302,7 @@ class OneScale(Server):
 
 @fault("plane", violates="nodes.predefined")
 class Plane(Server):
-    """Has a predefined mesh of a type of its own."""
+    """Uses an unknown type of predefined mesh."""
 
     def predefined(self, kind: str, size: tuple[float, float, float], material: str) -> str:
         return super().predefined(kind.replace("Box", "Plane"), size, material)
@@ -310,7 +310,7 @@ class Plane(Server):
 
 @fault("lower-case-spheres", violates="nodes.predefined", subtle=True)
 class LowerCaseSpheres(Server):
-    """Writes the type of the spheres of limbs in small letters."""
+    """Writes the type of the spheres of limbs in lower case."""
 
     def predefined(self, kind: str, size: tuple[float, float, float], material: str) -> str:
         return super().predefined(kind.replace("Sphere", "sphere"), size, material)
@@ -326,7 +326,7 @@ class CylinderOfOne(Server):
 
 @fault("cylinder-with-units", violates="nodes.cylinder", subtle=True)
 class CylinderWithUnits(Server):
-    """Writes the radius of cylinders in centimetres, and says so."""
+    """Writes the radius of cylinders with a unit."""
 
     def cylinder(self, radius: float, length: float) -> str:
         return f"StdUnitCylinder {100 * radius:g}cm {length:g}"
@@ -334,7 +334,7 @@ class CylinderWithUnits(Server):
 
 @fault("visible-true", violates="nodes.visible", subtle=True)
 class VisibleTrue(Server):
-    """Writes true where a mesh is visible."""
+    """Writes true for a visible mesh."""
 
     def mesh(self, path: str, size: float, *materials: str) -> str:
         return super().mesh(path, size, *materials).replace("(load", "(setVisible true)(load")
@@ -342,7 +342,7 @@ class VisibleTrue(Server):
 
 @fault("two-materials", violates="nodes.materials", subtle=True)
 class TwoMaterials(Server):
-    """Writes two names behind sMat."""
+    """Writes two names after sMat."""
 
     def predefined(self, kind: str, size: tuple[float, float, float], material: str) -> str:
         return super().predefined(kind, size, f"{material} matShadow")
@@ -350,7 +350,7 @@ class TwoMaterials(Server):
 
 @fault("light-of-three", violates="nodes.light")
 class LightOfThree(Server):
-    """Writes colours of three numbers."""
+    """Writes colours with three numbers."""
 
     def light(self) -> str:
         return super().light().replace("1 1 1 1)", "1 1 1)").replace("0.8 1)", "0.8)")
@@ -358,7 +358,7 @@ class LightOfThree(Server):
 
 @fault("no-specular", violates="nodes.light", subtle=True)
 class NoSpecular(Server):
-    """Leaves out the specular light."""
+    """Omits the specular light."""
 
     def light(self) -> str:
         return super().light().replace(" (setSpecular 0.1 0.1 0.1 1)", "")
@@ -374,7 +374,7 @@ class TypedRobots(Server):
 
 @fault("ball-without-material", violates="nodes.materials-given", subtle=True)
 class BallWithoutMaterial(Server):
-    """Names no materials of the ball."""
+    """Omits the materials of the ball."""
 
     def ball(self) -> str:
         return re.sub(r"\(resetMaterials [^)]*\)", "", super().ball())

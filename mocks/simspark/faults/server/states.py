@@ -1,4 +1,4 @@
-"""Faults of the server in what it tells monitors, and when."""
+"""Faults of the server in the states for monitors, and in their timing."""
 
 from mocks.deviations import fault
 from mocks.simspark.monitor_port import HEADER_PARTIAL, Monitor
@@ -16,7 +16,7 @@ class StateFirst(Server):
 
 @fault("second-without-environment", violates="monitors.environment-first", subtle=True)
 class SecondWithoutEnvironment(Server):
-    """Sends the environment to its first monitor only."""
+    """Sends the environment only to its first monitor."""
 
     def send_environment(self, monitor: Monitor) -> None:
         if monitor.number == 1:
@@ -25,7 +25,7 @@ class SecondWithoutEnvironment(Server):
 
 @fault("second-monitor-in-one-list", violates="monitors.apart", subtle=True)
 class SecondMonitorInOneList(Server):
-    """Sends environment and game state in one list to any but its first monitor."""
+    """Sends environment and game state in one list to all monitors except the first."""
 
     def welcome(self, monitor: Monitor) -> None:
         if monitor.number == 1:
@@ -36,7 +36,7 @@ class SecondMonitorInOneList(Server):
 
 @fault("no-second-state", violates="monitors.state-second")
 class NoSecondState(Server):
-    """Sends updates right behind the environment."""
+    """Sends updates directly after the environment."""
 
     def send_full(self, monitor: Monitor) -> None:
         pass
@@ -44,7 +44,7 @@ class NoSecondState(Server):
 
 @fault("second-state-partial", violates="monitors.state-second", subtle=True)
 class SecondStatePartial(Server):
-    """Sends the full game state with an update to any but its first monitor."""
+    """Sends the full game state with an update to all monitors except the first."""
 
     def send_full(self, monitor: Monitor) -> None:
         if monitor.number == 1:
@@ -55,7 +55,7 @@ class SecondStatePartial(Server):
 
 @fault("says-no-more", violates="monitors.keeps-sending")
 class SaysNoMore(Server):
-    """Sends ten messages to a monitor."""
+    """Sends only ten messages to a monitor."""
 
     def tell_monitor(self, monitor: Monitor, pairs: list[str], scene: str) -> None:
         if monitor.sent < 10:
@@ -64,7 +64,7 @@ class SaysNoMore(Server):
 
 @fault("says-no-more-to-trainers", violates="monitors.keeps-sending", subtle=True)
 class SaysNoMoreToTrainers(Server):
-    """Sends five more messages to a monitor that has commanded something."""
+    """Sends only five more messages to a monitor after its first command."""
 
     def hear_command(self, monitor: Monitor, expression: object) -> None:
         monitor.memory.setdefault("until", monitor.sent + 5)
@@ -90,7 +90,7 @@ class HundredStates(Server):
 
 @fault("slow", violates="monitors.rate")
 class Slow(Server):
-    """Sends a state every 24 cycles."""
+    """Sends a state only every 24 cycles, or 0.48 s."""
 
     def tell_monitors(self) -> None:
         if self.cycles % 24 == 0:
@@ -99,7 +99,7 @@ class Slow(Server):
 
 @fault("first-monitor-commands", violates="monitors.commands")
 class FirstMonitorCommands(Server):
-    """Executes the commands of its first monitor only."""
+    """Executes only the commands of its first monitor."""
 
     def hear_command(self, monitor: Monitor, expression: object) -> None:
         if monitor.number == 1:
@@ -108,7 +108,7 @@ class FirstMonitorCommands(Server):
 
 @fault("one-command-each", violates="monitors.commands", subtle=True)
 class OneCommandEach(Server):
-    """Executes one command of each monitor."""
+    """Executes only one command of each monitor."""
 
     def hear_command(self, monitor: Monitor, expression: object) -> None:
         if "heard" not in monitor.memory:
@@ -118,7 +118,7 @@ class OneCommandEach(Server):
 
 @fault("fifty-commands-each", violates="monitors.commands", subtle=True)
 class FiftyCommandsEach(Server):
-    """Executes the first fifty commands of each monitor."""
+    """Executes only the first fifty commands of each monitor."""
 
     def hear_command(self, monitor: Monitor, expression: object) -> None:
         monitor.memory["count"] = monitor.memory.get("count", 0) + 1
@@ -131,7 +131,7 @@ class FiftyCommandsEach(Server):
 
 @fault("environment-without-header", violates="environment.structure")
 class EnvironmentWithoutHeader(Server):
-    """Sends no scene graph header behind the environment."""
+    """Sends no scene graph header after the environment."""
 
     def send_environment(self, monitor: Monitor) -> None:
         self.send_state(monitor, self.environment(), self.full_graph())
@@ -139,7 +139,7 @@ class EnvironmentWithoutHeader(Server):
 
 @fault("environment-alone", violates="environment.structure", subtle=True)
 class EnvironmentAlone(Server):
-    """Sends the environment with a header and no scene graph, from the second monitor on."""
+    """Sends the environment without a scene graph, from the second monitor on."""
 
     def send_environment(self, monitor: Monitor) -> None:
         if monitor.number == 1:
@@ -159,7 +159,7 @@ class FlatEnvironment(Server):
 
 @fault("stray-word-in-the-environment", violates="environment.pairs", subtle=True)
 class StrayWordInTheEnvironment(Server):
-    """Ends the environment with a word in no pair."""
+    """Ends the environment with a word outside of any pair."""
 
     def play_modes(self) -> str:
         return f"{super().play_modes()}end"
@@ -167,7 +167,7 @@ class StrayWordInTheEnvironment(Server):
 
 @fault("sizes-with-units", violates="environment.numbers")
 class SizesWithUnits(Server):
-    """Writes metres behind the sizes."""
+    """Writes a unit after the sizes of the field."""
 
     def environment_pair(self, name: str, value: float) -> str:
         return f"({name} {value:g}m)" if name.startswith("Field") else f"({name} {value:g})"
@@ -175,7 +175,7 @@ class SizesWithUnits(Server):
 
 @fault("half-time-in-minutes", violates="environment.numbers", subtle=True)
 class HalfTimeInMinutes(Server):
-    """Writes the length of a half as minutes and seconds."""
+    """Writes the length of a half in minutes and seconds."""
 
     def environment_pair(self, name: str, value: float) -> str:
         if name == "RuleHalfTime":
@@ -185,7 +185,7 @@ class HalfTimeInMinutes(Server):
 
 @fault("no-goal-depth", violates="environment.parameters", subtle=True)
 class NoGoalDepth(Server):
-    """Leaves out the depth of the goals."""
+    """Omits the depth of the goals."""
 
     def environment_pair(self, name: str, value: float) -> str:
         return "" if name == "GoalDepth" else super().environment_pair(name, value)
@@ -220,7 +220,7 @@ class StateWithoutGraph(Server):
 
 @fault("graph-without-state", violates="state.structure", subtle=True)
 class GraphWithoutState(Server):
-    """Sends the full scene graph alone when nodes have come or gone."""
+    """Sends the full scene graph without a state when nodes were added or removed."""
 
     def tell_monitors(self) -> None:
         self.alone = self.structure_told != self.world.structure
@@ -238,7 +238,7 @@ class GraphWithoutState(Server):
 
 @fault("fourth-part", violates="state.structure", subtle=True)
 class FourthPart(Server):
-    """Sends the score once more behind the scene graph when it changes."""
+    """Sends a fourth part after the scene graph when one value has changed."""
 
     def send_state(self, monitor: Monitor, pairs: list[str], scene: str) -> None:
         more = "(changed)" if len(pairs) == 2 else ""
@@ -247,7 +247,7 @@ class FourthPart(Server):
 
 @fault("no-half", violates="state.complete", subtle=True)
 class NoHalf(Server):
-    """Leaves the half out of the full game state."""
+    """Omits the half in the full game state."""
 
     def full_state(self) -> list[str]:
         return [pair for pair in super().full_state() if not pair.startswith("(half")]
@@ -255,7 +255,7 @@ class NoHalf(Server):
 
 @fault("state-without-scores", violates="state.complete")
 class StateWithoutScores(Server):
-    """Leaves the scores out of the full game state."""
+    """Omits the scores in the full game state."""
 
     def full_state(self) -> list[str]:
         return [pair for pair in super().full_state() if not pair.startswith("(score")]
@@ -263,7 +263,7 @@ class StateWithoutScores(Server):
 
 @fault("changes-without-time", violates="state.partial", subtle=True)
 class ChangesWithoutTime(Server):
-    """Leaves out the time where something else has changed."""
+    """Omits the time when another value has changed."""
 
     def partial_state(self) -> list[str]:
         pairs = super().partial_state()
@@ -272,7 +272,7 @@ class ChangesWithoutTime(Server):
 
 @fault("half-untold", violates="state.partial", subtle=True)
 class HalfUntold(Server):
-    """Leaves the half out of partial states."""
+    """Omits the half in partial states."""
 
     def partial_state(self) -> list[str]:
         return [pair for pair in super().partial_state() if not pair.startswith("(half")]
@@ -280,7 +280,7 @@ class HalfUntold(Server):
 
 @fault("changes-for-one", violates="state.partial", subtle=True)
 class ChangesForOne(Server):
-    """Tells what has changed to one monitor only."""
+    """Sends changes only to one monitor."""
 
     def tell_monitor(self, monitor: Monitor, pairs: list[str], scene: str) -> None:
         told = pairs if monitor is self.monitors[0] else pairs[:1]
@@ -289,7 +289,7 @@ class ChangesForOne(Server):
 
 @fault("changes-for-one-until-full", violates="state.partial", subtle=True)
 class ChangesForOneUntilFull(ChangesForOne):
-    """Does so, and sends everything to everybody every 60 cycles."""
+    """Sends changes only to one monitor, and everything to all monitors every 60 cycles."""
 
     def tell_monitors(self) -> None:
         self.full_wanted |= self.cycles % 60 == 0
@@ -304,7 +304,7 @@ class ChangesForOneUntilFull(ChangesForOne):
 
 @fault("one-change-a-state", violates="state.partial", subtle=True)
 class OneChangeAState(Server):
-    """Tells one of several changes, and the others with a full state every 60 cycles."""
+    """Sends one change in each partial state, and everything every 60 cycles."""
 
     def tell_monitors(self) -> None:
         self.full_wanted |= self.cycles % 60 == 0
@@ -316,7 +316,7 @@ class OneChangeAState(Server):
 
 @fault("time-of-day", violates="state.values")
 class TimeOfDay(Server):
-    """Writes the time as minutes and seconds."""
+    """Writes the time in minutes and seconds."""
 
     def state(self) -> dict[str, str]:
         minutes, seconds = divmod(self.world.time, 60)
@@ -333,7 +333,7 @@ class FractionsOfGoals(Server):
 
 @fault("play-mode-by-name", violates="state.play-mode")
 class PlayModeByName(Server):
-    """Sends the name of the play mode."""
+    """Sends the name of the play mode instead of its index."""
 
     def state(self) -> dict[str, str]:
         return {**super().state(), "play_mode": self.world.mode}
@@ -349,11 +349,8 @@ class PlayModesFromOne(Server):
 
 @fault("time-jitters", violates="state.time-goes-on", subtle=True)
 class TimeJitters(Server):
-    """Sends a time a tenth of a second too late in every seventh message."""
+    """Sends a time that is 0.1 s too early in every seventh message."""
 
     def state(self) -> dict[str, str]:
         late = 0.1 if self.cycles % 14 == 0 and self.world.time > 0.1 else 0.0
         return {**super().state(), "time": f"{self.world.time - late:.6g}"}
-
-
-# The header and the full graph

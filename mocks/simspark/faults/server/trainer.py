@@ -1,4 +1,4 @@
-"""Faults of the server in when it executes what a trainer commands, and how it answers."""
+"""Faults of the server in the execution of trainer commands, and in its answers."""
 
 import asyncio
 from functools import partial
@@ -12,7 +12,7 @@ from mocks.simspark.server import Server
 
 @fault("commands-held-back", violates="monitors.commands", subtle=True)
 class CommandsHeldBack(Server):
-    """Executes what a monitor commands once it has sent something more."""
+    """Executes a command of a monitor only after the next message."""
 
     def hear_monitor(self, monitor: Monitor, frame: Frame) -> None:
         held = monitor.memory.get("held")
@@ -23,7 +23,7 @@ class CommandsHeldBack(Server):
 
 @fault("long-commands-overtaken", violates="frame.segmentation", subtle=True)
 class LongCommandsOvertaken(Server):
-    """Takes a while to execute a long message, and goes on to the next meanwhile."""
+    """Executes a long message later, and the next message before it."""
 
     def hear_monitor(self, monitor: Monitor, frame: Frame) -> None:
         execute = partial(super().hear_monitor, monitor, frame)
@@ -47,7 +47,7 @@ class ErrorsReturned(Server):
 
 @fault("unknown-words-returned", violates="trainer.errors-silent", subtle=True)
 class UnknownWordsReturned(ErrorsReturned):
-    """Answers a command that it does not know, and no other that is wrong."""
+    """Answers an unknown command, but no other wrong command."""
 
     def complain(self, why: str) -> None:
         if "there is no command" in why:
@@ -56,7 +56,7 @@ class UnknownWordsReturned(ErrorsReturned):
 
 @fault("closes-upon-errors", violates="robustness.unknown-commands", subtle=True)
 class ClosesUponErrors(Server):
-    """Closes the connection of a trainer who names a play mode that there is not."""
+    """Closes the connection of a trainer that names an unknown play mode."""
 
     def hear_command(self, monitor: Monitor, expression: object) -> None:
         super().hear_command(monitor, expression)
@@ -66,7 +66,7 @@ class ClosesUponErrors(Server):
 
 @fault("other-cookie", violates="ack.form", subtle=True)
 class OtherCookie(Server):
-    """Answers getAck with a cookie of its own."""
+    """Answers getAck with a wrong cookie."""
 
     hearing: Monitor | None = None
 

@@ -1,4 +1,4 @@
-"""Faults of the server in what becomes of a command: undone again, or told to nobody."""
+"""Faults of the server after a command: lost and reverted effects."""
 
 from collections.abc import Callable
 from typing import Any
@@ -10,7 +10,7 @@ from mocks.simspark.server import Server
 
 
 class Undoing(Server):
-    """Undoes something once monitors have been told."""
+    """Reverts a change after one state has shown it."""
 
     undo: Callable[[], None] | None = None
 
@@ -23,7 +23,7 @@ class Undoing(Server):
 
 @fault("play-mode-undone", violates="play-mode.set", subtle=True)
 class PlayModeUndone(Undoing):
-    """Goes back to the play mode before, once it has shown the one that was set."""
+    """Returns to the previous play mode after one state has shown the new one."""
 
     def do_play_mode(self, command: list[Any]) -> None:
         before = self.world.mode
@@ -33,7 +33,7 @@ class PlayModeUndone(Undoing):
 
 @fault("ball-put-back", violates="ball.pos", subtle=True)
 class BallPutBack(Undoing):
-    """Puts the ball back to where it was, once it has shown it at its place."""
+    """Puts the ball back after one state has shown it at its new position."""
 
     def ball_pos(self, pos: list[float]) -> None:
         ball = self.world.ball
@@ -44,7 +44,7 @@ class BallPutBack(Undoing):
 
 @fault("agents-put-back", violates="move-agent.pos", subtle=True)
 class AgentsPutBack(Undoing):
-    """Puts an agent back to where it was, once it has shown it at its place."""
+    """Puts an agent back after one state has shown it at its new position."""
 
     def agent_pos(self, robot: Robot, values: list[Any]) -> None:
         x, y, z = robot.x, robot.y, robot.z
@@ -54,7 +54,7 @@ class AgentsPutBack(Undoing):
 
 @fault("time-undone", violates="time.set", subtle=True)
 class TimeUndone(Undoing):
-    """Goes back to the time before, once it has shown the one that was set."""
+    """Returns to the previous time after one state has shown the new one."""
 
     def do_time(self, command: list[Any]) -> None:
         before = self.world.time
@@ -64,7 +64,7 @@ class TimeUndone(Undoing):
 
 @fault("kick-off-clears-the-score", violates="score.set", subtle=True)
 class KickOffClearsTheScore(Server):
-    """Begins a game of its own, without goals, at every kick-off that is commanded."""
+    """Resets the score at every commanded kick-off."""
 
     def do_kick_off(self, command: list[Any]) -> None:
         super().do_kick_off(command)
@@ -73,7 +73,7 @@ class KickOffClearsTheScore(Server):
 
 @fault("changes-taken-for-told", violates="state.partial", subtle=True)
 class ChangesTakenForTold(Server):
-    """Takes for told to all what it has told to a new monitor."""
+    """Counts a change as sent to all monitors after sending it to a new monitor."""
 
     def welcome(self, monitor: Monitor) -> None:
         super().welcome(monitor)

@@ -1,4 +1,4 @@
-"""Faults of the server in how it writes and reads messages."""
+"""Faults of the server in writing and reading messages."""
 
 from typing import ClassVar
 
@@ -17,7 +17,7 @@ from mocks.simspark.server import Server
 
 @fault("unclosed", violates="text.s-expressions")
 class Unclosed(Server):
-    """Leaves out the last bracket of a partial state."""
+    """Omits the last bracket of a partial state."""
 
     def partial(self) -> str:
         return super().partial()[:-1]
@@ -25,7 +25,7 @@ class Unclosed(Server):
 
 @fault("unclosed-sight", violates="text.s-expressions", subtle=True)
 class UnclosedSight(Server):
-    """Does not close the list of what an agent sees."""
+    """Opens an extra bracket in the See perceptor."""
 
     def perceptors(self, agent: Agent, robot: Robot, marks: list[object]) -> str:
         text = super().perceptors(agent, robot, marks)
@@ -42,7 +42,7 @@ class Umlauts(Utf8, Server):
 
 @fault("degree-sign", violates="text.ascii", subtle=True)
 class DegreeSign(Umlauts):
-    """Writes a sign that is not ASCII into the state once the score is not 0."""
+    """Writes a character that is not ASCII into a state with a new score."""
 
     def environment(self) -> list[str]:
         return Server.environment(self)
@@ -54,7 +54,7 @@ class DegreeSign(Umlauts):
 
 @fault("bare-word", violates="text.predicates")
 class BareWord(Server):
-    """Begins each group of perceptors with a word in no list."""
+    """Begins each group of perceptors with a bare word."""
 
     def perceive_time(self) -> str:
         return f"cycle {super().perceive_time()}"
@@ -62,7 +62,7 @@ class BareWord(Server):
 
 @fault("length-counts-itself", violates="frame.length-prefix", subtle=True)
 class LengthCountsItself(Server):
-    """Counts the length in the length, to agents."""
+    """Counts the length field itself in the lengths for agents."""
 
     def written(self, text: str, connection: Connection) -> bytes:
         data = super().written(text, connection)
@@ -72,7 +72,7 @@ class LengthCountsItself(Server):
 
 @fault("one-buffer", violates="frame.segmentation", subtle=True)
 class OneBuffer(Server):
-    """Puts what all monitors send into one buffer."""
+    """Collects the data of all monitors in one buffer."""
 
     shared: ClassVar[Decoder] = Decoder()
 
@@ -84,7 +84,7 @@ class OneBuffer(Server):
 
 @fault("later-monitors-in-whole-messages", violates="frame.segmentation", subtle=True)
 class LaterMonitorsInWholeMessages(Server):
-    """Takes what one read brings for whole messages, of all monitors but the first."""
+    """Takes the data of one read for complete messages, from all monitors except the first."""
 
     def new_monitor(self) -> Monitor:
         monitor = super().new_monitor()
@@ -94,7 +94,7 @@ class LaterMonitorsInWholeMessages(Server):
 
 
 class AgentsReadOtherwise(Server):
-    """A server that reads with another decoder what agents send."""
+    """Base class: reads the data of agents with another decoder."""
 
     def agent_decoder(self) -> codec.Decoder:
         raise NotImplementedError
@@ -107,7 +107,7 @@ class AgentsReadOtherwise(Server):
 
 @fault("agents-in-whole-messages", violates="frame.segmentation", subtle=True)
 class AgentsInWholeMessages(AgentsReadOtherwise):
-    """Takes what one read of an agent brings for whole messages."""
+    """Takes the data of one read from an agent for complete messages."""
 
     def agent_decoder(self) -> codec.Decoder:
         return PerRead(self.make_decoder)
@@ -115,7 +115,7 @@ class AgentsInWholeMessages(AgentsReadOtherwise):
 
 @fault("agents-one-message-a-read", violates="frame.segmentation", subtle=True)
 class AgentsOneMessageARead(AgentsReadOtherwise):
-    """Takes only the first of an agent's messages that come together."""
+    """Drops all messages in one read from an agent except the first."""
 
     def agent_decoder(self) -> codec.Decoder:
         return FirstOfARead(self.make_decoder())
@@ -123,7 +123,7 @@ class AgentsOneMessageARead(AgentsReadOtherwise):
 
 @fault("agents-of-64-kilobytes", violates="agents.effectors", subtle=True)
 class AgentsOf64Kilobytes(AgentsReadOtherwise):
-    """Reads no more than 64 kB of an agent."""
+    """Reads only the first 64 kB from an agent."""
 
     def agent_decoder(self) -> codec.Decoder:
         return SixtyFourKilobytes()
@@ -131,7 +131,7 @@ class AgentsOf64Kilobytes(AgentsReadOtherwise):
 
 @fault("monitors-of-64-kilobytes", violates="monitors.commands", subtle=True)
 class MonitorsOf64Kilobytes(Server):
-    """Reads no more than 64 kB of a monitor."""
+    """Reads only the first 64 kB from a monitor."""
 
     def new_monitor(self) -> Monitor:
         monitor = super().new_monitor()
@@ -141,7 +141,7 @@ class MonitorsOf64Kilobytes(Server):
 
 @fault("one-length-turned-round", violates="frame.length-prefix", subtle=True)
 class OneLengthTurnedRound(Server):
-    """Writes the least significant byte of a length first, in the tenth message to a client."""
+    """Writes a length in little-endian order in the tenth message to a client."""
 
     def written(self, text: str, connection: Connection) -> bytes:
         data = super().written(text, connection)
@@ -150,7 +150,7 @@ class OneLengthTurnedRound(Server):
 
 @fault("forgets-what-does-not-fit", violates="frame.length-prefix", subtle=True)
 class ForgetsWhatDoesNotFit(Server):
-    """Sends of a message only the first half where its connection does not take all at once."""
+    """Sends only half of a message if the connection does not take it at once."""
 
     def written(self, text: str, connection: Connection) -> bytes:
         data = super().written(text, connection)
@@ -159,7 +159,7 @@ class ForgetsWhatDoesNotFit(Server):
 
 @fault("lengths-of-sixteen-bits", violates="frame.length-prefix", subtle=True)
 class LengthsOfSixteenBits(Server):
-    """Writes no more than the two lower bytes of a length."""
+    """Writes only the two lower bytes of a length."""
 
     def written(self, text: str, connection: Connection) -> bytes:
         return bytes(2) + super().written(text, connection)[2:]
