@@ -7,10 +7,10 @@ The wire does not name the message. `name_of` derives the name from the structur
 words:
 
 - `Expressions`: a message without a known word.
-- `TooDeep`: lists nested deeper than in any scene; the value is `{"depth": 100000, "bytes":
-  200000}`.
-- `Truncated`: an incomplete message at the end of the stream; the value is `{"announced": 12,
-  "came": 3}`, in bytes.
+- `TooDeep`: lists nested deeper than in any scene. An example of its value is
+  `{"depth": 100000, "bytes": 200000}`.
+- `Truncated`: an incomplete message at the end of the stream. An example of its value is
+  `{"announced": 12, "came": 3}`, in bytes.
 """
 
 import re

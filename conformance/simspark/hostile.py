@@ -86,8 +86,10 @@ async def survives(
     data: bytes,
     what: str,
 ) -> None:
-    """Raise Violation unless the client closes after a malformed message, or takes the next
-    messages."""
+    """Raise Violation unless the client survives a malformed message.
+
+    The client must close the connection or take the next messages.
+    """
 
     async def play(malformed: bool) -> None:
         async with begun(iut) as tester:

@@ -72,8 +72,7 @@ class Tester:
         return expressions(messages.perceptors(now, self.hinge, angle, more, game))
 
     def long(self, size: int, angle: float = 1.0) -> bytes:
-        """Return a message of `size` bytes with one group of perceptors, filled with hear
-        perceptors."""
+        """Return a message with a text of `size` bytes: one group, filled with hear perceptors."""
         group = bytes_of(self.group(angle=angle))
         more = b"(hear Reference 0.00 self x)"
         text = group[LENGTH.size :] + more * (max(size - len(group), 0) // len(more))

@@ -119,7 +119,7 @@ class Tester:
         return messages.partial(f"(time {self.time:g}){more}", graph)
 
     def long(self, size: int, text: str = "") -> bytes:
-        """Return a message of `size` bytes, filled with blanks. The default is a partial state."""
+        """Return a message with a text of `size` bytes: `text`, or a partial state, and blanks."""
         return frame(self.bytes_of(text or self.partial())[LENGTH.size :].ljust(size))
 
     async def knows(
@@ -183,7 +183,7 @@ class Tester:
         return wrong
 
     async def knows_if_it_can(self, **wanted: Any) -> None:
-        """Like `knows`, if the operation `state` reports any of these values; else do nothing."""
+        """Call `knows`, if the operation `state` reports any of these values."""
         try:
             await self.knows(**wanted)
         except NotExercised:
