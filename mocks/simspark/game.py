@@ -33,10 +33,10 @@ GAME = (
     (3.0, "(playMode GameOver)"),
     (5.0, ""),
 )
-"""Seconds of simulation after the previous step, and commands. The game starts again after the last
-step.
+"""Steps of the game: seconds of simulation after the previous step, and commands.
 
-The names in braces are metres: `x` of the goal line, `y` of the touch line, and places inside them.
+The game starts again after the last step. The names in braces are metres: `x` of the goal line, `y`
+of the touch line, and places inside them.
 """
 
 

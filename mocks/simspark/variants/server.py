@@ -199,10 +199,7 @@ class CommandsInPlayOnly(Server):
 
 @variant("times-that-are-none-are-0", of="trainer.errors-silent")
 class TimesThatAreNoneAre0(Server):
-    """Takes a value that is not a number for the time 0.
-
-    The published server does the same.
-    """
+    """Takes other words than numbers for the time 0, as the published server does."""
 
     def do_time(self, command: list[Any]) -> None:
         wrong = len(command) > 1 and number(command[1]) is None

@@ -77,10 +77,10 @@ class Match:
         return left, right
 
     async def left_goes(self, left: Place, right: Place) -> None:
-        """Disconnect the agent of the left team; `left` and `right` are the positions of both
-        agents.
+        """Disconnect the agent of the left team, and check that this agent disappears.
 
-        Raises Violation if no agent disappears from the scene, or the agent at `right` disappears.
+        `left` and `right` are the positions of both agents. Raises Violation if no agent disappears
+        from the scene, or the agent at `right` disappears.
         """
         await self.agents["Left"].close()
         await self.watch.until(
