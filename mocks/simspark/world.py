@@ -10,8 +10,8 @@ from math import cos, hypot, sin
 from mocks.simspark.robot import GRAVITY, Robot
 from mocks.simspark.settings import CYCLE, PLAY_MODES, Settings
 
-# Share of the vertical speed after a bounce; deceleration of a rolling ball in metres per second
-# squared; metres per second, or metres, that count as 0.
+# BOUNCE is the share of the vertical speed that is left after a bounce. ROLLING is the deceleration
+# of a rolling ball in metres per second squared. SLOW is a speed (m/s) or distance (m) taken for 0.
 BOUNCE, ROLLING, SLOW = 0.5, 0.35, 0.01
 AXES = (1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0)
 REACH = 0.2  # metres; a robot pushes the ball within this distance
