@@ -1,16 +1,17 @@
 """Reads and writes the messages of the runtime's sockets: MessagePack objects back to back.
 
-The decoded form is plain JSON. What JSON has not is an object of one member whose name begins with
-a dollar sign:
+The decoded form is plain JSON. An object with one member, whose name begins with a dollar sign,
+represents each MessagePack value that JSON cannot express:
 
-    {"$bin": "00ff"}            bytes, in hex
-    {"$ext": [5, "00ff"]}       an extension type, with its number
-    {"$float": "nan"}           nan, inf or -inf
-    {"$raw": "ff"}              a str that is not UTF-8, in hex
-    {"$map": [[1, "one"]]}      a map with keys that are not strings, begin with a dollar sign, or
-                                stand there twice
+- `{"$bin": "00ff"}`: bytes, in hex
+- `{"$ext": [5, "00ff"]}`: an extension type, with its number and its bytes in hex
+- `{"$float": "nan"}`: nan, inf or -inf
+- `{"$raw": "ff"}`: a str that is not UTF-8, in hex
+- `{"$map": [[1, "one"]]}`: a map with a repeated key, a key that is not a string, or a key that
+  begins with a dollar sign
 
-All encodings of one value have the same decoded form. A message is known by its shape (`shapes`).
+All encodings of one value have the same decoded form. The module `shapes` recognises a message by
+its shape.
 """
 
 import math
@@ -25,15 +26,16 @@ from conformance.runtime.objects import Ending, Malformed
 from conformance.runtime.shapes import mark, name
 
 IDS = 2**32
-"""How many ids there are: they are unsigned integers of 32 bits."""
+"""Number of different ids: an id is an unsigned integer of 32 bits."""
 
 _ESCAPED = "surrogateescape"
 
 
 class Decoder:
-    """One direction of one stream, or of one datagram; `read` has the last word on each frame.
+    """Decodes one direction of one stream, or of one datagram.
 
-    `lost`: why nothing can be decoded any more, else empty.
+    The function `read` can change each frame before it is returned. `lost` says why nothing more
+    can be decoded; it is empty while decoding works.
     """
 
     def __init__(self, read: Callable[[Frame], Frame] = lambda frame: frame) -> None:
@@ -43,9 +45,9 @@ class Decoder:
         self.lost = ""
 
     def feed(self, data: bytes) -> list[Frame]:
-        """Take the next bytes; where one object cannot be read, nothing behind it can be."""
+        """Decode the next bytes. After an unreadable object, all further bytes are errors."""
         if self.lost:
-            return [Frame(data, error="bytes that follow what is not MessagePack")]
+            return [Frame(data, error="bytes after data that is not MessagePack")]
         self._held += data
         frames = []
         try:
@@ -62,17 +64,17 @@ class Decoder:
     def end(self) -> list[Frame]:
         rest = bytes(self._held)
         self._held.clear()
-        return [Frame(rest, error="the end came within an object")] if rest else []
+        return [Frame(rest, error="the stream ended within an object")] if rest else []
 
 
 def decoder(party: str) -> Decoder:
-    """What reads the messages of one side, also those that do not come in the standard's form."""
+    """Return the decoder for the messages of one side, with its known dialects."""
     read = dialects.READERS.get(party)
     return Decoder(read) if read else Decoder()
 
 
 def encode(value: Any) -> bytes:
-    """The shortest encoding of a decoded form, with floats of double precision."""
+    """Return the shortest encoding of a decoded form, with floats of double precision."""
     packer = msgpack.Packer(autoreset=False, unicode_errors=_ESCAPED)
     _pack(packer, value)
     packed: bytes = packer.bytes()
@@ -80,12 +82,12 @@ def encode(value: Any) -> bytes:
 
 
 def place(data: bytes, path: Sequence[str | int]) -> tuple[int, int] | None:
-    """Where in the bytes of one message the member at a path of its decoded form stands."""
+    """Return the first and the last byte offset of a member, given its path in the decoded form."""
     return objects.place(data, path)
 
 
 def is_request(value: Any) -> bool:
-    """Whether it is a request that a server has to answer."""
+    """Return True for a request that a server has to answer."""
     return (
         isinstance(value, list)
         and len(value) == 4
@@ -97,7 +99,7 @@ def is_request(value: Any) -> bool:
 
 
 def is_notification(value: Any) -> bool:
-    """Whether it is a notification as MessagePack-RPC has it."""
+    """Return True for a notification in the form that MessagePack-RPC defines."""
     return len(value) == 3 and isinstance(value[1], str) and isinstance(value[2], list)
 
 
@@ -109,12 +111,12 @@ def _frame(raw: bytes) -> Frame:
             )
         )
     except ValueError as error:
-        return Frame(raw, error=f"an object that cannot be read: {error}")
+        return Frame(raw, error=f"an object that cannot be decoded: {error}")
     return Frame(raw, name(value), value)
 
 
 class _Pairs(list[Any]):
-    """A map as it was read."""
+    """A map as a list of its pairs, in the order of the bytes."""
 
 
 def _decoded(value: Any) -> Any:

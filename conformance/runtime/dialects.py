@@ -1,7 +1,7 @@
-"""Reads messages that come in another form: in an envelope, with bins, or with counted gamepads.
+"""Reads messages in another form: in an envelope, with bins, or with integers as gamepad indices.
 
-Its meaning is clear, so it is read and judged, and one finding names the form: such a frame
-has its message and, as its error, what is wrong with it.
+The meaning of these messages is clear, so they are decoded and judged. The frame contains the
+decoded message, and its error describes the wrong form.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -20,15 +20,15 @@ from conformance.runtime.shapes import (
     mark,
 )
 
-_WITHIN = 3  # levels of an envelope that are looked into
-_NAMES = {REQUEST: 2, NOTIFICATION: 1}  # where a message has the name of its procedure
-_BINS = "a MessagePack bin came where a str was expected"
-_TWICE = "each UID was expected once, one came twice"
-_NUMBERS = "the index of a gamepad was expected as a str, it came as an integer"
+_WITHIN = 3  # levels of an envelope that are searched for the message
+_NAMES = {REQUEST: 2, NOTIFICATION: 1}  # index of the procedure's name in the array
+_BINS = "expected a MessagePack str; received a bin"
+_TWICE = "expected each UID once; received the same UID twice"
+_NUMBERS = "expected the index of a gamepad as a str; received an integer"
 
 
 def _call(frame: Frame) -> Frame:
-    """A request or notification, the name of whose procedure may be a bin."""
+    """Read a request or notification whose procedure name can be a bin."""
     at = _NAMES.get(frame.name or "", 0)
     if not at or len(frame.value) <= at or mark(frame.value[at]) != "$bin":
         return frame
@@ -37,7 +37,7 @@ def _call(frame: Frame) -> Frame:
 
 
 def _publication(own: str, form: str, frame: Frame) -> Frame:
-    """The message of a publisher, which may be in an envelope and have bins for strings."""
+    """Read a publisher's message, which can be in an envelope and use bins for strings."""
     if frame.name is None:
         return frame
     value = _keys_as_text(frame.value)
@@ -47,7 +47,7 @@ def _publication(own: str, form: str, frame: Frame) -> Frame:
     meant = _members_as_text(own, found)
     if found is not value:
         what = "an RPC notification" if frame.name == NOTIFICATION else "another object"
-        error = f"a map by itself was expected, it came within {what}"
+        error = f"expected a map by itself; received the map within {what}"
         return Frame(frame.raw, own, meant, error, form)
     if meant != frame.value:
         return Frame(frame.raw, own, meant, _BINS, "encoding.strings")
@@ -62,7 +62,7 @@ def _publication(own: str, form: str, frame: Frame) -> Frame:
 
 
 def _latest(value: Any) -> Any:
-    """A map in which a key stands twice with the latest entry of each; anything else as it is."""
+    """Keep the latest entry of each repeated key of a map. Return other values unchanged."""
     if mark(value) != "$map" or not all(isinstance(key, str) for key, _ in value["$map"]):
         return value
     return dict(value["$map"])
@@ -74,11 +74,11 @@ READERS: Mapping[str, Callable[[Frame], Frame]] = {
     "gamepad-sender": partial(_publication, GAMEPADS, "gamepad.form"),
     "update-publisher": partial(_publication, UPDATE, "update.form"),
 }
-"""By party: what reads its frames."""
+"""By party: the function that reads its frames."""
 
 
 def _messages(own: str, values: list[Any]) -> Iterator[dict[str, Any]]:
-    """The maps that have all keys of a message, from the outside to the inside."""
+    """Yield the maps that have all keys of a message, from the outermost to the innermost."""
     for _ in range(_WITHIN + 1):
         yield from (value for value in values if isinstance(value, dict) and KEYS[own] <= {*value})
         inner: list[Any] = []
@@ -91,7 +91,7 @@ def _messages(own: str, values: list[Any]) -> Iterator[dict[str, Any]]:
 
 
 def _keys_as_text(value: Any) -> Any:
-    """The same value, its maps with strs for those keys that are bins."""
+    """Return the value with text instead of bins as keys of its maps."""
     if isinstance(value, list):
         return [_keys_as_text(entry) for entry in value]
     if mark(value) == "$map":
@@ -105,7 +105,7 @@ def _keys_as_text(value: Any) -> Any:
 
 
 def _members_as_text(own: str, value: dict[str, Any]) -> dict[str, Any]:
-    """A message whose strings are strs, also where they came as bins."""
+    """Return the message with text instead of bins in its members."""
     if own == LOG:
         return {key: _text(entry) if key in KEYS[LOG] else entry for key, entry in value.items()}
     aliases = value.get("aliases")
@@ -115,7 +115,7 @@ def _members_as_text(own: str, value: dict[str, Any]) -> dict[str, Any]:
 
 
 def _text(value: Any) -> Any:
-    """The text that a bin holds; anything else as it is."""
+    """Return the text that a bin contains. Return other values unchanged."""
     if mark(value) != "$bin":
         return value
     try:

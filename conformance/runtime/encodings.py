@@ -1,4 +1,4 @@
-"""The encodings of one value: MessagePack has several for most, and all mean the same."""
+"""Alternative MessagePack encodings of one value, all with the same meaning."""
 
 import struct
 from collections.abc import Mapping
@@ -7,14 +7,15 @@ from typing import Any
 from conformance.runtime.codec import encode
 from conformance.runtime.shapes import mark
 
-_WIDTHS = {1: 0, 2: 1, 4: 2, 8: 3}  # bytes of a number, and where its format stands among the four
+# by width in bytes: index of its format among the four formats of integers
+_WIDTHS = {1: 0, 2: 1, 4: 2, 8: 3}
 _UNSIGNED, _SIGNED = 0xCC, 0xD0
 _STR, _BIN, _EXT = 0xD9, 0xC4, 0xC7
 _ARRAY, _MAP = 0xDC, 0xDE
 
 
 def encodings(value: Any) -> Mapping[str, bytes]:
-    """A value's encodings by their names: all its integers, lengths and counts at least so wide."""
+    """Return the encodings of a value by name, each with a minimum width of numbers."""
     made = {f"{8 * width} bits": _wide(value, width) for width in _WIDTHS}
     made["signed integers"] = _wide(value, 1, _SIGNED)
     made["floats of single precision"] = _wide(value, 1, single=True)
@@ -22,7 +23,7 @@ def encodings(value: Any) -> Mapping[str, bytes]:
 
 
 def _wide(value: Any, width: int, first: int = _UNSIGNED, single: bool = False) -> bytes:
-    """`first` is the format that integers are written in where they fit either."""
+    """Encode a value. `first` is the preferred format of integers: signed or unsigned."""
 
     def inner(part: Any) -> bytes:
         return _wide(part, width, first, single)
@@ -65,7 +66,7 @@ def _float(value: float, single: bool) -> bytes:
 
 
 def _sized(value: Any, marked: str | None, width: int) -> bytes:
-    """What has a length: text, bytes and extensions; anything else has one form only."""
+    """Encode text, bytes and extensions with a length. Other values have only one form."""
     if isinstance(value, str) or marked == "$raw":
         data = value.encode() if isinstance(value, str) else bytes.fromhex(value["$raw"])
         return _length(_STR, len(data), width) + data
@@ -84,6 +85,6 @@ def _length(first: int, length: int, width: int) -> bytes:
 
 
 def _counted(first: int, count: int, width: int) -> bytes:
-    """Arrays and maps have their counts in 16 or 32 bits."""
+    """Encode the header of an array or a map, with a count of 16 or 32 bits."""
     size = 2 if width <= 2 and count < 1 << 16 else 4
     return bytes([first + (size == 4)]) + count.to_bytes(size, "big")

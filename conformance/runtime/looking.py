@@ -1,8 +1,8 @@
-"""Looks at buffers in shared memory while a real owner and real consumers use them, and only looks.
+"""Observes buffers in shared memory while a real owner and real consumers use them.
 
-Objects are opened for reading. No mutex is ever taken: an image counts where the mutex was free
-before and after it, and a second look shows the same bytes. So what comes and goes between two
-looks is not seen, and how mutexes, bits and the valid bit are used is not judged.
+Objects are opened read-only and no mutex is ever locked. An image counts only if the mutex was free
+before and after reading, and a second read returned the same bytes. Therefore changes between two
+images are not seen. The use of mutexes, bits and the valid bit is not judged.
 """
 
 import json
@@ -24,12 +24,13 @@ from conformance.runtime.memory.layout import Field, Layout, planned
 
 OWNER, CONSUMER = "buffer-owner", "buffer-consumer"
 PARTIES = (OWNER, CONSUMER)
-_BEFORE = 1.0  # seconds that a timestamp may lie before its time: it need not have fractions
-_SLACK = 0.05  # seconds by which clocks may differ
-_MOST = 1000  # objects that are looked at
-_SHORT = 20  # looks at which an object is too short, one after another, until that is told
-_FUTEX = 4  # bytes at the beginning of a mutex that are 0 where it is free
-_ABOUT = {  # by block: whose it is, and what is asked of its timestamp and of numbers in it
+_BEFORE = 1.0  # seconds that a timestamp can be early: fractions of a second are optional
+_SLACK = 0.05  # seconds of tolerance between two clocks
+_MOST = 1000  # objects that are observed at most, to limit memory and time
+_SHORT = 20  # consecutive images of a too short object after which this is reported
+_FUTEX = 4  # bytes at the beginning of a mutex that are 0 if the mutex is free
+# by block: the role that writes it, and the requirements for its timestamp and its numbers
+_ABOUT = {
     "read": (OWNER, "set-data.timestamp", "catalog.clamped-data"),
     "write": (CONSUMER, "set-value.timestamp", "catalog.clamped"),
 }
@@ -37,7 +38,7 @@ _ABOUT = {  # by block: whose it is, and what is asked of its timestamp and of n
 
 @dataclass
 class _Seen:
-    """One object, as it was when it could last be looked at."""
+    """One object, with the state of its last complete image."""
 
     name: str
     peripheral: Peripheral
@@ -50,22 +51,22 @@ class _Seen:
 
 
 Found = tuple[str, Finding]
-"""A finding, and about which role it is."""
+"""The role that a finding is about, and the finding."""
 
 
 class Looker:
-    """What is seen of the buffers of a catalog.
+    """Observes all buffers of a catalog.
 
-    ``catalog`` is its file, ``layout`` a file with a JSON object from types to their layouts, as
-    the operation `layout` tells one; without it they are those of a C compiler. ``names`` is how
-    objects are named. Raises ConfigurationError.
+    ``catalog`` is the path of the catalog file. ``layout`` is the path of a JSON file: an object
+    from types to layouts, each as the operation `layout` returns it. The default layouts are those
+    of a C compiler. ``names`` is the pattern of the objects' names. Raises ConfigurationError.
     """
 
     def __init__(self, catalog: str = "", layout: str = "", names: str = "rt-{type}-{uid}") -> None:
         if not catalog:
             raise ConfigurationError("--look catalog=FILE is needed")
         if names.count("{type}") != 1 or names.count("{uid}") > 1:
-            raise ConfigurationError("--look names: {type} was expected in it, and {uid}")
+            raise ConfigurationError("--look names: expected {type} once and {uid} at most once")
         self._types = _types(Path(catalog), Path(layout) if layout else None)
         some = "|".join(map(re.escape, sorted(self._types, key=len, reverse=True)))
         words = {"{type}": f"(?P<type>{some})", "{uid}": ".+"}
@@ -74,28 +75,28 @@ class Looker:
         self._objects: dict[str, _Seen] = {}
         self.exercised: dict[str, set[str]] = {role: set() for role in PARTIES}
         self.looks = self.held = 0
-        """How often an object was looked at, and how often it was in use just then."""
+        """Number of attempts to read an object, and number of attempts that found it in use."""
 
     @property
     def objects(self) -> int:
-        """How many there are by now."""
+        """Number of objects that are present now."""
         return len(self._objects)
 
     @property
     def unseen(self) -> list[str]:
-        """What could not be seen, in words."""
-        told = ["what came and went between two looks, and how mutexes and bitmaps were used"]
+        """Descriptions of everything that could not be observed."""
+        told = ["changes between two observations, and the use of mutexes and bitmaps"]
         told += [
             f"{seen.name}, which is shorter than its layout"
             for seen in self._objects.values()
             if seen.short
         ]
         if self.held:
-            told.append(f"{self.held} of {self.looks} looks, at which a buffer was in use")
+            told.append(f"{self.held} of {self.looks} observations, because a buffer was in use")
         return told
 
     def find(self) -> Iterator[tuple[str, dict[str, Any]]]:
-        """Look for further objects; the name of each, and what is known of it."""
+        """Search for new and removed objects. Yield the name of each object and its facts."""
         present = {entry.name: entry.inode() for entry in os.scandir(FOLDER)}
         for name, seen in list(self._objects.items()):
             if present.get(name) != seen.inode:
@@ -110,15 +111,18 @@ class Looker:
                 yield name, {"what": "found", "type": opened.peripheral.name, "size": size}
 
     def look(self) -> Iterator[tuple[str, dict[str, Any], list[Found]]]:
-        """Look at each object; of those that have changed the name, how, and what that violates."""
+        """Read each object. Yield the name, the changes and the findings of each changed object."""
         for seen in self._objects.values():
             self.looks += 1
             size = os.fstat(seen.descriptor).st_size
             if size < seen.layout.size:
                 seen.short += 1
-                # One that is only being made is short, too, and one that is being removed may be.
+                # An object can also be short while it is being created or removed.
                 if seen.image and seen.short == _SHORT:
-                    what = f"{seen.name} has {size} bytes, and had {seen.layout.size}"
+                    what = (
+                        f"expected {seen.layout.size} bytes in {seen.name}; it shrank to "
+                        f"{size} bytes"
+                    )
                     found = [(OWNER, Finding("lifecycle.kept", what))]
                     yield seen.name, {"size": size}, found
                 continue
@@ -130,7 +134,7 @@ class Looker:
                 yield self._changed(seen, image)
 
     def close(self) -> None:
-        """Close all objects; they stay as they are."""
+        """Close all objects without changing them."""
         for seen in self._objects.values():
             os.close(seen.descriptor)
         self._objects.clear()
@@ -149,7 +153,7 @@ class Looker:
 
     @staticmethod
     def _image(seen: _Seen) -> bytes | None:
-        """All bytes of an object, but for its mutex; None where somebody may be writing them."""
+        """Return the bytes of an object without its mutex, or None if it may be in use."""
         mutex = seen.layout["mutex"]
         images = []
         for _ in range(2):
@@ -183,13 +187,13 @@ class Looker:
     def _block(
         self, seen: _Seen, block: str, changed: list[str], since: float, now: float
     ) -> Iterator[Found]:
-        """What is wrong with a block of which these parameters have changed."""
+        """Yield the findings about a block whose parameters ``changed``."""
         role, stamped, bounded = _ABOUT[block]
         self.exercised[role].add(stamped)
         stamp = seen.layout[f"{block}.timestamp"]
         at = stamp.decode(stamp.of(seen.image))
         if not since - _BEFORE - _SLACK <= at <= now + _SLACK:
-            what = f"{', '.join(changed)} changed at about {now:.3f}, and the timestamp is {at!r}"
+            what = f"{', '.join(changed)} changed at about {now:.3f}, but the timestamp is {at!r}"
             yield role, Finding(stamped, f"{seen.name}: {block}: {what}"[:400])
         params = seen.layout.params(block)
         for name in changed:
@@ -199,23 +203,27 @@ class Looker:
             self.exercised[role].add(bounded)
             value = params[name].decode(params[name].of(seen.image))
             if value == value and not _within(param, params[name], value):
-                what = f"{name} is {value!r}, its bounds are {param.lower:g} and {param.upper:g}"
+                what = (
+                    f"expected {name} between {param.lower:g} and {param.upper:g}; it is {value!r}"
+                )
                 yield role, Finding(bounded, f"{seen.name}: {block}: {what}")
 
 
 def _within(param: Parameter, field: Field, value: Any) -> bool:
-    """Whether a number is within its bounds, as exactly as its field can hold them."""
+    """Return True if a number is within its bounds, at the precision of its field."""
     bound = param.clamp(value)
     return bool(bound == value or field.decode(field.encode(bound)) == value)
 
 
 def _types(path: Path, layouts: Path | None) -> Mapping[str, tuple[Peripheral, Layout]]:
-    """The peripherals of a catalog, each with the layout of its buffers."""
+    """Return the peripherals of a catalog, each with the layout of its buffers."""
     try:
         peripherals = catalog.load(path.read_bytes())
         raw = json.loads(layouts.read_text("utf-8")) if layouts else {}
         if not isinstance(raw, dict) or not peripherals:
-            raise ValueError("an object from types to layouts, and a peripheral, were expected")
+            raise ValueError(
+                "expected an object from types to layouts, and at least one peripheral"
+            )
         return {
             name: (entry, declared.declared(raw[name], entry) if layouts else planned(entry))
             for name, entry in peripherals.items()

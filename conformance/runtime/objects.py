@@ -1,16 +1,17 @@
-"""Finds where a MessagePack object ends, or a part of it stands, without making any of it.
+"""Finds the end of a MessagePack object, or of a part of it, without decoding its values.
 
-It takes no more memory than a number for each level of nesting. An object that announces more than
-is read is none at once. Formats: MessagePack specification.
+The memory needed is one number for each level of nesting. An object that announces more bytes than
+the limit is rejected immediately. Formats: MessagePack specification.
 """
 
 from collections.abc import Iterator, Sequence
 
-DEPTH = 200  # levels of nesting that are followed
-LIMIT = 32 * 1024 * 1024  # bytes of one object
+DEPTH = 200  # levels of nesting at most; protects against input that is nested endlessly
+# bytes of one object at most; protects against announced lengths of gigabytes
+LIMIT = 32 * 1024 * 1024
 
-# By first byte: the width of the length that follows, 0 for none, and the bytes besides, which it
-# does not count.
+# By first byte: the width of the length field (0 if none), and the number of further bytes that the
+# length does not count.
 _SIZED: dict[int, tuple[int, int]] = {
     0xC0: (0, 0),  # nil
     0xC2: (0, 0),  # false
@@ -40,25 +41,25 @@ _SIZED: dict[int, tuple[int, int]] = {
     0xDA: (2, 0),
     0xDB: (4, 0),
 }
-# The same of arrays and maps, and the objects that each element has.
+# Arrays and maps by first byte: the width of the count field, and the objects of each element.
 _COUNTED = {0xDC: (2, 1), 0xDD: (4, 1), 0xDE: (2, 2), 0xDF: (4, 2)}
 
 
 class Malformed(Exception):
-    """Bytes that begin no object; the text says why."""
+    """The bytes begin no MessagePack object; the text says why."""
 
 
 class Ending:
-    """The search for the end of one object, in bytes that may still grow."""
+    """The search for the end of one object, in bytes that can still grow."""
 
     def __init__(self) -> None:
         self._at = 0
-        self._open = [1]  # objects that are still to come, on each level
+        self._open = [1]  # objects still to come, on each level
 
     def find(self, data: bytes | bytearray) -> int | None:
-        """Where the object that begins `data` ends, or None while that has not come.
+        """Return the end of the object at the beginning of `data`, or None if it is incomplete.
 
-        `data` is what it was at the last call, or more. Raises Malformed.
+        `data` is the data of the last call, or that data with more bytes. Raises Malformed.
         """
         while self._open:
             if self._at >= len(data):
@@ -67,7 +68,7 @@ class Ending:
             if size is None:
                 return None
             self._at += size
-            # An element has a byte at least.
+            # Each element has at least one byte.
             if self._at + elements > LIMIT:
                 raise Malformed(f"an object of more than {LIMIT} bytes")
             self._open[-1] -= 1
@@ -81,9 +82,9 @@ class Ending:
 
 
 def _head(data: bytes | bytearray, at: int) -> tuple[int | None, int]:
-    """The bytes of the object at a place but for its elements, and how many of those it has.
+    """Return the size of an object without its elements, and the number of its elements.
 
-    Its size is None where too little of it has come to tell.
+    The size is None if too few bytes have arrived.
     """
     first = data[at]
     if first < 0x80 or first >= 0xE0:
@@ -104,9 +105,9 @@ def _head(data: bytes | bytearray, at: int) -> tuple[int | None, int]:
 
 
 def place(data: bytes, path: Sequence[str | int]) -> tuple[int, int] | None:
-    """Where in the bytes of an object the part at a path of its decoded form stands (see `codec`).
+    """Return the first and last offset of a part, given its path in the decoded form (see `codec`).
 
-    None where it has no such part, or too little of the object is there.
+    Return None if the object has no such part or is incomplete.
     """
     at, left = 0, list(path)
     try:
@@ -123,7 +124,7 @@ def place(data: bytes, path: Sequence[str | int]) -> tuple[int, int] | None:
                 case False, [int(number), *left]:
                     at = children[number]
                 case _, [str(mark), *_] if mark.startswith("$"):
-                    break  # the one member that stands for the whole
+                    break  # this member represents the whole value
                 case _:
                     return None
         return at, _end(data, at)
@@ -132,7 +133,7 @@ def place(data: bytes, path: Sequence[str | int]) -> tuple[int, int] | None:
 
 
 def _children(data: bytes, at: int) -> Iterator[int]:
-    """Where the elements of an array or a map begin; of a map, keys and values in turn."""
+    """Yield the offsets of the elements of an array, or of the keys and values of a map."""
     size, elements = _head(data, at)
     at += size or 0
     for _ in range(elements):
@@ -141,7 +142,7 @@ def _children(data: bytes, at: int) -> Iterator[int]:
 
 
 def _end(data: bytes, at: int) -> int:
-    """Where the object that begins at a place ends. Raises LookupError where it does not."""
+    """Return the end of the object at an offset. Raises LookupError if the object is incomplete."""
     end = Ending().find(data[at:])
     if end is None:
         raise LookupError(at)
@@ -149,7 +150,7 @@ def _end(data: bytes, at: int) -> int:
 
 
 def _string(data: bytes, at: int) -> bytes | None:
-    """The contents of a str; None of any other object."""
+    """Return the bytes of a str, or None for any other object."""
     if data[at] & 0xE0 != 0xA0 and data[at] not in (0xD9, 0xDA, 0xDB):
         return None
     width, _ = _SIZED.get(data[at], (0, 0))

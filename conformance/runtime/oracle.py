@@ -1,13 +1,13 @@
-"""The passive judge of the runtime's sockets: which response answers what, and what no schema says.
+"""Passive judge of the runtime's sockets: matches responses, and checks rules beyond the schemas.
 
-It sees both sides of one connection, does not know which of them is under test, and has no clock.
-Rules for this module:
+The oracle sees both sides of one connection. It does not know which side is under test, and has no
+clock. Rules for this module:
 
-- A finding is about the message at hand and its sender.
-- A call, which is one id, changes its state only through CALL.
-- After something other than a request, a server may answer as it likes: nothing that follows
-  tells an answer to that from a mistake.
-- What a schema asks, only the schema says.
+- A finding is about the current message and its sender.
+- A call is identified by one id, and changes its state only through CALL.
+- After anything except a request, a server can answer freely: no later response can be told from an
+  answer to that message.
+- Rules that a schema expresses are checked only by the schema.
 """
 
 import itertools
@@ -27,7 +27,7 @@ CLIENT, SERVER = "rpc-client", "rpc-server"
 
 
 class Call(StrEnum):
-    """What is known of one id of a request."""
+    """State of one request id."""
 
     UNUSED = "not used yet"
     OPEN = "not answered yet"
@@ -41,18 +41,22 @@ CALL = Course(
         Call.UNUSED: {
             (CLIENT, REQUEST): Call.OPEN,
             (SERVER, RESPONSE): Violates(
-                "rpc.response-id", "the id {id} came, which no open request has"
+                "rpc.response-id", "expected the id of an open request; received the id {id}"
             ),
         },
         Call.OPEN: {
             (CLIENT, REQUEST): Violates(
-                "rpc.ids-differ", "request {id} came while {id} was unanswered", Call.CONFUSED
+                "rpc.ids-differ",
+                "expected a new id; received request {id} while {id} was unanswered",
+                Call.CONFUSED,
             ),
             (SERVER, RESPONSE): Call.ANSWERED,
         },
         Call.ANSWERED: {
             (CLIENT, REQUEST): Call.OPEN,
-            (SERVER, RESPONSE): Violates("rpc.each-answered", "request {id} is answered again"),
+            (SERVER, RESPONSE): Violates(
+                "rpc.each-answered", "expected one response to request {id}; received another one"
+            ),
         },
         Call.CONFUSED: {},
     },
@@ -60,8 +64,9 @@ CALL = Course(
 COURSES = (CALL,)
 
 UIDS = 2**88
-_PASSED = 10  # later calls of the same that were answered, where one is not just slow
-CIRCLE = 1 + 1e-6  # the square of the radius, with a rounding to single precision
+# later equal calls that were answered, after which an unanswered call is not just slow
+_PASSED = 10
+CIRCLE = 1 + 1e-6  # square of the radius, with a tolerance for rounding to single precision
 
 _OWN = {
     SERVER: ("rpc.response-form", "a response"),
@@ -70,7 +75,7 @@ _OWN = {
     "gamepad-sender": ("gamepad.form", "a map with gamepads"),
     "update-publisher": ("update.form", "a map with sd and aliases"),
 }
-"""By sender: what an object that is not one of its messages violates, and what was expected."""
+"""By sender: the requirement that an unknown object violates, and the expected message."""
 
 _TEXTS: dict[str, Callable[[Any], list[Any]]] = {
     REQUEST: lambda value: value[2:3],
@@ -79,15 +84,16 @@ _TEXTS: dict[str, Callable[[Any], list[Any]]] = {
     GAMEPADS: lambda value: [],
     UPDATE: lambda value: list(_members(value.get("aliases")).values()),
 }
-"""The parts of a message that are to be strings; so are all keys of a map that is one."""
+"""Parts of a message that must be strings. All keys of a message that is a map are strings too."""
 
 
 @dataclass
 class _Called:
-    """A request that is not answered; ``after`` so many answers it was sent.
+    """A request without a response.
 
-    ``what`` are its procedure and arguments; ``passed`` counts later calls of the same that were
-    answered, and were sent behind a further answer: what is sent at once is served in any order.
+    ``after`` counts the responses that were sent before it. ``what`` contains its procedure and
+    arguments. ``passed`` counts later answered calls with equal procedure and arguments. Only calls
+    after a further response count, because a server can answer simultaneous calls in any order.
     """
 
     walk: Walk
@@ -97,7 +103,7 @@ class _Called:
 
 
 class Oracle:
-    """The state of one connection: the ids that wait for a response, and who has gone."""
+    """The state of one connection: the ids of open requests, and the sides that have closed."""
 
     def __init__(self) -> None:
         self.exercised: set[str] = set()
@@ -105,11 +111,11 @@ class Oracle:
         self._answered: Recent[int, Walk] = Recent()
         self._answers = 0
         self._asked: Recent[int, int] = Recent()
-        """Requests that have reached the client, which it may answer."""
+        """Requests that have reached the client, and that the client can answer."""
         self._gone: set[str] = set()
         self._lenient = False
         self._latest: dict[str, Any] = {}
-        """By sender: its message just before, which may have said to be shorter than it is."""
+        """By sender: its previous message, whose header can announce too short a length."""
 
     def message(self, sender: str, name: str, value: Any) -> Iterator[Finding]:
         if sender in (CLIENT, SERVER):
@@ -130,19 +136,21 @@ class Oracle:
             requirement = "rpc.own-direction"
         told = isinstance(value, dict) and not foreign and sender != SERVER
         if told and any(map(mark, _keys(value))):
-            yield Finding("encoding.strings", f"the keys of a map are not strings: {shown(value)}")
+            yield Finding(
+                "encoding.strings", f"expected strings as keys of a map; received {shown(value)}"
+            )
         wrapped = " in an RPC notification" if name == NOTIFICATION and sender != SERVER else ""
         latest = [shown(self._latest.pop(sender))] if sender in self._latest else []
-        behind = "".join(f" right behind {message}" for message in latest)
-        text = f"{wanted} was expected, {shown(value)} came{wrapped}{behind}"
-        # What is no map and no array is hardly meant to be a message.
+        behind = "".join(f" directly after {message}" for message in latest)
+        text = f"expected {wanted}; received {shown(value)}{wrapped}{behind}"
+        # An object that is neither a map nor an array is probably the rest of the previous message.
         rest = bool(behind) and not isinstance(value, dict | list)
         if rest:
-            text += ", whose header may say that it is shorter than it is"
+            text += ", whose header perhaps announces too short a length"
         yield Finding(requirement, text, earlier=rest)
 
     def _answers_one(self, sender: str, value: Any) -> bool:
-        """Whether what begins as another message is meant for the response to an open request."""
+        """Return True if an object of another type seems to answer an open request."""
         if sender != SERVER or len(value) != 4 or is_request(value):
             return False
         return type(value[1]) is int and value[1] in self._open
@@ -151,8 +159,8 @@ class Oracle:
         self._lenient |= sender == CLIENT
 
     def _both_ways(self, sender: str, name: str, value: Any) -> bool:
-        """Whether it is what peers send each other that are client and server at once."""
-        # A request that is none in full may be answered as well, with an error.
+        """Return True for a message between peers that are client and server at once."""
+        # A malformed request can also be answered, with an error.
         if sender == SERVER and name == REQUEST and len(value) > 1 and type(value[1]) is int:
             self._asked[value[1]] = self._asked.get(value[1], 0) + 1
         if sender == CLIENT and name == RESPONSE and len(value) == 4 and type(value[1]) is int:
@@ -163,18 +171,19 @@ class Oracle:
         return sender == SERVER and name == NOTIFICATION and is_notification(value)
 
     def closed(self, sender: str) -> Iterator[Finding]:
-        """A client may go at any time; a server that goes first leaves requests unanswered.
+        """Yield findings if a server closes the stream before it has answered its requests.
 
-        After a client has gone, only those were due for sure that many later ones have passed.
+        A client can close at any time. After that, a request without a response is a violation only
+        if enough later requests were answered.
         """
         if sender == SERVER and not self._lenient:
             early = CLIENT not in self._gone
             due = [n for n, call in self._open.items() if early or call.passed >= _PASSED]
             if due:
-                text = f"the server ended the stream, and did not answer {_few(due)}"
+                text = f"expected responses to {_few(due)}; the server closed the stream"
                 yield Finding("rpc.each-answered", text)
             elif self._open:
-                text = f"{_few(self._open)} had no answer when the client left"
+                text = f"{_few(self._open)} had no response when the client closed the stream"
                 yield Finding("rpc.each-answered", text, inconclusive=True)
         self._gone.add(sender)
 
@@ -185,13 +194,13 @@ class Oracle:
             self._lenient = True
             return
         number = value[1]
-        # Many a reader of maps has text alone for keys, and goes no further at another.
+        # Many decoders accept only strings as keys of a map, and stop at any other key.
         self._lenient |= any(type(key) is not str for key in _keys(value[3]))
         if self._open:
             self.exercised.add("rpc.ids-differ")
         again = self._open.get(number)
         walk = again.walk if again else self._answered.pop(number, Walk(CALL))
-        # Of those that are forgotten nothing can be said any more.
+        # The oldest requests are forgotten, and their responses cannot be judged.
         self._lenient |= len(self._open) >= MOST
         self._open[number] = _Called(walk, self._answers, value[2:])
         yield from walk.step(CLIENT, REQUEST, id=str(number))
@@ -216,9 +225,9 @@ class Oracle:
             self._answered[number] = walk
         if error is not None:
             self.exercised.add("rpc.error-without-result")
-            # Who has false, 0 or "" there beside a result takes it for no error.
+            # A server that sends false, 0 or "" together with a result means no error.
             if error and result is not None:
-                text = f"an error came with the result {shown(result)}"
+                text = f"expected a nil result with an error; received the result {shown(result)}"
                 yield Finding("rpc.error-without-result", text)
 
     def _walk(self, number: int) -> Walk:
@@ -227,7 +236,7 @@ class Oracle:
         return self._answered.get(number) or Walk(CALL)
 
     def _passes(self, answered: _Called) -> None:
-        """Count what was called before, and waits still."""
+        """Count this response for older requests that are still open."""
         for call in self._open.values():
             if call.after >= answered.after:
                 return
@@ -239,10 +248,12 @@ class Oracle:
         self.exercised |= {"log.extra-present", "log.timestamp-separator"}
         timestamp = value.get("timestamp")
         if isinstance(timestamp, str) and " " in timestamp:
-            text = f"a blank stands in the timestamp {shown(timestamp)}"
+            text = f"expected T in the timestamp {shown(timestamp)}; received a blank"
             yield Finding("log.timestamp-separator", text)
         if "extra" not in value:
-            yield Finding("log.extra-present", "a log message came without extra")
+            yield Finding(
+                "log.extra-present", "expected the key extra in a log message; the key is missing"
+            )
 
     def _gamepads(self, value: Any) -> Iterator[Finding]:
         for index, pad in _members(value["gamepads"]).items():
@@ -256,17 +267,22 @@ class Oracle:
             return
         self.exercised |= {"gamepad.unit-circle", "gamepad.axes-floats"}
         if sum(axis * axis for axis in axes if axis) > CIRCLE:
-            text = f"gamepad {index}: ({axes[0]}, {axes[1]}) is outside of the unit circle"
+            text = (
+                f"gamepad {index}: expected a position in the unit circle; received "
+                f"({axes[0]}, {axes[1]})"
+            )
             yield Finding("gamepad.unit-circle", text)
         for name, axis in zip(names, axes, strict=True):
             if type(axis) is int:
-                yield Finding("gamepad.axes-floats", f"{name} came as an integer")
+                yield Finding(
+                    "gamepad.axes-floats", f"expected {name} as a float; received an integer"
+                )
 
     def _update(self, value: Any) -> Iterator[Finding]:
         for part in ("sd", "aliases"):
             for uid in _members(value.get(part)):
                 if len(uid) < 30 and uid.isdecimal() and int(uid) >= UIDS:
-                    text = f"{part}: {uid} has more than 88 bits"
+                    text = f"{part}: expected a UID of at most 88 bits; received {uid}"
                     yield Finding("update.uid-form", text)
 
     def _strings(self, name: str, value: Any) -> Iterator[Finding]:
@@ -274,7 +290,10 @@ class Oracle:
         for part in [*_TEXTS[name](value), *(_keys(value) if isinstance(value, dict) else ())]:
             if mark(part) in ("$bin", "$raw"):
                 what = "a bin" if mark(part) == "$bin" else "not UTF-8"
-                yield Finding("encoding.strings", f"a string was expected, {shown(part)} is {what}")
+                yield Finding(
+                    "encoding.strings",
+                    f"expected a string; received {shown(part)}, which is {what}",
+                )
 
     _RULES: ClassVar[dict[str, Callable[..., Iterator[Finding]]]] = {
         REQUEST: _request,
@@ -291,12 +310,12 @@ def _few(ids: Iterable[int]) -> str:
 
 
 def _members(value: Any) -> dict[str, Any]:
-    """The members of a map; none where it is not a map, or has other keys than strings."""
+    """Return the members of a map whose keys are strings; empty for any other value."""
     return value if isinstance(value, dict) and not mark(value) else {}
 
 
 def _keys(value: Any) -> Iterator[Any]:
-    """All keys of the maps within a value."""
+    """Yield all keys of the maps within a value."""
     pairs = value["$map"] if mark(value) == "$map" else _members(value).items()
     for key, entry in pairs:
         yield key

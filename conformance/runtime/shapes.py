@@ -1,6 +1,6 @@
-"""By which shape a message of the runtime's sockets is known, in its decoded form.
+"""Recognises the messages of the runtime's sockets by the shape of their decoded form.
 
-An array is known by its first element, a map by its keys; any other object is an `Object`.
+An array is recognised by its first element, a map by its keys. Any other value is an `Object`.
 """
 
 from typing import Any
@@ -16,13 +16,13 @@ _MAPS = (
     (LOG, {"event", "logger", "level", "timestamp"}),
 )
 KEYS = dict(_MAPS)
-"""By message that is a map: the keys that it always has."""
+"""By message that is a map: its mandatory keys."""
 
 _MARKS = {"$bin", "$ext", "$float", "$raw", "$map"}
 
 
 def name(value: Any) -> str:
-    """The message that a decoded value is, or `Object`."""
+    """Return the name of the message that a decoded value is, or `Object`."""
     if isinstance(value, list):
         first = value[0] if value else None
         return _ARRAYS.get(first, OTHER) if type(first) is int else OTHER
@@ -31,12 +31,12 @@ def name(value: Any) -> str:
 
 
 def notification(method: str, *params: Any) -> list[Any]:
-    """The notification that calls a procedure and asks for no response."""
+    """Return a notification, which calls a procedure without a response."""
     return [2, method, list(params)]
 
 
 def mark(value: Any) -> str | None:
-    """Which of the forms that JSON has not a decoded value is; None for plain JSON."""
+    """Return the marker of a value that JSON cannot express, or None for plain JSON."""
     if isinstance(value, dict) and len(value) == 1:
         (name,) = value
         return name if name in _MARKS else None

@@ -1,4 +1,4 @@
-"""Strategies for what a peer may send: values of any type, plans of requests, and cuts."""
+"""Hypothesis strategies for messages: values of any type, and plans of requests."""
 
 from typing import Any
 
@@ -16,7 +16,7 @@ _KEYS = st.text("abcäöü€_ .", min_size=1, max_size=8)
 
 
 def values() -> SearchStrategy[Any]:
-    """Values of every type but bytes and extensions, in their decoded form."""
+    """Values of every type except bytes and extensions, in their decoded form."""
     return st.recursive(
         _SCALARS,
         lambda inner: st.lists(inner, max_size=4) | st.dictionaries(_KEYS, inner, max_size=4),
@@ -25,5 +25,5 @@ def values() -> SearchStrategy[Any]:
 
 
 def plans() -> SearchStrategy[list[list[Any] | None]]:
-    """What a client sends: the arguments of requests, and None for a notification."""
+    """Plans of a client: the arguments of each request, or None for a notification."""
     return st.lists(st.none() | st.lists(values(), max_size=3), min_size=1, max_size=12)

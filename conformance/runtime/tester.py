@@ -1,4 +1,4 @@
-"""What the testers of several roles do: connect with an IUT, and have it do something."""
+"""Helpers for the testers of several roles: connect to an IUT and operate it."""
 
 import asyncio
 import contextlib
@@ -15,17 +15,17 @@ from conformance.verdicts import Conclusion, Inconclusive, NotExercised, Unreach
 from conformance.waiting import Within
 
 A_WHILE = 3.3
-"""Seconds that are longer than three, which many a timer has."""
-_SOME = 8  # messages that are judged of an IUT that sends by itself
-_EAGER = 0.5  # seconds in which an IUT that connects by itself usually has
+"""Seconds of a pause that is longer than 3 s, a common timer period."""
+_SOME = 8  # messages that are judged from an IUT that sends without an operation
+_EAGER = 0.5  # seconds in which an IUT that connects by itself usually has connected
 
 
 @contextlib.asynccontextmanager
 async def connected(iut: Iut, operation: str, **arguments: Any) -> AsyncIterator[Session]:
-    """A session with an IUT that connects by itself, or else as soon as it has something to send.
+    """Open a session with an IUT that connects by itself, or only when it has data to send.
 
-    Where it does not connect soon, it is made to do this operation. What it then sends belongs to
-    the session.
+    If the IUT does not connect within a short time, the tester runs this operation. Messages that
+    the IUT then sends belong to the session.
     """
     prompts: list[asyncio.Task[None]] = []
     async with iut.instance() as instance:
@@ -48,10 +48,10 @@ async def _prompt(instance: Instance, operation: str, arguments: dict[str, Any])
 
 
 async def takes_part(session: Session, operation: str, **arguments: Any) -> None:
-    """Wait until the IUT sends something, as it has to once this operation has succeeded.
+    """Wait until the IUT sends a message, which it must do after this operation succeeds.
 
-    Over datagrams nothing else tells that it has started. Raises Unreachable where it ends, or
-    neither sends nor answers the operation.
+    Over datagrams, no other event shows that the IUT has started. Raises Unreachable if the IUT
+    exits, or if it neither sends a message nor answers the operation.
     """
     instance, process = session.instance, session.instance.process
     if process is None:
@@ -68,24 +68,24 @@ async def takes_part(session: Session, operation: str, **arguments: Any) -> None
     finally:
         await ended([does, sends, ends])
     if process.exit:
-        raise Unreachable(f"it ends before it takes part{instance.describe_end()}")
+        raise Unreachable(f"it exited before it sent a message{instance.describe_end()}")
     if session.received or not operated:
         return
     if not answered:
         raise Unreachable(
-            f"it sent nothing within {seconds:g} s, and {_unanswered(instance, operation)}"
-            f"{instance.describe_end()}{instance.slow}"
+            f"it sent nothing within {seconds:g} s, and "
+            f"{_unanswered(instance, operation)}{instance.describe_end()}{instance.slow}"
         )
     if succeeded:
-        await session.expect(to=f"of the operation '{operation}'")
+        await session.expect(to=f"after the operation '{operation}'")
 
 
 async def _does(instance: Instance, operation: str, arguments: dict[str, Any]) -> bool:
-    """Whether an operation succeeds, once it is answered, if that comes."""
+    """Return True once the operation has succeeded; wait forever if it is not answered."""
     try:
         return (await instance.upper(operation, **arguments)).ok
     except Inconclusive:
-        # It has closed its standard output, and may go on to send, or be about to end.
+        # The IUT has closed its standard output. It can still send messages or exit.
         pass
     except NotExercised:
         if instance.upper.offers(operation):
@@ -95,25 +95,26 @@ async def _does(instance: Instance, operation: str, arguments: dict[str, Any]) -
 
 
 def _unanswered(instance: Instance, operation: str) -> str:
-    """That an operation has no answer, and what gives it one, for the end of a sentence."""
+    """Say that an operation has no answer and how to provide one, as the end of a sentence."""
     return (
-        f"does not answer the operation '{operation}' on its standard streams"
-        f"{instance.upper.instead}: see what the README says of operations, or give "
-        f"--hook {operation}=COMMAND"
+        f"does not answer the operation '{operation}' on its standard "
+        f"streams{instance.upper.instead}: see the section on operations in the README, "
+        f"or give --hook {operation}=COMMAND"
     )
 
 
 class Unoperated(NotExercised):
-    """Nothing does the operations that a test needs."""
+    """The IUT and its hooks do not provide the operations that a test needs."""
 
 
 @contextlib.asynccontextmanager
 async def operated(
     iut: Iut, opened: contextlib.AbstractAsyncContextManager[Session] | None = None
 ) -> AsyncIterator[Session]:
-    """A session with an IUT that is operated; by default over datagrams.
+    """Open a session with an IUT that is operated; by default over datagrams.
 
-    Where nothing does its operations, what it sends unasked is judged, once in a run.
+    If the operations are not provided, the messages that the IUT sends by itself are judged, once
+    in a run.
     """
     known: list[str] = iut.memory.setdefault("unoperated", [])
     if known:
@@ -128,26 +129,26 @@ async def operated(
             process = session.instance.process
             if process and process.exit and not session.received:
                 end = session.instance.describe_end()
-                raise Unreachable(f"it ends without sending anything{end}") from missing
+                raise Unreachable(f"it exited without sending a message{end}") from missing
             raise
 
 
 async def _unasked(session: Session, left: Left) -> None:
-    """Wait for some of the messages that an IUT sends by itself: the first in what is left."""
+    """Wait for messages that an IUT sends by itself; ``left`` limits the first wait."""
     process = session.instance.process
     if process and process.exit:
         await session.watch()
         return
-    # It has had time to start while it was asked to do something.
+    # The IUT had time to start while the tester waited for the operation.
     within: Within = left if left() > session.seconds("quiet") else "quiet"
     while len(session.received) < _SOME and await session.watch(within=within):
         within = "response"
 
 
 async def done(session: Session, operation: str, **arguments: Any) -> Any:
-    """The result of an operation that has to succeed.
+    """Return the result of an operation that must succeed.
 
-    Raises Inconclusive where it does not, and Unoperated where nothing does it.
+    Raises Inconclusive if the operation fails, and Unoperated if it is not provided.
     """
     try:
         asked = session.operate(operation, **arguments)
@@ -160,17 +161,17 @@ async def done(session: Session, operation: str, **arguments: Any) -> Any:
     except Inconclusive:
         if any(event.event == f"{operation} answered" for event in session.events):
             raise
-        # It has closed its standard output, and may go on to send.
-        raise Unoperated(f"needs the operation '{operation}', which nothing answers") from None
+        # The IUT has closed its standard output. It can still send messages.
+        raise Unoperated(f"needs the operation '{operation}', which is not answered") from None
     return answer.required(operation)
 
 
 def has_answered(session: Session) -> bool:
-    """Whether the IUT has answered any operation."""
+    """Return True if the IUT has answered any operation."""
     return any((event.event or "").endswith(" answered") for event in session.events)
 
 
 def patience(session: Session) -> float:
-    """Seconds in which an operation is answered: longer while the IUT may still be starting."""
+    """Seconds allowed for an operation; more while the IUT can still be starting."""
     response = session.instance.configuration.seconds("response")
     return (1 + LATE) * response if has_answered(session) else session.due

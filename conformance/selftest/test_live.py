@@ -70,7 +70,7 @@ def test_what_had_not_come_when_a_session_ended_is_inconclusive(place: Place) ->
     }
     verdict, reason = verdicts["rpc.each-answered"]
     assert verdict == "inconclusive"
-    assert "had no answer when the client left" in reason
+    assert "had no response when the client closed the stream" in reason
     [left] = recordings.read(done.folder / "session.jsonl").inconclusive
     assert left.message in reason
     assert f"rpc-server, connection 1: rpc.each-answered (inconclusive): {left.message}" in done.err

@@ -90,7 +90,7 @@ def test_who_misuses_a_buffer_is_told(
     }
     assert found == ({(role, requirement)} if role else set()), told.decode()
     assert proxy.returncode == (1 if role else 0)
-    assert b"Not judged: everything from 0.0 s on: what came and went" in told
+    assert b"Not judged: everything from 0.0 s on: changes between two observations" in told
 
 
 def _until(path: Path, text: str) -> None:

@@ -131,7 +131,7 @@ def test_what_is_announced_takes_no_memory(data: bytes) -> None:
     decoder = Decoder()
     assert decoder.feed(data) == []
     [frame] = decoder.end()
-    assert frame.error == "the end came within an object"
+    assert frame.error == "the stream ended within an object"
 
 
 @pytest.mark.parametrize(
@@ -159,8 +159,8 @@ def test_what_cannot_be_read_ends_the_reading(data: bytes) -> None:
         (b"\x05", None),
         (b"", "one of nothing came"),
         (b"\x05\x05", "one of 2 messages came"),
-        (b"\x05\x91", "which ends in this: the end came within an object"),
-        (b"\x91", "the end came within an object"),
+        (b"\x05\x91", "which ends in this: the stream ended within an object"),
+        (b"\x91", "the stream ended within an object"),
     ],
 )
 def test_datagrams(datagram: bytes, error: str | None) -> None:

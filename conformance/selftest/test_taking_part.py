@@ -28,11 +28,11 @@ for line in open(0):
         (
             ENDS,
             3,
-            "it ends before it takes part; the process exited with code 1",
+            "it exited before it sent a message; the process exited with code 1",
         ),
         (SILENT, 3, "it sent nothing within 3.3 s, and does not answer the operation"),
         (NO_ANSWER, 3, "it wrote 'welcome', which is no answer"),
-        (ONLY_ANSWERS, 1, "expected a message of the operation"),
+        (ONLY_ANSWERS, 1, "expected a message after the operation"),
     ],
     ids=["ends", "silent", "no answer", "only answers"],
 )

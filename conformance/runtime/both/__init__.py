@@ -11,16 +11,16 @@ PLAIN = "plain.yaml"
 
 
 async def locks_basis(buffer: Buffer, operations: tuple[Operation, ...]) -> None:
-    """Raise Violation where an operation does not wait for the mutex."""
+    """Raise Violation if an operation does not wait for the mutex."""
     tester = buffer.tester
     for operation in await offered(tester, buffer, operations):
         await waits_for_mutex(tester, buffer, operation.name, operation.on(buffer))
 
 
 async def plain_basis(iut: Iut) -> None:
-    """Raise Violation where a catalog without bounds is not understood.
+    """Raise Violation if the IUT does not understand a catalog without bounds.
 
-    Most catalogs of the tests are such, so that each shows one thing.
+    Most catalogs of the tests have no bounds, so that each test shows one error.
     """
     async with memory_tester(iut, None) as tester:
         try:

@@ -1,4 +1,4 @@
-"""The catalog file: what has to be understood of it, and what has to be refused."""
+"""Tests of the catalog file: valid files are understood, invalid files are refused."""
 
 import tempfile
 from pathlib import Path
@@ -13,9 +13,9 @@ from conformance.verdicts import Violation
 
 
 async def told_apart(iut: Iut, name: str | Path, requirement: str) -> None:
-    """Have the IUT take a catalog that differs from others in one respect.
+    """Make the IUT read a catalog that differs from the usual one in one respect.
 
-    What is violated then counts against the requirement of that, unless another catalog shows it.
+    A violation counts against ``requirement``, unless the usual catalog shows the same violation.
     """
     async with memory_tester(iut, None) as tester:
         try:
@@ -30,12 +30,12 @@ async def told_apart(iut: Iut, name: str | Path, requirement: str) -> None:
 
 
 async def refused(iut: Iut, name: str, type_: str = "sensor") -> bool:
-    """Whether the IUT refuses a catalog: when it reads it, or at the latest when it uses it."""
+    """Return True if the IUT refuses a catalog, when it is read or when it is used."""
     async with memory_tester(iut, None) as tester:
         try:
             return not await _used(tester, name, type_)
         except Violation:
-            # It ended instead. One that only does not answer has not refused anything.
+            # An exit counts as a refusal; a missing answer does not.
             process = tester.session.instance.process
             if process and await process.wait(tester.session.seconds("quiet")):
                 return True
@@ -43,7 +43,7 @@ async def refused(iut: Iut, name: str, type_: str = "sensor") -> bool:
 
 
 async def _used(tester: Tester, name: str, type_: str) -> bool:
-    """Whether nothing fails of what one does with a catalog."""
+    """Return True if a catalog can be read and used without an error."""
     if not (await tester.ask("catalog", path=str(catalogs() / name))).ok:
         return False
     if not (await tester.ask("layout", type=type_)).ok:
@@ -53,7 +53,7 @@ async def _used(tester: Tester, name: str, type_: str) -> bool:
 
 @requirement("catalog.yaml")
 async def test_styles_of_yaml(iut: Iut) -> None:
-    """Order, quotes, comments, indentation, numbers and line ends make no difference."""
+    """Order, quotes, comments, indentation, forms of numbers and line ends make no difference."""
     await told_apart(iut, "styles.yaml", "catalog.yaml")
     with tempfile.TemporaryDirectory(prefix="conformance-") as folder:
         path = Path(folder) / "crlf.yaml"
@@ -63,27 +63,27 @@ async def test_styles_of_yaml(iut: Iut) -> None:
 
 @requirement("catalog.yaml-flow")
 async def test_flow_style(iut: Iut) -> None:
-    """Flow style and anchors are YAML as well, be they of a word or of a whole list."""
+    """Flow style and anchors are accepted, for a word and for a list."""
     await told_apart(iut, "flow.yaml", "catalog.yaml-flow")
 
 
 @requirement("catalog.optional-keys")
 async def test_without_bounds(iut: Iut) -> None:
-    """Bounds, the delay and the device_id may be left out."""
+    """Bounds, delay and device_id are optional."""
     async with memory_tester(iut, None) as tester:
         await tester.understands(PLAIN)
 
 
 @requirement("catalog.optional-access")
 async def test_name_and_type_are_enough(iut: Iut) -> None:
-    """A parameter with only a name and a type is a parameter."""
+    """A parameter needs only a name and a type."""
     async with memory_tester(iut, None) as tester:
         await tester.understands("minimal.yaml", access=False)
 
 
 @requirement("catalog.required-keys")
 async def test_missing_keys(iut: Iut) -> None:
-    """A catalog in which a parameter has no name, or no type, is refused."""
+    """A catalog with a parameter without a name or a type is refused."""
     for key in ("name", "type"):
         was = await refused(iut, f"violation-no-{key}.yaml")
         check(was, f"a catalog with a parameter without a {key} to be refused", "it was used")
@@ -99,27 +99,27 @@ async def test_unknown_types(iut: Iut) -> None:
 
 @requirement("catalog.names")
 async def test_identifiers(iut: Iut) -> None:
-    """Every legal Python identifier is a name."""
+    """Every legal Python identifier is accepted as a name."""
     await told_apart(iut, "names.yaml", "catalog.names")
 
 
 @requirement("catalog.types")
 async def test_types(iut: Iut) -> None:
-    """Every type of integer, float or boolean takes as many bytes as in ctypes."""
+    """Every type of integer, float or boolean has the size of its ctypes type."""
     async with memory_tester(iut, None) as tester:
         await tester.understands("types.yaml")
 
 
 @requirement("catalog.other-types")
 async def test_other_types(iut: Iut) -> None:
-    """Characters, pointers and long doubles have their place in a buffer, too."""
+    """Characters, pointers and long doubles have fields in a buffer too."""
     async with memory_tester(iut, None) as tester:
         await tester.understands("other-types.yaml")
 
 
 @requirement("catalog.arrays")
 async def test_arrays(iut: Iut) -> None:
-    """An array takes the bytes of all its values, with one value as with 255."""
+    """An array has the size of all its values, from one value to 255."""
     async with memory_tester(iut) as tester:
         for name in (ROBOT, "types.yaml"):
             await tester.load(name)
@@ -130,27 +130,27 @@ async def test_arrays(iut: Iut) -> None:
 
 @requirement("catalog.at-most-16")
 async def test_16_parameters(iut: Iut) -> None:
-    """A Smart Device may have 16 parameters."""
+    """A Smart Device can have 16 parameters."""
     await told_apart(iut, "sixteen.yaml", "catalog.at-most-16")
 
 
 @requirement("catalog.more-than-16")
 async def test_17_parameters(iut: Iut) -> None:
-    """A catalog in which a Smart Device has 17 parameters is refused."""
+    """A catalog with a Smart Device with 17 parameters is refused."""
     was = await refused(iut, "violation-17-parameters.yaml")
     check(was, "a Smart Device with 17 parameters to be refused", "it was used")
 
 
 @requirement("catalog.malformed")
 async def test_unclosed_brackets(iut: Iut) -> None:
-    """An array without its end is refused."""
+    """An array type without its closing bracket is refused."""
     was = await refused(iut, "violation-type-unclosed.yaml")
     check(was, "a catalog with the type int8[3 to be refused", "it was used")
 
 
 @requirement("catalog.no-limit")
 async def test_more_than_16_parameters(iut: Iut) -> None:
-    """A peripheral that is not a Smart Device may have 17 parameters, or 40."""
+    """A peripheral that is not a Smart Device can have 17 or 40 parameters."""
     await told_apart(iut, "many.yaml", "catalog.no-limit")
 
 
@@ -164,13 +164,13 @@ async def test_device_id(iut: Iut) -> None:
 
 @requirement("catalog.ignored-keys")
 async def test_ignored_keys(iut: Iut) -> None:
-    """delay and subscribed make nothing a Smart Device, and bounds of booleans are not an error."""
+    """The keys delay and subscribed make no Smart Device; bounds of booleans are no error."""
     await told_apart(iut, "ignored.yaml", "catalog.ignored-keys")
 
 
 @requirement("format.read-block")
 async def test_read_block(iut: Iut) -> None:
-    """The read block has the parameters that are readable; all four kinds of access are there."""
+    """The read block has exactly the readable parameters, for all four kinds of access."""
     async with memory_tester(iut) as tester:
         for type_ in tester.catalog:
             await tester.layout(type_)
@@ -178,7 +178,7 @@ async def test_read_block(iut: Iut) -> None:
 
 @requirement("format.write-block")
 async def test_write_block(iut: Iut) -> None:
-    """The write block has the parameters that are writeable; all four kinds of access are there."""
+    """The write block has exactly the writeable parameters, for all four kinds of access."""
     async with memory_tester(iut) as tester:
         for type_ in tester.catalog:
             await tester.layout(type_)
@@ -186,7 +186,7 @@ async def test_write_block(iut: Iut) -> None:
 
 @requirement("format.control-block")
 async def test_control_block(iut: Iut) -> None:
-    """In a device control block all fields are there, with a bit for each parameter."""
+    """A device control block has all fields, with a bit for each parameter."""
     async with memory_tester(iut) as tester:
         for type_, peripheral in tester.catalog.items():
             if peripheral.device_id is not None:
@@ -195,7 +195,7 @@ async def test_control_block(iut: Iut) -> None:
 
 @requirement("format.control-widths")
 async def test_control_widths(iut: Iut) -> None:
-    """The UID has at least 88 bits, and each other field at least 16."""
+    """The UID has at least 88 bits, and each other field at least 16 bits."""
     async with memory_tester(iut) as tester:
         for type_, peripheral in tester.catalog.items():
             if peripheral.device_id is not None:
@@ -206,7 +206,7 @@ async def test_control_widths(iut: Iut) -> None:
 
 @requirement("catalog.array-bounds")
 async def test_array_bounds(iut: Iut) -> None:
-    """Of an array either all elements beyond a bound are stored as the bound, or none."""
+    """The elements of an array beyond a bound are either all clamped or all stored unchanged."""
     cases: list[tuple[str, list[float]]] = [
         ("levels", [50, 3, -50, 11]),
         ("levels", [1, 2, 3, 11]),
@@ -223,5 +223,5 @@ async def test_array_bounds(iut: Iut) -> None:
             param = buffer.peripheral[name]
             bounded = [max(param.lower, min(param.upper, value)) for value in values]
             came = (await buffer.look())[field]
-            expected = f"{buffer.place(field)} to be {bounded}, or {values}"
+            expected = f"{buffer.place(field)} to be {bounded} or {values}"
             check(came in (bounded, values), expected, f"it is {came}")

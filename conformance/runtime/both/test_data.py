@@ -1,4 +1,4 @@
-"""get_update, which the text gives to the server: asked of whichever role offers it."""
+"""Tests of get_update, an operation of the server, for any role that offers it."""
 
 from conformance.cases import requirement
 from conformance.iut import Iut
@@ -19,5 +19,5 @@ async def test_get_update_clears(iut: Iut) -> None:
 
 @requirement("operations.atomic")
 async def test_updates_under_contention(iut: Iut) -> None:
-    """A thousand times changes are taken while another process writes, and none is lost."""
+    """A thousand updates are read while another process writes, and no change is lost."""
     await takes_whole(iut, "get_update", "read")

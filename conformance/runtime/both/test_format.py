@@ -1,4 +1,4 @@
-"""Layouts: that fields lie apart, whatever the catalog is."""
+"""Tests of layouts: fields do not overlap, with any catalog."""
 
 import tempfile
 from pathlib import Path
@@ -12,7 +12,7 @@ from conformance.runtime.memory.tester import memory_tester
 
 @requirement("format.fields-apart")
 async def test_fields_apart(iut: Iut) -> None:
-    """No two fields of a buffer share a byte, and none lies beyond its end."""
+    """No two fields of a buffer share a byte, and no field exceeds its end."""
     async with memory_tester(iut) as tester:
         for type_ in tester.catalog:
             await tester.layout(type_)
@@ -21,7 +21,7 @@ async def test_fields_apart(iut: Iut) -> None:
 @requirement("format.fields-apart")
 @explore(text=strategies.catalogs())
 async def test_any_catalog(iut: Iut, text: str) -> None:
-    """With any legal catalog no two fields share a byte, and every parameter is in its blocks."""
+    """With any valid catalog no two fields share a byte, and every parameter is in its blocks."""
     with tempfile.TemporaryDirectory(prefix="conformance-") as folder:
         path = Path(folder) / "catalog.yaml"
         path.write_text(text, encoding="utf-8")

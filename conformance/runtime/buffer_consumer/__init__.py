@@ -1,4 +1,4 @@
-"""Test cases for a consumer of buffers: the suite makes buffers, and works its upper tester."""
+"""Test cases for a consumer of buffers: the suite creates buffers, and runs its operations."""
 
 from conformance.iut import Iut
 from conformance.runtime.both import locks_basis, plain_basis
@@ -12,16 +12,17 @@ SMOKE = "get-value.value"
 
 
 async def smoke(iut: Iut) -> None:
-    """It looks at a buffer."""
+    """Check that the consumer can read a buffer."""
     async with memory_tester(iut, ONE) as tester:
         buffer = await tester.make("arm")
         await tester.tested("get_value", **buffer.arguments, param="angle")
 
 
 async def basis(iut: Iut) -> str:
-    """What it violates who cannot set the parameters of an arm, several times and with its bit.
+    """Return the requirement that basic operations violate, or an empty string.
 
-    They can be got as well, and each operation waits for the mutex.
+    The parameters of an arm are set several times, each with its bit, and read. Each operation
+    waits for the mutex.
     """
     bits = []
     async with memory_tester(iut) as tester:

@@ -1,4 +1,4 @@
-"""What a consumer makes of the catalog: its form, its bounds, and who may do what."""
+"""Tests of a consumer's use of the catalog: bounds and access rights."""
 
 import time
 from typing import Any
@@ -11,7 +11,7 @@ from conformance.runtime.memory.samples import around_bounds, sample
 from conformance.runtime.memory.tester import memory_tester
 from conformance.verdicts import Violation
 
-# Parameter, value, and what is stored of it.
+# Parameter, value, and the stored value.
 BEYOND: list[tuple[str, Any, Any]] = [
     ("angle", 1.75, 1.5),
     ("angle", -9.0, -1.5),
@@ -39,7 +39,7 @@ UNBOUNDED: list[tuple[str, Any]] = [
 
 @requirement("catalog.clamped")
 async def test_clamped(iut: Iut) -> None:
-    """A number beyond a bound is stored as the bound, at either side and for any type."""
+    """A number beyond a bound is stored as the bound, on either side and for any type."""
     async with memory_tester(iut) as tester:
         for name, value, bound in BEYOND:
             buffer = await tester.make("arm")
@@ -53,7 +53,7 @@ async def test_clamped(iut: Iut) -> None:
 
 @requirement("set-value.timestamp")
 async def test_clamped_is_stamped(iut: Iut) -> None:
-    """The write block has the time of a value that was clamped, too."""
+    """A clamped value updates the timestamp of the write block too."""
     async with memory_tester(iut) as tester:
         buffer = await tester.make("arm")
         since = time.time()
@@ -63,7 +63,7 @@ async def test_clamped_is_stamped(iut: Iut) -> None:
 
 @requirement("catalog.clamped")
 async def test_clamped_without_control_block(iut: Iut) -> None:
-    """A number beyond a bound is clamped also where the peripheral is not a Smart Device."""
+    """A number beyond a bound is clamped, even if the peripheral is not a Smart Device."""
     async with memory_tester(iut) as tester:
         buffer = await tester.make("panel")
         for value, bound in ((101, 100), (-1, 0), (2**31 - 1, 100)):
@@ -73,13 +73,13 @@ async def test_clamped_without_control_block(iut: Iut) -> None:
 
 @requirement("catalog.clamped")
 async def test_clamped_wherever_the_bounds_are(iut: Iut) -> None:
-    """Bounds of every type hold where they are far from zero, on one side of it, or one number."""
+    """Values of every type are clamped, for bounds far from zero, one-sided and equal bounds."""
     await _clamped(iut, "bounds.yaml")
 
 
 @requirement("catalog.yaml")
 async def test_bounds_in_other_forms(iut: Iut) -> None:
-    """Bounds mean the same with signs, exponents and fractions of zero, and infinite ones none."""
+    """Bounds can have signs, exponents and zero fractions; an infinite bound is no bound."""
     await _clamped(iut, "bounds.yaml", "catalog.clamped")
     await _clamped(iut, "forms.yaml")
 
@@ -96,32 +96,32 @@ async def _clamped(iut: Iut, catalog: str, about: str | None = None) -> None:
 
 @requirement("catalog.clamp-warning")
 async def test_clamp_warning(iut: Iut) -> None:
-    """There is a warning whenever a value was clamped, the second time as well as the first."""
+    """Each clamped value causes a warning, at every repetition."""
     async with memory_tester(iut) as tester:
         buffer = await tester.make("arm")
         for name, value, bound in [*BEYOND, *BEYOND[:3]]:
             answer = await set_value(buffer, name, value, "catalog.clamped")
             if not answer.warnings:
                 (await buffer.look()).holds({f"write.params.{name}": bound}, "catalog.clamped")
-            told = f"a warning where {name} = {value} was clamped to {bound}"
-            check(bool(answer.warnings), told, "there was none")
+            told = f"a warning after {name} = {value} was clamped to {bound}"
+            check(bool(answer.warnings), told, "received none")
 
 
 @requirement("catalog.within-bounds")
 async def test_within_bounds(iut: Iut) -> None:
-    """At a bound and between the bounds a value is stored as it is, without a warning."""
+    """A value at or between the bounds is stored unchanged, without a warning."""
     async with memory_tester(iut) as tester:
         buffer = await tester.make("arm")
         for name, value in WITHIN:
             answer = await set_value(buffer, name, value, None)
             (await buffer.look()).holds({f"write.params.{name}": value})
             told = "; ".join(answer.warnings)[:200]
-            check(not answer.warnings, f"no warning about {name} = {value}", f"there was: {told}")
+            check(not answer.warnings, f"no warning about {name} = {value}", f"received: {told}")
 
 
 @requirement("catalog.one-bound")
 async def test_no_other_bound(iut: Iut) -> None:
-    """Where the catalog sets no bound, every value of the type is stored as it is."""
+    """Without a bound in the catalog, every value of the type is stored unchanged."""
     async with memory_tester(iut) as tester:
         buffer = await tester.make("arm")
         for name, value in UNBOUNDED:
@@ -133,14 +133,14 @@ async def test_no_other_bound(iut: Iut) -> None:
 
 @requirement("catalog.ignored-keys")
 async def test_bounds_of_a_boolean(iut: Iut) -> None:
-    """Bounds of a boolean mean nothing: true is stored, though its bounds are both 0."""
+    """Bounds of a boolean are ignored: true is stored, although both bounds are 0."""
     async with memory_tester(iut, "ignored.yaml") as tester:
         buffer = await tester.make("camera")
         for value in (True, False, True):
             answer = await set_value(buffer, "flash", value, None)
             (await buffer.look()).holds({"write.params.flash": value})
             if answer.warnings:
-                told = f"there was: {'; '.join(answer.warnings)[:200]}"
+                told = f"received: {'; '.join(answer.warnings)[:200]}"
                 anyway = (await set_value(buffer, "frames", 1)).warnings
                 about = "catalog.within-bounds" if anyway else None
                 raise Violation("no warning about a boolean", told, about)
@@ -148,7 +148,7 @@ async def test_bounds_of_a_boolean(iut: Iut) -> None:
 
 @requirement("catalog.not-writeable")
 async def test_not_writeable(iut: Iut) -> None:
-    """To write what is not writeable warns and changes nothing, each time."""
+    """A write to a parameter that is not writeable warns each time and changes nothing."""
     cases = {"arm": ["temperature", "touched"], "latch": ["secret"], "panel": ["shown"]}
     async with memory_tester(iut) as tester:
         for type_, names in cases.items():
@@ -158,13 +158,13 @@ async def test_not_writeable(iut: Iut) -> None:
                 value = True if buffer.peripheral[name].type == "bool" else 5
                 answer = await tester.ask("set_value", **buffer.arguments, param=name, value=value)
                 warned = bool(answer.warnings) or (not answer.ok and bool(answer.error))
-                check(warned, f"a warning where {name} of {type_} is written", "there was none")
+                check(warned, f"a warning after {name} of {type_} was written", "received none")
                 (await buffer.look()).only(before, ())
 
 
 @requirement("catalog.not-readable")
 async def test_not_readable(iut: Iut) -> None:
-    """To read what is not readable warns, gives no value, and changes nothing."""
+    """A read of a parameter that is not readable warns, returns no value, and changes nothing."""
     cases = {"arm": ["target", "mode"], "latch": ["secret"], "panel": ["wanted"]}
     async with memory_tester(iut) as tester:
         for type_, names in cases.items():
@@ -173,18 +173,20 @@ async def test_not_readable(iut: Iut) -> None:
             for name in [*names, *names]:
                 answer = await tester.ask("get_value", **buffer.arguments, param=name)
                 warned = bool(answer.warnings) or (not answer.ok and bool(answer.error))
-                check(warned, f"a warning where {name} of {type_} is read", "there was none")
+                check(warned, f"a warning after {name} of {type_} was read", "received none")
                 field = f"write.params.{name}"
                 kept = field in buffer.layout.fields and before[field] is not False
                 leaked = kept and same(before[field], answer.result, buffer.peripheral[name].kind)
                 came = f"it answered {str(answer.result)[:100]}"
-                check(not (answer.ok and leaked), f"no value of {name}, not readable", came)
+                check(
+                    not (answer.ok and leaked), f"no value of {name}, which is not readable", came
+                )
                 (await buffer.look()).only(before, ())
 
 
 @requirement("catalog.no-limit")
 async def test_values_of_more_than_16(iut: Iut) -> None:
-    """Without a device_id, the seventeenth parameter and the last can be read and written."""
+    """Without a device_id, the seventeenth and the last parameter can be read and written."""
     async with memory_tester(iut, "many.yaml") as tester:
         for type_, peripheral in tester.catalog.items():
             buffer = await tester.make(type_)

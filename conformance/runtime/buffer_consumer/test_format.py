@@ -1,4 +1,4 @@
-"""How a consumer takes buffers to be formed."""
+"""Tests of the form of buffers that a consumer uses."""
 
 from conformance.cases import requirement
 from conformance.iut import Iut
@@ -11,7 +11,7 @@ from conformance.runtime.memory.tester import memory_tester
 
 
 async def bits_of(buffer: Buffer, name: str) -> int:
-    """The bitmap that set_value makes of one parameter."""
+    """Return the bitmap that set_value sets for one parameter."""
     await buffer.put({"control.write": 0})
     await set_value(buffer, name, sample(buffer.peripheral[name], 3))
     return int((await buffer.look())["control.write"])
@@ -19,7 +19,7 @@ async def bits_of(buffer: Buffer, name: str) -> int:
 
 @requirement("format.bit-order")
 async def test_order_of_bits(iut: Iut) -> None:
-    """Each parameter has the bit of its place in the catalog, or that which the layout declares."""
+    """Each parameter's bit is its index in the catalog, or the bit that the layout declares."""
     async with memory_tester(iut) as tester:
         for type_ in ("arm", "latch"):
             declared = (await tester.layout(type_)).bits
@@ -33,7 +33,7 @@ async def test_order_of_bits(iut: Iut) -> None:
 
 @requirement("format.bitmaps")
 async def test_every_bit(iut: Iut) -> None:
-    """Each parameter that is written has a bit of its own, up to the last."""
+    """Each written parameter has its own bit, up to the last."""
     async with memory_tester(iut) as tester:
         for type_ in ("arm", "latch"):
             buffer = await tester.make(type_)
@@ -46,13 +46,13 @@ async def test_every_bit(iut: Iut) -> None:
 
 @requirement("buffers.on-demand")
 async def test_sees_what_is_there(iut: Iut) -> None:
-    """A value that another process puts into a buffer shows at the next look."""
+    """A value that another process writes to a buffer is seen by the next read."""
     async with memory_tester(iut) as tester:
         buffer, other = await tester.make("arm"), await tester.make("arm")
         for number in range(1, 6):
             for name in ("angle", "ticks", "track", "touched"):
                 value = sample(buffer.peripheral[name], number)
                 await buffer.put({f"read.params.{name}": value})
-                # What it cannot read at all it does not read too late.
+                # A parameter that cannot be read at all is another requirement.
                 await reads(buffer, name, value, None if number > 1 else "get-value.value")
         await reads(other, "angle", (await other.look())["read.params.angle"])

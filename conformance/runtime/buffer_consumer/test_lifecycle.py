@@ -1,4 +1,4 @@
-"""How a consumer finds buffers, and how it lets go of them."""
+"""Tests of a consumer's use of shared memory: listing, opening and closing buffers."""
 
 import asyncio
 import contextlib
@@ -16,7 +16,7 @@ from conformance.verdicts import Conclusion
 
 @requirement("lifecycle.listed")
 async def test_list(iut: Iut) -> None:
-    """The buffers that are listed are those that are valid at the moment."""
+    """The list contains exactly the buffers that are valid now."""
     async with memory_tester(iut) as tester:
         arm, panel, idle = (
             await tester.make("arm"),
@@ -31,24 +31,29 @@ async def test_list(iut: Iut) -> None:
             names = await listed(tester)
             for buffer in valid:
                 if buffer.name not in names and buffer is idle:
-                    # One that is not used again either is not what a list is blamed for.
+                    # If the buffer cannot be used again either, the list is not the violated
+                    # requirement.
                     value = buffer.peek_at("read.params.angle")
                     await reads(buffer, "angle", value, "lifecycle.views-stay")
                 is_listed(names, buffer, "valid")
             for buffer in invalid:
                 check(
-                    buffer.name not in names, f"{buffer.name}, invalid, not to be listed", "it is"
+                    buffer.name not in names,
+                    f"{buffer.name}, which is invalid, to be missing in the list",
+                    "it is listed",
                 )
         added = await tester.make("limit-switch")
         is_listed(await listed(tester), added, "new")
         memory.remove(panel.name)
         gone = panel.name not in await listed(tester)
-        check(gone, f"{panel.name}, which no longer exists, not to be listed", "it is")
+        check(
+            gone, f"{panel.name}, which no longer exists, to be missing in the list", "it is listed"
+        )
 
 
 @requirement("lifecycle.listed")
 async def test_list_of_many(iut: Iut) -> None:
-    """Where there are twenty buffers, each of them is listed, and can be read."""
+    """Each of twenty buffers is listed and can be read."""
     async with memory_tester(iut) as tester:
         buffers = [await tester.make("limit-switch") for _ in range(20)]
         names = await listed(tester)
@@ -59,18 +64,18 @@ async def test_list_of_many(iut: Iut) -> None:
 
 
 def is_listed(names: list[str], buffer: Buffer, how: str) -> None:
-    """Raise Violation unless a buffer is among those that are listed."""
+    """Raise Violation unless a buffer is in the list."""
     came = ", ".join(names)[:300] or "none"
     if buffer.name not in names:
         buffer.kept()
-    check(buffer.name in names, f"{buffer.name}, which is {how}, to be listed", f"were {came}")
+    check(buffer.name in names, f"{buffer.name}, which is {how}, in the list", f"received {came}")
 
 
 @requirement("lifecycle.invalid-absent")
 async def test_invalid_is_absent(iut: Iut) -> None:
-    """An operation on an invalid buffer has the same outcome as one on a missing one.
+    """An operation on an invalid buffer has the same outcome as one on a missing buffer.
 
-    That stays missing: it is for its owner to make it.
+    The consumer does not create a missing buffer, because only its owner can.
     """
     async with memory_tester(iut) as tester:
         buffer = await tester.make("arm", valid=False)
@@ -85,16 +90,17 @@ async def test_invalid_is_absent(iut: Iut) -> None:
             none = await tester.ask(name, **absent, **more)
             check(
                 invalid.ok == none.ok,
-                f"'{name}' on an invalid buffer to {'succeed' if none.ok else 'fail'} as on none",
+                f"'{name}' on an invalid buffer to {'succeed' if none.ok else 'fail'} "
+                "as on a missing one",
                 "it succeeded" if invalid.ok else f"it failed: {invalid.why}",
             )
-            expected = f"no object to be made by '{name}' on a missing buffer"
-            check(memory.inode(missing) is None, expected, f"there is one named {missing}")
+            expected = f"no object to be created by '{name}' on a missing buffer"
+            check(memory.inode(missing) is None, expected, f"found an object named {missing}")
 
 
 @requirement("lifecycle.views-stay")
 async def test_valid_again(iut: Iut) -> None:
-    """A buffer that was invalid for a while is used again, and shows what is in it now."""
+    """A buffer that was invalid for a while is used again, with its current values."""
     async with memory_tester(iut) as tester:
         buffer = await tester.make("arm")
         for angle in (0.125, 0.1875):
@@ -115,7 +121,7 @@ async def test_valid_again(iut: Iut) -> None:
 
 @requirement("lifecycle.never-unlinks")
 async def test_never_unlinks(iut: Iut) -> None:
-    """Buffers are still there while a consumer runs, when one is invalid, and after its end."""
+    """Buffers still exist while a consumer runs, when one is invalid, and after it exits."""
     async with memory_tester(iut) as tester:
         buffers = [
             await tester.make("arm"),
@@ -133,7 +139,7 @@ async def test_never_unlinks(iut: Iut) -> None:
         for buffer in buffers:
             buffer.kept()
         await tester.shut_down()
-        # What tidies up behind a process may do so a moment after its end.
+        # A helper process of the IUT can remove objects shortly after the IUT has exited.
         process = tester.session.instance.process
         await tester.until(lambda: process is None or not process.survived, "response")
         await tester.until(
@@ -145,7 +151,7 @@ async def test_never_unlinks(iut: Iut) -> None:
 
 @requirement("lifecycle.dies-without-mutex")
 async def test_ends_without_the_mutex(iut: Iut) -> None:
-    """A consumer that is ended in the midst of its operations leaves the mutex free."""
+    """A consumer that is shut down during its operations leaves the mutex free."""
     async with memory_tester(iut) as tester:
         buffer = await tester.make("arm")
         upper = tester.session.instance.upper
@@ -160,7 +166,11 @@ async def test_ends_without_the_mutex(iut: Iut) -> None:
             task.cancel()
         with contextlib.suppress(Conclusion):
             await asyncio.gather(*asked, return_exceptions=True)
-        check(buffer.object.trylock(), "the mutex to be free once the consumer ended", "it is held")
+        check(
+            buffer.object.trylock(),
+            "the mutex to be free after the consumer exited",
+            "it is locked",
+        )
         buffer.object.unlock()
 
 
@@ -168,17 +178,17 @@ async def test_ends_without_the_mutex(iut: Iut) -> None:
 @pytest.mark.parametrize("operations", ["before", "after"])
 @lasting
 async def test_lazy(iut: Iut, operations: str) -> None:
-    """A consumer has no buffer mapped before an operation names one, be others used or not."""
+    """A consumer maps a buffer only after an operation names it."""
     async with memory_tester(iut) as tester:
         used, idle = await tester.make("arm"), await tester.make("arm")
         if operations == "after":
             await reads(used, "angle", (await used.look())["read.params.angle"])
-        # How often it would look in the background nothing tells.
+        # The interval of a background search is unknown.
         await tester.session.watch(within="response")
         names = mapped(tester)
         opened = idle.name in names or (used.name in names and operations == "before")
         check(
             not opened,
             f"no view of {idle.name} {operations} operations on another buffer",
-            "one of its processes has it mapped",
+            "a process of the IUT has it mapped",
         )

@@ -1,4 +1,4 @@
-"""What holds for every operation of a consumer: the mutex, the valid bit, what stays as it is."""
+"""Tests of every operation of a consumer: the mutex, the valid bit, and unchanged fields."""
 
 import asyncio
 from functools import partial
@@ -28,7 +28,7 @@ WRITING = Writing(
     "set-value.bit",
     lambda value: {"param": "mode", "value": value},
 )
-BESIDE = ("mode", "grip", "target")  # parameters that others write meanwhile
+BESIDE = ("mode", "grip", "target")  # parameters that another process writes meanwhile
 
 
 @requirement("operations.mutex")
@@ -45,7 +45,7 @@ async def test_waits_for_the_mutex(iut: Iut) -> None:
 @requirement("operations.mutex")
 @lasting
 async def test_waits_long(iut: Iut) -> None:
-    """An operation that has waited for the mutex for a second does not go on without it."""
+    """An operation that has waited for the mutex for a second does not continue without it."""
     async with memory_tester(iut) as tester:
         buffer = await tester.make("arm")
         await buffer.put({"control.write": 0})
@@ -54,7 +54,7 @@ async def test_waits_long(iut: Iut) -> None:
 
 @requirement("operations.mutex")
 async def test_frees_the_mutex_last(iut: Iut) -> None:
-    """An operation has changed all that it changes when it frees the mutex."""
+    """All changes of an operation are complete when it releases the mutex."""
     async with memory_tester(iut) as tester:
         buffer = await tester.make("arm")
         filled = filling(buffer.peripheral, buffer.layout)
@@ -65,7 +65,7 @@ async def test_frees_the_mutex_last(iut: Iut) -> None:
 
 @requirement("operations.mutex-released")
 async def test_mutex_is_free_afterwards(iut: Iut) -> None:
-    """After each operation, one that fails as well, the mutex is free."""
+    """After each operation the mutex is free, also if the operation fails."""
     async with memory_tester(iut) as tester:
         buffer = await tester.make("arm")
         wrong: list[dict[str, Any]] = [
@@ -98,7 +98,7 @@ async def test_mutex_is_free_afterwards(iut: Iut) -> None:
 
 @requirement("operations.validity")
 async def test_invalid_buffer(iut: Iut) -> None:
-    """An operation on a buffer that is not valid changes nothing and has no result."""
+    """An operation on an invalid buffer changes nothing and has no result."""
     async with memory_tester(iut) as tester:
         for type_, name in (("arm", "angle"), ("panel", "level")):
             buffer = await tester.make(type_, valid=False)
@@ -109,7 +109,7 @@ async def test_invalid_buffer(iut: Iut) -> None:
             answer = await tester.ask("get_value", **buffer.arguments, param=name)
             check(
                 not (answer.ok and answer.result is not None),
-                "get_value on an invalid buffer to have no result",
+                "no result of get_value on an invalid buffer",
                 f"it answered {str(answer.result)[:100]}",
             )
             (await buffer.look()).only(before, ())
@@ -117,7 +117,7 @@ async def test_invalid_buffer(iut: Iut) -> None:
 
 @requirement("operations.validity")
 async def test_invalid_afterwards(iut: Iut) -> None:
-    """An operation on a buffer that was valid at an earlier look, and is not now, is aborted."""
+    """An operation aborts if its buffer was valid at an earlier read but is invalid now."""
     async with memory_tester(iut) as tester:
         buffer = await tester.make("arm")
         await set_value(buffer, "angle", 0.5)
@@ -130,14 +130,14 @@ async def test_invalid_afterwards(iut: Iut) -> None:
             (await buffer.look()).only(before, ())
             check(
                 not answer.ok or answer.result in (None, {}, []),
-                f"{operation.name} on a buffer that has become invalid to have no result",
+                f"no result of {operation.name} on a buffer that has become invalid",
                 f"it answered {str(answer.result)[:100]}",
             )
 
 
 @requirement("operations.validity")
 async def test_invalid_meanwhile(iut: Iut) -> None:
-    """An operation on a buffer that became invalid while it waited for the mutex is aborted."""
+    """An operation aborts if its buffer becomes invalid while it waits for the mutex."""
     async with memory_tester(iut) as tester:
         buffer = await tester.make("arm")
         for operation in await offered(tester, buffer, OPERATIONS):
@@ -147,7 +147,7 @@ async def test_invalid_meanwhile(iut: Iut) -> None:
 
 @requirement("operations.atomic")
 async def test_spares_the_new(iut: Iut) -> None:
-    """What is written while an operation waits for the mutex is there afterwards."""
+    """Values that are written while an operation waits for the mutex are not lost."""
     async with memory_tester(iut) as tester:
         buffer = await tester.make("arm")
         await buffer.put({"control.write": 0})
@@ -158,7 +158,7 @@ async def test_spares_the_new(iut: Iut) -> None:
 
 @requirement("operations.nothing-else")
 async def test_nothing_else(iut: Iut) -> None:
-    """get_value changes nothing; set_value and get_update nothing but what they are for."""
+    """get_value changes nothing; set_value and get_update change only their own fields."""
     async with memory_tester(iut) as tester:
         buffer, other = await tester.make("arm"), await tester.make("arm")
         beside = await other.look()
@@ -180,7 +180,7 @@ async def test_nothing_else(iut: Iut) -> None:
 
 @requirement("operations.nothing-else")
 async def test_nothing_else_without_control_block(iut: Iut) -> None:
-    """Without a control block set_value changes its value alone, and a list changes nothing."""
+    """Without a control block set_value changes only its value, and list changes nothing."""
     async with memory_tester(iut) as tester:
         buffer = await tester.make("panel")
         before = await buffer.look()
@@ -192,7 +192,7 @@ async def test_nothing_else_without_control_block(iut: Iut) -> None:
 
 @requirement("operations.atomic")
 async def test_reads_under_contention(iut: Iut) -> None:
-    """A thousand times a value is read while another process writes: never half of that."""
+    """A thousand reads while another process writes never return a partly written value."""
     async with memory_tester(iut) as tester:
         buffer = await tester.make("arm")
         await buffer.put({"read.params.track": [0.0, 0.0, 0.0]})
@@ -204,7 +204,7 @@ async def test_reads_under_contention(iut: Iut) -> None:
             number += 1
             value = float(number % 1024)
             async with buffer.held():
-                # In two steps, so that an IUT that does not wait sees the one without the other.
+                # In two steps, so that an IUT that does not lock the mutex sees only the first.
                 for values in ([value, 0.0, 0.0], [value, value, value]):
                     buffer.poke({"read.params.track": values})
                     await asyncio.sleep(0)
@@ -223,9 +223,9 @@ async def test_reads_under_contention(iut: Iut) -> None:
 
 @requirement("operations.atomic")
 async def test_writes_under_contention(iut: Iut) -> None:
-    """A thousand times a value is written while another process takes values: none without bit.
+    """A thousand values are written while another process reads them, each with its bit.
 
-    A look at a new value finds its bit and its time, too; a bit that was cleared comes with a new
-    value only.
+    A new value always has its bit and its timestamp. A cleared bit is set again only with a new
+    value.
     """
     await writes_whole(iut, WRITING)

@@ -1,4 +1,4 @@
-"""What a consumer survives: objects that are not buffers, and operations that cannot be done."""
+"""Tests of a consumer's robustness: foreign objects, and invalid operations."""
 
 import os
 from typing import Any
@@ -20,7 +20,7 @@ ODD: dict[str, tuple[str, dict[str, Any]]] = {
 
 @requirement("robustness.odd-operations")
 async def test_odd_operations(iut: Iut) -> None:
-    """An operation that cannot be done fails and changes nothing; the next one succeeds."""
+    """An invalid operation fails and changes nothing; the next operation succeeds."""
     async with memory_tester(iut) as tester:
         buffer = await tester.make("arm")
         for what, (name, arguments) in ODD.items():
@@ -34,7 +34,7 @@ async def test_odd_operations(iut: Iut) -> None:
 
 @requirement("robustness.odd-operations")
 async def test_arrays_of_other_lengths(iut: Iut) -> None:
-    """An array that is too short or too long is refused, or set as far as it goes."""
+    """An array that is too short or too long is refused, or stored as far as it fits."""
     async with memory_tester(iut) as tester:
         buffer = await tester.make("arm")
         for name, given in OTHER_LENGTHS:
@@ -47,7 +47,7 @@ async def test_arrays_of_other_lengths(iut: Iut) -> None:
 
 @requirement("robustness.odd-operations")
 async def test_unknown_buffers(iut: Iut) -> None:
-    """An operation on a buffer that does not exist fails, and the next one succeeds."""
+    """An operation on a buffer that does not exist fails, and the next operation succeeds."""
     async with memory_tester(iut) as tester:
         buffer = await tester.make("arm")
         missing = f"rt-arm-{new_uid()}"
@@ -61,7 +61,7 @@ async def test_unknown_buffers(iut: Iut) -> None:
 
 @requirement("robustness.foreign-objects")
 async def test_foreign_objects(iut: Iut) -> None:
-    """Other objects under /dev/shm do not keep a consumer from its buffers."""
+    """Other objects under /dev/shm do not prevent a consumer from finding its buffers."""
     async with memory_tester(iut) as tester, tester.alone():
         uid = new_uid()
 
@@ -73,7 +73,7 @@ async def test_foreign_objects(iut: Iut) -> None:
                 tester.names.add(name)
                 (FOLDER / name).write_bytes(bytes(size))
 
-        # Before the buffer and behind it, by name and by time.
+        # Foreign objects before and after the buffer, by name and by time.
         others(f"0{uid}")
         buffer = await tester.make("arm")
         others(f"99{uid}")
@@ -85,5 +85,7 @@ async def test_foreign_objects(iut: Iut) -> None:
             names = await listed(tester)
         finally:
             directory.rmdir()
-        check(buffer.name in names, f"{buffer.name} to be listed", f"were {', '.join(names)[:200]}")
+        check(
+            buffer.name in names, f"{buffer.name} in the list", f"received {', '.join(names)[:200]}"
+        )
         await reads(buffer, "angle", (await buffer.look())["read.params.angle"])

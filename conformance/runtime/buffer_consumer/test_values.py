@@ -1,4 +1,4 @@
-"""get_value and set_value: what a consumer reads and writes."""
+"""Tests of get_value and set_value: the values that a consumer reads and writes."""
 
 import time
 from typing import Any
@@ -28,7 +28,7 @@ EXTREMES: dict[str, list[Any]] = {
 
 @requirement("get-value.value")
 async def test_get_value(iut: Iut) -> None:
-    """get_value answers what is in the read block, up to the ends of the range of its type."""
+    """get_value answers the value in the read block, including the extremes of its type."""
     async with memory_tester(iut) as tester:
         buffer = await tester.make("arm")
         for name, values in EXTREMES.items():
@@ -39,7 +39,7 @@ async def test_get_value(iut: Iut) -> None:
 
 @requirement("get-value.value")
 async def test_get_value_of_every_type(iut: Iut) -> None:
-    """get_value gets the value of every type to the ends of its range, single or in an array."""
+    """get_value answers values of every type, including extremes, single or in an array."""
     async with memory_tester(iut, "types.yaml") as tester:
         for type_ in tester.catalog:
             buffer = await tester.make(type_)
@@ -53,7 +53,7 @@ async def test_get_value_of_every_type(iut: Iut) -> None:
 
 @requirement("get-value.value")
 async def test_get_value_after_set_value(iut: Iut) -> None:
-    """get_value gets the sensed value, not the one that was written."""
+    """get_value answers the sensed value, not the written value."""
     async with memory_tester(iut) as tester:
         for type_, names in {"arm": ["angle", "trim", "grip"], "panel": ["level"]}.items():
             buffer = await tester.make(type_)
@@ -68,21 +68,21 @@ async def test_get_value_after_set_value(iut: Iut) -> None:
 
 @requirement("set-value.value")
 async def test_set_value(iut: Iut) -> None:
-    """set_value puts values of any type into the write block, to the ends of its range."""
+    """set_value writes values of any type to the write block, including extremes."""
     async with memory_tester(iut, "types.yaml") as tester:
         for type_ in tester.catalog:
             buffer = await tester.make(type_)
             for param in buffer.peripheral.params:
                 for value in (sample(param, 3), sample(param, 4), *extremes(param)):
                     answer = await set_value(buffer, param.name, value)
-                    # A warning says that it was clamped.
+                    # A warning means that the value was clamped.
                     about = "catalog.one-bound" if answer.warnings else None
                     (await buffer.look()).holds({f"write.params.{param.name}": value}, about)
 
 
 @requirement("set-value.value")
 async def test_negative_values(iut: Iut) -> None:
-    """Negative numbers are stored as such; a whole number will do for a float."""
+    """Negative numbers are stored correctly; a float parameter accepts a whole number."""
     cases: dict[str, Any] = {"angle": -1, "speed": -100, "floor": -5, "trim": [-1, -128, 127, 0]}
     async with memory_tester(iut) as tester:
         buffer = await tester.make("arm")
@@ -94,7 +94,7 @@ async def test_negative_values(iut: Iut) -> None:
 
 @requirement("set-value.bit")
 async def test_bits(iut: Iut) -> None:
-    """A write adds its bit to those that are set, also a write of the same value."""
+    """A write adds its bit to the set bits, even for an equal value."""
     async with memory_tester(iut) as tester:
         buffer = await tester.make("arm")
         bits = buffer.bits
@@ -110,7 +110,7 @@ async def test_bits(iut: Iut) -> None:
 
 @requirement("set-value.bit")
 async def test_bit_of_a_clamped_value(iut: Iut) -> None:
-    """A value that was clamped is written, and so it has its bit."""
+    """A clamped value is written, and its bit is set."""
     async with memory_tester(iut) as tester:
         buffer = await tester.make("arm")
         await buffer.put({"control.write": 0})
@@ -120,7 +120,7 @@ async def test_bit_of_a_clamped_value(iut: Iut) -> None:
 
 @requirement("set-value.timestamp")
 async def test_timestamp(iut: Iut) -> None:
-    """Whenever a value is written, even the same again, the write block has the time of it."""
+    """Each set_value updates the timestamp of the write block, even for equal values."""
     async with memory_tester(iut) as tester:
         for type_, name in (("arm", "mode"), ("panel", "level")):
             buffer = await tester.make(type_)
@@ -134,11 +134,11 @@ async def test_timestamp(iut: Iut) -> None:
 @requirement("set-value.timestamp")
 @lasting
 async def test_time_behind_the_mutex(iut: Iut) -> None:
-    """The timestamp is of the write, however long it waited for the mutex, to its fraction."""
+    """The timestamp is the time of the write, after the wait for the mutex, with its fraction."""
     async with memory_tester(iut) as tester:
         buffer = await tester.make("arm")
         arguments = {**buffer.arguments, "param": "angle", "value": 0.5}
-        # A clock that is not looked at for a while stands at this one.
+        # An implementation that caches the time would use the time of this operation.
         await tester.tested("set_value", **arguments)
         hold = early_in_a_second()
         since = await waits_for_mutex(tester, buffer, "set_value", arguments, hold)
@@ -147,7 +147,7 @@ async def test_time_behind_the_mutex(iut: Iut) -> None:
 
 @requirement("set-value.value")
 async def test_each_element(iut: Iut) -> None:
-    """Each element of an array is written with its own value, and the others are as before."""
+    """Each element of an array is written with its own value, and the others are unchanged."""
     async with memory_tester(iut) as tester:
         buffer = await tester.make("arm")
         for name in ("trim", "track"):
@@ -161,7 +161,7 @@ async def test_each_element(iut: Iut) -> None:
 
 @requirement("get-value.value")
 async def test_each_element_read(iut: Iut) -> None:
-    """Each element of an array is read as it is."""
+    """Each element of an array is read correctly."""
     async with memory_tester(iut) as tester:
         buffer = await tester.make("arm")
         for name in ("trim", "track"):

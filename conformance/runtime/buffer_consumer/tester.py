@@ -1,4 +1,4 @@
-"""The tester of a consumer of buffers: has it read and write, and look for buffers."""
+"""The tester of a consumer of buffers: runs its operations to read, write and list."""
 
 import contextlib
 import os
@@ -24,9 +24,9 @@ OPERATIONS = (Operation("get_value", {"param": "angle"}), SET_VALUE)
 async def set_value(
     buffer: Buffer, name: str, value: Any, about: str | None = "set-value.value"
 ) -> Answer:
-    """Have a value written. Raises Violation where that fails.
+    """Run set_value. Raises Violation if it fails.
 
-    `about` is the requirement that it counts against, None for the one that the test decides.
+    `about` is the violated requirement (None: the requirement under test).
     """
     answer = await buffer.tester.ask("set_value", **buffer.arguments, param=name, value=value)
     if not answer.ok:
@@ -39,9 +39,11 @@ async def set_value(
 async def reads(
     buffer: Buffer, name: str, value: Any, about: str | None = "get-value.value"
 ) -> None:
-    """Raise Violation unless get_value answers this value; `about` as with set_value.
+    """Raise Violation unless get_value answers this value.
 
-    One that answers what it did before, and would see the value in a new buffer, looks too seldom.
+    `about` is the violated requirement (None: the requirement under test). If get_value repeats its
+    old answer, but reads the value from a new buffer, the violated requirement is
+    buffers.on-demand.
     """
     answer, wrong = await _read(buffer, name, value)
     if not wrong:
@@ -56,12 +58,12 @@ async def reads(
             about = "buffers.on-demand"
     place = buffer.place(f"read.params.{name}")
     raise Violation(
-        f"get_value of {name} to answer {value!r}, which is in {place}", f"it {wrong}", about
+        f"get_value of {name} to answer {value!r}, the value in {place}", f"it {wrong}", about
     )
 
 
 async def _read(buffer: Buffer, name: str, value: Any) -> tuple[Answer, str]:
-    """What get_value answers, and what is wrong with that; nothing if it is this value."""
+    """Return the answer of get_value, and a description of its error (empty if correct)."""
     answer = await buffer.tester.ask("get_value", **buffer.arguments, param=name)
     if not answer.ok:
         return answer, f"failed: {answer.why}"
@@ -70,18 +72,18 @@ async def _read(buffer: Buffer, name: str, value: Any) -> tuple[Answer, str]:
 
 
 async def listed(tester: Tester) -> list[str]:
-    """The names that `list` answers."""
+    """Return the names that `list` answers."""
     answer = await tester.tested("list")
     names = answer.result
     if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
-        raise Inconclusive(f"'list' is to answer names of buffers: {str(names)[:200]}")
+        raise Inconclusive(f"expected names of buffers from 'list'; received {str(names)[:200]}")
     return [name.removeprefix("/dev/shm/").removeprefix("/") for name in names]
 
 
 def mapped(tester: Tester) -> set[str]:
-    """The shared memory objects that processes of the IUT have mapped now.
+    """Return the shared memory objects that processes of the IUT have mapped now.
 
-    Raises NotExercised where that cannot be seen.
+    Raises NotExercised if this cannot be observed.
     """
     process = tester.session.instance.process
     if process is None or not Path("/proc/self/maps").exists():

@@ -1,4 +1,4 @@
-"""Test cases for an owner of buffers: the suite works its upper tester, and looks at its memory."""
+"""Test cases for an owner of buffers: the suite runs its operations, and reads its memory."""
 
 from conformance.iut import Iut
 from conformance.runtime.both import locks_basis, plain_basis
@@ -13,16 +13,17 @@ SMOKE = "lifecycle.created-valid"
 
 
 async def smoke(iut: Iut) -> None:
-    """A peripheral of a short catalog connects, and there is a valid buffer."""
+    """Check that a peripheral of a short catalog connects and has a valid buffer."""
     async with memory_tester(iut, ONE) as tester:
         buffer = await tester.connect("arm")
         (await buffer.look()).is_valid()
 
 
 async def basis(iut: Iut) -> str:
-    """What it violates who cannot set the parameters of an arm one by one, each with its bit.
+    """Return the requirement that basic operations violate, or an empty string.
 
-    Each operation waits for the mutex, too.
+    The parameters of an arm are set one by one, each with its bit. Each operation waits for the
+    mutex.
     """
     bits: dict[str, int] = {}
     async with memory_tester(iut) as tester:

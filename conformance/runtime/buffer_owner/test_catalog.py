@@ -1,4 +1,4 @@
-"""What an owner makes of the catalog."""
+"""Tests of an owner's use of the catalog."""
 
 from conformance.cases import check, requirement
 from conformance.iut import Iut
@@ -8,7 +8,7 @@ from conformance.runtime.memory.tester import memory_tester
 
 @requirement("catalog.clamped-data")
 async def test_clamped_data(iut: Iut) -> None:
-    """Sensed values beyond their bounds are clamped with a warning, integers as well."""
+    """Sensed values beyond their bounds are clamped with a warning, including integers."""
     async with memory_tester(iut) as tester:
         arm, panel = await tester.connect("arm"), await tester.connect("panel")
         for buffer, name, value, bound in [
@@ -18,12 +18,12 @@ async def test_clamped_data(iut: Iut) -> None:
             await buffer.put({f"read.params.{name}": 0})
             answer = await tester.tested("set_data", **buffer.arguments, values={name: value})
             (await buffer.look()).holds({f"read.params.{name}": bound})
-            check(bool(answer.warnings), f"a warning about {name}, {value}", "there was none")
+            check(bool(answer.warnings), f"a warning about {name}, {value}", "received none")
 
 
 @requirement("catalog.clamped-data")
 async def test_clamped_wherever_the_bounds_are(iut: Iut) -> None:
-    """Bounds of every type hold where they are far from zero, on one side of it, or one number."""
+    """Values of every type are clamped, for bounds far from zero, one-sided and equal bounds."""
     async with memory_tester(iut, "bounds.yaml") as tester:
         for type_ in tester.catalog:
             buffer = await tester.connect(type_)
@@ -36,7 +36,7 @@ async def test_clamped_wherever_the_bounds_are(iut: Iut) -> None:
 
 @requirement("catalog.no-limit")
 async def test_data_of_more_than_16(iut: Iut) -> None:
-    """Without a device_id, the seventeenth parameter and the last have their data."""
+    """Without a device_id, the seventeenth and the last parameter can be set."""
     async with memory_tester(iut, "many.yaml") as tester:
         for type_, peripheral in tester.catalog.items():
             buffer = await tester.connect(type_)

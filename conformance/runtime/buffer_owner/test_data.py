@@ -1,4 +1,4 @@
-"""The data operations of an owner: what each of them puts into a buffer, or takes from it."""
+"""Tests of an owner's data operations: what they write to a buffer and read from it."""
 
 import contextlib
 import struct
@@ -34,7 +34,7 @@ EXTREMES: dict[str, list[Any]] = {
 
 @requirement("set-data.values")
 async def test_values(iut: Iut) -> None:
-    """Every value of a parameter is stored as its type has it, up to the ends of its range."""
+    """Every value of a parameter is stored in its type, including the extremes of its range."""
     async with memory_tester(iut) as tester:
         buffer = await tester.connect("arm")
         for name, values in EXTREMES.items():
@@ -45,7 +45,7 @@ async def test_values(iut: Iut) -> None:
 
 @requirement("set-data.values")
 async def test_values_of_every_type(iut: Iut) -> None:
-    """Parameters of every type are set at once, and then singly to the ends of their ranges."""
+    """Parameters of every type are set together, and then one by one to their extremes."""
     async with memory_tester(iut, "types.yaml") as tester:
         for type_ in tester.catalog:
             buffer = await tester.connect(type_)
@@ -63,7 +63,7 @@ async def test_values_of_every_type(iut: Iut) -> None:
 
 @requirement("set-data.values")
 async def test_values_one_after_the_other(iut: Iut) -> None:
-    """Values that were set before stay when other parameters are set."""
+    """Values stay unchanged when other parameters are set."""
     async with memory_tester(iut) as tester:
         buffer = await tester.connect("arm")
         first, second = {"angle": 0.5, "touched": True}, {"ticks": 99, "trim": [1, 2, 3, 4]}
@@ -75,7 +75,7 @@ async def test_values_one_after_the_other(iut: Iut) -> None:
 
 @requirement("set-data.bits")
 async def test_bits(iut: Iut) -> None:
-    """set_data adds its bits to those that are set: of the same value again, of all at once."""
+    """set_data adds bits to the set bits, for equal values and for all parameters at once."""
     async with memory_tester(iut) as tester:
         buffer = await tester.connect("arm")
         bits = buffer.bits
@@ -96,7 +96,7 @@ async def test_bits(iut: Iut) -> None:
 
 @requirement("set-data.timestamp")
 async def test_timestamp(iut: Iut) -> None:
-    """Whenever data are set, even the same again, the read block has the time of it."""
+    """Each set_data updates the timestamp of the read block, even for equal values."""
     async with memory_tester(iut) as tester:
         for type_, name in (("arm", "light"), ("panel", "shown")):
             buffer = await tester.connect(type_)
@@ -110,11 +110,11 @@ async def test_timestamp(iut: Iut) -> None:
 @requirement("set-data.timestamp")
 @lasting
 async def test_time_behind_the_mutex(iut: Iut) -> None:
-    """The timestamp is of the write, however long it waited for the mutex, to its fraction."""
+    """The timestamp is the time of the write, after the wait for the mutex, with its fraction."""
     async with memory_tester(iut) as tester:
         buffer = await tester.connect("arm")
         arguments = {**buffer.arguments, "values": {"angle": 0.5}}
-        # A clock that is not looked at for a while stands at this one.
+        # An implementation that caches the time would use the time of this operation.
         await tester.tested("set_data", **arguments)
         hold = early_in_a_second()
         since = await waits_for_mutex(tester, buffer, "set_data", arguments, hold)
@@ -134,17 +134,17 @@ async def test_get_write_clears(iut: Iut) -> None:
 
 
 async def names_read(tester: Tester, buffer: Buffer) -> list[str]:
-    """What get_read answers."""
+    """Return the sorted names that get_read answers."""
     answer = await tester.tested("get_read", **buffer.arguments)
     result = answer.result or []
     if not isinstance(result, list) or not all(isinstance(name, str) for name in result):
-        raise Inconclusive(f"get_read is to answer names, it answered {str(result)[:200]}")
+        raise Inconclusive(f"expected names from get_read; it answered {str(result)[:200]}")
     return sorted(result)
 
 
 @requirement("get-read.names")
 async def test_get_read(iut: Iut) -> None:
-    """get_read answers the parameters whose bits are set, none of them twice, and no others."""
+    """get_read answers exactly the parameters whose bits are set, each once."""
     async with memory_tester(iut) as tester:
         buffer = await tester.connect("arm")
         for names in (["angle", "light", "ticks"], ["light"], [], ["speed", "touched"]):
@@ -165,7 +165,7 @@ async def test_get_read_clears(iut: Iut) -> None:
 
 @requirement("set-read.sets")
 async def test_set_read(iut: Iut) -> None:
-    """set_read sets the bits of parameters, and get_read finds them."""
+    """set_read sets the bits of the given parameters."""
     async with memory_tester(iut) as tester:
         buffer = await tester.connect("arm")
         for names in (["angle"], ["light", "speed"], ["ticks", "touched", "temperature"]):
@@ -176,7 +176,7 @@ async def test_set_read(iut: Iut) -> None:
 
 @requirement("set-data.values")
 async def test_each_element(iut: Iut) -> None:
-    """Each element of an array is set to its own value, and the others are left as they are."""
+    """Each element of an array is set to its own value, and the others are unchanged."""
     async with memory_tester(iut) as tester:
         buffer = await tester.connect("arm")
         for name in ("trim", "track"):
@@ -190,7 +190,7 @@ async def test_each_element(iut: Iut) -> None:
 
 @requirement("cycle.dev-read")
 async def test_cycle_reads(iut: Iut) -> None:
-    """A cycle asks for the parameters in the Read bitmap, clears it, and then asks for nothing."""
+    """A cycle requests the parameters in the Read bitmap and clears it; the next sends nothing."""
     async with memory_tester(iut) as tester:
         buffer = await tester.connect("arm")
         await _by_themselves(tester, buffer, get_read=dict.fromkeys(["angle", "light"]))
@@ -199,14 +199,14 @@ async def test_cycle_reads(iut: Iut) -> None:
             await buffer.put({"control.read": buffer.bits(names)})
             asked = [sorted(m.get("params") or []) for m in await cycle(tester, buffer, "DEV_READ")]
             wanted = [sorted(names)] if names else []
-            check(asked == wanted, f"DEV_READ of {wanted}", f"{asked} was sent")
+            check(asked == wanted, f"DEV_READ messages of {wanted}", f"received {asked}")
             (await buffer.look()).holds({"control.read": 0})
-        check(not await cycle(tester, buffer, "DEV_READ"), "no DEV_READ", "one was sent again")
+        check(not await cycle(tester, buffer, "DEV_READ"), "no DEV_READ", "another one was sent")
 
 
 @requirement("cycle.dev-write")
 async def test_cycle_writes(iut: Iut) -> None:
-    """A cycle sends the values in the Write bitmap, clears it, and then sends nothing."""
+    """A cycle sends the values in the Write bitmap and clears it; the next sends nothing."""
     async with memory_tester(iut) as tester:
         buffer = await tester.connect("arm")
         plain = {name: sample(buffer.peripheral[name], 4) for name in ("speed", "target", "light")}
@@ -221,12 +221,12 @@ async def test_cycle_writes(iut: Iut) -> None:
                 sent |= message.get("values") or {}
             answers(buffer.peripheral, values, sent, "a DEV_WRITE")
             (await buffer.look()).holds({"control.write": 0})
-        check(not await cycle(tester, buffer, "DEV_WRITE"), "no DEV_WRITE", "one was sent again")
+        check(not await cycle(tester, buffer, "DEV_WRITE"), "no DEV_WRITE", "another one was sent")
 
 
 @requirement("cycle.dev-write")
 async def test_cycle_reads_and_writes(iut: Iut) -> None:
-    """A cycle in which bits of both bitmaps are set sends a DEV_READ and a DEV_WRITE."""
+    """A cycle with bits in both bitmaps sends a DEV_READ and a DEV_WRITE."""
     async with memory_tester(iut) as tester:
         buffer = await tester.connect("arm")
         value = sample(buffer.peripheral["target"], 1)
@@ -236,14 +236,14 @@ async def test_cycle_reads_and_writes(iut: Iut) -> None:
         await buffer.put(fields)
         answer = await tester.means("cycle", **buffer.arguments)
         sent = {m.get("message") for m in answer.result or () if isinstance(m, dict)}
-        check(sent == {"DEV_READ", "DEV_WRITE"}, "a DEV_READ and a DEV_WRITE", f"{sent} came")
+        check(sent == {"DEV_READ", "DEV_WRITE"}, "a DEV_READ and a DEV_WRITE", f"received {sent}")
         (await buffer.look()).holds({"control.read": 0, "control.write": 0})
 
 
 async def _by_themselves(tester: Tester, buffer: Buffer, **taken: Mapping[str, Any]) -> None:
-    """Raise Violation where the operations that a cycle consists of do not take this by themselves.
+    """Raise Violation if the operations that make up a cycle fail when they run alone.
 
-    What they take is by their names. One that cannot be asked for says nothing.
+    ``taken`` are the expected values by operation. An operation that is not offered is skipped.
     """
     for operation, values in taken.items():
         with contextlib.suppress(NotExercised, Inconclusive):
@@ -251,7 +251,7 @@ async def _by_themselves(tester: Tester, buffer: Buffer, **taken: Mapping[str, A
 
 
 async def cycle(tester: Tester, buffer: Buffer, name: str) -> list[dict[str, Any]]:
-    """The messages of a name that one cycle sends."""
+    """Return the messages of a name that one cycle sends."""
     answer = await tester.means("cycle", **buffer.arguments)
     sent = answer.result if isinstance(answer.result, list) else []
     return [m for m in sent if isinstance(m, dict) and m.get("message") == name]
@@ -259,7 +259,7 @@ async def cycle(tester: Tester, buffer: Buffer, name: str) -> list[dict[str, Any
 
 @requirement("set-valid.sets")
 async def test_set_valid(iut: Iut) -> None:
-    """set_valid sets and clears the bit, whatever it was before."""
+    """set_valid sets and clears the bit, from either state."""
     async with memory_tester(iut) as tester:
         for type_ in ("arm", "panel"):
             buffer = await tester.connect(type_)
@@ -276,7 +276,7 @@ async def test_set_valid(iut: Iut) -> None:
 
 @requirement("set-sub.fields")
 async def test_set_sub_state(iut: Iut) -> None:
-    """Other parameters and other delays give other bytes, and the same ones give the same."""
+    """set_sub stores different bytes for different arguments, and equal bytes for equal ones."""
     params = [["angle"], [], ["angle", "light"], ["light"], ["ticks"], ["angle"]]
     delays = [40, 0, 256, 296, 65535, 40]
     async with memory_tester(iut) as tester:
@@ -290,18 +290,22 @@ async def test_set_sub_state(iut: Iut) -> None:
                 other = seen[part].setdefault(raw, given)
                 check(
                     other == given,
-                    f"{buffer.place(f'control.{part}')} to differ for {other} and {given}",
+                    f"different bytes in {buffer.place(f'control.{part}')} for {other} and {given}",
                     f"it is {raw.hex()} for both",
                     image.event,
                 )
         for part, states in seen.items():
-            came = f"there were {len(states)}"
-            check(len(states) == 5, f"control.{part} to be the same for the same", came)
+            came = f"there were {len(states)} different values"
+            check(
+                len(states) == 5,
+                f"5 different values of control.{part} for 5 different arguments",
+                came,
+            )
 
 
 @requirement("set-sub.form")
 async def test_set_sub(iut: Iut) -> None:
-    """Subscription is a bitmap of the parameters, and Delay the delay."""
+    """Subscription is a bitmap of the parameters, and Delay is the delay in milliseconds."""
     async with memory_tester(iut) as tester:
         buffer = await tester.connect("arm")
         bits = buffer.bits
@@ -325,7 +329,7 @@ async def test_set_sub(iut: Iut) -> None:
 
 @requirement("set-sub.fields")
 async def test_set_sub_uid(iut: Iut) -> None:
-    """Every bit of a UID counts, of 88 or what there is: where UIDs differ, the bytes differ."""
+    """Every bit of a UID is stored, up to the width of the field."""
     async with memory_tester(iut) as tester:
         buffer = await tester.connect("arm")
         mine, bits = fitted(UID, buffer.layout), 8 * buffer.layout["control.uid"].size
@@ -340,23 +344,23 @@ async def test_set_sub_uid(iut: Iut) -> None:
             same = seen.setdefault(raw, uid)
             check(
                 same == uid,
-                f"{buffer.place('control.uid')} to differ for the UIDs {same} and {uid}",
+                f"different bytes in {buffer.place('control.uid')} for the UIDs {same} and {uid}",
                 f"it is {raw.hex()} for both",
             )
         await subscribe(tester, buffer, mine, ["angle"], 40)
         again = seen.get((await buffer.look()).raw("control.uid"))
-        check(again == mine, "the same bytes whenever a UID is set", "they differ")
+        check(again == mine, "the same bytes whenever the same UID is set", "they differ")
 
 
 def numbers(value: int, size: int) -> list[bytes]:
-    """What a number may look like in a field of that many bytes whose type is unknown."""
+    """Return the possible bytes of a number in a field of unknown type."""
     reals = {4: "f", 8: "d"}
     made = [value.to_bytes(size, sys.byteorder)]
     return made + ([struct.pack(f"={reals[size]}", value)] if size in reals else [])
 
 
 async def subscribe(tester: Tester, buffer: Buffer, uid: int, names: list[str], delay: int) -> None:
-    """Run set_sub. Raises Inconclusive where it does not take the UID."""
+    """Run set_sub. Raises Inconclusive if it fails."""
     more = {"params": names, "delay": delay}
     answer = await tester.with_uid("set_sub", uid, **buffer.arguments, **more)
     if not answer.ok:

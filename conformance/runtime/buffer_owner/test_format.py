@@ -1,4 +1,4 @@
-"""How the buffers of an owner are formed."""
+"""Tests of the form of an owner's buffers."""
 
 from conformance.cases import check, requirement
 from conformance.iut import Iut
@@ -10,12 +10,12 @@ from conformance.runtime.memory.operations import offered
 from conformance.runtime.memory.tester import Tester, memory_tester, new_uid
 from conformance.verdicts import Inconclusive, Violation
 
-_MANY = 20  # peripherals
+_MANY = 20  # peripherals; more than a robot usually has
 
 
 @requirement("buffers.shared-memory")
 async def test_objects(iut: Iut) -> None:
-    """The buffer of each type is an object under /dev/shm that is as long as its layout says."""
+    """Each type has a buffer under /dev/shm with at least the size of its layout."""
     async with memory_tester(iut) as tester:
         for type_ in tester.catalog:
             buffer = await tester.connect(type_)
@@ -23,17 +23,17 @@ async def test_objects(iut: Iut) -> None:
             check(
                 buffer.object.size >= size,
                 f"{buffer.name} to have {size} bytes",
-                f"it has {buffer.object.size}",
+                f"it has {buffer.object.size} bytes",
             )
 
 
 @requirement("buffers.one-each")
 async def test_one_buffer_each(iut: Iut) -> None:
-    """Peripherals have a buffer each, of one type or with one UID, or nearly the same one."""
+    """Each peripheral has its own buffer, even with an equal type, UID or part of a UID."""
     async with memory_tester(iut) as tester:
         uid = new_uid()
         first = await tester.connect("arm", uid)
-        # They differ in none of the lower 32 bits.
+        # The lower 32 bits of both UIDs are equal.
         second = await tester.connect("arm", uid ^ 1 << 40)
         third = await tester.connect("panel", uid)
         fourth = await tester.connect("limit-switch", uid)
@@ -41,15 +41,16 @@ async def test_one_buffer_each(iut: Iut) -> None:
         check(
             len({buffer.object.inode for buffer in every}) == len(every),
             "a buffer for each peripheral",
-            f"there are {', '.join(buffer.name for buffer in every)}",
+            f"found {', '.join(buffer.name for buffer in every)}",
         )
-        # UIDs of more than 64 bits it need not take. They begin alike, or end alike.
+        # An owner need not support UIDs of more than 64 bits. These UIDs have equal beginnings or
+        # ends.
         for type_, one, other in (
             ("arm", uid, uid + 2**80),
             ("limit-switch", 2**87 + uid, 2**87 + (uid ^ 1)),
         ):
             names = [await _named(tester, type_, each) for each in (one, other)]
-            expected = f"another buffer for the {type_} {other} than for the {type_} {one}"
+            expected = f"different buffers for the {type_} {other} and the {type_} {one}"
             check(None in names or names[0] != names[1], expected, f"both have {names[0]}")
         before = {buffer.name: await buffer.fill() for buffer in every}
         await tester.tested("set_data", **second.arguments, values={"angle": 0.25, "touched": True})
@@ -60,7 +61,7 @@ async def test_one_buffer_each(iut: Iut) -> None:
 
 
 async def _named(tester: Tester, type_: str, uid: int) -> str | None:
-    """The name of the buffer of a peripheral, if that can be connected."""
+    """Connect a peripheral; return the name of its buffer, or None if the IUT refuses."""
     answer = await tester.ask("connect", type=type_, uid=str(uid))
     told = answer.result.get("buffer") if isinstance(answer.result, dict) else None
     if not (answer.ok and isinstance(told, str)):
@@ -78,7 +79,7 @@ async def test_many(iut: Iut) -> None:
             try:
                 buffers.append(await tester.connect("arm"))
             except Inconclusive as refused:
-                came = f"{len(buffers)} were; {refused}"
+                came = f"{len(buffers)} were connected; {refused}"
                 raise Violation(f"{_MANY} peripherals to be connected", came) from refused
             values = {"angle": len(buffers) / 32}
             await tester.tested("set_data", **buffers[-1].arguments, values=values)
@@ -90,7 +91,7 @@ async def test_many(iut: Iut) -> None:
 
 @requirement("format.mutex")
 async def test_mutex_between_processes(iut: Iut) -> None:
-    """Who waits for a mutex goes on once another process has unlocked it, whichever buffer's."""
+    """An operation that waits for a mutex continues after another process unlocks it."""
     async with memory_tester(iut) as tester:
         first, second = await tester.connect("arm"), await tester.connect("arm")
         first.shared()
@@ -103,7 +104,7 @@ async def test_mutex_between_processes(iut: Iut) -> None:
 
 @requirement("format.bit-order")
 async def test_order_of_bits(iut: Iut) -> None:
-    """Each parameter has the bit of its place in the catalog, or that which the layout declares."""
+    """Each parameter's bit is its index in the catalog, or the bit that the layout declares."""
     async with memory_tester(iut) as tester:
         for type_ in ("arm", "latch"):
             declared = (await tester.layout(type_)).bits
@@ -117,7 +118,7 @@ async def test_order_of_bits(iut: Iut) -> None:
 
 @requirement("format.bitmaps")
 async def test_every_bit(iut: Iut) -> None:
-    """Each parameter has a bit of its own, up to the last of 16."""
+    """Each parameter has its own bit, up to the last of 16."""
     async with memory_tester(iut) as tester:
         for type_ in ("arm", "latch"):
             await each_has_a_bit(await tester.connect(type_))
@@ -125,7 +126,7 @@ async def test_every_bit(iut: Iut) -> None:
 
 @requirement("format.bitmaps")
 async def test_other_bitmaps(iut: Iut) -> None:
-    """In Read, Write and Update the first, an inner and the last bit are of the same parameters."""
+    """In Read, Write and Update the first, a middle and the last bit mean the same parameters."""
     chosen = ["angle", "track", "light"]
     async with memory_tester(iut) as tester:
         buffer = await tester.connect("arm")
@@ -141,11 +142,12 @@ async def test_other_bitmaps(iut: Iut) -> None:
                 answer = await tester.tested(f"get_{bitmap}", **buffer.arguments)
                 names = sorted(answer.result) if answer.result else []
                 if names != sorted(chosen):
-                    # The bits stand for others only where it answers one and lacks another.
+                    # The bits are assigned wrongly only if one parameter is extra and another is
+                    # missing.
                     mixed = set(names) - {*chosen} and {*chosen} - set(names)
                     taken = f"get-{bitmap}.{'names' if bitmap == 'read' else 'values'}"
                     raise Violation(
-                        f"the bits {bits:#06x} of {bitmap} to stand for {', '.join(chosen)}",
+                        f"the bits {bits:#06x} of {bitmap} to mean {', '.join(chosen)}",
                         f"it answered {str(names)[:200]}",
                         None if mixed else taken,
                     )

@@ -1,4 +1,4 @@
-"""The life of a buffer: made at the first connect, kept until its owner exits."""
+"""Tests of the life of a buffer: created at the first connect, kept until its owner exits."""
 
 from conformance.cases import check, requirement
 from conformance.iut import Iut
@@ -10,7 +10,7 @@ OFTEN = 100
 
 @requirement("lifecycle.created-valid")
 async def test_first_connect(iut: Iut) -> None:
-    """The first connect of a peripheral of any type makes a buffer that is valid."""
+    """The first connect of a peripheral of any type creates a valid buffer."""
     async with memory_tester(iut) as tester:
         for type_ in tester.catalog:
             buffer = await tester.connect(type_)
@@ -19,14 +19,14 @@ async def test_first_connect(iut: Iut) -> None:
 
 @requirement("lifecycle.disconnect")
 async def test_disconnect(iut: Iut) -> None:
-    """The valid bit follows the connection, a hundred times over; another peripheral's does not."""
+    """The valid bit follows a hundred connects and disconnects; other buffers stay valid."""
     async with memory_tester(iut) as tester:
         uid = new_uid()
         buffer, other = await tester.connect("arm", uid), await tester.connect("arm")
         for number in range(2 * OFTEN):
             wanted = number % 2 == 1
             await connected(tester, buffer, uid, wanted)
-            # At first after each, then they come faster than anybody looks.
+            # The first six changes are checked one by one, later ones only at the end, to be fast.
             if number < 6 or number >= 2 * OFTEN - 2:
                 came = (await buffer.look())["valid"]
                 check(
@@ -39,7 +39,7 @@ async def test_disconnect(iut: Iut) -> None:
 
 @requirement("lifecycle.kept")
 async def test_kept(iut: Iut) -> None:
-    """A hundred connects and disconnects leave the object what it is, and each names the same."""
+    """A hundred connects and disconnects keep the same object and the same name."""
     async with memory_tester(iut) as tester:
         uid = new_uid()
         buffer = await tester.connect("arm", uid)
@@ -50,7 +50,7 @@ async def test_kept(iut: Iut) -> None:
             again = await tester.connect("arm", uid)
             check(
                 again.object.inode == buffer.object.inode,
-                f"the buffer of a peripheral that is back to be {buffer.name}",
+                f"{buffer.name} as the buffer of a reconnected peripheral",
                 f"it is {again.name} (inode {again.object.inode})",
             )
             again.object.close()
@@ -61,7 +61,7 @@ async def test_kept(iut: Iut) -> None:
 
 @requirement("lifecycle.kept")
 async def test_kept_while_others_come(iut: Iut) -> None:
-    """A peripheral that is back has its buffer again, also where another connected meanwhile."""
+    """A reconnected peripheral has its old buffer, even if another connected meanwhile."""
     async with memory_tester(iut) as tester:
         for type_ in ("arm", "panel"):
             uid = new_uid()
@@ -75,7 +75,7 @@ async def test_kept_while_others_come(iut: Iut) -> None:
 
 @requirement("lifecycle.views-stay")
 async def test_views_stay(iut: Iut) -> None:
-    """A view that was opened before shows, after the next connect, what is set then."""
+    """A view that was opened earlier shows new data after a reconnect."""
     async with memory_tester(iut) as tester:
         for type_, name, value in (("arm", "angle", 0.25), ("panel", "level", 17)):
             uid = new_uid()
@@ -92,7 +92,7 @@ async def test_views_stay(iut: Iut) -> None:
 
 @requirement("lifecycle.removed-at-exit")
 async def test_removed_at_exit(iut: Iut) -> None:
-    """Once the owner has ended, no buffer is left, whether its peripheral was connected or not."""
+    """After the owner has exited, no buffer is left, for connected and disconnected peripherals."""
     async with memory_tester(iut) as tester:
         uid = new_uid()
         buffers = [

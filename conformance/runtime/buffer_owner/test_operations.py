@@ -1,4 +1,4 @@
-"""What holds for every operation of an owner: the mutex, the valid bit, and what stays as it is."""
+"""Tests of every operation of an owner: the mutex, the valid bit, and unchanged fields."""
 
 from functools import partial
 from typing import Any
@@ -32,7 +32,7 @@ async def test_waits_for_the_mutex(iut: Iut) -> None:
 
 @requirement("operations.mutex")
 async def test_connects_wait_for_the_mutex(iut: Iut) -> None:
-    """A disconnect and a connect, which set the valid bit, wait for the mutex as well."""
+    """Disconnect and connect, which change the valid bit, wait for the mutex too."""
     async with memory_tester(iut) as tester:
         uid = new_uid()
         buffer = await tester.connect("arm", uid)
@@ -46,7 +46,7 @@ async def test_connects_wait_for_the_mutex(iut: Iut) -> None:
 @requirement("operations.mutex")
 @lasting
 async def test_waits_long(iut: Iut) -> None:
-    """An operation that has waited for the mutex for a second does not go on without it."""
+    """An operation that has waited for the mutex for a second does not continue without it."""
     async with memory_tester(iut) as tester:
         buffer, operation = await tester.connect("arm"), OPERATIONS[0]
         await buffer.fill()
@@ -55,7 +55,7 @@ async def test_waits_long(iut: Iut) -> None:
 
 @requirement("operations.mutex")
 async def test_frees_the_mutex_last(iut: Iut) -> None:
-    """An operation has changed all that it changes when it frees the mutex."""
+    """All changes of an operation are complete when it releases the mutex."""
     async with memory_tester(iut) as tester:
         buffer = await tester.connect("arm")
         filled = filling(buffer.peripheral, buffer.layout)
@@ -66,7 +66,7 @@ async def test_frees_the_mutex_last(iut: Iut) -> None:
 
 @requirement("operations.mutex-released")
 async def test_mutex_is_free_afterwards(iut: Iut) -> None:
-    """After each operation the mutex is free, also on a buffer that is invalid."""
+    """After each operation the mutex is free, also for an invalid buffer."""
     async with memory_tester(iut) as tester:
         buffer = await tester.connect("arm")
         known = await offered(tester, buffer, (*OPERATIONS, SET_VALID))
@@ -87,7 +87,7 @@ WRONG: dict[str, dict[str, Any]] = {
 
 @requirement("operations.mutex-released")
 async def test_mutex_is_free_after_failures(iut: Iut) -> None:
-    """The mutex is free after an operation that fails."""
+    """After an operation that fails the mutex is free."""
     async with memory_tester(iut) as tester:
         buffer = await tester.connect("arm")
         for name, arguments in WRONG.items():
@@ -98,14 +98,14 @@ async def test_mutex_is_free_after_failures(iut: Iut) -> None:
             await buffer.look()
         panel = await tester.connect("panel")
         for operation in OPERATIONS:
-            # It has no control block, to which most of them belong.
+            # A panel has no control block, which most operations need.
             await tester.ask(operation.name, **operation.on(panel))
             await panel.look()
 
 
 @requirement("operations.validity")
 async def test_invalid_buffer(iut: Iut) -> None:
-    """An operation on a buffer that is not valid changes nothing and has no result."""
+    """An operation on an invalid buffer changes nothing and has no result."""
     async with memory_tester(iut) as tester:
         buffer = await tester.connect("arm")
         await tester.tested("set_data", **buffer.arguments, values={"angle": 0.5})
@@ -118,14 +118,17 @@ async def test_invalid_buffer(iut: Iut) -> None:
             (await buffer.look()).only(before, ())
             check(
                 not (answer.ok and answer.result),
-                f"the operation '{operation.name}' on an invalid buffer to have no result",
+                f"no result of the operation '{operation.name}' on an invalid buffer",
                 f"it answered {str(answer.result)[:200]}",
             )
 
 
 @requirement("operations.validity")
 async def test_valid_after_disconnect(iut: Iut) -> None:
-    """No operation has a result while the peripheral is disconnected, and all have afterwards."""
+    """No operation has an effect while the peripheral is disconnected.
+
+    After a reconnect they succeed.
+    """
     async with memory_tester(iut) as tester:
         uid = new_uid()
         buffer = await tester.connect("arm", uid)
@@ -144,7 +147,7 @@ async def test_valid_after_disconnect(iut: Iut) -> None:
 
 @requirement("operations.validity")
 async def test_invalid_meanwhile(iut: Iut) -> None:
-    """An operation on a buffer that became invalid while it waited for the mutex is aborted."""
+    """An operation aborts if its buffer becomes invalid while it waits for the mutex."""
     async with memory_tester(iut) as tester:
         buffer = await tester.connect("arm")
         for operation in await offered(tester, buffer, OPERATIONS):
@@ -155,7 +158,7 @@ async def test_invalid_meanwhile(iut: Iut) -> None:
 
 @requirement("operations.atomic")
 async def test_spares_the_new(iut: Iut) -> None:
-    """What is written while an operation waits for the mutex is there afterwards."""
+    """Values that are written while an operation waits for the mutex are not lost."""
     async with memory_tester(iut) as tester:
         buffer, set_data = await tester.connect("arm"), OPERATIONS[0]
         await buffer.fill()
@@ -167,7 +170,7 @@ async def test_spares_the_new(iut: Iut) -> None:
 
 @requirement("operations.nothing-else")
 async def test_nothing_else(iut: Iut) -> None:
-    """An operation changes no field but its own, nor any byte of another buffer."""
+    """An operation changes only its own fields, and no byte of another buffer."""
     async with memory_tester(iut) as tester:
         buffer, other = await tester.connect("arm"), await tester.connect("arm")
         beside = await other.fill()
@@ -180,7 +183,7 @@ async def test_nothing_else(iut: Iut) -> None:
 
 @requirement("operations.nothing-else")
 async def test_nothing_else_without_control_block(iut: Iut) -> None:
-    """Without a device_id, data change the read block and nothing else."""
+    """Without a device_id, set_data changes only the read block."""
     async with memory_tester(iut) as tester:
         buffer = await tester.connect("panel")
         before = await buffer.fill()
@@ -190,13 +193,13 @@ async def test_nothing_else_without_control_block(iut: Iut) -> None:
 
 @requirement("operations.atomic")
 async def test_contention(iut: Iut) -> None:
-    """A thousand times values are taken while another process writes, and none is lost."""
+    """A thousand values are read while another process writes, and none is lost."""
     await takes_whole(iut, "get_write", "write")
 
 
 @requirement("operations.atomic")
 async def test_bits_under_contention(iut: Iut) -> None:
-    """A thousand times what is to be read is taken while another process asks for more."""
+    """A thousand Read bitmaps are read while another process sets bits, and none is lost."""
     await loses_no_bit(iut, "get_read")
 
 
@@ -211,8 +214,8 @@ WRITING = Writing(
 
 @requirement("operations.atomic")
 async def test_data_under_contention(iut: Iut) -> None:
-    """A thousand times data are set while another process takes them: none without its bit.
+    """A thousand values are written while another process reads them, each with its bit.
 
-    A look at a new value finds its bit and its time, and what was written beside it.
+    A new value always has its bit, its timestamp and the second value.
     """
     await writes_whole(iut, WRITING)

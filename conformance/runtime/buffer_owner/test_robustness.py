@@ -1,4 +1,4 @@
-"""What an owner survives: operations that ask for what there is not."""
+"""Tests of an owner's robustness: operations with invalid arguments."""
 
 from typing import Any
 
@@ -16,7 +16,7 @@ ODD: dict[str, tuple[str, dict[str, Any]]] = {
 
 @requirement("robustness.odd-operations")
 async def test_odd_operations(iut: Iut) -> None:
-    """An operation that cannot be done fails and changes nothing; the next one succeeds."""
+    """An invalid operation fails and changes nothing; the next operation succeeds."""
     async with memory_tester(iut) as tester:
         buffer = await tester.connect("arm")
         for what, (name, arguments) in ODD.items():
@@ -30,7 +30,7 @@ async def test_odd_operations(iut: Iut) -> None:
 
 @requirement("robustness.odd-operations")
 async def test_arrays_of_other_lengths(iut: Iut) -> None:
-    """An array that is too short or too long is refused, or set as far as it goes."""
+    """An array that is too short or too long is refused, or stored as far as it fits."""
     async with memory_tester(iut) as tester:
         buffer = await tester.connect("arm")
         for name, given in OTHER_LENGTHS:
@@ -42,7 +42,7 @@ async def test_arrays_of_other_lengths(iut: Iut) -> None:
 
 @requirement("robustness.odd-operations")
 async def test_unknown_parameter_to_read(iut: Iut) -> None:
-    """An unknown parameter to read is refused with the others, or passed over."""
+    """An unknown parameter in set_read is refused with all others, or ignored."""
     async with memory_tester(iut) as tester:
         buffer = await tester.connect("arm")
         before = await buffer.fill()
@@ -58,18 +58,20 @@ async def test_unknown_parameter_to_read(iut: Iut) -> None:
 
 @requirement("robustness.left-behind")
 async def test_left_behind(iut: Iut) -> None:
-    """Where an owner that died has left a buffer, the next one makes one that works."""
+    """A new owner works with a buffer that was left by an owner that crashed."""
     uid = new_uid()
     async with memory_tester(iut) as tester:
         buffer = await tester.connect("arm", uid)
         await buffer.fill()
-        # Its mutex is free: whether that of an owner which dies with it is robust, is open.
+        # The mutex is free: the specification leaves open if mutexes are robust.
         left = buffer.peek().data
     async with memory_tester(iut) as tester:
         tester.names.add(buffer.name)
         memory.leave(buffer.name, left)
         answer = await tester.with_uid("connect", uid, type="arm")
-        expected = f"a peripheral to be connected whose buffer {buffer.name} was left behind"
+        expected = (
+            f"success of connect although the buffer {buffer.name} was left by a crashed owner"
+        )
         check(answer.ok, expected, f"it failed: {answer.why}")
         again = await tester.connect("arm", uid)
         await tester.tested("set_data", **again.arguments, values={"angle": 0.25})
@@ -78,12 +80,12 @@ async def test_left_behind(iut: Iut) -> None:
 
 @requirement("robustness.odd-operations")
 async def test_unknown_buffers(iut: Iut) -> None:
-    """An operation on a buffer that does not exist fails, and the next one succeeds."""
+    """An operation on a buffer that does not exist fails, and the next operation succeeds."""
     async with memory_tester(iut) as tester:
         buffer = await tester.connect("arm")
         for name in ("rt-arm-none", "", "../arm", "x" * 300):
             answer = await tester.ask("set_data", buffer=name, type="arm", values={"angle": 0.5})
             check(not answer.ok, f"set_data of {name[:20]!r} to fail", "it succeeded")
         answer = await tester.ask("connect", type="nothing", uid="1")
-        check(not answer.ok, "to connect what is not in the catalog to fail", "it succeeded")
+        check(not answer.ok, "connect of a type that is not in the catalog to fail", "it succeeded")
         await tester.tested("set_data", **buffer.arguments, values={"angle": 0.5})

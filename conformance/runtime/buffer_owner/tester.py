@@ -1,4 +1,4 @@
-"""The operations of an owner of buffers, as they are tried on an arm."""
+"""The operations of an owner of buffers, with arguments for an arm."""
 
 from conformance.cases import check
 from conformance.harness import memory
@@ -11,7 +11,7 @@ from conformance.runtime.memory.tester import Tester, new_uid
 from conformance.verdicts import Violation
 
 SET_VALID = Operation("set_valid", {"valid": False}, ("valid",))
-"""The one that does not ask whether the buffer is valid."""
+"""The only operation that ignores the valid bit."""
 OPERATIONS = (
     Operation(
         "set_data",
@@ -33,21 +33,21 @@ OPERATIONS = (
 
 
 async def connected(tester: Tester, buffer: Buffer, uid: int, whether: bool) -> None:
-    """Connect a peripheral again, or disconnect it; its buffer has to stay, with all its bytes."""
+    """Connect a peripheral again, or disconnect it. Raises Violation unless its buffer stays."""
     operation = "connect" if whether else "disconnect"
     answer = await tester.with_uid(operation, uid, type=buffer.peripheral.name)
     check(answer.ok, f"the operation '{operation}' to succeed", f"it failed: {answer.why}")
     told = answer.result.get("buffer") if isinstance(answer.result, dict) else answer.result
     if whether and isinstance(told, str) and memory.inode(told) not in (None, buffer.object.inode):
         tester.names.add(told)
-        expected = f"the buffer of a peripheral that is back to be {buffer.name}"
+        expected = f"{buffer.name} as the buffer of a reconnected peripheral"
         came = "another object of that name" if told == buffer.name else told[:80]
         raise Violation(expected, f"it is {came}", "lifecycle.kept")
     buffer.kept()
 
 
 async def set_alone(buffer: Buffer, param: Parameter) -> Image:
-    """What is in a buffer whose bitmap was clear, once set_data has set one parameter."""
+    """Set one parameter of a buffer whose bitmap is clear; return the image afterwards."""
     await buffer.put({"control.update": 0})
     values = {param.name: sample(param, 3)}
     await buffer.tester.tested("set_data", **buffer.arguments, values=values)
@@ -55,7 +55,7 @@ async def set_alone(buffer: Buffer, param: Parameter) -> Image:
 
 
 async def each_has_a_bit(buffer: Buffer) -> None:
-    """Raise Violation unless set_data gives each parameter that is readable a bit of its own."""
+    """Raise Violation unless set_data gives each readable parameter its own bit."""
     seen: dict[int, str] = {}
     for param in buffer.peripheral.params:
         if param.readable:

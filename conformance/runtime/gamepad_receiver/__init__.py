@@ -1,4 +1,4 @@
-"""Test cases for a receiver of gamepad input: the suite sends it, and looks at the buffers."""
+"""Test cases for a receiver of gamepad input: the suite sends it, and reads the buffers."""
 
 from conformance.iut import Iut
 from conformance.runtime.gamepad_receiver.tester import AXES, gamepad_tester, pad
@@ -7,14 +7,14 @@ SMOKE = "lifecycle.created-valid"
 
 
 async def smoke(iut: Iut) -> set[str]:
-    """The first message of a gamepad makes a buffer that is valid; the name of its object."""
+    """Send the first message of a gamepad; return the name of the buffer's object."""
     async with gamepad_tester(iut) as tester:
         await tester.play({"0": pad(lx=0.5)})
         return {(await tester.made("0")).name}
 
 
 async def basis(iut: Iut) -> None:
-    """Raise Violation where plain messages of one gamepad do not show in its buffer."""
+    """Raise Violation if the buffer of a gamepad does not show plain messages."""
     async with gamepad_tester(iut) as tester:
         for positions in ((0.5, -0.25, 0.125, 0.75), (1.0, 0.0, 0.0, -1.0), (0.0,) * 4):
             axes = dict(zip(AXES, positions, strict=True))

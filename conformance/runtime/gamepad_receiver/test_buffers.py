@@ -1,4 +1,4 @@
-"""The buffers of a receiver: how they are made, guarded, kept and removed."""
+"""Tests of a receiver's buffers: creation, mutex, lifetime and removal."""
 
 import asyncio
 from typing import Any
@@ -13,7 +13,7 @@ from conformance.verdicts import Violation
 
 @requirement("lifecycle.created-valid")
 async def test_first_message(iut: Iut) -> None:
-    """The first message of a gamepad makes a buffer, which is valid, also where it is at rest."""
+    """The first message of a gamepad creates a valid buffer, also if the gamepad is at rest."""
     async with gamepad_tester(iut) as tester:
         for index, first in (("0", pad(1, lx=0.5)), ("2", pad(1, lx=0.5)), ("1", pad())):
             await tester.play({index: first})
@@ -21,12 +21,12 @@ async def test_first_message(iut: Iut) -> None:
             left = tester.session.left("response")
             while not (await buffer.look())["valid"]:
                 place = buffer.place("valid")
-                check(left() > 0, f"{place} to be set", "it is not")
+                check(left() > 0, f"{place} to be set", "it is clear")
 
 
 @requirement("lifecycle.created-valid")
 async def test_back_again(iut: Iut) -> None:
-    """A gamepad that is back is valid, whatever was made of its absence."""
+    """A gamepad that reappears is valid, even if its absence made it invalid."""
     async with gamepad_tester(iut) as tester:
         for number in range(1, 4):
             values, back = {"lx": number / 8}, "lifecycle.created-valid" if number > 1 else None
@@ -39,7 +39,7 @@ async def test_back_again(iut: Iut) -> None:
 
 @requirement("buffers.shared-memory")
 async def test_object(iut: Iut) -> None:
-    """The buffer is an object under /dev/shm that is as long as its layout says."""
+    """The buffer is an object under /dev/shm with at least the size of its layout."""
     async with gamepad_tester(iut) as tester:
         await tester.play({"0": pad(1, lx=0.5)})
         buffer = await tester.made("0")
@@ -50,7 +50,7 @@ async def test_object(iut: Iut) -> None:
 
 @requirement("buffers.one-each")
 async def test_one_buffer_each(iut: Iut) -> None:
-    """A message about one gamepad changes no other, except that it may be taken for gone."""
+    """A message about one gamepad does not change another, except for its valid bit."""
     async with gamepad_tester(iut) as tester:
         before = await tester.plays({"1": pad(3, ly=0.5)}, "1", {"ly": 0.5})
         for number in range(5):
@@ -60,7 +60,7 @@ async def test_one_buffer_each(iut: Iut) -> None:
 
 @requirement("operations.nothing-else")
 async def test_nothing_else(iut: Iut) -> None:
-    """A message changes the parameters and the timestamp of the read block, and nothing else."""
+    """A message changes only the parameters and the timestamp of the read block."""
     async with gamepad_tester(iut) as tester:
         await tester.plays({"0": pad(1, lx=0.5)}, "0", {"lx": 0.5})
         buffer = await tester.made("0")
@@ -73,26 +73,27 @@ async def test_nothing_else(iut: Iut) -> None:
 
 @requirement("operations.mutex")
 async def test_waits_for_the_mutex(iut: Iut) -> None:
-    """While the tester holds the mutex, a message changes nothing; afterwards one does."""
+    """A message changes nothing while the tester holds the mutex; later messages do."""
     async with gamepad_tester(iut) as tester:
         await tester.plays({"0": pad(1, lx=0.5)}, "0", {"lx": 0.5})
         buffer = await tester.made("0")
         async with buffer.held():
             before = buffer.peek()
             await tester.play({"0": pad(2, lx=-0.5)})
-            # While it waits for the mutex it may answer nothing, so that no event ends this.
+            # The receiver may answer nothing while it waits for the mutex, so no event can end this
+            # wait.
             await asyncio.sleep(tester.session.seconds("quiet"))
             buffer.peek().only(before, ())
         try:
             await tester.plays({"0": pad(2, lx=-0.25)}, "0", {"lx": -0.25})
         except Violation as stuck:
-            # It has waited, and does not go on.
+            # The receiver has waited, but does not continue.
             raise Violation(stuck.expected, stuck.came, "format.mutex", stuck.event) from stuck
 
 
 @requirement("operations.mutex")
 async def test_frees_the_mutex_last(iut: Iut) -> None:
-    """All that a message changes is there when the mutex is free again."""
+    """All changes of a message are complete when the mutex is released."""
     async with gamepad_tester(iut) as tester:
         await tester.plays({"0": pad(1, lx=0.5)}, "0", {"lx": 0.5})
         buffer = await tester.made("0")
@@ -107,10 +108,10 @@ async def test_frees_the_mutex_last(iut: Iut) -> None:
 
 @requirement("format.mutex")
 async def test_mutex_between_processes(iut: Iut) -> None:
-    """Who waits for a mutex goes on once another process has unlocked it, whichever buffer's."""
+    """A receiver that waits for a mutex continues after another process unlocks it."""
 
     def both(lx: float) -> dict[str, Any]:
-        # A gamepad that a message does not have may be taken for one that is gone.
+        # The receiver can treat a gamepad that is not in a message as disconnected.
         return {index: pad(1, lx=lx) for index in ("0", "1")}
 
     async with gamepad_tester(iut) as tester:
@@ -120,15 +121,15 @@ async def test_mutex_between_processes(iut: Iut) -> None:
         for index, lx in (("0", 0.75), ("1", -0.75), ("0", -0.5)):
             async with (await tester.made(index)).held():
                 await tester.play(both(lx))
-                # Until it waits for the mutex, which nothing tells.
+                # Time for the receiver to wait for the mutex; no event shows this.
                 await asyncio.sleep(tester.session.seconds("quiet"))
-            # It may have given that one up; the next one counts.
+            # The receiver can have dropped the first message; the next message counts.
             await tester.plays(both(lx / 2), index, {"lx": lx / 2}, None)
 
 
 @requirement("operations.mutex-released")
 async def test_mutex_is_free_afterwards(iut: Iut) -> None:
-    """After a message the mutex is free, whether its values are proper, clamped or absent."""
+    """After a message the mutex is free, for correct, clamped and missing values."""
     async with gamepad_tester(iut) as tester:
         await tester.plays({"0": pad(1, lx=0.5)}, "0", {"lx": 0.5})
         buffer = await tester.made("0")
@@ -142,14 +143,14 @@ async def test_mutex_is_free_afterwards(iut: Iut) -> None:
             except Violation as found:
                 if found.requirement == RELEASED:
                     raise
-                # What it makes of the odd one is another matter.
+                # The handling of the odd message itself is another requirement.
                 about, came = "receiver.odd-messages", found.came
                 raise Violation(found.expected, came, about, found.event) from found
 
 
 @requirement("lifecycle.kept")
 async def test_kept(iut: Iut) -> None:
-    """Message after message the buffer is the same, also after some without the gamepad."""
+    """The buffer stays the same after many messages, some without the gamepad."""
     async with gamepad_tester(iut) as tester:
         await tester.plays({"0": pad(1, lx=0.5)}, "0", {"lx": 0.5})
         buffer = await tester.made("0")
@@ -168,7 +169,7 @@ async def test_kept(iut: Iut) -> None:
 
 @requirement("lifecycle.removed-at-exit")
 async def test_removed_at_exit(iut: Iut) -> None:
-    """Once the receiver has ended, no buffer is left."""
+    """After the receiver has exited, no buffer is left."""
     async with gamepad_tester(iut) as tester:
         await tester.play({index: pad(**dict.fromkeys(AXES, 0.5)) for index in ("0", "5")})
         buffers = [await tester.made(index) for index in ("0", "5")]

@@ -1,4 +1,4 @@
-"""What a receiver makes of gamepad input, as the buffers show it."""
+"""Tests of gamepad input: the buffers show what the receiver was sent."""
 
 import asyncio
 import struct
@@ -24,19 +24,19 @@ FRACTIONS = {"lx": -0.5, "ly": 0.75, "rx": 0.25, "ry": -0.125}
 
 
 def pressed(tester: GamepadTester, btn: int) -> dict[str, bool]:
-    """The boolean parameters of a gamepad, as the bits say."""
+    """Return the boolean parameters of a gamepad for a bitmask."""
     names = [param.name for param in tester.catalog[TYPE].params if param.kind == BOOLEAN]
     return {name: bool(btn >> index & 1) for index, name in enumerate(names)}
 
 
 def single(value: float) -> float:
-    """The nearest value that has 32 bits, which is how the buffer has it."""
+    """Return the nearest value of 32 bits, which the buffer can store."""
     return float(struct.unpack("f", struct.pack("f", value))[0])
 
 
 @requirement("receiver.form")
 async def test_form(iut: Iut) -> None:
-    """A message that is a map by itself counts, whatever may be around others."""
+    """A message that is a map by itself is accepted."""
     async with gamepad_tester(iut) as tester:
         await tester.session.send({"gamepads": {"0": pad(lx=0.5)}})
         await tester.made("0", None)
@@ -44,7 +44,7 @@ async def test_form(iut: Iut) -> None:
 
 @requirement("receiver.axes")
 async def test_axes(iut: Iut) -> None:
-    """Each axis is put into the parameter of its name, to the ends of its range, in any order."""
+    """Each axis is stored in the parameter of its name, over its full range, in any order."""
     at_rest = dict.fromkeys(AXES, 0.0)
     async with gamepad_tester(iut) as tester:
         for number in range(6):
@@ -63,10 +63,10 @@ async def test_axes(iut: Iut) -> None:
 
 @requirement("receiver.axes")
 async def test_long_play(iut: Iut) -> None:
-    """The last of hundreds of messages counts like the first."""
+    """The last of hundreds of messages is stored like the first."""
     async with gamepad_tester(iut) as tester:
         for number in range(1, 16):
-            # No more at once than it has room for.
+            # Few at a time, so that no receive buffer overflows.
             for step in range(20):
                 await tester.play({"0": pad(step % 2, ly=step / 32)})
             await tester.plays({"0": pad(lx=number / 16)}, "0", {"lx": number / 16, "ly": 0.0})
@@ -74,7 +74,7 @@ async def test_long_play(iut: Iut) -> None:
 
 @requirement("receiver.buttons")
 async def test_buttons(iut: Iut) -> None:
-    """Each bit of btn is a button of its own, from the first to the seventeenth; or none is set."""
+    """Each bit of btn is its own button, from the first to the seventeenth."""
     several = [0b101, (1 << BUTTONS) - 1, 0x10001, 0]
     async with gamepad_tester(iut) as tester:
         for btn in (*(1 << bit for bit in range(BUTTONS)), *several):
@@ -83,9 +83,9 @@ async def test_buttons(iut: Iut) -> None:
 
 @requirement("receiver.several")
 async def test_several(iut: Iut) -> None:
-    """Every gamepad of a message has its values in its own buffer, whatever its index."""
+    """Every gamepad of a message has its values in its own buffer, for any index."""
     pads = {"0": 0.25, "1": 0.125, "3": -0.25, "12": 0.5}
-    # Together they are longer than a short buffer.
+    # Together the gamepads are longer than a short receive buffer.
     pads |= {str(index): index / 64 for index in range(4, 12)}
     async with gamepad_tester(iut) as tester:
         for sign in (1, -1):
@@ -98,16 +98,20 @@ async def test_several(iut: Iut) -> None:
                 stored = {axis: single(value) for axis, value in axes[index].items()}
                 await tester.shows(index, stored, None)
         inodes = [(await tester.made(index)).object.inode for index in pads]
-        check(len({*inodes}) == len(pads), "a buffer for each gamepad", f"inodes {inodes}")
+        check(
+            len({*inodes}) == len(pads),
+            "a buffer for each gamepad",
+            f"received the inodes {inodes}",
+        )
         first = await tester.made("0")
         await tester.plays({"3": pad(2, lx=0.75)}, "3", {"lx": 0.75}, None)
-        # It may be taken for gone, and keeps its values nevertheless.
+        # The receiver can treat this gamepad as disconnected, but keeps its values.
         (await first.look()).holds({"read.params.lx": -0.25})
 
 
 @requirement("receiver.whole-numbers")
 async def test_whole_numbers(iut: Iut) -> None:
-    """Axes that are sent as integers, as JavaScript does with 0, 1 and -1, count as well."""
+    """Axes that are sent as integers, as JavaScript sends 0, 1 and -1, are accepted."""
     async with gamepad_tester(iut) as tester:
         for axes in ({"lx": 1, "ly": 0}, {"lx": -1, "ly": 0}, {"lx": 0, "ly": 1}):
             exact = {name: float(value) for name, value in axes.items()}
@@ -116,13 +120,14 @@ async def test_whole_numbers(iut: Iut) -> None:
 
 @requirement("encoding.wider-forms")
 async def test_wider_forms(iut: Iut) -> None:
-    """Input means the same with wider integers, lengths and counts, and narrower floats."""
+    """Wider integers, lengths and counts and narrower floats do not change the input's meaning."""
     async with gamepad_tester(iut) as tester:
         for number, name in enumerate(encodings(None), 1):
             axes = {**FRACTIONS, "lx": number / 64}
             pads = {"0": pad(number, **axes)}
             await tester.plays({"0": pad()}, "0", {"lx": 0.0})
-            # How buttons are kept is open: a plain message shows what they are to be.
+            # The specification leaves open how buttons are stored; a plain message shows the
+            # expected bytes.
             plain = await tester.plays(pads, "0", axes)
             buttons = {of: plain.raw(f"read.params.{of}") for of in pressed(tester, 0)}
             await tester.plays({"0": pad()}, "0", {"lx": 0.0})
@@ -131,10 +136,10 @@ async def test_wider_forms(iut: Iut) -> None:
             try:
                 await tester.shows("0", {**axes, **buttons}, None)
             except Violation as missing:
-                expected = f"input in {name} to count: {missing.expected}"
+                expected = f"input in {name} to be stored: {missing.expected}"
                 about = missing.requirement
                 raise Violation(expected, missing.came, about, missing.event) from missing
-        # Together they are longer than a buffer of a kilobyte.
+        # Together the gamepads are longer than a buffer of a kilobyte.
         await tester.plays(
             {str(index): pad(lx=-index / 32) for index in range(12)}, "11", {"lx": -11 / 32}
         )
@@ -145,7 +150,7 @@ async def test_wider_forms(iut: Iut) -> None:
 
 @requirement("set-data.timestamp")
 async def test_timestamp(iut: Iut) -> None:
-    """With every message that changes something the read block has the time of it."""
+    """Every message that changes a value updates the timestamp of the read block."""
     async with gamepad_tester(iut) as tester:
         await tester.plays({"0": pad(1, lx=-0.5)}, "0", {"lx": -0.5})
         buffer = await tester.made("0")
@@ -169,19 +174,20 @@ async def test_timestamp(iut: Iut) -> None:
 @requirement("set-data.timestamp")
 @lasting
 async def test_time_behind_the_mutex(iut: Iut) -> None:
-    """The timestamp is of the write, however long it had to wait for the mutex."""
+    """The timestamp is the time of the write, after the wait for the mutex."""
     async with gamepad_tester(iut) as tester:
         await tester.plays({"0": pad(1, lx=0.5)}, "0", {"lx": 0.5})
         buffer = await tester.made("0")
         async with buffer.held():
             await tester.play({"0": pad(1, lx=-0.5)})
-            # While it waits for the mutex it may answer nothing, so that no event ends this.
+            # The receiver may answer nothing while it waits for the mutex, so no event can end this
+            # wait.
             await asyncio.sleep(LONG)
         since = time.time()
         try:
             image = await tester.shows("0", {"lx": -0.5})
         except Violation:
-            # It may have given that message up, and then the next one counts.
+            # The receiver can have dropped that message; then the next message counts.
             await tester.plays({"0": pad(1, lx=-0.25)}, "0", {"lx": -0.25})
         else:
             image.stamped("read", since)
@@ -197,7 +203,7 @@ BEYOND: list[tuple[dict[str, Any], dict[str, float]]] = [
 
 @requirement("catalog.clamped-data")
 async def test_clamped(iut: Iut) -> None:
-    """An axis beyond its bounds is stored as the bound; the others stay as they are."""
+    """An axis beyond its bounds is stored as the bound; the others are unchanged."""
     async with gamepad_tester(iut) as tester:
         for axes, stored in BEYOND:
             await tester.plays({"0": pad(**axes)}, "0", stored, None)
@@ -205,7 +211,7 @@ async def test_clamped(iut: Iut) -> None:
 
 @requirement("catalog.clamped-data")
 async def test_clamp_warning(iut: Iut) -> None:
-    """There is a warning whenever an axis was clamped."""
+    """Each clamped axis causes a warning."""
     async with gamepad_tester(iut) as tester:
         process = tester.session.instance.process
         await tester.plays({"0": pad(lx=0.5)}, "0", {"lx": 0.5})
@@ -219,8 +225,8 @@ async def test_clamp_warning(iut: Iut) -> None:
                 if tester.warnings or (process and process.stderr.text != before):
                     break
                 if left() < 0:
-                    expected = f"a warning where {axes} was clamped"
-                    raise Violation(expected, "none was answered, and none printed to stderr")
+                    expected = f"a warning after {axes} was clamped"
+                    raise Violation(expected, "received none in an answer or on stderr")
                 await asyncio.sleep(0.02)
                 await tester.buffer("0")
 
@@ -252,7 +258,7 @@ NOISE: dict[str, bytes] = {
 
 @requirement("receiver.odd-messages")
 async def test_odd_messages(iut: Iut) -> None:
-    """After each message that is odd, or none at all, the next proper one counts."""
+    """After each odd message or malformed datagram, the next correct message is stored."""
     async with gamepad_tester(iut) as tester:
         for number, (what, odd) in enumerate({**ODD, **NOISE}.items(), 1):
             if isinstance(odd, bytes):
@@ -264,8 +270,8 @@ async def test_odd_messages(iut: Iut) -> None:
 
 
 async def still_plays(tester: GamepadTester, lx: float, after: str) -> None:
-    """Raise Violation unless a proper message counts. What came before it may count, too."""
+    """Raise Violation unless a correct message is stored."""
     try:
         await tester.plays({"1": pad(1, lx=lx)}, "1", {"lx": lx})
     except Violation as dead:
-        raise Violation(f"a proper message after '{after}' to count", dead.came) from dead
+        raise Violation(f"a correct message after '{after}' to be stored", dead.came) from dead

@@ -1,4 +1,4 @@
-"""The tester of a gamepad receiver: sends it input, and waits until its buffers show it."""
+"""The tester of a gamepad receiver: sends input, and waits until the buffers show it."""
 
 import contextlib
 from collections.abc import AsyncIterator, Mapping, Sequence
@@ -16,11 +16,11 @@ from conformance.verdicts import Conclusion, Violation
 
 AXES = ("lx", "ly", "rx", "ry")
 TYPE = "gamepad"
-_PLAIN = 16  # messages: some are passed over by who passes over any
+_PLAIN = 16  # messages; enough to detect a receiver that skips some of them
 
 
 def pad(btn: int = 0, /, **axes: float) -> dict[str, Any]:
-    """One gamepad of a message, in its decoded form; axes that are not given are at rest."""
+    """Return one gamepad of a message, in its decoded form; other axes are at rest."""
     return {**dict.fromkeys(AXES, 0.0), **axes, "btn": btn}
 
 
@@ -31,9 +31,10 @@ class GamepadTester(Tester):
         super().__init__(iut, session)
         self.owns = True
         self.warnings: list[str] = []
-        """Those of all answers so far: a receiver may report each only once."""
-        self._before: dict[str, Sequence[bytes]] = {}  # the buffers when a message was sent
-        self._several = False  # whether that had more than one gamepad
+        """Warnings of all answers so far: a receiver can report each only once."""
+        # contents of the buffers before the latest message
+        self._before: dict[str, Sequence[bytes]] = {}
+        self._several = False  # True if the latest message had several gamepads
 
     async def play(self, pads: Mapping[str, Any]) -> None:
         """Send one message with these gamepads."""
@@ -42,16 +43,16 @@ class GamepadTester(Tester):
         await self.session.send(self.wrapped({"gamepads": dict(pads)}))
 
     def _counts(self, about: str | None) -> str | None:
-        """What is violated where one of several gamepads is lost, which none shows by itself."""
+        """Return the violated requirement: receiver.several if the message had several gamepads."""
         return "receiver.several" if about and self._several else about
 
     def wrapped(self, message: Any) -> Any:
-        """A message as the receiver takes it: by itself, or in the notification that it needs."""
+        """Return a message in the receiver's form: by itself, or in an RPC notification."""
         procedure = self.session.instance.configuration.value("envelope")
         return notification(procedure, message) if procedure else message
 
     async def buffer(self, index: str) -> Buffer | None:
-        """The buffer of a gamepad, if there is one."""
+        """Return the buffer of a gamepad, or None."""
         answer = await self.means("buffers")
         self.warnings += answer.warnings
         told = answer.result if isinstance(answer.result, dict) else {}
@@ -66,7 +67,7 @@ class GamepadTester(Tester):
         return known
 
     async def made(self, index: str, about: str | None = "lifecycle.created-valid") -> Buffer:
-        """The buffer of a gamepad, once there is one. Raises Violation where none comes."""
+        """Wait for the buffer of a gamepad and return it. Raises Violation if none appears."""
         about = self._counts(about)
         found: list[Buffer | None] = []
 
@@ -75,15 +76,15 @@ class GamepadTester(Tester):
             return found[0] is not None
 
         if not await self.session.shows(there, "the buffer of a gamepad", "response", about):
-            raise Violation(f"a buffer for the gamepad {index}", "there was none", about)
+            raise Violation(f"a buffer for the gamepad {index}", "there is none", about)
         assert found[0] is not None
         return found[0]
 
     def coming(self, buffer: Buffer) -> Left:
-        """What is left of the time in which the latest message may show in a buffer.
+        """Return the remaining time in which the latest message can change a buffer.
 
-        All that it brings is written at once, or little by little: once something has been
-        written, what has not come soon after the last of it does not come.
+        A receiver can write all values at once or one after another. After the first change the
+        time restarts with a shorter value.
         """
         response = self.session.instance.configuration.seconds("response")
         whole = rest = self.session.left(response)
@@ -100,10 +101,10 @@ class GamepadTester(Tester):
     async def shows(
         self, index: str, values: Mapping[str, Any], about: str | None = "receiver.axes"
     ) -> Image:
-        """Wait until the buffer of a gamepad has these values; what is in it then.
+        """Wait until the buffer of a gamepad has these values; return its image.
 
-        Raises Violation with what it has instead; `about` is the requirement that it counts
-        against, None for the one that the test decides.
+        Raises Violation with the actual values. `about` is the violated requirement (None: the
+        requirement under test).
         """
         buffer = await (self.made(index) if about else self.made(index, None))
         about = self._counts(about)
@@ -128,9 +129,9 @@ class GamepadTester(Tester):
         return image
 
     async def takes_all(self, missing: Violation) -> None:
-        """Lay what is missing to receiver.axes where plain messages are passed over.
+        """Blame receiver.axes if the receiver skips plain messages.
 
-        They are sent while nobody else is at the mutex.
+        The messages are sent while no other process uses the mutex.
         """
 
         async def all_taken() -> bool:
@@ -150,7 +151,7 @@ class GamepadTester(Tester):
                 return True
 
         taken = True
-        # What else is wrong there is no matter of messages.
+        # Other violations are not about skipped messages.
         with contextlib.suppress(Conclusion):
             taken = await self.iut.once("plain messages are taken", all_taken)
         if not taken:
@@ -171,14 +172,14 @@ class GamepadTester(Tester):
 
 @contextlib.asynccontextmanager
 async def gamepad_tester(iut: Iut) -> AsyncIterator[GamepadTester]:
-    """The tester of a receiver of its own, which listens; nothing is left behind."""
+    """Start a receiver and its tester. All objects are removed at the end."""
     made: GamepadTester | None = None
     try:
         async with iut.session() as session:
             made = GamepadTester(iut, session)
             await made.load(ROBOT)
             yield made
-            # Whatever it has made must not be left behind, even if it has to be killed.
+            # Collect the names of all objects, to remove them even if the receiver is killed.
             with contextlib.suppress(Conclusion):
                 await made.buffer("")
     finally:

@@ -1,4 +1,4 @@
-"""Test cases for a gamepad sender: the suite receives what it sends."""
+"""Test cases for a gamepad sender: the suite receives its messages."""
 
 from conformance.iut import Iut
 from conformance.runtime.gamepad_sender.tester import pad
@@ -8,7 +8,7 @@ SMOKE = "gamepad.form"
 
 
 async def smoke(iut: Iut) -> None:
-    """It starts, and sends something if it takes input; how it does is the tests' business."""
+    """Check that the sender starts, and sends a message if it can be operated."""
     async with iut.session() as session:
-        # Of what is at rest it may have nothing to say.
+        # A sender may send nothing for a gamepad at rest.
         await takes_part(session, "gamepads", **{"0": pad(0.5, pressed=[0])})

@@ -1,4 +1,4 @@
-"""Gamepads: where their joysticks are, and which buttons are pressed."""
+"""Tests of gamepads: positions of joysticks, and pressed buttons."""
 
 import contextlib
 import math
@@ -38,7 +38,7 @@ REST = dict.fromkeys(AXES, 0.0)
 
 @requirement("gamepad.form")
 async def test_form(iut: Iut) -> None:
-    """A message has the gamepads, and each of them its four axes and its buttons."""
+    """A message has the gamepads, each with four axes and the buttons."""
     async with operated(iut) as session:
         for raw in (pad(), pad(0.5, -0.5, 0.25, 0.25, pressed=[0, 16])):
             await play(session, _0=raw)
@@ -47,7 +47,7 @@ async def test_form(iut: Iut) -> None:
 
 @requirement("gamepad.index")
 async def test_indices(iut: Iut) -> None:
-    """The index of a gamepad is a string of its digits."""
+    """The index of a gamepad is a string of decimal digits."""
     async with operated(iut) as session:
         for index in ("0", "1", "3"):
             await play(session, **{index: pad(pressed=[1])})
@@ -55,31 +55,33 @@ async def test_indices(iut: Iut) -> None:
 
 
 def _as_many(message: Message) -> int:
-    """How many gamepads are in a message."""
+    """Return the number of gamepads in a message."""
     pads = message.value["gamepads"]
     return len(pads) if isinstance(pads, dict) else 0
 
 
 @requirement("gamepad.index")
 async def test_index_of_two_digits(iut: Iut) -> None:
-    """The index of the thirteenth gamepad is a string as well, if there can be so many."""
+    """The index of the thirteenth gamepad is also a string, if the sender supports it."""
     async with operated(iut) as session:
         await play(session, _12=pad(pressed=[1]))
         try:
             message = await session.expect(GAMEPADS, where=lambda m: _as_many(m) > 0)
         except Violation as missing:
-            raise NotExercised("needs a sender of more than twelve gamepads") from missing
+            raise NotExercised(
+                "needs a sender that supports more than twelve gamepads"
+            ) from missing
         indices = [*message.value["gamepads"]]
-        check(indices == ["12"], "a gamepad '12'", f"{indices} came", message.event)
+        check(indices == ["12"], "a gamepad '12'", f"received {indices}", message.event)
 
 
 @requirement("gamepad.each")
 async def test_two_gamepads(iut: Iut) -> None:
-    """Two gamepads are both there, each with its own state."""
+    """Two gamepads are both in the message, each with its own state."""
     async with operated(iut) as session:
         one, other = pad(0.0, 0.0, 1.0, 0.0, pressed=[0]), pad(-1.0, 0.0, pressed=[5])
         for _ in range(2):
-            # What is as it was need not be sent again.
+            # A sender can skip a message with an unchanged state, so the state changes in between.
             await play(session, _0=one)
             await play(session, _0=one, _3=other)
             message = await session.expect(
@@ -91,26 +93,30 @@ async def test_two_gamepads(iut: Iut) -> None:
 
 
 def _keys(message: Message, *indices: str) -> None:
-    """Raise Violation unless a message has these gamepads: of their index where it lacks 0."""
+    """Raise Violation unless a message has exactly these gamepads.
+
+    If index 0 is missing, the violated requirement is gamepad.index.
+    """
     came = [*message.value["gamepads"]]
     if {*came} != {*indices}:
         about = None if "0" in came else "gamepad.index"
-        raise Violation(f"the keys {', '.join(indices)}", f"{came} came", about, message.event)
+        raise Violation(f"the keys {', '.join(indices)}", f"received {came}", about, message.event)
 
 
 def _own(
     message: Message, index: str, masks: list[int], holds: Callable[[Any], bool] = bool
 ) -> None:
-    """Raise Violation unless a gamepad has the first of these masks, and what else it is to have.
+    """Raise Violation unless a gamepad has the first of these masks and meets the condition.
 
-    The others are of the other gamepads: where it has none of those, it is not their state.
+    The other masks belong to other gamepads. A mask of no gamepad violates the requirement of
+    buttons.
     """
     came = message.value["gamepads"][index]
     if not (masked(masks[0])(came) and holds(came)):
         wrong = POSITION if masked(masks[0])(came) else PRESSED
         about = None if came.get("btn") in masks[1:] else wrong
         expected = f"gamepad {index} with its own state"
-        raise Violation(expected, f"{shown(came)} came", about, message.event)
+        raise Violation(expected, f"received {shown(came)}", about, message.event)
 
 
 @requirement("gamepad.each")
@@ -140,7 +146,7 @@ async def test_long_play(iut: Iut) -> None:
 
 @requirement("gamepad.each")
 async def test_one_comes_and_goes(iut: Iut) -> None:
-    """One gamepad alone is sent under its own index, whichever was there before."""
+    """A single gamepad is sent under its own index, after another gamepad was sent before."""
     async with operated(iut) as session:
         await play(session, _2=pad(pressed=[3]))
         await shows(session, "gamepad 2 with button 3", masked(8), "2", wrong=PRESSED)
@@ -151,14 +157,14 @@ async def test_one_comes_and_goes(iut: Iut) -> None:
             to="with gamepad 1 alone",
         )
         alone = message.value["gamepads"]["1"]
-        check(masked(16)(alone), "gamepad 1 with button 4", f"{alone} came", message.event)
+        check(masked(16)(alone), "gamepad 1 with button 4", f"received {alone}", message.event)
 
 
 @requirement("gamepad.at-rest")
 async def test_at_rest(iut: Iut) -> None:
-    """Joysticks at rest are at 0 and 0, from the beginning and again after they were moved."""
+    """Joysticks at rest are at (0, 0), at the beginning and after a movement."""
     async with operated(iut) as session:
-        # Of what was never moved it may have nothing to say.
+        # A sender may send nothing for a gamepad that was never moved.
         with contextlib.suppress(Inconclusive):
             await play(session, _0=pad())
             await shows(session, "all axes at 0", at(**REST))
@@ -166,13 +172,15 @@ async def test_at_rest(iut: Iut) -> None:
         try:
             await play(session, _0=pad())
         except Inconclusive as failed:
-            raise Violation("joysticks that come to rest to be told so", str(failed)) from failed
+            raise Violation(
+                "a message after the joysticks have come to rest", str(failed)
+            ) from failed
         await shows(session, "all axes at 0", at(**REST))
 
 
 @requirement("gamepad.at-rest")
 async def test_not_at_rest(iut: Iut) -> None:
-    """A joystick in a corner, beyond the unit circle, is not at (0, 0)."""
+    """A joystick in a corner, outside the unit circle, is not at (0, 0)."""
     async with operated(iut) as session:
         for stick, x in ((("lx", "ly"), 1.0), (("rx", "ry"), -1.0)):
             await play(session, _0=pad(x, 1.0, -x, 1.0))
@@ -182,23 +190,24 @@ async def test_not_at_rest(iut: Iut) -> None:
 @requirement("gamepad.axes")
 @pytest.mark.parametrize("name", AXES)
 async def test_axes(iut: Iut, name: str) -> None:
-    """A joystick that is moved along one axis is on that side of it, and all others are at 0."""
+    """A joystick that moves along one axis has only that axis on that side of 0."""
     async with operated(iut) as session:
-        # Whether up is positive is not specified.
+        # The specification does not say if up is positive.
         sign = 1.0 if name.endswith("x") else 0.0
         for raw in (1.0, -1.0, 0.5):
             await play(session, _0=_moved(name, raw))
             expected = f"{name} for this axis at {raw}, and the others at 0"
             if sign and raw < 0:
-                expected += ", with the other sign than before"
-            # What is sent all the time may still be of the last position: only its sign tells.
+                expected += ", with the opposite sign as before"
+            # A message that was sent meanwhile can contain the previous position; the sign
+            # identifies it.
             sign = (await shows(session, expected, along(name, raw, sign)))[name] * raw
 
 
 @requirement("gamepad.axes")
 @pytest.mark.parametrize("name", AXES)
 async def test_half_way(iut: Iut, name: str) -> None:
-    """A joystick that is moved half as far as it goes is nearer to 0 than one at the end."""
+    """A joystick that is moved half way is nearer to 0 than one at the end."""
     async with operated(iut) as session:
         await play(session, _0=_moved(name, 1.0))
         end = (await shows(session, f"{name} away from 0", along(name, 1.0, 0.0)))[name]
@@ -211,7 +220,7 @@ async def test_half_way(iut: Iut, name: str) -> None:
 @requirement("gamepad.axes")
 @pytest.mark.parametrize("name", AXES)
 async def test_same_way_round(iut: Iut, name: str) -> None:
-    """Which way is positive is the same where there is a second gamepad, and for both of them."""
+    """The positive direction is the same for each gamepad, and with a second gamepad."""
     async with operated(iut) as session:
         await play(session, _0=_moved(name, 1.0))
         alone = (await shows(session, f"{name} away from 0", along(name, 1.0, 0.0)))[name]
@@ -224,16 +233,16 @@ async def test_same_way_round(iut: Iut, name: str) -> None:
 
 @requirement("gamepad.axes")
 async def test_both_axes_at_once(iut: Iut) -> None:
-    """A joystick that is moved along both axes is on that side of each, whichever sides these are.
+    """A joystick that is moved along both axes is on the correct side of both.
 
-    It is well within the unit circle there, where nothing has to be brought inside.
+    The positions are well within the unit circle, so a sender need not correct them.
     """
     async with operated(iut) as session:
         await play(session, _0=pad(0.0, 0.5, 0.0, 0.5))
         off = away("ly"), away("ry")
         up = await shows(session, "ly and ry away from 0", lambda c: all(each(c) for each in off))
-        alike = "ly and ry with the same sign where both joysticks are moved the same way"
-        check(up["ly"] * up["ry"] > 0, alike, f"{shown(up)} came")
+        alike = "ly and ry with the same sign if both joysticks are moved in the same direction"
+        check(up["ly"] * up["ry"] > 0, alike, f"received {shown(up)}")
         for x, y in [(0.5, 0.5), (-0.5, 0.5), (0.5, -0.5), (-0.5, -0.5)]:
             await play(session, _0=pad(x, y, -x, -y))
             sides = {"lx": x, "ly": y * up["ly"], "rx": -x, "ry": -y * up["ry"]}
@@ -242,29 +251,29 @@ async def test_both_axes_at_once(iut: Iut) -> None:
 
 
 def _moved(name: str, raw: float) -> Pad:
-    """A gamepad that is moved along one axis."""
+    """Return a gamepad that is moved along one axis."""
     return pad(*(raw if axis == name else 0.0 for axis in AXES))
 
 
 @requirement("gamepad.full-range")
 async def test_full_range(iut: Iut) -> None:
-    """A joystick that is moved along an axis as far as it goes is at 1 or -1 there."""
+    """A joystick at the end of an axis is at 1 or -1."""
     async with operated(iut) as session:
         for name in AXES:
             for raw in (1.0, -1.0):
                 await play(session, _0=_moved(name, raw))
                 expected = f"{name} at 1 or -1 for this axis at {raw}"
                 came = await shows(session, expected, along(name, raw, 0.0), wrong=POSITION)
-                check(at_end(name)(came), expected, f"{shown(came)} came")
+                check(at_end(name)(came), expected, f"received {shown(came)}")
         await play(session, _0=pad(1.0, 0.0, 0.0, 1.0))
         both = at_end("lx"), at_end("ry")
-        expected = "lx and ry at 1 or -1 for both joysticks as far as they go"
+        expected = "lx and ry at 1 or -1 for both joysticks at their ends"
         await shows(session, expected, lambda came: all(each(came) for each in both))
 
 
 @requirement("gamepad.unit-circle")
 async def test_corners(iut: Iut) -> None:
-    """In the corners, and anywhere else, both joysticks are within the unit circle."""
+    """Both joysticks are always within the unit circle, in the corners too."""
     turns = [2 * math.pi * step / 16 for step in range(16)]
     edges = [
         (max(-1, min(1, 1.5 * math.cos(a))), max(-1, min(1, 1.5 * math.sin(a)))) for a in turns
@@ -279,18 +288,18 @@ async def test_corners(iut: Iut) -> None:
 
 @requirement("gamepad.buttons")
 async def test_each_button(iut: Iut) -> None:
-    """Each button alone has its own bit, which is 0 again once it is released."""
+    """Each button has its own bit, which is 0 again after the button is released."""
     async with operated(iut) as session:
         for number in range(BUTTONS):
             await play(session, _0=pad(pressed=[number]))
             await shows(session, f"btn {1 << number} for button {number}", masked(1 << number))
             await play(session, _0=pad())
-            await shows(session, f"btn 0 once button {number} is released", masked(0))
+            await shows(session, f"btn 0 after button {number} is released", masked(0))
 
 
 @requirement("gamepad.buttons")
 async def test_several_buttons(iut: Iut) -> None:
-    """Buttons that are pressed together have all their bits, and only those."""
+    """Buttons that are pressed together set exactly their bits."""
     async with operated(iut) as session:
         for pressed in ([0, 1], [0, 16], [7, 8, 9], list(range(BUTTONS)), [1, 3, 5, 7, 9, 11, 13]):
             mask = sum(1 << number for number in pressed)
@@ -300,7 +309,7 @@ async def test_several_buttons(iut: Iut) -> None:
 
 @requirement("gamepad.buttons-integer")
 async def test_no_buttons(iut: Iut) -> None:
-    """btn is an integer also where no button is pressed, or all are."""
+    """btn is an integer, also if no button or every button is pressed."""
     async with operated(iut) as session:
         for count in (0, BUTTONS):
             await play(session, _0=pad(pressed=range(count)))
@@ -309,7 +318,7 @@ async def test_no_buttons(iut: Iut) -> None:
 
 @requirement("gamepad.axes-floats")
 async def test_floats(iut: Iut) -> None:
-    """Axes are floats, at rest and at their ends as well."""
+    """Axes are floats, at rest and at their ends too."""
     async with operated(iut) as session:
         for raw in (pad(), pad(1.0, 0.0, -1.0, 0.0), pad(0.5)):
             await play(session, _0=raw)
@@ -318,12 +327,12 @@ async def test_floats(iut: Iut) -> None:
 
 @requirement("encoding.messagepack")
 async def test_one_message_a_datagram(iut: Iut) -> None:
-    """Each datagram is one message, of one gamepad, four or twelve, and nothing else."""
+    """Each datagram is exactly one message, with one, four or twelve gamepads."""
     async with operated(iut) as session:
         for count in (1, 4):
             await play(session, **{str(number): pad(0.25) for number in range(count)})
             await session.expect(GAMEPADS, to=f"for {count} gamepads", requirement=EACH)
-        # So many it need not have.
+        # A sender need not support twelve gamepads.
         with contextlib.suppress(Inconclusive):
             await play(session, **{str(number): pad(0.25) for number in range(12)})
             await session.watch(GAMEPADS, within="response")
@@ -331,7 +340,7 @@ async def test_one_message_a_datagram(iut: Iut) -> None:
 
 @requirement("gamepad.axes-numbers")
 async def test_numbers(iut: Iut) -> None:
-    """Axes are numbers wherever the joysticks are, of each of several gamepads."""
+    """Axes are numbers in all positions, for each of several gamepads."""
     async with operated(iut) as session:
         for raw in (pad(), pad(1.0, 0.0, 0.0, -1.0), pad(0.25, -0.5, 0.75, -0.125)):
             await play(session, _0=raw, _1=raw)
@@ -340,7 +349,7 @@ async def test_numbers(iut: Iut) -> None:
 
 @requirement("encoding.strings")
 async def test_strings(iut: Iut) -> None:
-    """All keys are strs: those of the message, the indices, and those of each gamepad."""
+    """All keys are strs: the keys of the message, the indices, and the keys of each gamepad."""
     async with operated(iut) as session:
         for indices in (["0"], ["1", "3"], []):
             await play(session, **{index: pad(pressed=[1]) for index in indices})

@@ -1,4 +1,4 @@
-"""The tester of a gamepad sender: plays on gamepads, and looks at what is sent of it."""
+"""The tester of a gamepad sender: moves gamepads, and reads the messages."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -12,13 +12,13 @@ from conformance.verdicts import Violation
 AXES = ("lx", "ly", "rx", "ry")
 BUTTONS = 17
 EACH, POSITION, PRESSED = "gamepad.each", "gamepad.axes", "gamepad.buttons"
-NEAR = 1e-3  # of the radius of the unit circle: how exact a position is asked to be
+NEAR = 1e-3  # tolerance of a position, as a fraction of the radius of the unit circle
 
 Pad = Mapping[str, Any]
 
 
 def pad(*axes: float, pressed: Sequence[int] = ()) -> Pad:
-    """Raw input: up to four axes, of which the others are at rest, and the pressed buttons."""
+    """Return raw input: up to four axes (others at rest), and the pressed buttons."""
     return {
         "axes": [*axes, *[0.0] * (4 - len(axes))],
         "buttons": [number in pressed for number in range(BUTTONS)],
@@ -26,7 +26,7 @@ def pad(*axes: float, pressed: Sequence[int] = ()) -> Pad:
 
 
 async def play(session: Session, **pads: Pad) -> None:
-    """Put the gamepads of these indices (`_0`, `_3`) into a state."""
+    """Put the gamepads with these indices (`_0`, `_3`) into a state."""
     await done(session, "gamepads", **{name.removeprefix("_"): p for name, p in pads.items()})
 
 
@@ -37,10 +37,13 @@ async def shows(
     index: str = "0",
     wrong: str | None = None,
 ) -> Any:
-    """A gamepad for which it holds, sent next, or soon if it is sent all the time.
+    """Return a gamepad that meets a condition, from the next messages.
 
-    Raises Violation where there is none: of gamepad.each where nothing is sent any more, or not
-    that gamepad, of gamepad.index where the first has become another one, and else of ``wrong``.
+    Raises Violation if there is none:
+
+    - of gamepad.each, if nothing is sent or the gamepad is missing
+    - of gamepad.index, if gamepad 0 has another index
+    - of ``wrong``, in all other cases
     """
     try:
         latest = [await session.expect(GAMEPADS)]
@@ -68,12 +71,12 @@ async def shows(
 
     soon = "a gamepad in its state"
     if not (right() or await session.shows(comes, soon, "response", about())):
-        raise Violation(expected, f"{shown(pad())} came", about(), latest[0].event)
+        raise Violation(expected, f"received {shown(pad())}", about(), latest[0].event)
     return pad()
 
 
 def at(**positions: float) -> Callable[[Any], bool]:
-    """Whether the axes of these names are at these positions."""
+    """Return a condition: the axes of these names are at these positions."""
     return lambda came: all(
         isinstance(came.get(name), int | float) and abs(came[name] - value) <= NEAR
         for name, value in positions.items()
@@ -81,16 +84,16 @@ def at(**positions: float) -> Callable[[Any], bool]:
 
 
 def away(*names: str) -> Callable[[Any], bool]:
-    """Whether not all of these axes are at 0."""
+    """Return a condition: at least one of these axes is not at 0."""
     rests = at(**dict.fromkeys(names, 0.0))
     return lambda came: not rests(came)
 
 
 def along(name: str, raw: float, sign: float, most: float = 1 + NEAR) -> Callable[[Any], bool]:
-    """Whether this axis is on the side to which it was moved, and all others are at 0.
+    """Return a condition: this axis is on the side of its movement, and all others are at 0.
 
-    `sign`: that of the value where raw is positive, 0 if it is not known. `most`: how far from 0 it
-    may be.
+    `sign` is the sign of the value for positive raw input, 0 if unknown. `most` is the greatest
+    distance from 0.
     """
     others = at(**{other: 0.0 for other in AXES if other != name})
 
@@ -104,7 +107,7 @@ def along(name: str, raw: float, sign: float, most: float = 1 + NEAR) -> Callabl
 
 
 def on_the_sides(**positions: float) -> Callable[[Any], bool]:
-    """Whether the axes of these names have the signs of these positions."""
+    """Return a condition: the axes of these names have the signs of these positions."""
     return lambda came: all(
         isinstance(came.get(name), int | float) and came[name] * value > 0
         for name, value in positions.items()
@@ -112,10 +115,10 @@ def on_the_sides(**positions: float) -> Callable[[Any], bool]:
 
 
 def at_end(name: str) -> Callable[[Any], bool]:
-    """Whether an axis is at 1 or at -1."""
+    """Return a condition: an axis is at 1 or at -1."""
     return lambda came: isinstance(came.get(name), int | float) and abs(abs(came[name]) - 1) <= NEAR
 
 
 def masked(mask: int) -> Callable[[Any], bool]:
-    """Whether btn is this bitmask."""
+    """Return a condition: btn is this bitmask."""
     return lambda came: came.get("btn") == mask

@@ -1,4 +1,4 @@
-"""Test cases for a log publisher: the suite reads what it publishes."""
+"""Test cases for a log publisher: the suite receives its messages."""
 
 from conformance.iut import Iut
 from conformance.runtime.log_publisher.tester import publishing
@@ -7,6 +7,6 @@ SMOKE = "log.form"
 
 
 async def smoke(iut: Iut) -> None:
-    """It connects; whether it can be made to log is the business of the tests."""
+    """Check that the publisher connects. The tests check whether it can be operated."""
     async with publishing(iut):
         pass

@@ -1,4 +1,4 @@
-"""How messages are encoded: whole, behind each other, and their text as text."""
+"""Tests of the encoding: complete messages, without gaps, and text as str."""
 
 import asyncio
 
@@ -7,13 +7,14 @@ from conformance.iut import Iut
 from conformance.runtime.log_publisher.tester import log, logged, published, publishing
 from conformance.verdicts import NotExercised, Violation
 
-# Messages, of a hundred thousand bytes each: more than is under way to who does not read.
+# Messages of 100 kB each: more than fit in the buffers of a connection to a client that does not
+# read.
 _MUCH = 60
 
 
 @requirement("encoding.messagepack")
 async def test_back_to_back(iut: Iut) -> None:
-    """Messages of all sizes stand right behind each other, with nothing between them."""
+    """Messages of all sizes follow each other directly, without bytes between them."""
     async with publishing(iut) as publisher:
         for number in range(40):
             await log(publisher, "x" * 100 * number + str(number), extra={"n": number})
@@ -22,15 +23,15 @@ async def test_back_to_back(iut: Iut) -> None:
 
 @requirement("encoding.messagepack")
 async def test_for_a_reader_that_waits(iut: Iut) -> None:
-    """What is published while nothing is read comes whole afterwards, or not at all."""
+    """Messages that are published while the client does not read arrive complete or not at all."""
     if iut.transport == "zmq":
-        raise NotExercised("a message of ZeroMQ is whole, or does not come")
+        raise NotExercised("a message of ZeroMQ arrives complete or not at all")
     async with publishing(iut) as publisher:
         session = publisher.session
         with session.inattentive():
             for number in range(_MUCH):
                 logging = asyncio.create_task(log(publisher, f"{number}" + "x" * 100_000))
-                # It may wait until there is room again, or end the session.
+                # The publisher can wait until the client reads, or close the connection.
                 done, _ = await asyncio.wait({logging}, timeout=session.seconds("quiet"))
                 if not done:
                     break
@@ -41,13 +42,15 @@ async def test_for_a_reader_that_waits(iut: Iut) -> None:
             await logged(publisher, "afterwards")
         except Violation as missing:
             if publisher.begun:
-                expected = "each message to be whole that came once it was read again"
-                raise Violation(expected, f"the end of one is missing; {missing.came}") from missing
-            # It may have no time for who reads nothing.
+                expected = "only complete messages after the client reads again"
+                raise Violation(
+                    expected, f"the end of a message is missing; {missing.came}"
+                ) from missing
+            # The publisher may give up a client that does not read.
 
 
 @requirement("encoding.strings")
 async def test_strings(iut: Iut) -> None:
-    """All that is text is a str of UTF-8."""
+    """All text is str of UTF-8."""
     async with publishing(iut) as publisher:
         await logged(publisher, "ä€😀", extra={"ä": "€"})

@@ -1,4 +1,4 @@
-"""Log messages: what the program logs, and when."""
+"""Tests of log messages: their content and their order."""
 
 import asyncio
 import re
@@ -53,18 +53,20 @@ CONTEXT: list[dict[str, Any]] = [
     {f"key{number}": number for number in range(20)},
     {f"of {size}": list(range(size)) for size in (15, 16, 17)},
 ]
-_MANY = 300  # messages: more than fit in any usual queue, or in a byte that counts them
-_SOME = 60  # the same where each takes its time
-_A_SECOND = 1.1  # seconds in which a clock that has no fractions goes on
-_A_TENTH = 0.15  # the same of one that tells them
-_STEP = 0.05  # seconds between timestamps of which some are early in a second, some late
-_JITTER = timedelta(seconds=0.1)  # by which a clock that is set goes back while it is read
-_CLOCK = timedelta(seconds=2)  # between our clock, which is the IUT's, and a timestamp of just now
+_MANY = 300  # messages: more than fit in a typical queue, or in a counter of 8 bits
+_SOME = 60  # messages at least, if the publisher is slow
+_A_SECOND = 1.1  # seconds after which a clock without fractions has changed
+_A_TENTH = 0.15  # seconds after which a clock with fractions has changed
+_STEP = 0.05  # seconds between timestamps, so that they fall on different fractions of a second
+# tolerance for a clock that is adjusted backwards while it is read
+_JITTER = timedelta(seconds=0.1)
+# tolerance between the tester's clock, which is also the IUT's, and a timestamp
+_CLOCK = timedelta(seconds=2)
 
 
 @requirement("log.form")
 async def test_form(iut: Iut) -> None:
-    """A message has event, logger, level and timestamp, whatever is logged."""
+    """A message has event, logger, level and timestamp, for any log call."""
     async with publishing(iut) as publisher:
         await logged(publisher, "without context", level="warning")
         await logged(publisher, "with context", extra={"key": "value"})
@@ -72,15 +74,20 @@ async def test_form(iut: Iut) -> None:
 
 @requirement("log.extra-present")
 async def test_extra_is_there(iut: Iut) -> None:
-    """A message has extra, also where the program gave no context."""
+    """A message has extra, even if the log call has no context."""
     async with publishing(iut) as publisher:
         message = await logged(publisher, "without context")
-        check("extra" in message.value, "extra, empty", "it was left out", message.event)
+        check(
+            "extra" in message.value,
+            "the key extra with an empty map",
+            "the key was missing",
+            message.event,
+        )
 
 
 @requirement("log.extra")
 async def test_extra_is_a_map(iut: Iut) -> None:
-    """extra is a map, with context and without."""
+    """extra is a map, with and without context."""
     async with publishing(iut) as publisher:
         for extra in ({}, {"key": "value"}, {"0": "a", "1": "b"}):
             await logged(publisher, f"with {len(extra)}", extra=extra)
@@ -88,7 +95,7 @@ async def test_extra_is_a_map(iut: Iut) -> None:
 
 @requirement("log.event")
 async def test_texts(iut: Iut) -> None:
-    """Any text comes as it was logged: long, empty, of several lines, with signs of formats."""
+    """Any text arrives unchanged: long, empty, with several lines, with format characters."""
     async with publishing(iut) as publisher:
         for text in TEXTS:
             before = await log(publisher, text)
@@ -101,16 +108,16 @@ async def test_texts(iut: Iut) -> None:
 
 @requirement("log.logger")
 async def test_loggers(iut: Iut) -> None:
-    """The logger is the module that logged, with all its parts."""
+    """The logger is the full dotted name of the module."""
     async with publishing(iut) as publisher:
         for name in LOGGERS:
             message = await logged(publisher, f"by {name}", logger=name)
             came = message.value.get("logger")
-            check(came == name, f"the logger {name}", f"{shown(came)} came", message.event)
+            check(came == name, f"the logger {name}", f"received {shown(came)}", message.event)
 
 
 async def _levels(iut: Iut) -> list[tuple[str, Any]]:
-    """What is logged at each level, twice: the level and its message, None where none came."""
+    """Log at each level twice; return each level with its message, or None."""
     order = (*LEVELS, *reversed(LEVELS), LEVELS[-1])
     async with publishing(iut) as publisher:
         for number, level in enumerate(order):
@@ -130,32 +137,39 @@ async def test_words(iut: Iut) -> None:
     """Each level is one of the five words."""
     for level, message in await _levels(iut):
         word = message.value.get("level") if message else level
-        check(word in LEVELS, f"one of the five words, for {level}", f"{shown(word)} came")
+        check(
+            word in LEVELS,
+            f"one of the five words for the level {level}",
+            f"received {shown(word)}",
+        )
 
 
 @requirement("log.level")
 async def test_levels(iut: Iut) -> None:
-    """Each of the five levels is published as the level of its message, each time."""
+    """Each message has the level of its log call."""
     for level, message in await _levels(iut):
         if message:
             word = message.value.get("level")
-            check(word == level, f"the level {level}", f"{shown(word)} came", message.event)
+            check(word == level, f"the level {level}", f"received {shown(word)}", message.event)
 
 
 @requirement("log.each-once")
 async def test_every_level(iut: Iut) -> None:
-    """Messages of every level are published each time, except perhaps the lowest."""
+    """Messages of every level are published each time; low levels can be filtered."""
     told = await _levels(iut)
     came = {level for level, message in told if message}
     for level, message in told:
         lower = LEVELS[: LEVELS.index(level) + 1]
         if message is None and came & set(lower):
-            raise Violation(f"a message of what was logged at {level}", "none came, as of others")
+            raise Violation(
+                f"a message for the log call at level {level}",
+                "received none, but messages of other calls",
+            )
     left = [level for level in LEVELS if level not in came]
     if left:
         raise Inconclusive(
-            f"what is logged at {' and '.join(left)} is not published: if it has a threshold, "
-            "set it to debug for the test"
+            f"messages at the level {' and '.join(left)} are not published: if the IUT "
+            "has a threshold, set it to debug for the test"
         )
 
 
@@ -169,7 +183,7 @@ async def test_timestamp_form(iut: Iut) -> None:
 
 @requirement("log.timestamp-separator")
 async def test_timestamp_separator(iut: Iut) -> None:
-    """Between its date and its time stands a T."""
+    """The date and the time in a timestamp are separated by T."""
     async with publishing(iut) as publisher:
         for level in ("warning", "error"):
             await logged(publisher, f"at {level}", level=level)
@@ -178,7 +192,7 @@ async def test_timestamp_separator(iut: Iut) -> None:
 @requirement("log.timestamp")
 @lasting
 async def test_timestamps(iut: Iut) -> None:
-    """The timestamp is the time of the log call, and a call at another time has another one."""
+    """The timestamp is the time of the log call, and differs for a later call."""
     told: list[datetime] = []
     async with publishing(iut) as publisher:
         for number in range(2):
@@ -190,32 +204,39 @@ async def test_timestamps(iut: Iut) -> None:
             text = str(message.value["timestamp"])
             came = _time(text)
             if came is None:
-                raise Inconclusive(f"the timestamp {text!r} is of a form that cannot be compared")
+                raise Inconclusive(
+                    f"the format of the timestamp {text!r} is not supported for a comparison"
+                )
             after = datetime.now(UTC)
             expected = f"a time between {before.isoformat()} and {after.isoformat()}"
             near = _near(came, before, after)
-            check(near, expected, f"{text!r} came", message.event)
+            check(near, expected, f"received {text!r}", message.event)
             if told and not _of_minutes(told[0]):
-                check(came != told[0], "another time than before", f"{text!r} again", message.event)
+                check(
+                    came != told[0],
+                    "another time than in the previous message",
+                    f"received {text!r} again",
+                    message.event,
+                )
             told.append(came)
 
 
 @requirement("log.timestamp")
 @lasting
 async def test_timestamps_go_on(iut: Iut) -> None:
-    """What is logged later has no earlier timestamp, at any fraction of a second."""
+    """A later message has no earlier timestamp, at any fraction of a second."""
     last = datetime(1970, 1, 1)
     async with publishing(iut) as publisher:
         for number in range(24):
             message = await logged(publisher, f"step {number}")
             came = _time(str(message.value["timestamp"]))
             if came is None:
-                raise Inconclusive("the timestamps are of a form that cannot be compared")
+                raise Inconclusive("the format of the timestamps is not supported for a comparison")
             came = came.astimezone(UTC).replace(tzinfo=None) if came.tzinfo else came
             check(
                 came >= last - _JITTER,
-                f"a time not before that of the last message, {last.isoformat()}",
-                f"{message.value['timestamp']!r} came",
+                f"a time not before {last.isoformat()}, the time of the last message",
+                f"received {message.value['timestamp']!r}",
                 message.event,
             )
             last = max(last, came)
@@ -223,8 +244,8 @@ async def test_timestamps_go_on(iut: Iut) -> None:
 
 
 def _time(text: str) -> datetime | None:
-    """The time that a timestamp tells; None where Python does not know its form."""
-    # It takes six digits of a fraction at most.
+    """Return the time in a timestamp, or None if Python cannot parse it."""
+    # Python parses at most six digits of a fraction.
     try:
         return datetime.fromisoformat(re.sub(r"([.,]\d{6})\d+", r"\1", text))
     except ValueError:
@@ -232,12 +253,15 @@ def _time(text: str) -> datetime | None:
 
 
 def _of_minutes(came: datetime) -> bool:
-    """Whether it may have been told without seconds."""
+    """Return True if the timestamp may have been written without seconds."""
     return not (came.second or came.microsecond)
 
 
 def _near(came: datetime, before: datetime, after: datetime) -> bool:
-    """Whether it lies between them, as far as its precision tells; in any zone if it names none."""
+    """Return True if a time is between two others, within its precision.
+
+    A time without offset is accepted in any time zone.
+    """
     margin = timedelta(minutes=1) if _of_minutes(came) else _CLOCK
     if came.tzinfo is not None:
         return before - margin <= came <= after + margin
@@ -251,29 +275,29 @@ def _near(came: datetime, before: datetime, after: datetime) -> bool:
 
 @requirement("log.context")
 async def test_context(iut: Iut) -> None:
-    """Further values of a log call stand in extra under any names, and change nothing else."""
+    """Further values of a log call are in extra, under any names. Other keys are unaffected."""
     async with publishing(iut) as publisher:
         for number, extra in enumerate(CONTEXT):
             message = await logged(publisher, f"step {number}", extra=extra, level="error")
             told = message.value.get("extra")
             there = told if isinstance(told, dict) else {}
-            # Only what is wrong, of which there may be little among much.
+            # Report only the wrong values, which can be few among many.
             wrong = [n for n in extra if n not in there or not equal(extra[n], there[n])]
             expected = f"{shown({name: extra[name] for name in wrong})} in extra"
             part = {name: there[name] for name in wrong if name in there} if there else told
-            check(not wrong, expected, f"{shown(part)} came", message.event)
+            check(not wrong, expected, f"received {shown(part)}", message.event)
             for name, wanted in (("level", "error"), ("logger", LOGGER)):
                 came = message.value.get(name)
                 if came != wanted:
-                    text = f"{shown(came)} came"
-                    # Where context of that name has taken its place, that is what is wrong.
+                    text = f"received {shown(came)}"
+                    # If context of that name has replaced the value, log.context is violated.
                     about = None if name in extra else f"log.{name}"
                     raise Violation(f"the {name} {wanted}", text, about, message.event)
 
 
 @requirement("log.context")
 async def test_context_of_others(iut: Iut) -> None:
-    """The context of one message does not appear in the next."""
+    """The context of one message does not appear in the next message."""
     async with publishing(iut) as publisher:
         for number in range(3):
             for extra in ({f"conformance_{number}": number}, {}, {"step": number}, {}):
@@ -286,13 +310,13 @@ async def test_context_of_others(iut: Iut) -> None:
                     if (name == "step" or str(name).startswith("conformance_"))
                     and name not in extra
                 ]
-                expected = f"nothing in extra of an earlier message but {shown(extra)}"
-                check(not others, expected, f"{shown(came)} came", message.event)
+                expected = f"only {shown(extra)} in extra, and nothing of an earlier message"
+                check(not others, expected, f"received {shown(came)}", message.event)
 
 
 @requirement("log.each-once")
 async def test_equal_messages(iut: Iut) -> None:
-    """The same message logged twelve times at each of three levels is published as often."""
+    """The same message, logged twelve times at three levels, is published 36 times."""
     async with publishing(iut) as publisher:
         for level in LEVELS[2:]:
             for _ in range(12):
@@ -301,12 +325,12 @@ async def test_equal_messages(iut: Iut) -> None:
         await publisher.session.watch("nothing but what is on its way")
         texts = [message.value.get("event") for message in publisher.received]
         came = texts.count("again")
-        check(came == 36, "36 messages", f"{came} came")
+        check(came == 36, "36 messages", f"received {came}")
 
 
 @requirement("log.each-once")
 async def test_at_once(iut: Iut) -> None:
-    """What is logged at the same time, twenty times, is published as often."""
+    """Twenty simultaneous log calls are published as twenty messages."""
     texts = [f"at once {number}" for number in range(20)]
     async with publishing(iut) as publisher:
         await asyncio.gather(*(log(publisher, text) for text in texts))
@@ -314,12 +338,16 @@ async def test_at_once(iut: Iut) -> None:
         await publisher.session.watch("nothing but what is on its way")
         came = [message.value.get("event") for message in publisher.received]
         lost = [text for text in texts if text not in came]
-        check(not lost, "20 messages of 20 log calls", f"{len(lost)} were lost, as {lost[:1]}")
+        check(
+            not lost,
+            "20 messages of 20 log calls",
+            f"{len(lost)} were lost, for example {lost[:1]}",
+        )
 
 
 @requirement("log.order")
 async def test_order(iut: Iut) -> None:
-    """Fifty messages come in the order in which was logged."""
+    """Fifty messages arrive in the order of their log calls."""
     async with publishing(iut) as publisher:
         for number in range(50):
             await log(publisher, f"step {number}", level=LEVELS[2 + number % 3])
@@ -330,13 +358,13 @@ async def test_order(iut: Iut) -> None:
         texts = [str(message.value.get("event")) for message in publisher.received]
         came = [int(text.removeprefix("step ")) for text in texts if text.startswith("step ")]
         for one, other in pairwise(came):
-            expected = f"step {other} to come before step {one}"
-            check(one <= other, expected, f"step {one} came first")
+            expected = f"step {other} before step {one}"
+            check(one <= other, expected, f"step {one} was received first")
 
 
 @requirement("log.each-once")
 async def test_many(iut: Iut) -> None:
-    """Of hundreds of messages the last ones are as complete, and as true, as the first."""
+    """The last of hundreds of messages are as complete and correct as the first."""
     async with publishing(iut) as publisher:
         left, logs = publisher.session.left("response"), 0
         while logs < _MANY and (logs < _SOME or left() > 0):
@@ -359,4 +387,4 @@ async def test_many(iut: Iut) -> None:
             ):
                 if came != expected:
                     expectation = f"{shown(expected)} in message {step} of {logs}"
-                    raise Violation(expectation, f"{shown(came)} came", about, message.event)
+                    raise Violation(expectation, f"received {shown(came)}", about, message.event)

@@ -1,4 +1,4 @@
-"""The tester of a log publisher: has a program log, and finds the resulting message."""
+"""The tester of a log publisher: makes a program log, and finds the message."""
 
 import contextlib
 from collections import Counter
@@ -14,7 +14,7 @@ from conformance.session import Session
 from conformance.verdicts import Violation
 from conformance.wire import Message
 
-_NOTICE = 0.1  # seconds between two attempts to be noticed
+_NOTICE = 0.1  # seconds between two messages that check for the subscription
 
 LEVELS = ("debug", "info", "warning", "error", "critical")
 LOGGER = "runtime.conformance.test"
@@ -24,7 +24,7 @@ _PROMPT = {"level": "critical", "event": "conformance prompt", "logger": LOGGER,
 
 @contextlib.asynccontextmanager
 async def publishing(iut: Iut) -> AsyncIterator[Connections]:
-    """The connections of a publisher, once that has noticed its subscriber."""
+    """Open the connections of a publisher, after it has noticed its subscriber."""
     async with operated(iut, connected(iut, "log", **_PROMPT)) as session:
         if iut.transport == "zmq":
             await _noticed(session)
@@ -34,7 +34,7 @@ async def publishing(iut: Iut) -> AsyncIterator[Connections]:
 
 
 async def _noticed(session: Session) -> None:
-    """ZeroMQ drops what is published before it knows of a subscription: log until that is so."""
+    """Log until a message arrives: ZeroMQ drops messages before the subscription is known."""
     left = session.left("response")
     while left() > 0:
         await done(session, "log", **_PROMPT)
@@ -49,23 +49,23 @@ async def log(
     logger: str = LOGGER,
     extra: dict[str, Any] | None = None,
 ) -> int:
-    """Have a program log this; how many messages had come before."""
+    """Make a program log this; return the number of messages received before."""
     before = len(publisher.received)
     await done(publisher.session, "log", level=level, event=event, logger=logger, extra=extra or {})
     return before
 
 
 async def published(publisher: Connections, event: str, before: int = 0) -> Message:
-    """The message of what was logged with this text; whatever else is logged is passed over.
+    """Return the message with this text; other messages are ignored.
 
-    Raises Violation of `log.event` where a text came after that many messages which nothing had
-    logged, and of `log.each-once` where none did: what was logged earlier may just have come late.
+    Raises Violation of `log.event` if a text arrived that was never logged, after the first
+    ``before`` messages. Otherwise raises Violation of `log.each-once`.
     """
     try:
         return await publisher.next(
             LOG,
             where=lambda message: message.value.get("event") == event,
-            to=f"of {shown(event)}",
+            to=f"for the text {shown(event)}",
             requirement="log.each-once",
         )
     except Violation as missing:
@@ -73,12 +73,12 @@ async def published(publisher: Connections, event: str, before: int = 0) -> Mess
         if not strange:
             raise
         other = strange[-1]
-        came = f"{shown(other.value.get('event'))} came"
+        came = f"received {shown(other.value.get('event'))}"
         raise Violation(f"the text {shown(event)}", came, "log.event", other.event) from missing
 
 
 def _strange(publisher: Connections, before: int) -> list[Message]:
-    """The messages behind that many whose text came more often than it was logged."""
+    """Return the messages after the first ``before`` whose text was received too often."""
     asked = (event.details.get("arguments", {}) for event in publisher.session.events)
     left = Counter(arguments["event"] for arguments in asked if "event" in arguments)
     strange = []
@@ -91,5 +91,5 @@ def _strange(publisher: Connections, before: int) -> list[Message]:
 
 
 async def logged(publisher: Connections, event: str, **more: Any) -> Message:
-    """Have a program log this; returns the resulting message."""
+    """Make a program log this; return the message."""
     return await published(publisher, event, await log(publisher, event, **more))

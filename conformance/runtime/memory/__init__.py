@@ -1,1 +1,1 @@
-"""What suite and mocks share about buffers: the catalog, and how a buffer is laid out in memory."""
+"""Code about buffers that suite and mocks share: the catalog, and the layout of a buffer."""

@@ -1,4 +1,4 @@
-"""Values as an IUT reports them, in the JSON of its operations."""
+"""Checks of values that an IUT reports in the JSON of its operations."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -10,7 +10,7 @@ from conformance.verdicts import Violation
 
 
 def same(expected: Any, came: Any, kind: str) -> bool:
-    """Whether a value in an answer is that of a parameter, as JSON of any language may have it."""
+    """Return True if a reported value equals a parameter's value, in the JSON of any language."""
     if isinstance(expected, list):
         return (
             isinstance(came, list)
@@ -23,7 +23,7 @@ def same(expected: Any, came: Any, kind: str) -> bool:
         return False
     if kind == catalog.REAL:
         return math.isclose(expected, came, rel_tol=1e-6, abs_tol=1e-12)
-    # Where numbers are doubles, integers of 64 bits are as good as those allow.
+    # If all numbers are doubles, integers of 64 bits have the precision of a double.
     return bool(came == expected or (abs(expected) > 2**53 and float(came) == float(expected)))
 
 
@@ -34,9 +34,9 @@ def answers(
     what: str,
     about: str | None = None,
 ) -> None:
-    """Raise Violation unless an answer has the values of these parameters, and of no others.
+    """Raise Violation unless an answer has exactly the values of these parameters.
 
-    `about` is the requirement that it counts against, None for the one that the test decides.
+    `about` is the violated requirement (None: the requirement under test).
     """
     told = f"it answered {str(came)[:200]}"
     if not isinstance(came, dict):
@@ -49,27 +49,27 @@ def answers(
             raise Violation(f"{what} to answer {value!r} for {name}", told, about)
     if extra := [name for name in came if name not in expected]:
         only = ", ".join(expected) or "nothing"
-        told = f"it answered {', '.join(extra)[:200]} as well"
-        raise Violation(f"{what} to answer {only}", told, about)
+        told = f"it also answered {', '.join(extra)[:200]}"
+        raise Violation(f"{what} to answer only {only}", told, about)
 
 
 def confused(bitmaps: Sequence[int]) -> bool:
-    """Whether the bitmaps of one parameter each have not one bit each, all different ones.
+    """Return True if the bitmaps of single parameters are not single, different bits.
 
-    Where none has any, it is that which is wrong.
+    All bitmaps empty is another error: then the result is False.
     """
     apart = len(set(bitmaps)) == len(bitmaps) and all(bits.bit_count() == 1 for bits in bitmaps)
     return any(bitmaps) and not apart
 
 
 def own_bit(place: str, bits: int, name: str, seen: dict[int, str], sets: str) -> None:
-    """Raise Violation unless a bitmap has one bit, which no other parameter that was seen has.
+    """Raise Violation unless a bitmap is one bit that no other parameter has.
 
-    Of the requirement that the operation sets the bit, where there is none, nor one of another.
+    If no bit was ever set, the violated requirement is ``sets``.
     """
     if bits.bit_count() != 1:
         about = None if bits or seen else sets
         raise Violation(f"{place} to have one bit for {name}", f"it is {bits:#06x}", about)
     other = seen.setdefault(bits, name)
     if other != name:
-        raise Violation(f"{name} and {other} to have different bits in {place}", f"{bits:#x} both")
+        raise Violation(f"different bits for {name} and {other} in {place}", f"both have {bits:#x}")

@@ -1,4 +1,4 @@
-"""Which bit is which parameter's, where an IUT does not declare that: what its operations show."""
+"""Finds the bit of each parameter from the IUT's operations, if the layout does not declare it."""
 
 import contextlib
 from collections.abc import Iterable, Mapping
@@ -9,9 +9,9 @@ from conformance.verdicts import Inconclusive, NotExercised, Violation
 
 
 async def observed(buffer: Buffer) -> dict[str, int]:
-    """By parameter the bit that an operation with it alone sets, if each has one of its own.
+    """Return the number of each parameter's bit, found by setting one parameter at a time.
 
-    Empty where they do not, or where each has that of its index.
+    The result is empty if the bits are not unique, or if each bit equals the parameter's index.
     """
     owns = buffer.tester.owns
     operation, bitmap = ("set_data", "update") if owns else ("set_value", "write")
@@ -34,7 +34,7 @@ async def observed(buffer: Buffer) -> dict[str, int]:
 
 
 async def _answered(buffer: Buffer, known: Mapping[str, int]) -> dict[str, int]:
-    """The bits of the other parameters, for which an operation answers where it is offered."""
+    """Return the bits of the other parameters, found with an operation that reads a bitmap."""
     owns = buffer.tester.owns
     block, bitmap = ("write", "write") if owns else ("read", "update")
     if all(name in known for name in buffer.layout.params(block)):
@@ -45,7 +45,7 @@ async def _answered(buffer: Buffer, known: Mapping[str, int]) -> dict[str, int]:
 
 
 async def _told(buffer: Buffer, bitmap: str, bits: Iterable[int]) -> dict[int, list[str]]:
-    """By bit the parameters for which an operation answers where it is offered."""
+    """By bit: the parameters that an operation answers, if the IUT offers it."""
     told: dict[int, list[str]] = {}
     with contextlib.suppress(Inconclusive, NotExercised):
         for bit in bits:
@@ -56,9 +56,10 @@ async def _told(buffer: Buffer, bitmap: str, bits: Iterable[int]) -> dict[int, l
 
 
 async def differ(buffer: Buffer, bits: Mapping[str, int]) -> bool:
-    """Whether get_write has other bits for parameters than those that set_data sets for them.
+    """Return True if get_write uses other bits for parameters than set_data.
 
-    Then each is answered for one bit alone; one that answers more than it was asked does not.
+    The comparison needs one answer for each bit. An operation that answers too many parameters is
+    not judged.
     """
     told = await _told(buffer, "write", range(8 * buffer.layout["control.write"].size))
     answered = [(name, bit) for bit, names in told.items() for name in names]
@@ -68,10 +69,10 @@ async def differ(buffer: Buffer, bits: Mapping[str, int]) -> bool:
 
 
 def is_bitmap(buffer: Buffer, field: str, bits: int, came: int, sets: str) -> None:
-    """Raise Violation unless a bitmap is the expected one bit.
+    """Raise Violation unless a bitmap is the expected single bit.
 
-    Of the requirement that the operation sets the bit, where there is none; of format.bitmaps where
-    there are several: then it is not their order that is wrong.
+    Without any bit, the violated requirement is ``sets``. With several bits, the violated
+    requirement is format.bitmaps, because the order of the bits is not the error.
     """
     if came != bits:
         one = came.bit_count() == 1

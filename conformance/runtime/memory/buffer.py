@@ -1,6 +1,6 @@
-"""One buffer as the tester has it open: what a test sees of it is an image of all its bytes.
+"""One buffer that the tester has opened, and images of its bytes.
 
-What a test expects of an image is compared field by field.
+Tests compare images field by field.
 """
 
 import contextlib
@@ -21,13 +21,13 @@ if TYPE_CHECKING:
     from conformance.runtime.memory.tester import Tester
 
 RELEASED = "operations.mutex-released"
-_BEFORE = 1.0  # seconds that a timestamp may lie before its time: it need not have fractions
-_SLACK = 0.05  # seconds by which clocks may differ
+_BEFORE = 1.0  # seconds that a timestamp can be early: fractions of a second are optional
+_SLACK = 0.05  # seconds of tolerance between two clocks
 
 
 @dataclass(frozen=True)
 class Image:
-    """All bytes that a buffer had at one moment; ``event`` is where the transcript has them."""
+    """All bytes of a buffer at one moment; ``event`` is the index of its transcript event."""
 
     buffer: "Buffer"
     data: bytes
@@ -47,21 +47,21 @@ class Image:
             self._same(field, bytes_of(field, value), value, requirement)
 
     def is_valid(self) -> None:
-        """Raise Violation unless the valid bit is set, whatever else is in its byte."""
+        """Raise Violation unless the valid bit is set; other bits of its byte are ignored."""
         if not self["valid"]:
             expected = f"{self.buffer.place('valid')} to be set"
-            raise Violation(expected, "it is not", event=self.event)
+            raise Violation(expected, "it is clear", event=self.event)
 
     def only(
         self, before: "Image", changed: Collection[str], requirement: str | None = None
     ) -> None:
-        """Raise Violation if any other field differs from what it was before."""
+        """Raise Violation if a field that is not in ``changed`` differs from the earlier image."""
         for name, field in self.buffer.layout.fields.items():
             if name != "mutex" and name not in changed:
                 self._same(field, before.raw(name), before[name], requirement)
 
     def stamped(self, block: str, since: float, requirement: str | None = None) -> None:
-        """Raise Violation unless a block's timestamp is of the time between `since` and now."""
+        """Raise Violation unless a block's timestamp is between `since` and now."""
         name = f"{block}.timestamp"
         if not since - _BEFORE - _SLACK <= self[name] <= self.at + _SLACK:
             raise Violation(
@@ -80,13 +80,13 @@ class Image:
             raise Violation(expected, came, requirement, self._wrong(field, raw.hex()))
 
     def _wrong(self, field: Field, expected: str) -> int:
-        """Show the bytes of a wrong field alone; returns the index of that event."""
+        """Add an event with the bytes of a wrong field; return the index of the event."""
         found = {f"{field.name} @{field.offset}": field.of(self.data).hex(), "expected": expected}
         return self.buffer.tester.session.note("wrong", None, buffer=self.buffer.name, **found)
 
 
 class Buffer:
-    """One buffer, as the tester has it open."""
+    """One buffer that the tester has opened."""
 
     def __init__(
         self, tester: "Tester", peripheral: Peripheral, layout: Layout, opened: SharedObject
@@ -97,50 +97,50 @@ class Buffer:
         self.object = opened
         self.name = opened.name
         self.told: dict[str, Any] = {}
-        """What the IUT has told of its parameters, rightly, the last time."""
+        """By parameter: the last correct value that the IUT reported."""
         self._latest = b""
 
     def place(self, field: str) -> str:
-        """Where a field is, in words."""
+        """Describe the position of a field."""
         where = self.layout[field]
         return f"{field} of {self.name} (offset {where.offset}, {where.size} bytes)"
 
     def bits(self, names: Iterable[str]) -> int:
-        """The bitmap of these parameters."""
+        """Return the bitmap of these parameters."""
         return self.layout.bitmap(self.peripheral, names)
 
     def named(self, bitmap: int) -> list[str]:
-        """The parameters whose bits are set."""
+        """Return the parameters whose bits are set."""
         return [p.name for p in self.peripheral.params if bitmap & self.bits([p.name])]
 
     @property
     def arguments(self) -> dict[str, str]:
-        """What names it in an operation."""
+        """The arguments that identify the buffer in an operation."""
         return {"buffer": self.name, "type": self.peripheral.name}
 
     def kept(self) -> None:
-        """Raise Violation unless the name still stands for the same object.
+        """Raise Violation unless the name still refers to the same object.
 
-        Its owner keeps it, and no consumer unlinks it.
+        An owner keeps the object, and a consumer never unlinks it.
         """
         inode = memory.inode(self.name)
         if inode != self.object.inode:
             raise Violation(
                 f"{self.name} to stay the same object (inode {self.object.inode})",
-                "it is gone" if inode is None else f"it is another one (inode {inode})",
+                "it no longer exists" if inode is None else f"it is another object (inode {inode})",
                 "lifecycle.kept" if self.tester.owns else "lifecycle.never-unlinks",
             )
 
     def shared(self) -> None:
-        """Raise Violation of format.mutex where its mutex is one of a single process."""
+        """Raise Violation of format.mutex if the mutex is private to a process."""
         if self.object.private:
-            expected = f"{self.place('mutex')} to be made with PTHREAD_PROCESS_SHARED"
+            expected = f"{self.place('mutex')} to be created with PTHREAD_PROCESS_SHARED"
             found = self.layout["mutex"].of(self.object.read()).hex()
             raise Violation(expected, f"it is private to a process: {found}", "format.mutex")
 
     @contextlib.asynccontextmanager
     async def held(self) -> AsyncIterator[None]:
-        """Hold its mutex. Raises Violation where it is not free in time."""
+        """Hold the mutex within the block. Raises Violation if it is not free in time."""
         session = self.tester.session
         asked = session.now
         try:
@@ -156,41 +156,41 @@ class Buffer:
                 RELEASED,
             ) from None
         except WrittenOver as error:
-            expected = f"the mutex of {self.name} to be left alone while the tester holds it"
+            expected = f"the mutex of {self.name} to stay unchanged while the tester holds it"
             raise Violation(expected, str(error), "operations.mutex") from error
         except (BrokenMutex, NoObject) as error:
             expected = f"a mutex at offset {self.layout['mutex'].offset} of {self.name}"
-            # One that the tester has made was a mutex before.
+            # A mutex that the tester has created was correct before.
             about = "format.mutex" if self.tester.owns else "operations.mutex"
             raise Violation(expected, str(error), about) from error
 
     async def look(self) -> Image:
-        """Its contents now, read with its mutex held."""
+        """Return the current contents, read while the mutex is held."""
         async with self.held():
             return self.peek()
 
     def peek(self) -> Image:
-        """Its contents now, read without its mutex."""
+        """Return the current contents, read without the mutex."""
         data = self.object.read()
         if len(data) < self.layout.size:
             expected = f"{self.name} to keep its {self.layout.size} bytes"
-            raise Violation(expected, f"it has {len(data)}", "lifecycle.kept")
+            raise Violation(expected, f"it has {len(data)} bytes", "lifecycle.kept")
         event = self.tester.session.note("memory", None, buffer=self.name, **self._news(data))
         return Image(self, data, event, time.time())
 
     @property
     def contents(self) -> Sequence[bytes]:
-        """What is in all its fields but the mutex now; the transcript gets no event of it."""
+        """The current bytes of all fields except the mutex; adds no event to the transcript."""
         data, fields = self.object.read(), self.layout.fields
         return [field.of(data) for name, field in fields.items() if name != "mutex"]
 
     def peek_at(self, field: str) -> Any:
-        """The value that one field has now; the transcript gets no event of it."""
+        """Return the current value of one field; adds no event to the transcript."""
         where = self.layout[field]
         return where.decode(where.of(self.object.read()))
 
     def _news(self, data: bytes) -> dict[str, Any]:
-        """Its bytes as the transcript has them: all of them, then what has changed."""
+        """Return the details for the transcript: first all bytes, later only changed fields."""
         before, self._latest = self._latest, data
         if not before:
             return {"bytes": data[: self.layout.size].hex()}
@@ -202,13 +202,13 @@ class Buffer:
         return {"changed": changed}
 
     async def put(self, values: Mapping[str, Any]) -> Image:
-        """Write fields, as another process might; returns what is in it then."""
+        """Write fields as another process could; return the contents afterwards."""
         async with self.held():
             self.poke(values)
             return self.peek()
 
     def poke(self, values: Mapping[str, Any]) -> None:
-        """Write fields without asking for the mutex; of a block of parameters its time as well."""
+        """Write fields without the mutex; writing a parameter updates its block's timestamp."""
         stamps = {
             f"{block}.timestamp": time.time()
             for block in ("read", "write")
@@ -224,14 +224,14 @@ class Buffer:
                 raise Violation(expected, str(error), "lifecycle.kept") from error
 
     async def fill(self) -> Image:
-        """Give every field but `valid` a value of its own, so that none can be lost unnoticed."""
+        """Give every field except `valid` its own value, so that every change is noticed."""
         return await self.put(filling(self.peripheral, self.layout))
 
 
 def bytes_of(field: Field, value: Any) -> bytes:
-    """The bytes of a value, which may be given as such.
+    """Return the bytes of a value; bytes are returned unchanged.
 
-    Raises Violation where a field of the control block is too narrow.
+    Raises Violation if a field of the control block is too narrow.
     """
     if isinstance(value, bytes):
         return value
@@ -240,5 +240,5 @@ def bytes_of(field: Field, value: Any) -> bytes:
     except ValueError as error:
         if field.type:
             raise
-        expected = f"{field.name} to have as many bits as the published figure gives it"
+        expected = f"as many bits for {field.name} as in the published figure"
         raise Violation(expected, str(error), "format.control-widths") from error

@@ -1,7 +1,8 @@
-"""The peripheral catalog: reads the YAML file, and says in one line what is wrong with it.
+"""Reads the YAML file of the peripheral catalog, and reports errors in one line.
 
-Source: Buffers, Catalog. It takes what the schema of the file (`catalog.json`) takes. A mock reads
-it hundreds of times in a test run, and to load a validator takes longer than all else it does.
+Source: Buffers, Catalog. The accepted files are those of the schema `catalog.json`. A JSON Schema
+validator is not used, because mocks read catalogs hundreds of times in a test run, and loading a
+validator would take most of their time.
 """
 
 import re
@@ -27,19 +28,19 @@ KINDS: Mapping[str, str] = {
     "bool": BOOLEAN,
     **dict.fromkeys(_INTEGERS, INTEGER),
     **dict.fromkeys(("float", "double"), REAL),
-    # Their values have no form in JSON; a long double has more digits than its numbers.
+    # JSON cannot express these values; a long double has more digits than a JSON number.
     **dict.fromkeys(("char", "wchar", "longdouble", "char_p", "wchar_p", "void_p"), OTHER),
 }
-"""What the values of each type are: the suffixes of `ctypes.c_*`."""
+"""By type (the suffix of `ctypes.c_*`): the kind of its values."""
 
 
 class CatalogError(ValueError):
-    """A catalog that breaks a rule; one line that says where and which."""
+    """A rule that the catalog violates, in one line with its position."""
 
 
 @dataclass(frozen=True)
 class Parameter:
-    """One parameter: ``count`` is None for a single value, else the length of its array."""
+    """One parameter; ``count`` is None for a single value, else the length of its array."""
 
     name: str
     type: str
@@ -55,9 +56,9 @@ class Parameter:
         return KINDS[self.type]
 
     def clamp(self, value: Any) -> Any:
-        """The value within the bounds: itself, or the bound that it is beyond.
+        """Return the value, limited to the bounds.
 
-        Bounds are of numbers only; an array of numbers is not a number.
+        Bounds apply only to single numbers, not to arrays.
         """
         if self.kind not in (INTEGER, REAL) or self.count is not None:
             return value
@@ -69,7 +70,7 @@ class Parameter:
 
 @dataclass(frozen=True)
 class Peripheral:
-    """One type of peripheral: a Smart Device where it has a ``device_id``. ``delay`` is in ms."""
+    """One type of peripheral; a Smart Device has a ``device_id``. ``delay`` is in milliseconds."""
 
     name: str
     params: tuple[Parameter, ...]
@@ -77,28 +78,28 @@ class Peripheral:
     delay: float | None = None
 
     def __getitem__(self, name: str) -> Parameter:
-        """The parameter of a name. Raises ValueError where there is none."""
+        """Return the parameter of a name. Raises ValueError if it does not exist."""
         return self.params[self.index(name)]
 
     def index(self, name: str) -> int:
-        """The number of a parameter's bit. Raises ValueError where there is no such parameter."""
+        """Return the number of a parameter's bit. Raises ValueError if it does not exist."""
         for index, param in enumerate(self.params):
             if param.name == name:
                 return index
         raise ValueError(f"{self.name} has no parameter {name!r}")
 
     def bits(self, names: Any) -> int:
-        """The bitmap of these parameters."""
+        """Return the bitmap of these parameters."""
         return sum({1 << self.index(name) for name in names})
 
     def names(self, bitmap: int) -> list[str]:
-        """The parameters whose bits are set."""
+        """Return the parameters whose bits are set."""
         return [param.name for index, param in enumerate(self.params) if bitmap >> index & 1]
 
 
-MOST = 16  # parameters of a Smart Device
+MOST = 16  # parameters of a Smart Device at most, from the specification (section Catalog)
 
-# What the keys of a parameter that may be left out have to be.
+# By optional key of a parameter: the types of its value.
 _KEYS: Mapping[str, tuple[type, ...]] = {
     **dict.fromkeys(("lower", "upper"), (int, float)),
     **dict.fromkeys(("readable", "writeable", "subscribed"), (bool,)),
@@ -108,11 +109,13 @@ _Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
 def load(text: str | bytes) -> dict[str, Peripheral]:
-    """The peripherals of a catalog file, by name. Raises CatalogError."""
+    """Return the peripherals of a catalog file by name. Raises CatalogError."""
     try:
         raw = yaml.load(text, _Loader)
     except (yaml.YAMLError, UnicodeDecodeError, RecursionError) as error:
-        raise CatalogError(f"no YAML: {' '.join(str(error).split())}") from error
+        raise CatalogError(
+            f"the catalog is not valid YAML: {' '.join(str(error).split())}"
+        ) from error
     _check(isinstance(raw, dict), "the catalog is not a map of peripherals")
     return {name: _peripheral(name, entry) for name, entry in raw.items()}
 
@@ -123,7 +126,7 @@ def _check(holds: bool, otherwise: str) -> None:
 
 
 def _is(value: Any, *types: type) -> bool:
-    """Whether a value is of one of these types; a boolean is not a number."""
+    """Return True if a value has one of these types; a boolean does not count as a number."""
     return isinstance(value, types) and (not isinstance(value, bool) or bool in types)
 
 
@@ -133,13 +136,16 @@ def _peripheral(name: Any, raw: Any) -> Peripheral:
     _check(isinstance(params, list), f"the params of {name!r} are not a list")
     if "device_id" in raw:
         _check(_is(device, int) and device >= 0, f"{name!r}: the device_id is not a number")
-        _check(len(params) <= MOST, f"{name!r} has {len(params)} parameters, {MOST} are allowed")
+        _check(
+            len(params) <= MOST,
+            f"{name!r} has {len(params)} parameters; at most {MOST} are allowed",
+        )
     _check("delay" not in raw or _is(delay, int, float), f"{name!r}: the delay is not a number")
     return Peripheral(name, tuple(_parameter(repr(name), entry) for entry in params), device, delay)
 
 
 def _parameter(peripheral: str, raw: Any) -> Parameter:
-    """A parameter; `peripheral` is whose, as messages have it: any text can be a key of YAML."""
+    """Return a parameter; `peripheral` is the peripheral's name for messages, in quotes."""
     _check(isinstance(raw, dict), f"a parameter of {peripheral} is not a map")
     for key in ("name", "type"):
         _check(isinstance(raw.get(key), str), f"a parameter of {peripheral} has no {key}")
@@ -147,7 +153,7 @@ def _parameter(peripheral: str, raw: Any) -> Parameter:
     _check(name.isidentifier(), f"{peripheral}: {name!r} is not an identifier")
     of = _TYPE.fullmatch(raw["type"])
     if of is None:
-        raise CatalogError(f"{peripheral}.{name}: there is no type {raw['type']!r}")
+        raise CatalogError(f"{peripheral}.{name}: the type {raw['type']!r} does not exist")
     given = {key: raw[key] for key in _KEYS if key in raw}
     for key, value in given.items():
         _check(_is(value, *_KEYS[key]), f"{peripheral}.{name}: {key} cannot be {value!r}")

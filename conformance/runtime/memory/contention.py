@@ -1,4 +1,4 @@
-"""Operations that are run again and again while another process uses the buffer."""
+"""Runs operations repeatedly while another process uses the buffer."""
 
 import asyncio
 import itertools
@@ -15,7 +15,7 @@ from conformance.runtime.tester import patience
 from conformance.verdicts import Inconclusive
 
 ROUNDS = 1000
-_AT_ONCE = 50  # operations
+_AT_ONCE = 50  # simultaneous operations
 
 
 async def often(
@@ -25,13 +25,13 @@ async def often(
     given: Iterable[Mapping[str, Any]],
     answered: list[Answer],
 ) -> None:
-    """Have an operation run with each of these arguments, and take note of the answers.
+    """Run an operation with each of these arguments, and append the answers to ``answered``.
 
-    Raises Inconclusive where it ceases to answer. One that gives all of some up after a long while
-    would take minutes for the others, and show no more.
+    Raises Inconclusive if the IUT stops answering. Stops early if a whole batch fails slowly: the
+    remaining operations would take minutes and show the same.
     """
     upper, configuration = tester.session.instance.upper, tester.iut.configuration
-    # Fifty programs that are started at once may all take long.
+    # Fifty hook processes that start at the same time can all be slow.
     hook = operation in configuration.hooks
     patient = configuration.max_wait if hook else patience(tester.session)
     left = iter(given)
@@ -45,8 +45,8 @@ async def often(
             ]
         except TimeoutError:
             raise Inconclusive(
-                f"the operation '{operation}' was not answered any more within "
-                f"{patient:g} s, while another process wrote"
+                f"the operation '{operation}' was not answered within {patient:g} s "
+                "while another process wrote"
             ) from None
         finally:
             await ended(asked)
@@ -56,9 +56,9 @@ async def often(
 
 
 def some_succeed(operation: str, answers: Sequence[Answer]) -> None:
-    """Raise Inconclusive where an operation has always failed while another process wrote.
+    """Raise Inconclusive if all operations failed while another process wrote.
 
-    One may give up rather than wait for the mutex: then it is as if it had not been asked for.
+    An operation can fail instead of waiting for the mutex. Such an operation is not judged.
     """
     if not any(answer.ok for answer in answers):
         why = answers[0].why

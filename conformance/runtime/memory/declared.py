@@ -9,13 +9,13 @@ from conformance.runtime.memory.layout import TIMESTAMP, Field, Layout, width
 
 
 class LayoutError(ValueError):
-    """A layout that cannot be meant; the text says why."""
+    """A layout that is impossible; the text says why."""
 
 
 def declared(raw: Any, peripheral: Peripheral) -> Layout:
-    """The layout that an implementation declares for a peripheral's buffer.
+    """Return the layout that an implementation declares for a peripheral's buffer.
 
-    Raises LayoutError where it is not a layout.
+    Raises LayoutError if the layout is invalid.
     """
     if errors := protocols.load("runtime").schemas.errors("layout.json", raw):
         raise LayoutError(errors[0].message)
@@ -34,7 +34,8 @@ def _declared(raw: Mapping[str, Any], params: Mapping[str, Parameter]) -> Iterat
             at = raw[block]["timestamp"]["offset"]
             yield Field(f"{block}.timestamp", at, width(TIMESTAMP), TIMESTAMP)
             for name, entry in raw[block].get("params", {}).items():
-                # How wide it is, it says itself; what its bytes mean stands in the catalog.
+                # The declared type gives only the width; the catalog gives the meaning of the
+                # bytes.
                 type_, param = entry["type"].removeprefix("c_"), params.get(name)
                 meant = param.type if param else type_
                 if meant not in KINDS:
@@ -47,9 +48,9 @@ def _declared(raw: Mapping[str, Any], params: Mapping[str, Parameter]) -> Iterat
 
 
 def fits(param: Parameter, entry: Field) -> bool:
-    """Whether a field has the size of a parameter: its width times its number of values.
+    """Return True if a field has the size of a parameter: its width times its number of values.
 
-    A double may be stored with 32 bits, as where peripherals have no wider numbers.
+    A double can be stored in 32 bits, for peripherals without wider numbers.
     """
     wanted = {width(param.type)} | ({4} if param.type == "double" else set())
     return entry.size in {one * (param.count or 1) for one in wanted}

@@ -1,4 +1,4 @@
-"""Runs operations while the tester holds the mutex that they have to wait for."""
+"""Runs operations while the tester holds the mutex."""
 
 import asyncio
 import math
@@ -14,17 +14,17 @@ from conformance.runtime.memory.operations import Operation
 from conformance.runtime.memory.tester import Tester
 from conformance.verdicts import Violation
 
-LONG = 1.25  # seconds: longer than many programs wait for a mutex
-_BEGUN = 0.01  # seconds of a new second that have passed, surely less than a tenth of it
-_TIMES = 100  # attempts to see what is done in a few millionths of a second
-_TRIED = 0.5  # seconds for all of them
-_WAITS = 0.001  # seconds in which a program has begun an operation
-_GLIMPSE = 0.02  # seconds in which it goes on once the mutex is free
-_AWAKE = 0.5  # seconds in which who waits for a mutex has noticed that it is free
+LONG = 1.25  # seconds: longer than the timeout of many programs for a mutex
+_BEGUN = 0.01  # seconds after the beginning of a second, clearly less than a tenth
+_TIMES = 100  # attempts at most to see a change that takes a few microseconds
+_TRIED = 0.5  # seconds for all attempts
+_WAITS = 0.001  # seconds in which a program starts an operation
+_GLIMPSE = 0.02  # seconds in which a program continues after the mutex is released
+_AWAKE = 0.5  # seconds in which a waiting program notices that the mutex is free
 
 
 def early_in_a_second() -> float:
-    """Seconds, at least LONG, after which a second has just begun: its fraction begins with 0."""
+    """Return the seconds, at least LONG, until shortly after the beginning of a second."""
     free = time.time() + LONG
     return LONG + math.ceil(free) - free + _BEGUN
 
@@ -36,14 +36,12 @@ async def waits_for_mutex(
     arguments: Mapping[str, Any],
     hold: float | None = None,
 ) -> float:
-    """Run an operation while the tester holds the mutex, which it has to wait for.
+    """Run an operation while the tester holds the mutex; return the time of the release.
 
-    Returns the time at which that was free again, behind which the operation has been done.
-
-    Raises Violation of operations.mutex where it does not, unless the buffer is not the same any
-    more, and of format.mutex where it never goes on. An operation that gives up instead is tried
-    again once the mutex is free; one that gives up only long after that has not seen it released.
-    ``hold``: the seconds for which the mutex is held, if not the quiet time.
+    Raises Violation of operations.mutex if the operation does not wait, and of format.mutex or
+    operations.mutex if it never continues. An operation that fails instead of waiting runs again
+    after the release. An operation that fails long after the release has not noticed the release.
+    ``hold`` is the time in seconds for which the mutex is held (default: the quiet time).
     """
     for _ in range(2):
         async with buffer.held():
@@ -71,8 +69,8 @@ async def waits_for_mutex(
             await tester.tested(name, **arguments)
             return free
     raise Violation(
-        f"the operation '{name}' to go on once the mutex of {buffer.name} was free again",
-        f"it waited for more than {_AWAKE:g} s, and failed: {answer.why}",
+        f"the operation '{name}' to continue after the mutex of {buffer.name} was released",
+        f"it waited for more than {_AWAKE:g} s and failed: {answer.why}",
         _about(tester),
     )
 
@@ -80,10 +78,11 @@ async def waits_for_mutex(
 async def frees_it_last(
     buffer: Buffer, values: Mapping[str, Any], begin: Callable[[int], Awaitable[object]]
 ) -> None:
-    """Begin an operation again and again that waits for the mutex, and take that as it is freed.
+    """Run an operation repeatedly, and lock the mutex at the moment when the operation releases it.
 
-    Raises Violation of operations.mutex where a field changes then. ``values`` are put into the
-    buffer before each time, so that each changes them; ``begin`` has the number of the time.
+    Raises Violation of operations.mutex if a field changes after the release. ``values`` are
+    written before each run, so that the operation changes them. ``begin`` starts the run with a
+    given number.
     """
     left, number = counting(_TRIED), 0
     while left() > 0 and number < _TIMES:
@@ -92,7 +91,7 @@ async def frees_it_last(
             buffer.poke(values)
             before = buffer.object.read()
             going = asyncio.ensure_future(begin(number))
-            # Until it waits for the mutex, which nothing tells.
+            # Time for the operation to wait for the mutex; no event shows this.
             await asyncio.sleep(_WAITS)
         try:
             if looks := buffer.object.glimpse(before, _GLIMPSE):
@@ -101,7 +100,7 @@ async def frees_it_last(
             await going
         except Violation as found:
             going.cancel()
-            expected = f"{found.expected} as long as the tester holds the mutex"
+            expected = f"{found.expected} while the tester holds the mutex"
             about = found.requirement or "operations.mutex"
             raise Violation(expected, found.came, about, found.event) from found
 
@@ -109,10 +108,10 @@ async def frees_it_last(
 async def invalidated(
     tester: Tester, buffer: Buffer, name: str, arguments: Mapping[str, Any]
 ) -> None:
-    """Run an operation on a buffer that becomes invalid while it waits for the mutex.
+    """Run an operation on a buffer that becomes invalid while the operation waits for the mutex.
 
-    Raises Violation of operations.validity where it then changes anything or has a result. One
-    that does not wait says nothing about this.
+    Raises Violation of operations.validity if the operation then changes anything or has a result.
+    An operation that does not wait is not judged here.
     """
     asked: asyncio.Task[Answer] | None = None
     try:
@@ -127,8 +126,8 @@ async def invalidated(
         (await buffer.look()).only(before, (), "operations.validity")
         if answer.ok and answer.result:
             raise Violation(
-                f"the operation '{name}' to have no result: {buffer.name} became invalid while it"
-                " waited for the mutex",
+                f"no result of the operation '{name}': {buffer.name} became invalid "
+                "while it waited for the mutex",
                 f"it answered {str(answer.result)[:200]}",
                 "operations.validity",
             )
@@ -140,11 +139,11 @@ async def invalidated(
 async def spares_the_new(
     tester: Tester, buffer: Buffer, operation: Operation, new: Mapping[str, Any], bit: str
 ) -> None:
-    """Run an operation that waits for the mutex while another process writes what is new.
+    """Run an operation that waits for the mutex while another process writes new values.
 
-    Raises Violation of operations.atomic where that is not there afterwards: it was read before the
-    mutex was held. One that does not wait says nothing about this. Where bits are lost that were
-    set before the operation was asked for, it is one of ``bit``.
+    Raises Violation of operations.atomic if a new value is lost: the operation had read the old
+    value before it held the mutex. An operation that does not wait is not judged here. If the
+    operation clears bits that were set before it started, the violated requirement is ``bit``.
     """
     old = await buffer.look()
     before = await buffer.put(new)
@@ -172,7 +171,7 @@ async def spares_the_new(
 def _bits_stay(
     image: Image, before: Image, operation: Operation, new: Collection[str], requirement: str
 ) -> None:
-    """Raise Violation where an operation that sets bits has cleared any."""
+    """Raise Violation if an operation that sets bits has cleared a bit."""
     for name in [name for name in operation.changes if name in new]:
         image.holds({name: image[name] | before[name]}, requirement)
 
@@ -180,9 +179,9 @@ def _bits_stay(
 async def _goes_on(
     tester: Tester, buffer: Buffer, name: str, asked: asyncio.Task[Answer]
 ) -> Answer:
-    """What an operation answers that may have waited for the mutex, once that is free again.
+    """Return the answer of an operation that may have waited for the mutex, after the release.
 
-    Raises Violation where it never does, before the tester has lost all patience with it.
+    Raises Violation if no answer arrives.
     """
     response = tester.session.instance.configuration.seconds("response")
     about = _about(tester)
@@ -191,12 +190,12 @@ async def _goes_on(
             return await in_time(asked, left)
     except TimeoutError:
         raise Violation(
-            f"the operation '{name}' to go on once the mutex of {buffer.name} was free again",
-            "it was not answered any more",
+            f"the operation '{name}' to continue after the mutex of {buffer.name} was released",
+            "it was not answered",
             about,
         ) from None
 
 
 def _about(tester: Tester) -> str:
-    """What is violated where an operation does not go on behind a mutex."""
+    """Return the requirement that an operation violates if it does not continue after a mutex."""
     return "format.mutex" if tester.owns else "operations.mutex"

@@ -1,11 +1,11 @@
-"""How long the tester has held mutexes: for what it keeps others waiting nothing is late."""
+"""Measures how long the tester holds mutexes: an IUT is not late while it waits for one."""
 
 import contextlib
 from collections.abc import Callable, Iterator
 
 
 class Holding:
-    """A stopwatch that runs while the tester holds any mutex, by a clock that tells seconds."""
+    """A stopwatch that runs while the tester holds any mutex; ``clock`` returns seconds."""
 
     def __init__(self, clock: Callable[[], float]) -> None:
         self._clock = clock
@@ -14,7 +14,7 @@ class Holding:
 
     @contextlib.contextmanager
     def one(self) -> Iterator[None]:
-        """Within the block one more is held."""
+        """Count one more held mutex within the block."""
         if not self._mutexes:
             self._began = self._clock()
         self._mutexes += 1
@@ -27,5 +27,5 @@ class Holding:
 
     @property
     def seconds(self) -> float:
-        """How long it has run until now."""
+        """Total time in seconds until now."""
         return self._held + (self._clock() - self._began if self._mutexes else 0.0)

@@ -1,7 +1,7 @@
-"""Where everything is in a buffer: what a field is, and the layouts that the mocks have.
+"""Positions in a buffer: fields, and the layouts of the mocks.
 
-Source: Buffers, Format. Nothing there fixes the offsets; so an implementation declares its layout
-(`declared`), and everybody reads and writes by that. Numbers are in the machine's byte order.
+Source: Buffers, Format. The specification does not fix offsets. An implementation declares its
+layout (`declared`), and all readers and writers use it. Numbers are in the machine's byte order.
 """
 
 import ctypes
@@ -18,18 +18,19 @@ from conformance.runtime.memory.catalog import KINDS, Peripheral
 
 TIMESTAMP = "double"
 BITMAPS = ("read", "write", "update")
-UID_BYTES, SHORT = 11, 2  # of the control block: 88 bits of UID, all else 16
+# bytes in the control block: the UID has 88 bits, all other fields have 16
+UID_BYTES, SHORT = 11, 2
 _REALS = {4: "f", 8: "d"}
 
 
 def width(type_: str) -> int:
-    """Bytes of one value of a type, as ctypes has it on this machine."""
+    """Return the size of one value of a type in bytes, as ctypes defines it on this machine."""
     return ctypes.sizeof(getattr(ctypes, f"c_{type_}"))
 
 
 @dataclass(frozen=True)
 class Field:
-    """One field, such as `read.angle` or `control.update`; ``count`` is None for a single value."""
+    """One field, such as `read.params.angle`; ``count`` is None for a single value."""
 
     name: str
     offset: int
@@ -42,11 +43,13 @@ class Field:
         return self.offset + self.size
 
     def of(self, image: bytes) -> bytes:
-        """The bytes of the field in those of a buffer."""
+        """Return the bytes of the field in an image of the buffer."""
         return image[self.offset : self.end]
 
     def decode(self, raw: bytes) -> Any:
-        """The value that its bytes mean: a list for an array, a number where it has no type."""
+        """Return the value of the bytes: a list for an array, an integer for a field without a
+        type.
+        """
         if not self.type:
             return int.from_bytes(raw, sys.byteorder)
         one = self.size // (self.count or 1)
@@ -54,7 +57,7 @@ class Field:
         return values[0] if self.count is None else values
 
     def encode(self, value: Any) -> bytes:
-        """The bytes of a value. Raises ValueError or TypeError where it does not fit."""
+        """Return the bytes of a value. Raises ValueError or TypeError if the value does not fit."""
         if not self.type:
             return _whole(value, self.size, signed=False)
         one = self.size // (self.count or 1)
@@ -91,7 +94,7 @@ def _encode(type_: str, value: Any, size: int) -> bytes:
                 return struct.pack(f"={_REALS[size]}", value)
             except (struct.error, OverflowError) as error:
                 raise ValueError(f"{value!r} does not fit a {type_}") from error
-    raise ValueError(f"there is no value of the type {type_}")
+    raise ValueError(f"the type {type_} has no values")
 
 
 def _whole(value: Any, size: int, *, signed: bool) -> bytes:
@@ -109,33 +112,33 @@ def _unsigned(type_: str) -> bool:
 
 @dataclass(frozen=True)
 class Layout:
-    """The fields of one buffer by their names, and the bytes of the whole."""
+    """The fields of one buffer by name, and its size in bytes."""
 
     size: int
     fields: Mapping[str, Field]
     bits: Mapping[str, int] = field(default_factory=dict)
-    """The number of a parameter's bit, where that is not its place in the catalog."""
+    """By parameter: the number of its bit, if that is not its index in the catalog."""
 
     def __getitem__(self, name: str) -> Field:
         return self.fields[name]
 
     def bitmap(self, peripheral: Peripheral, names: Iterable[str]) -> int:
-        """The bitmap of these parameters."""
+        """Return the bitmap of these parameters."""
         return sum({1 << self.bits.get(name, peripheral.index(name)) for name in names})
 
     def params(self, block: str) -> dict[str, Field]:
-        """The parameters of the `read` or the `write` block by their own names."""
+        """Return the parameters of the `read` or the `write` block by name."""
         found = {name.removeprefix(f"{block}.params."): f for name, f in self.fields.items()}
         return {name: f for name, f in found.items() if f.name == f"{block}.params.{name}"}
 
     @property
     def control(self) -> bool:
-        """Whether there is a device control block."""
+        """True if the layout has a device control block."""
         return "control.uid" in self.fields
 
     @cached_property
     def overlaps(self) -> list[str]:
-        """What cannot be: fields that share bytes, or lie beyond the end; in words."""
+        """Descriptions of fields that share bytes or exceed the end of the buffer."""
         ordered = sorted(self.fields.values(), key=lambda f: (f.offset, f.end))
         found = [
             f"{a.name} (bytes {a.offset} to {a.end - 1}) and {b.name} "
@@ -147,7 +150,7 @@ class Layout:
         return found + [f"{f.name} ends at {f.end} of {self.size} bytes" for f in beyond]
 
     def to_json(self) -> dict[str, Any]:
-        """The form in which the upper tester tells it."""
+        """Return the layout in the JSON form of the operation `layout`."""
 
         def place(name: str) -> dict[str, int]:
             return {"offset": self[name].offset, "size": self[name].size}
@@ -171,14 +174,15 @@ class Layout:
         }
 
 
-# Layouts of our own
+# Layouts of the mocks
 
 
 @dataclass(frozen=True)
 class Plan:
-    """How a layout is made: the order of the parts after mutex and valid, and what stands where.
+    """Rules for a layout: the order of the parts after mutex and valid bit, and the alignment.
 
-    ``packed``: without any padding. ``mutex`` is the size of the mutex, and what belongs to it.
+    ``packed`` means without padding. ``mutex`` is the size of the mutex and its attributes in
+    bytes.
     """
 
     order: tuple[str, ...] = ("read", "write", "control")
@@ -188,15 +192,15 @@ class Plan:
 
 PLANS: Mapping[str, Plan] = {
     "natural": Plan(),
-    # As the figure has it: the control block comes first.
+    # The order of the published figure: the control block comes first.
     "figure": Plan(("control", "read", "write")),
-    # With the attributes of the mutex behind it, and nothing aligned.
+    # With the attributes of the mutex after it, and without alignment.
     "packed": Plan(("control", "read", "write"), packed=True, mutex=mutex.SIZE + 4),
 }
 
 
 def planned(peripheral: Peripheral, plan: Plan = PLANS["natural"]) -> Layout:
-    """The layout of a peripheral's buffer, as a C compiler would have it unless it is packed."""
+    """Return the layout of a peripheral's buffer, aligned like a C structure unless packed."""
     fields: dict[str, Field] = {}
     end = 0
 

@@ -1,6 +1,6 @@
-"""Whether a declared layout is one of a buffer of this peripheral: what has to be in it is there.
+"""Checks that a declared layout has all fields of a peripheral's buffer.
 
-All other tests of a buffer rest on it, so it is checked whenever an IUT gives a layout.
+All other tests of a buffer need a correct layout, so every declared layout is checked.
 """
 
 from collections.abc import Mapping
@@ -13,9 +13,9 @@ from conformance.verdicts import Violation
 
 
 def check_layout(layout: Layout, peripheral: Peripheral, access: bool = True) -> None:
-    """Raise Violation unless all fields are there, and have room for what they are to hold.
+    """Raise Violation unless all fields exist with sufficient size.
 
-    ``access``: the catalog says of every parameter whether it can be read and written.
+    ``access`` is True if the catalog specifies readable and writeable for every parameter.
     """
     _apart(layout, peripheral)
     _control(layout, peripheral)
@@ -28,8 +28,8 @@ def check_layout(layout: Layout, peripheral: Peripheral, access: bool = True) ->
                 kind = param.type if param.count is None else f"{param.type}[{param.count}]"
                 wanted = width(param.type) * (param.count or 1)
                 raise Violation(
-                    f"{field.name}, a {kind}, to have {wanted} bytes",
-                    f"it has {field.size} at offset {field.offset}",
+                    f"{wanted} bytes for {field.name}, a {kind}",
+                    f"it has {field.size} bytes at offset {field.offset}",
                     _about(param, field.size),
                 )
 
@@ -38,20 +38,20 @@ def _apart(layout: Layout, peripheral: Peripheral) -> None:
     name, place = peripheral.name, layout["mutex"]
     if found := layout.overlaps:
         raise Violation(
-            f"the fields of {name} to lie apart and within its {layout.size} bytes",
-            f"there is {'; '.join(found[:3])}",
+            f"separate fields within the {layout.size} bytes of {name}",
+            f"found {'; '.join(found[:3])}",
             "format.fields-apart",
         )
     if place.size < mutex.SIZE:
         raise Violation(
-            f"the mutex of {name} to have the {mutex.SIZE} bytes of a pthread mutex",
-            f"it has {place.size} at offset {place.offset}",
+            f"{mutex.SIZE} bytes for the mutex of {name}, the size of a pthread mutex",
+            f"it has {place.size} bytes at offset {place.offset}",
             "format.fields-apart",
         )
 
 
 def _about(param: Parameter, size: int) -> str:
-    # As many values as there should be, each of a wrong size, are no wrong array.
+    # The array has the right number of values, but each has the wrong size.
     count = param.count or 1
     if size % count or (count > 1 and size == width(param.type)):
         return "catalog.arrays"
@@ -63,7 +63,7 @@ def _control(layout: Layout, peripheral: Peripheral) -> None:
     if layout.control != smart:
         told = f"device_id {peripheral.device_id}" if smart else "no device_id"
         raise Violation(
-            f"{peripheral.name} ({told}) to have {'a' if smart else 'no'} device control block",
+            f"{'a' if smart else 'no'} device control block for {peripheral.name} ({told})",
             f"it has {'one' if layout.control else 'none'}",
             "catalog.device-id" if smart or peripheral.delay is None else "catalog.ignored-keys",
         )
@@ -78,7 +78,7 @@ def check_widths(layout: Layout, wanted: Mapping[str, int], requirement: str | N
         field = layout[f"control.{name}"]
         if field.size < size:
             raise Violation(
-                f"{field.name} to have {8 * size} bits at least",
+                f"{field.name} to have at least {8 * size} bits",
                 f"it has {field.size} bytes at offset {field.offset}",
                 requirement,
             )

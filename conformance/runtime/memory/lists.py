@@ -1,8 +1,8 @@
-"""The lists of a run: each looks into all buffers, and holds the mutex of each for a moment.
+"""Coordinates the `list` operations of a run, each of which locks every buffer for a moment.
 
-An IUT may give up where a mutex is held. What fails in one test may so be for a list of another,
-and is asked for again. And objects that are no buffers are to trouble the one IUT that they are
-made for: those of other tests, and of other runs on this machine, wait with their lists.
+An IUT may fail an operation if a mutex is locked. An operation that fails while another test lists
+buffers is therefore repeated. Objects that are not buffers must disturb only the IUT under test.
+Therefore lists of other tests and of other runs on this machine wait.
 """
 
 import asyncio
@@ -16,21 +16,21 @@ from conformance.iut import Iut
 from conformance.runtime.memory.layout import Layout
 from conformance.verdicts import Hindered
 
-NAME = "lists"  # in what the tests of a run have found out
-AGAIN = 3  # times at most
+NAME = "lists"  # key in the memory of the run
+AGAIN = 3  # attempts at most
 _LOCK = 4  # bytes at the beginning of a mutex that are zero while it is free
-_POLL = 0.005  # seconds between two attempts to have the folder
+_POLL = 0.005  # seconds between two attempts to lock the folder
 
 
 class Lists:
-    """How many have begun and ended in a run."""
+    """Number of lists that have started and ended in a run."""
 
     def __init__(self) -> None:
         self._begun = self._ended = 0
 
     @contextlib.asynccontextmanager
     async def one(self, iut: Iut, among_others: bool) -> AsyncIterator[None]:
-        """Within the block there is one more, by itself or among those of others."""
+        """Count one more list within the block, alone or simultaneous with lists of others."""
         async with folder(iut, shared=True) if among_others else contextlib.nullcontext():
             self._begun += 1
             try:
@@ -40,15 +40,15 @@ class Lists:
 
     @property
     def quiet(self) -> int | None:
-        """How many there have been, if none is under way: none was while this stays the same."""
+        """Number of lists so far, or None while a list is running."""
         return self._begun if self._begun == self._ended else None
 
 
 @contextlib.asynccontextmanager
 async def folder(iut: Iut, shared: bool) -> AsyncIterator[None]:
-    """Within the block the folder of all objects is locked. Raises Hindered if it is not in time.
+    """Lock the folder of all objects within the block. Raises Hindered after a timeout.
 
-    It is the folder itself that is, so that nothing is left in it, and no lock behind its holder.
+    The folder itself is locked: this leaves no files in it, and the lock ends with its process.
     """
     place = os.open(memory.FOLDER, os.O_RDONLY)
     how = fcntl.LOCK_SH if shared else fcntl.LOCK_EX
@@ -56,7 +56,7 @@ async def folder(iut: Iut, shared: bool) -> AsyncIterator[None]:
     try:
         while not _locks(place, how):
             if left() <= 0:
-                raise Hindered(f"another run on this machine had {memory.FOLDER} for itself")
+                raise Hindered(f"another run on this machine had locked {memory.FOLDER}")
             await asyncio.sleep(_POLL)
         yield
     finally:
@@ -72,12 +72,12 @@ def _locks(place: int, how: int) -> bool:
 
 
 def waits_for(template: str, layouts: Mapping[str, Layout | None], own: Collection[str]) -> str:
-    """Why a list may wait: a buffer of another program is locked; empty where none is.
+    """Return the reason for a list to wait: a buffer of another program is locked; else empty.
 
-    ``template`` is how buffers are named, ``layouts`` are those of types, as far as known, and
-    ``own`` the names of the buffers that are not another program's. A buffer is only looked at:
-    where the mutex is in it, is known only if its layout is the IUT's. Most have it at one place in
-    all types, so that not every layout need be known.
+    ``template`` is the pattern of the buffers' names. ``layouts`` are the known layouts by type.
+    ``own`` are the names of the buffers of this test. Buffers are only read. The position of the
+    mutex is known only for the IUT's layout; an unknown type uses the first known layout, because
+    most implementations place the mutex equally in all types.
     """
     known = [layout for layout in layouts.values() if layout]
     for type_, layout in layouts.items() if known else ():

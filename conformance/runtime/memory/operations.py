@@ -1,4 +1,4 @@
-"""Operations on the buffer of an arm: what each is given, and which fields it may change."""
+"""Operations on the buffer of an arm: their arguments, and the fields they can change."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -12,37 +12,37 @@ from conformance.verdicts import NotExercised
 
 @dataclass(frozen=True)
 class Operation:
-    """An operation: its arguments besides the buffer, and the fields that it may change."""
+    """An operation: its arguments except the buffer, and the fields that it can change."""
 
     name: str
     arguments: Mapping[str, Any]
     changes: tuple[str, ...] = ()
 
     def on(self, buffer: Buffer) -> dict[str, Any]:
-        """All its arguments, on one buffer."""
+        """Return all arguments, for one buffer."""
         return {**buffer.arguments, **self.arguments}
 
 
 GET_UPDATE = Operation("get_update", {}, ("control.update",))
-"""It is the server's: an owner or a consumer may have it or not."""
+"""An operation of the server; an owner or a consumer can offer it."""
 
 
 async def run(tester: Tester, buffer: Buffer, operation: Operation) -> Answer:
-    """Run an operation; its answer."""
+    """Run an operation and return its answer."""
     return await tester.ask(operation.name, **operation.on(buffer))
 
 
 OTHER_LENGTHS = (("track", [1.0, 2.0]), ("trim", [1, 2, 3, 4, 5]))
-"""By parameter of an arm that is an array: elements that are fewer than it has, or more."""
+"""By array parameter of an arm: too few or too many elements."""
 
 
 def as_far_as_it_goes(
     answer: Answer, image: Image, before: Image, field: str, given: Sequence[Any]
 ) -> None:
-    """Raise Violation unless such elements were refused, or set as far as there are any, and fit.
+    """Raise Violation unless an array of wrong length was refused, or stored as far as it fits.
 
-    The rest stays, or is zero as in a new array of C. Beside them only what tells that something
-    was written may have changed then.
+    The remaining elements keep their values or become zero. Apart from them, only the timestamp and
+    the bitmap of the block can change.
     """
     if not answer.ok or (answer.warnings and image.raw(field) == before.raw(field)):
         image.only(before, ())
@@ -55,14 +55,14 @@ def as_far_as_it_goes(
 
 
 async def again(tester: Tester, buffer: Buffer, operation: Operation, _: int) -> None:
-    """Run an operation, whichever time it is."""
+    """Run an operation; the number of the run is ignored."""
     await run(tester, buffer, operation)
 
 
 async def offered(
     tester: Tester, buffer: Buffer, operations: tuple[Operation, ...]
 ) -> list[Operation]:
-    """Those of these operations that the IUT has, and get_update if it has that."""
+    """Return these operations, and get_update if the IUT offers it."""
     found: dict[str, bool] = tester.iut.memory.setdefault("offered", {})
     if GET_UPDATE.name not in found:
         try:

@@ -1,4 +1,4 @@
-"""Values for the parameters of a catalog: within their bounds, and all different; at the ends."""
+"""Values for the parameters of a catalog: different values within the bounds, and extremes."""
 
 import ctypes
 import math
@@ -12,9 +12,9 @@ UID = 0x000C_17_0123456789ABCDEF
 
 
 def sample(param: Parameter, number: int) -> Any:
-    """One of the values of a parameter; neighbouring numbers give different ones.
+    """Return a value of a parameter; consecutive numbers give different values.
 
-    Each is a number that a float of 32 bits has exactly. Raises ValueError where there is none.
+    A float of 32 bits represents each value exactly. Raises ValueError if no value is known.
     """
     if param.kind == OTHER:
         raise ValueError(f"no value of {param.type} is known")
@@ -34,10 +34,10 @@ def _one(param: Parameter, number: int) -> Any:
 
 
 def extremes(param: Parameter) -> list[Any]:
-    """The values at the ends of what the type of a parameter holds; each is in each element once.
+    """Return the smallest and greatest values of a parameter's type, for arrays once at each index.
 
-    A number is one that a double has exactly, also where the type has integers of 64 bits, since
-    some languages have no others in JSON. There are none where no value of the type is known.
+    A double represents each number exactly, also for integers of 64 bits, because some languages
+    have no other numbers in JSON. The list is empty if no value of the type is known.
     """
     ends = _ends(param)
     if param.count is None:
@@ -49,7 +49,7 @@ def extremes(param: Parameter) -> list[Any]:
 
 
 def unclamped(param: Parameter) -> list[Any]:
-    """Those of them that are within the bounds of a parameter; an array has none."""
+    """Return the extremes that are within the parameter's bounds; arrays have no bounds."""
     return [
         value
         for value in extremes(param)
@@ -68,12 +68,12 @@ def _ends(param: Parameter) -> list[Any]:
         great = 2.0 ** (100 if bits == 32 else 1000)
         return [-great, 2.0**-20, great]
     greatest = (1 << (bits - signed)) - 1
-    greatest -= greatest >> 53  # of more than 53 bits only the first 53
+    greatest -= greatest >> 53  # keep only the first 53 bits, which a double represents exactly
     return [-(1 << (bits - 1)), -1, greatest] if signed else [greatest, 0]
 
 
 def around_bounds(param: Parameter) -> Iterator[tuple[Any, Any]]:
-    """Values next to the bounds of a parameter and at them, each with what is stored of it."""
+    """Yield values at and next to the bounds of a parameter, each with its stored value."""
     step = 1 if param.kind == INTEGER else 0.5
     one = int if param.kind == INTEGER else float
     for value in (param.lower - step, param.lower, param.upper, param.upper + step):
@@ -82,12 +82,12 @@ def around_bounds(param: Parameter) -> Iterator[tuple[Any, Any]]:
 
 
 def fitted(value: int, layout: Layout, field: str = "control.uid") -> int:
-    """As much of a value as its field has bits for: see format.control-widths."""
+    """Return the part of a value that fits its field: see format.control-widths."""
     return value & ((1 << 8 * layout[field].size) - 1)
 
 
 def filling(peripheral: Peripheral, layout: Layout) -> dict[str, Any]:
-    """A value other than zero for every field of a buffer but mutex and valid bit."""
+    """Return a value other than zero for every field except mutex and valid bit."""
     values: dict[str, Any] = {}
     for shift, block in enumerate(("read", "write")):
         params = layout.params(block)
@@ -100,7 +100,7 @@ def filling(peripheral: Peripheral, layout: Layout) -> dict[str, Any]:
                 values[f"{block}.params.{name}"] = sample(param, number)
     if layout.control:
         given = {"control.uid": UID, "control.delay": 77, "control.subscription": 0x0A05}
-        # Of no bitmap are all bits set, and of none the same.
+        # No bitmap has all bits set, and all bitmaps differ.
         for name, bits in (("read", 0x8003), ("write", 0x4101), ("update", 0x0C01)):
             chosen = peripheral.names(bits) or [param.name for param in peripheral.params[:1]]
             given[f"control.{name}"] = layout.bitmap(peripheral, chosen)

@@ -1,4 +1,4 @@
-"""Draws legal catalogs, in the style in which the specification writes them."""
+"""Generates valid catalogs in the style of the specification."""
 
 from typing import Any
 
@@ -49,7 +49,7 @@ def _parameters(name: str) -> SearchStrategy[dict[str, Any]]:
 
 
 def _text(types: dict[str, dict[str, Any]]) -> str:
-    """A catalog in block style, its strings in quotes."""
+    """Return a catalog in block style, with strings in quotes."""
     lines = []
     for name, peripheral in types.items():
         lines.append(f'"{name}":')

@@ -1,4 +1,4 @@
-"""The tester of operations that take what a bitmap says, and clear it."""
+"""Tests of operations that read a bitmap and its values, and clear the bitmap."""
 
 import asyncio
 import itertools
@@ -16,12 +16,12 @@ from conformance.runtime.memory.samples import extremes, sample
 from conformance.runtime.memory.tester import Tester, memory_tester
 from conformance.verdicts import Violation
 
-_PLAINLY: list[dict[str, Any]] = [{}] * ROUNDS  # without arguments of their own
-STEPS = 8192  # times that is written meanwhile, at most
+_PLAINLY: list[dict[str, Any]] = [{}] * ROUNDS  # the operation has no further arguments
+STEPS = 8192  # writes at most while the operation runs
 
 
 async def takes(iut: Iut, operation: str, block: str) -> None:
-    """An operation takes the values of the bits that are set, and of no others."""
+    """Check that an operation answers the values of the bits that are set, and no others."""
     bitmap = f"control.{operation.removeprefix('get_')}"
     async with memory_tester(iut) as tester:
         buffer = await tester.ready("arm")
@@ -51,9 +51,10 @@ async def takes(iut: Iut, operation: str, block: str) -> None:
 async def takes_plainly(
     tester: Tester, buffer: Buffer, operation: str, values: Mapping[str, Any]
 ) -> None:
-    """Have an operation take these, of get_read only the names, while nobody else writes.
+    """Check that an operation answers these values (get_read: the names) while no other process
+    writes.
 
-    Raises Violation of that operation's own requirements where it does not.
+    Raises Violation of the operation's own requirements.
     """
     of, own = operation.removeprefix("get_"), operation.replace("_", "-")
     block, what = "write" if of == "write" else "read", f"the operation '{operation}'"
@@ -71,7 +72,7 @@ async def takes_plainly(
 
 
 async def clears(iut: Iut, operation: str) -> None:
-    """An operation clears its bitmap, from the first bit to the last; the next finds nothing."""
+    """Check that an operation clears its bitmap, and that the next run finds nothing."""
     field = f"control.{operation.removeprefix('get_')}"
     async with memory_tester(iut) as tester:
         buffer = await tester.ready("arm")
@@ -83,15 +84,15 @@ async def clears(iut: Iut, operation: str) -> None:
         again = await tester.means(operation, **buffer.arguments)
         check(
             not again.result,
-            f"the operation '{operation}' to find nothing where it has just been run",
+            f"no result of the operation '{operation}' immediately after it was run",
             f"it answered {str(again.result)[:200]}",
         )
 
 
 async def takes_whole(iut: Iut, operation: str, block: str) -> None:
-    """A thousand times values are taken while another process writes: never half of what it wrote.
+    """Check a thousand reads while another process writes: no value is incomplete or lost.
 
-    Nor are they lost: a process that clears the bits of what was written has its values.
+    An operation that clears the bits of new values must have answered these values.
     """
     names = ["angle", "track", "grip", "light"]
     async with memory_tester(iut) as tester:
@@ -109,7 +110,7 @@ async def takes_whole(iut: Iut, operation: str, block: str) -> None:
                     cleared.append(number)
                 number += 1
                 values = _written(number)
-                # In two steps, so that an IUT that does not wait sees the one without the other.
+                # In two steps, so that an IUT that does not lock the mutex sees only the first.
                 for chosen in (names[:2], names[2:]):
                     buffer.poke({f"{block}.params.{n}": values[n] for n in chosen})
                     await asyncio.sleep(0)
@@ -123,18 +124,19 @@ async def takes_whole(iut: Iut, operation: str, block: str) -> None:
         some_succeed(operation, answered)
         for result in taken:
             _whole(operation, names, result)
-        # Not all digits of a float need be written.
+        # A float need not be written with all digits.
         came = {round(result["angle"] * STEPS) for result in taken}
         lost = [n for n in cleared if n not in came]
         check(
             not lost,
-            f"the operation '{operation}' to answer all whose bits it clears",
-            f"{len(lost)} of {len(cleared)} were cleared and never answered, as number {lost[:1]}",
+            f"the operation '{operation}' to answer all values whose bits it clears",
+            f"{len(lost)} of {len(cleared)} were cleared but not answered, for example "
+            f"number {lost[:1]}",
         )
 
 
 async def loses_no_bit(iut: Iut, operation: str) -> None:
-    """A thousand times a bitmap is taken while another process sets bits: each is told once."""
+    """Check a thousand reads of a bitmap while another process sets bits: each is answered once."""
     names = ["angle", "track", "grip", "light"]
     async with memory_tester(iut) as tester:
         buffer, bitmap = await tester.ready("arm"), f"control.{operation.removeprefix('get_')}"
@@ -160,20 +162,20 @@ async def loses_no_bit(iut: Iut, operation: str) -> None:
             times = given[name] - (name in left)
             check(
                 told[name] == times,
-                f"the operation '{operation}' to answer {name} {times} times, as often as its bit "
-                "was set and has been cleared",
-                f"it did {told[name]} times",
+                f"the operation '{operation}' to answer {name} {times} times, as often "
+                "as its bit was set and cleared",
+                f"it was answered {told[name]} times",
             )
 
 
 def _written(number: int) -> dict[str, Any]:
-    """What is written in the step of a number; no two steps write the same."""
+    """Return the values that are written in a step; every step has other values."""
     step, odd = number / STEPS, number % 2 == 1
     return {"angle": step, "track": [step, step, step], "grip": odd, "light": odd}
 
 
 def _whole(operation: str, names: list[str], result: Any) -> None:
-    """Raise Violation where an answer mixes what was written at different times."""
+    """Raise Violation if an answer mixes values that were written at different times."""
     missing = [n for n in names if not isinstance(result, dict) or n not in result]
     if missing:
         raise Violation(

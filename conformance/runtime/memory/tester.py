@@ -1,4 +1,4 @@
-"""The tester of an IUT that has buffers: it works the IUT's operations, and looks at its memory."""
+"""The tester of an IUT with buffers: runs the IUT's operations, and reads the shared memory."""
 
 import asyncio
 import contextlib
@@ -37,46 +37,47 @@ from conformance.verdicts import (
 )
 
 ROBOT = "robot.yaml"
-ONE = "one.yaml"  # of a single peripheral
-_read = lru_cache(maxsize=8)(catalog.load)  # most tests of a run have the same one
-_POLL = 0.005  # seconds between two looks
+ONE = "one.yaml"  # a catalog with a single peripheral
+# cached, because most tests of a run use the same catalog
+_read = lru_cache(maxsize=8)(catalog.load)
+_POLL = 0.005  # seconds between two checks
 
 
 def catalogs() -> Path:
-    """The folder of the catalogs that were written by hand."""
+    """Return the folder of the catalogs for tests."""
     folder = locate.folder("captures", "runtime")
     assert folder is not None
     return folder / "catalogs"
 
 
 class Tester:
-    """One session with an IUT that has buffers, and what the tester has open of them."""
+    """One session with an IUT that has buffers, and the buffers that the tester has opened."""
 
     def __init__(self, iut: Iut, session: Session) -> None:
         self.iut = iut
         self.session = session
         self.owns = "connect" in session.role.hooks
-        """The IUT makes the buffers, and not the tester."""
+        """True if the IUT creates the buffers, False if the tester does."""
         self.catalog: Mapping[str, Peripheral] = {}
         self.buffers: list[Buffer] = []
         self.names: set[str] = set()
-        """Objects that must not be left behind, whatever the IUT does."""
+        """Names of objects to remove at the end, whatever the IUT does."""
         self.uid: type[str] | type[int] = str
-        """In which form the IUT takes a UID."""
+        """The form of a UID that the IUT accepts."""
         self._layouts: dict[str, Layout] = {}
         self._of: dict[str, tuple[str, int]] = {}
-        """Of which peripheral, a type and a UID, a buffer was said to be when it connected."""
+        """By buffer: the type and the UID of the peripheral that connected first."""
         self._invalid: set[str] = set()
-        """The buffers that were not valid when their peripherals had connected."""
+        """Buffers that were invalid after their peripherals had connected."""
         self.holding = Holding(lambda: session.now)
         self._among_others = True
 
     # Operations
 
     async def ask(self, operation: str, **arguments: Any) -> Answer:
-        """What an operation answers. Raises Violation where that never comes.
+        """Run an operation and return its answer. Raises Violation if no answer arrives.
 
-        Where not even the first is answered, nothing is known of the IUT: raises Unreachable.
+        Raises Unreachable if the IUT has not answered any operation.
         """
         others: Lists = self.iut.memory.setdefault(lists.NAME, Lists())
         listing = operation == "list"
@@ -94,7 +95,7 @@ class Tester:
 
     @contextlib.asynccontextmanager
     async def alone(self) -> AsyncIterator[None]:
-        """Within the block no other IUT lists buffers: what is made may be none, and goes then."""
+        """Within the block no other IUT lists buffers. All objects are removed at its end."""
         async with lists.folder(self.iut, shared=False):
             self._among_others = False
             try:
@@ -103,7 +104,7 @@ class Tester:
                 self.tidy()
 
     async def _asked(self, operation: str, **arguments: Any) -> tuple[Answer, str]:
-        """The same, whatever else is under way, and for whom a list may have waited."""
+        """Run an operation once; return its answer, and a reason for a `list` to have waited."""
         instance = self.session.instance
         limit, waits = patience(self.session), ""
         try:
@@ -123,18 +124,18 @@ class Tester:
             if operation == "list" and (waits := waits or self._waits_for_others()):
                 raise Hindered(waits) from None
             expected = f"the operation '{operation}' to be answered"
-            came = f"it was not within {limit:g} s{instance.upper.instead}"
+            came = f"it was not answered within {limit:g} s{instance.upper.instead}"
             raise Violation(expected, came) from None
         except Inconclusive:
             process = instance.process
             if process and await process.wait(self.session.seconds("quiet")):
                 expected = f"the operation '{operation}' to be answered"
-                raise Violation(expected, f"it was not{instance.describe_end()}") from None
+                raise Violation(expected, f"it was not answered{instance.describe_end()}") from None
             raise
         return answer, waits
 
     async def _nothing_is_stuck(self) -> None:
-        """Raise Violation where a mutex is left locked: what waits for it says nothing else."""
+        """Raise Violation if a mutex was left locked, which explains the missing answer."""
         for buffer in self.buffers:
             with contextlib.suppress(BrokenMutex, NoObject):
                 try:
@@ -143,7 +144,7 @@ class Tester:
                 except Locked:
                     raise Violation(
                         f"the mutex of {buffer.name} to be free",
-                        "it is held, and the operation waits for it",
+                        "it is locked, and the operation waits for it",
                         RELEASED,
                     ) from None
 
@@ -155,12 +156,12 @@ class Tester:
         )
 
     async def tested(self, operation: str, **arguments: Any) -> Answer:
-        """Run an operation that a test is about. Raises Violation where it fails."""
+        """Run an operation under test. Raises Violation if it fails."""
         answer = await self.ask(operation, **arguments)
         if not answer.ok:
             if (name := arguments.get("buffer")) in self._invalid:
                 expected = f"the valid bit of {name} to be set when its peripheral connected"
-                raise Violation(expected, "it was not", "lifecycle.created-valid")
+                raise Violation(expected, "it was clear", "lifecycle.created-valid")
             for buffer in self.buffers:
                 if buffer.name == name:
                     buffer.kept()
@@ -169,26 +170,26 @@ class Tester:
         return answer
 
     async def means(self, operation: str, **arguments: Any) -> Answer:
-        """Run an operation that a test only needs. Raises Inconclusive where it fails."""
+        """Run an operation that a test needs as a means. Raises Inconclusive if it fails."""
         answer = await self.ask(operation, **arguments)
         answer.required(operation)
         return answer
 
     async def load(self, name: str | Path = ROBOT) -> None:
-        """Have the IUT read a catalog; we read it, too."""
+        """Make the IUT read a catalog; the tester reads it too."""
         await self.means("catalog", path=self._reads(name))
 
     def _reads(self, name: str | Path) -> str:
-        """Read a catalog, of which no layout is known yet; its path."""
+        """Read a catalog and forget all layouts; return its path."""
         path = catalogs() / name
         self.catalog = _read(path.read_bytes())
         self._layouts.clear()
         return str(path)
 
     async def understands(self, name: str | Path, access: bool = True) -> None:
-        """Have the IUT take a catalog, and tell its layout of every type. Raises Violation.
+        """Make the IUT read a catalog and report the layout of every type.
 
-        Every parameter has its place then, in the blocks it belongs to: that is looked at there.
+        Raises Violation if the IUT fails, or if a parameter is missing in a layout.
         """
         await self.tested("catalog", path=self._reads(name))
         for type_ in self.catalog:
@@ -200,9 +201,10 @@ class Tester:
         access: bool = True,
         asked: Callable[..., Awaitable[Answer]] | None = None,
     ) -> Layout:
-        """The IUT's layout of a type, as it has to be (`check_layout`).
+        """Return the IUT's layout of a type, checked by `check_layout`.
 
-        Raises Inconclusive where it does not tell one, unless it is ``asked`` by `tested`.
+        Raises Inconclusive if the IUT reports none. If ``asked`` is `tested`, raises Violation
+        instead.
         """
         if type_ not in self._layouts:
             peripheral = self.catalog[type_]
@@ -217,7 +219,7 @@ class Tester:
                 role, protocol = self.session.role, self.session.protocol
                 if role.name in protocol.requirement(wrong.requirement or "").binds:
                     raise
-                # Of a role that is not asked for more: it is no C structure.
+                # The requirement does not bind this role. The layout is not a valid C structure.
                 about = "buffers.shared-memory"
                 raise Violation(wrong.expected, wrong.came, about, wrong.event) from wrong
             self._layouts[type_] = layout
@@ -226,7 +228,7 @@ class Tester:
     # An owner's buffers
 
     async def with_uid(self, operation: str, uid: int, **arguments: Any) -> Answer:
-        """Run an operation with a UID: as a string or, where that is refused, as a number."""
+        """Run an operation with a UID as a string or, if that is refused, as a number."""
         answer = await self.ask(operation, uid=self.uid(uid), **arguments)
         if not answer.ok and self.uid is str:
             second = await self.ask(operation, uid=uid, **arguments)
@@ -235,13 +237,13 @@ class Tester:
         return answer
 
     async def connect(self, type_: str, uid: int | None = None) -> Buffer:
-        """Have a peripheral connected, by default a new one; its buffer."""
+        """Connect a peripheral, by default a new one, and return its buffer."""
         await self.with_bits(type_)
         chosen = new_uid() if uid is None else uid
         buffer = await self._connected(type_, chosen)
         of = self._of.setdefault(buffer.name, (type_, chosen))
         if of != (type_, chosen):
-            expected = f"the {type_} {chosen} to have another buffer than the {of[0]} {of[1]}"
+            expected = f"different buffers for the {type_} {chosen} and the {of[0]} {of[1]}"
             raise Violation(expected, f"both have {buffer.name[:80]}", "buffers.one-each")
         return buffer
 
@@ -250,14 +252,14 @@ class Tester:
         result = answer.required("connect")
         told = result.get("buffer") if isinstance(result, dict) else result
         if not isinstance(told, str):
-            raise Inconclusive("the operation 'connect' does not tell the name of the buffer")
+            raise Inconclusive("the operation 'connect' does not return the name of the buffer")
         buffer = await self.open(told, type_)
         if not buffer.peek_at("valid"):
             self._invalid.add(buffer.name)
         return buffer
 
     async def open(self, name: str, type_: str) -> Buffer:
-        """Open a buffer of the IUT. Raises Violation where there is none."""
+        """Open a buffer of the IUT. Raises Violation if it does not exist."""
         layout = await self.layout(type_)
         self.names.add(name)
         try:
@@ -269,24 +271,26 @@ class Tester:
         self.buffers.append(buffer)
         if opened.size < layout.size:
             expected = f"{name} to have the {layout.size} bytes of its layout"
-            raise Violation(expected, f"it has {opened.size}", "buffers.shared-memory")
+            raise Violation(expected, f"it has {opened.size} bytes", "buffers.shared-memory")
         return buffer
 
     async def connects(self, type_: str) -> bool:
-        """Whether a peripheral of a type can be connected."""
+        """Return True if a peripheral of a type can be connected."""
         answer = await self.with_uid("connect", new_uid(), type=type_)
         if isinstance(answer.result, dict):
             self.names.add(str(answer.result.get("buffer")))
         return answer.ok
 
     async def ready(self, type_: str) -> Buffer:
-        """A valid buffer of a type: of an owner one that is connected, for a consumer a new one."""
+        """Return a valid buffer of a type: a connected one of an owner, or a new one for a
+        consumer.
+        """
         return await (self.connect(type_) if self.owns else self.make(type_))
 
     # Buffers for a consumer
 
     async def make(self, type_: str, valid: bool = True) -> Buffer:
-        """Make a buffer in the IUT's layout, every field of which has a value of its own."""
+        """Create a buffer in the IUT's layout, with a different value in every field."""
         layout = await self.with_bits(type_)
         buffer = self._make(type_, layout)
         await buffer.fill()
@@ -299,7 +303,7 @@ class Tester:
         try:
             made = SharedObject.create(name, layout.size, layout["mutex"].offset)
         except NoObject as error:
-            raise NotExercised(f"shared memory cannot be made here: {error}") from error
+            raise NotExercised(f"shared memory cannot be created here: {error}") from error
         self.names.add(name)
         buffer = Buffer(self, self.catalog[type_], layout, made)
         self.buffers.append(buffer)
@@ -308,9 +312,9 @@ class Tester:
     # The bits of parameters
 
     async def with_bits(self, type_: str) -> Layout:
-        """The layout of a type, which knows the bits of parameters.
+        """Return the layout of a type with the bits of all parameters.
 
-        Where the IUT does not declare them, they are those that its operations set.
+        If the IUT does not declare the bits, the tester finds them with the IUT's operations.
         """
         layout = await self.layout(type_)
         peripheral = self.catalog[type_]
@@ -325,7 +329,7 @@ class Tester:
         return self._layouts[type_]
 
     async def _blank(self, type_: str, layout: Layout) -> Buffer:
-        """A valid buffer of which the bits of parameters need not be known."""
+        """Return a valid buffer without knowledge of the bits of parameters."""
         if self.owns:
             return await self._connected(type_, new_uid())
         buffer = self._make(type_, layout)
@@ -335,27 +339,31 @@ class Tester:
     # The end
 
     async def shut_down(self) -> None:
-        """End the IUT's input, which tells it to end. Raises Inconclusive where it does not."""
+        """Close the IUT's input to make it exit. Raises Inconclusive if it does not exit."""
         process = self.session.instance.process
         if process is None:
-            raise NotExercised("needs an IUT that is started by a command: its end is looked at")
-        # It ends as it was told to, whatever it says of that.
+            raise NotExercised(
+                "needs an IUT that is started by a command, because its exit is observed"
+            )
+        # The tester requested this exit, so no exit status is a failure.
         self.session.finished = True
         process.standard.finish()
         within = self.session.seconds("startup") + self.session.seconds("response")
         if not await process.wait(within):
-            raise Inconclusive(f"it did not end within {within:g} s after the end of its input")
+            raise Inconclusive(f"it did not exit within {within:g} s after the end of its input")
 
     async def unlinks(self, buffers: Sequence[Buffer]) -> None:
-        """End the IUT. Raises Violation unless these buffers are gone then."""
+        """Shut down the IUT. Raises Violation unless it unlinks these buffers."""
         await self.shut_down()
         await self.until(lambda: not any(memory.inode(each.name) for each in buffers), "response")
         for buffer in buffers:
             if memory.inode(buffer.name) is not None:
-                raise Violation(f"{buffer.name} to be unlinked when its owner exits", "it is left")
+                raise Violation(
+                    f"{buffer.name} to be unlinked when its owner exits", "it still exists"
+                )
 
     async def until(self, wanted: Callable[[], bool], timing: str) -> bool:
-        """Look again and again whether something is so, for as long as a timing says."""
+        """Check a condition repeatedly until it is True or the timing has passed."""
         left = self.session.left(timing)
         while not wanted():
             if left() < 0:
@@ -364,14 +372,14 @@ class Tester:
         return True
 
     def tidy(self) -> None:
-        """Remove all objects that this one or its IUT has made."""
+        """Remove all objects that the tester or the IUT has created."""
         _remove(self.names)
 
     def close(self) -> None:
         for buffer in self.buffers:
             buffer.object.close()
         self.tidy()
-        # Another instance may make anew what it does not find any more.
+        # Another instance can create objects again that it no longer finds.
         self.iut.testbed.endings.callback(_remove, self.names)
 
 
@@ -382,7 +390,7 @@ def _remove(names: Collection[str]) -> None:
 
 @contextlib.asynccontextmanager
 async def memory_tester(iut: Iut, catalog: str | None = ROBOT) -> AsyncIterator[Tester]:
-    """The tester of an IUT of its own, which has read a catalog; nothing is left behind."""
+    """Start an IUT that reads a catalog, and its tester. All objects are removed at the end."""
     made: Tester | None = None
     try:
         async with iut.session() as session:
@@ -396,5 +404,5 @@ async def memory_tester(iut: Iut, catalog: str | None = ROBOT) -> AsyncIterator[
 
 
 def new_uid() -> int:
-    """A UID of its own, which any JSON library reads as it is."""
+    """Return an unused UID that any JSON library reads exactly."""
     return secrets.randbits(48)

@@ -1,4 +1,4 @@
-"""The tester of operations that write a value together with its bit and its time."""
+"""Tests of operations that write a value together with its bit and its timestamp."""
 
 import asyncio
 import time
@@ -17,9 +17,9 @@ from conformance.runtime.memory.tester import memory_tester
 class Writing:
     """An operation that writes a parameter of an arm.
 
-    ``fields`` are its value, its block's timestamp and its bitmap, ``bit`` is the requirement that
-    this has its bit, and ``given`` makes the arguments for a value, which a parameter ``beside`` it
-    may be given as well.
+    ``fields`` are the value, the timestamp and the bitmap of its block. ``bit`` is the requirement
+    about the bit. ``given`` makes the arguments for a value. ``beside`` is a second parameter that
+    is written with the same value.
     """
 
     operation: str
@@ -30,10 +30,10 @@ class Writing:
 
 
 async def writes_whole(iut: Iut, writing: Writing) -> None:
-    """A thousand times a value is written while another process takes values: no bit is lost.
+    """Check a thousand writes while another process reads and clears: no bit is lost.
 
-    A look at a new value finds its bit and its time, and what was written beside it; a bit that was
-    cleared comes with a new value only.
+    A new value always has its bit, its timestamp and the second value. A cleared bit is set again
+    only with a new value.
     """
     operation, (value, timestamp, bitmap) = writing.operation, writing.fields
     block, _, name = value.split(".")
@@ -49,7 +49,7 @@ async def writes_whole(iut: Iut, writing: Writing) -> None:
         first = await buffer.look()
         first.holds({bitmap: bit}, writing.bit)
         first.stamped(block, began, stamped)
-        # Nobody has cleared it: it stays.
+        # No process has cleared the bit, so it stays set.
         await tester.means(operation, **buffer.arguments, **writing.given(0))
         (await buffer.look()).holds({bitmap: bit}, writing.bit)
         await buffer.put({bitmap: 0, timestamp: 1.0})
@@ -65,12 +65,12 @@ async def writes_whole(iut: Iut, writing: Writing) -> None:
                 if now != before or found:
                     image = buffer.peek()
                     image.holds({bitmap: bit, **dict.fromkeys(values, now)})
-                    # A write that is seen in its midst leaves an old time, and never a later one.
+                    # A write that is seen before its end has an old timestamp, never a future one.
                     image.stamped(block, since, stamped if stamp > image.at else None)
                     check(
                         now != before or stamp > 1.0,
-                        f"{buffer.place(bitmap)} to be set for a new value only",
-                        f"it is set, and the value is {now} as before",
+                        f"{buffer.place(bitmap)} to be set only for a new value",
+                        f"it is set, but the value is still {now}",
                     )
                     before, looks, since = now, looks + 1, time.time()
                     buffer.poke({bitmap: 0, timestamp: 1.0})
@@ -78,4 +78,4 @@ async def writes_whole(iut: Iut, writing: Writing) -> None:
         await running
         tester.session.note("contention", None, written=ROUNDS, taken=looks)
         some_succeed(operation, came)
-        check(looks > 0, "values to be written", "none was seen")
+        check(looks > 0, "values to be written", "none was written")

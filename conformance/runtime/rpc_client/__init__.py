@@ -8,17 +8,20 @@ SMOKE = "rpc.request-form"
 
 
 async def smoke(iut: Iut) -> None:
-    """It connects; whether it can be made to call is the business of the tests."""
+    """Check that the client connects. The tests check whether it can be operated."""
     async with calling(iut):
         pass
 
 
 async def basis(iut: Iut) -> str:
-    """What it violates who does not give two calls that wait each its own result."""
+    """Return the requirement that plain calls violate, or an empty string.
+
+    Two simultaneous calls must each get their own result.
+    """
     async with calling(iut) as caller:
         plan = (("rpc.success", 1, 1), ("rpc.matching", 2, -1), ("rpc.matching", 2, 1))
         for requirement, count, order in plan:
-            # In the order in which they came, and in the reverse of it.
+            # in the order of the requests, and in reverse order
             calls = sorted(await caller.calls(count), key=lambda call: call.request.event)
             for call in calls[::order]:
                 await call.respond(None, call.number)

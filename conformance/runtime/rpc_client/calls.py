@@ -1,4 +1,4 @@
-"""A call that a client makes for its program, and the responses to it."""
+"""A call that a client makes for its program, and the responses to the call."""
 
 import asyncio
 from typing import Any
@@ -14,7 +14,7 @@ def response(number: Any, error: Any, result: Any) -> list[Any]:
 
 
 def outcome(running: asyncio.Task[Answer]) -> str:
-    """How an operation has ended, in words that follow others; nothing where it still runs."""
+    """Describe the result of an operation, as the end of a sentence; empty while it runs."""
     if not running.done():
         return ""
     answer = running.result()
@@ -24,13 +24,14 @@ def outcome(running: asyncio.Task[Answer]) -> str:
 
 
 Waiting = dict[tuple[Session, int], int | None]
-"""By connection and id: the event from which on it may come again; None while a request waits."""
+"""By connection and id: the event after which the id can be used again, or None while it is in use.
+"""
 
 
 class Call:
-    """One call under way: its request, and the operation that waits for its result.
+    """One pending call: its request, and the operation that waits for its result.
 
-    ``session`` is the connection on which the request came.
+    ``session`` is the connection on which the request arrived.
     """
 
     def __init__(
@@ -43,15 +44,15 @@ class Call:
 
     @property
     def number(self) -> int:
-        """The id of its request."""
+        """The id of the request."""
         number: int = self.request.value[1]
         return number
 
     def answer(self, error: Any, result: Any) -> list[Any]:
-        """The response to it, which is to be sent now."""
+        """Return the response, which must be sent immediately."""
         self._waits[self.session, self.number] = len(self.session.events)
         return response(self.number, error, result)
 
     async def respond(self, error: Any, result: Any) -> None:
-        """Send the response to it."""
+        """Send the response."""
         await self.session.send(self.answer(error, result))

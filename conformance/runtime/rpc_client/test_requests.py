@@ -1,4 +1,4 @@
-"""What a client sends: requests with ids of their own, and notifications."""
+"""Tests of a client's messages: requests with unique ids, and notifications."""
 
 from collections.abc import Callable
 from typing import Any
@@ -18,7 +18,7 @@ PARAMS: list[list[Any]] = [
     *([], [None], [[]], [{}], [[1, 2]], [{"a": 1}], [False], [0], [""]),
     *([1, 2, 3], [3, 2, 1], ["a", ["b"], {"c": {"d": None}}, 0.5], [-1, -32769, 2**53 - 1, 255]),
     *(["ä€😀", 'quote " and \\', "x" * 300], [1e300, -0.25], list(range(20)), [[[[["deep"]]]]]),
-    # The least and the greatest of each form of MessagePack.
+    # The smallest and the greatest value of each MessagePack format.
     [127, 128, 256, 65535, 65536, 2**31, 2**32 - 1, 2**32],
     [-32, -33, -128, -129, -32768, -(2**31), -(2**31) - 1],
     ["x" * size for size in (31, 32, 255, 256)],
@@ -28,7 +28,7 @@ PARAMS: list[list[Any]] = [
 
 @requirement("rpc.request-form")
 async def test_form(iut: Iut) -> None:
-    """A request has four elements, of which the last is an array, also where it is empty."""
+    """A request has four elements; the last is an array, also if it is empty."""
     async with calling(iut) as caller:
         for params in PARAMS[:4]:
             call = await caller.call("method", *params)
@@ -37,7 +37,7 @@ async def test_form(iut: Iut) -> None:
 
 
 async def _over(caller: Caller, call: Call) -> None:
-    """Wait until a call is over, whose outcome the test is not about."""
+    """Wait until a call has ended with any outcome."""
     try:
         await caller.outcome(call)
     except Violation as waits:
@@ -47,7 +47,7 @@ async def _over(caller: Caller, call: Call) -> None:
 
 @requirement("rpc.request-id")
 async def test_ids(iut: Iut) -> None:
-    """The ids of many calls, one after another, are unsigned integers of 32 bits."""
+    """The ids of consecutive calls are unsigned integers of 32 bits."""
     async with calling(iut) as caller:
         for number in range(40):
             call = await caller.call("method", number)
@@ -57,8 +57,8 @@ async def test_ids(iut: Iut) -> None:
 
 @requirement("rpc.ids-differ")
 async def test_ids_in_flight(iut: Iut) -> None:
-    """The ids of three hundred calls that wait at the same time all differ."""
-    # A hook is a process for each of them.
+    """The ids of three hundred simultaneous calls are all different."""
+    # A hook starts a process for each call.
     count = 10 if "call" in iut.configuration.hooks else 300
     async with calling(iut) as caller:
         await caller.calls(count)
@@ -66,9 +66,10 @@ async def test_ids_in_flight(iut: Iut) -> None:
 
 @requirement("rpc.ids-differ")
 async def test_ids_of_later_calls(iut: Iut) -> None:
-    """The id of a call that is made while an old one still waits differs from that one's."""
+    """A new call does not use the id of a call that still waits."""
     async with calling(iut) as caller:
-        # The older one is over: who counts those that wait has the id of the other again.
+        # The older call has ended. A client that uses the number of waiting calls as id repeats an
+        # id now.
         over, _ = await caller.calls(2)
         await over.respond(None, None)
         await _over(caller, over)
@@ -79,7 +80,7 @@ async def test_ids_of_later_calls(iut: Iut) -> None:
 
 @requirement("rpc.request-content")
 async def test_content(iut: Iut) -> None:
-    """The request has the procedure and the arguments that the program gives."""
+    """The request contains the procedure and the arguments that the program passed."""
     async with calling(iut) as caller:
         for number, params in enumerate(PARAMS):
             method = f"module.callMethod_{number}"
@@ -87,7 +88,7 @@ async def test_content(iut: Iut) -> None:
             request = call.request
             mine = request.value[2] == method and equal(params, request.value[3])
             expected = f"a request for {method} with {shown(params)}"
-            check(mine, expected, f"{shown(request.value)} came", request.event)
+            check(mine, expected, f"received {shown(request.value)}", request.event)
             await call.respond(None, None)
             await _over(caller, call)
 
@@ -95,7 +96,7 @@ async def test_content(iut: Iut) -> None:
 @requirement("rpc.request-content")
 @pytest.mark.parametrize("size", [5_000, 100_000])
 async def test_long_argument(iut: Iut, size: int) -> None:
-    """A request has its arguments also where one is longer than a buffer may be."""
+    """A request contains all its arguments, even if one is longer than a typical buffer."""
     async with calling(iut) as caller:
         argument = "0123456789" * (size // 10)
         running = caller.begin("method", argument)
@@ -104,16 +105,18 @@ async def test_long_argument(iut: Iut, size: int) -> None:
         except (Violation, Inconclusive) as missing:
             if caller.begun or (isinstance(missing, Violation) and missing.event is not None):
                 raise
-            # Its upper tester need not take so much.
-            raise NotExercised(f"nothing is sent of a call with {size} bytes") from None
+            # The upper tester of the IUT need not accept such long arguments.
+            raise NotExercised(
+                f"the client sends no request for a call with {size} bytes"
+            ) from None
         whole = equal([argument], request.value[3])
-        check(whole, f"a text of {size} bytes", f"{shown(request.value)} came", request.event)
+        check(whole, f"a text of {size} bytes", f"received {shown(request.value)}", request.event)
 
 
 @requirement("rpc.concurrent-calls")
 async def test_two_calls(iut: Iut) -> None:
-    """A call is made while another one waits, on the same connection or on a further one."""
-    to = "for a second call, while the first one waits"
+    """A second call is sent while the first waits, on the same or on another connection."""
+    to = "for a second call while the first call waits"
     async with calling(iut) as caller:
         first = await caller.call("first")
         await caller.sent(caller.begin("second"), to, [first.running])
@@ -122,8 +125,8 @@ async def test_two_calls(iut: Iut) -> None:
 @requirement("rpc.notification-form")
 @pytest.mark.parametrize("count", [0, 3])
 async def test_notification(iut: Iut, count: int) -> None:
-    """A notification has three elements: 2, the procedure and its arguments, also the second."""
-    # It may notify its server of other things as well.
+    """Each notification has three elements: 2, the procedure and its arguments."""
+    # The client can send other notifications too.
     params: list[Any] = [1, "two", {"three": [None]}][:count]
 
     def mine(message: Message) -> bool:
@@ -132,12 +135,17 @@ async def test_notification(iut: Iut, count: int) -> None:
     async with calling(iut) as caller:
         for _ in range(2):
             answer = await caller.notify("method", *params)
-            check(answer.ok, "the operation 'notify' to succeed", f"it failed: {answer.why}")
+            check(answer.ok, "success of the operation 'notify'", f"it failed: {answer.why}")
             to = "for the operation 'notify'"
             came = await caller.next(NOTIFICATION, REQUEST, where=mine, to=to)
             right = came.value[:2] == [2, "method"] and equal(params, came.value[-1])
             expected = f"[2, method, {shown(params)}]"
-            check(right and len(came.value) == 3, expected, f"{shown(came.value)} came", came.event)
+            check(
+                right and len(came.value) == 3,
+                expected,
+                f"received {shown(came.value)}",
+                came.event,
+            )
             await caller.session.watch("nothing but what is on its way")
             more = caller.session.ahead(NOTIFICATION, REQUEST, where=mine)
             absent(more[0] if more else None, "one notification")
@@ -145,7 +153,7 @@ async def test_notification(iut: Iut, count: int) -> None:
 
 @requirement("rpc.notification-waits-for-nothing")
 async def test_notifying_ends(iut: Iut) -> None:
-    """To notify ends although nothing comes, and calls work behind it."""
+    """Notify returns although no response arrives, and later calls succeed."""
     async with calling(iut) as caller:
         await _notifies(caller)
         await caller.works("notifications")
@@ -153,7 +161,7 @@ async def test_notifying_ends(iut: Iut) -> None:
 
 @requirement("rpc.notification-waits-for-nothing")
 async def test_notifying_ends_while_calls_wait(iut: Iut) -> None:
-    """A notification ends at once also while calls wait, if several can wait at a time."""
+    """Notify returns immediately, also while other calls wait."""
     async with calling(iut) as caller:
         waiting = await caller.calls(2)
         await _notifies(caller)
@@ -163,21 +171,21 @@ async def test_notifying_ends_while_calls_wait(iut: Iut) -> None:
 
 
 async def _notifies(caller: Caller) -> None:
-    """Raise Violation unless notifications succeed at once, and come."""
+    """Raise Violation unless notifications succeed immediately and are sent."""
 
     def of(number: int) -> Callable[[Message], bool]:
         return lambda message: message.value[1:] == ["method", [number]]
 
     for number in range(3):
         answer = await caller.notify("method", number)
-        check(answer.ok, "the operation 'notify' to succeed", f"it failed: {answer.why}")
+        check(answer.ok, "success of the operation 'notify'", f"it failed: {answer.why}")
         to, about = "for the operation 'notify'", "rpc.notification-form"
         await caller.next(NOTIFICATION, where=of(number), to=to, requirement=about)
 
 
 @requirement("encoding.messagepack")
 async def test_objects_back_to_back(iut: Iut) -> None:
-    """Requests of all sizes stand right behind each other, with nothing between them."""
+    """Requests of all sizes follow each other directly, without bytes between them."""
     async with calling(iut) as caller:
         for number in range(20):
             call = await caller.call("method", "x" * 100 * number, {"number": number})
@@ -199,16 +207,18 @@ async def test_strings(iut: Iut) -> None:
 
 @requirement("rpc.own-direction")
 async def test_requests_to_a_client(iut: Iut) -> None:
-    """A client that is sent a request answers it, or does not, and sends nothing else unasked."""
+    """A client that receives a request can answer it, but sends nothing else unasked."""
     async with calling(iut) as caller:
         call = await caller.call("method")
         session = call.session
-        # Not with the id of the call: a response must answer one of the two only.
+        # The id differs from the id of the call: otherwise a response would match both.
         await session.send([0, (call.number + 7) % 2**32, "echo", []], [2, "echo", []])
         await session.watch("nothing but what is on its way")
         await call.respond(None, "result")
         try:
-            await caller.survives(call, "result", "its response, which came after a request")
+            await caller.survives(
+                call, "result", "its response, sent after a request to the client"
+            )
         except Violation as harmed:
             about = harmed.requirement or "robustness.malformed-responses"
             raise Violation(harmed.expected, harmed.came, about, harmed.event) from harmed

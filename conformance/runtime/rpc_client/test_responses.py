@@ -1,4 +1,4 @@
-"""What a client makes of responses: whose they are, and whether they are successes."""
+"""Tests of responses: a client assigns each one to its call and detects errors."""
 
 import asyncio
 import random
@@ -17,7 +17,7 @@ from conformance.segmentation import byte_by_byte, split_at
 from conformance.session import Session
 from conformance.verdicts import NotExercised
 
-FEW, MANY = 10, 300  # calls at a time
+FEW, MANY = 10, 300  # numbers of simultaneous calls
 RESULTS: list[Any] = [
     *(None, False, True, 0, -1, 2**53 - 1, 0.5, "", "text", "ä€😀", [], {}, [None], [[], [1]]),
     *({"a": {"b": [None]}}, [1, "error", None], {"error": "x"}, {"message": "no error"}, "x" * 300),
@@ -31,7 +31,7 @@ ERRORS: list[Any] = [
 
 @requirement("rpc.matching")
 async def test_in_reverse(iut: Iut) -> None:
-    """Three calls whose responses come in reverse each have their own result."""
+    """Three calls that are answered in reverse order each get their own result."""
     async with calling(iut) as caller:
         calls = await caller.calls(3)
         for number, call in reversed(list(enumerate(calls))):
@@ -43,9 +43,11 @@ async def test_in_reverse(iut: Iut) -> None:
 @requirement("rpc.matching")
 @pytest.mark.parametrize("count", [FEW, MANY])
 async def test_in_any_order(iut: Iut, count: int) -> None:
-    """Calls get their own results in whatever order these come, some of which are errors."""
+    """Calls get their own results or errors, in any order of the responses."""
     if count > FEW and "call" in iut.configuration.hooks:
-        raise NotExercised("a hook is a process for each call: the standard streams serve many")
+        raise NotExercised(
+            "a hook is a process for each call: use the standard streams for many calls"
+        )
     async with calling(iut) as caller:
         calls = list(enumerate(await caller.calls(count)))
         shuffled = random.Random(iut.configuration.seed).sample(calls, len(calls))
@@ -56,7 +58,7 @@ async def test_in_any_order(iut: Iut, count: int) -> None:
         answered_at = caller.session.now
         for session, answers in by_connection.items():
             await session.send(*answers)
-        # So many take a while on a busy machine, for which no client need have the patience.
+        # On a busy machine many calls take longer than a client's own timeout.
         patience = iut.configuration.seconds("response")
         for number, call in calls:
             if answered_at - call.request.at > patience:
@@ -71,7 +73,7 @@ async def test_in_any_order(iut: Iut, count: int) -> None:
 
 @requirement("rpc.matching")
 async def test_one_after_another(iut: Iut) -> None:
-    """Each of many calls has the result of its own response."""
+    """Each of many consecutive calls gets the result of its own response."""
     async with calling(iut) as caller:
         for number in range(30):
             call = await caller.call("method", number)
@@ -81,7 +83,7 @@ async def test_one_after_another(iut: Iut) -> None:
 
 @requirement("rpc.success")
 async def test_results(iut: Iut) -> None:
-    """Where the error is nil the call succeeds, and has the result that came."""
+    """A call with a nil error succeeds with the result of the response."""
     async with calling(iut) as caller:
         for result in RESULTS:
             call = await caller.call("method")
@@ -92,19 +94,21 @@ async def test_results(iut: Iut) -> None:
 @requirement("rpc.success")
 @lasting
 async def test_after_a_while(iut: Iut) -> None:
-    """A call succeeds also where its connection has been silent for a while."""
+    """A call succeeds after the connection was silent for several seconds."""
     async with calling(iut) as caller:
         for result in ("soon", "after a while"):
             call = await caller.call("method")
             await call.respond(None, result)
             await caller.succeeds(call, result)
             if result == "soon" and await caller.session.until_closed(A_WHILE):
-                raise NotExercised("the client closes a connection that is silent for a while")
+                raise NotExercised(
+                    "the client closes a connection that is silent for a few seconds"
+                )
 
 
 @requirement("rpc.failure")
 async def test_errors(iut: Iut) -> None:
-    """A call fails with any error other than nil, also false, 0 or an empty one."""
+    """A call fails with any error except nil, including false, 0 and empty values."""
     async with calling(iut) as caller:
         after = ""
         for error in ERRORS:
@@ -116,7 +120,7 @@ async def test_errors(iut: Iut) -> None:
 
 @requirement("rpc.failure")
 async def test_errors_with_results(iut: Iut) -> None:
-    """A call fails where its response has a result beside the error."""
+    """A call fails if its response has both an error and a result."""
     async with calling(iut) as caller:
         after = ""
         for error in ("failed", {"message": "failed"}, False):
@@ -128,7 +132,7 @@ async def test_errors_with_results(iut: Iut) -> None:
 
 @requirement("rpc.error-reachable")
 async def test_error_objects(iut: Iut) -> None:
-    """The program learns what the error was."""
+    """The program receives the content of the error."""
     async with calling(iut) as caller:
         after = ""
         for error in ({"message": "jammed", "code": 17}, "jammed", ["jammed", {"code": 17}]):
@@ -139,13 +143,13 @@ async def test_error_objects(iut: Iut) -> None:
             text = told if isinstance(told, str) else shown(told)
             check(
                 _within(error, told) or "jammed" in text,
-                f"{after} to be reported",
-                f"{text[:120]} was",
+                f"the client to report {after}",
+                f"it reported {text[:120]}",
             )
 
 
 def _within(part: Any, whole: Any) -> bool:
-    """Whether a value stands somewhere in another."""
+    """Return True if a value occurs anywhere in another value."""
     inner = list(whole.values()) if isinstance(whole, dict) else whole
     return equal(part, whole) or (isinstance(inner, list) and any(_within(part, i) for i in inner))
 
@@ -155,7 +159,7 @@ RESULT = [5, -1, 1.5, "text", [1, [2]], {"key": {"a": None}}, True, 300, 2**40]
 
 @requirement("encoding.wider-forms")
 async def test_wider_forms(iut: Iut) -> None:
-    """A response means the same with wider integers, lengths and counts, and narrower floats."""
+    """Wider integers, lengths and counts and narrower floats do not change a response's meaning."""
     async with calling(iut) as caller:
         plain = await caller.plain(RESULT)
         for name in encodings(None):
@@ -166,7 +170,7 @@ async def test_wider_forms(iut: Iut) -> None:
 
 @requirement("encoding.segmentation")
 async def test_cut_anywhere(iut: Iut) -> None:
-    """A response that comes in pieces is one, wherever it is cut."""
+    """A response that arrives in pieces is one response, wherever it is cut."""
     async with calling(iut) as caller:
         plain = await caller.plain(RESULT)
         call = await caller.call("method")
@@ -177,27 +181,29 @@ async def test_cut_anywhere(iut: Iut) -> None:
             call = await caller.call("method")
             whole = encode(call.answer(None, RESULT))
             await caller.session.send_bytes(whole, segmentation=split_at([place]))
-            await caller.succeeds(call, plain, f"its response, cut behind byte {place}")
+            await caller.succeeds(call, plain, f"its response, cut after byte {place}")
 
 
 @requirement("encoding.segmentation")
 async def test_together(iut: Iut) -> None:
-    """Three responses that come in one write, the last one cut, are three."""
+    """Three responses in one write are three responses, also if the last is cut."""
     async with calling(iut) as caller:
         calls = await caller.calls(3)
         if any(call.session is not caller.session for call in calls):
-            raise NotExercised("the client has a connection for each call")
-        # In the order in which they came: that responses come in any is another matter.
+            raise NotExercised("the client opens a connection for each call")
+        # Responses are sent in the order of the requests; their order is another requirement.
         calls.sort(key=lambda call: call.request.event)
         answers = [call.answer(None, f"result {number}") for number, call in enumerate(calls)]
         await caller.session.send(*answers, segmentation=split_at([-2]))
         for number, call in enumerate(calls):
-            await caller.succeeds(call, f"result {number}", "its response, together with others")
+            await caller.succeeds(
+                call, f"result {number}", "its response, sent together with others"
+            )
 
 
 @requirement("encoding.segmentation")
 async def test_long_response(iut: Iut) -> None:
-    """A response of a hundred kilobytes is read however it is cut."""
+    """A response of 100 kB is read in any segmentation."""
     async with calling(iut) as caller:
         call = await caller.call("method")
         await call.respond(None, "0123456789" * 10_000)

@@ -1,4 +1,4 @@
-"""What any sane client survives: unexpected, malformed and missing responses."""
+"""Tests of robustness: unexpected, malformed and missing responses."""
 
 import contextlib
 from collections.abc import Callable
@@ -15,7 +15,7 @@ from conformance.verdicts import Inconclusive, NotExercised, Violation
 
 @requirement("robustness.unknown-ids")
 async def test_unknown_ids(iut: Iut) -> None:
-    """A response with an id that no call waits for is passed over, and the true one counts."""
+    """A response with an unknown id is ignored; the correct response is used."""
 
     async def play(responses: TestCase) -> None:
         await responses(iut)
@@ -38,7 +38,7 @@ async def _unknown(iut: Iut) -> None:
 
 
 async def _known(iut: Iut) -> None:
-    """The same with the response to another call that waits, if several can."""
+    """Run the same check with responses to known ids, if several calls can wait."""
     async with calling(iut) as caller:
         with contextlib.suppress(NotExercised):
             first, second = await caller.calls(2)
@@ -50,13 +50,13 @@ async def _known(iut: Iut) -> None:
 
 @requirement("robustness.unknown-ids")
 async def test_second_response(iut: Iut) -> None:
-    """A second response to one request is passed over."""
+    """A second response to a request is ignored."""
     async with calling(iut) as caller:
         call = await caller.call("method")
         await call.session.send(call.answer(None, "first"), call.answer(None, "second"))
         await caller.succeeds(call, "first", "two responses")
         await call.respond("third", None)
-        # The next call may have the same id.
+        # The next call can have the same id.
         await caller.session.taken()
         await caller.works("a second and third response")
 
@@ -79,7 +79,7 @@ MALFORMED: dict[str, Callable[[Call], Any]] = {
 
 @requirement("robustness.malformed-responses")
 async def test_malformed_responses(iut: Iut) -> None:
-    """None of them is taken for the response; the true one counts, unless the client has closed."""
+    """A malformed response is ignored; the correct one is used unless the client has closed."""
     left = list(MALFORMED.items())
     while left:
         async with calling(iut) as caller:
@@ -104,7 +104,7 @@ BROKEN = {
 @requirement("robustness.broken-bytes")
 @pytest.mark.parametrize("kind", BROKEN)
 async def test_broken_bytes(iut: Iut, kind: str) -> None:
-    """Bytes that are not a response may be refused, but do not kill the client."""
+    """A client can reject bytes that are not a response, but does not crash."""
     async with calling(iut) as caller:
         await caller.call("method")
         await caller.session.send_bytes(BROKEN[kind])
@@ -116,7 +116,7 @@ async def test_broken_bytes(iut: Iut, kind: str) -> None:
 
 @requirement("robustness.no-response")
 async def test_no_response(iut: Iut) -> None:
-    """A call that is not answered fails after its timeout; a late response changes nothing."""
+    """A call without a response fails after its timeout; a late response has no effect."""
     own = iut.configuration.declared("rpc")
     iut.worth(own or 0.0, "rpc")
     async with calling(iut) as caller:
@@ -126,19 +126,19 @@ async def test_no_response(iut: Iut) -> None:
         except Violation as waits:
             if own or call.running.done():
                 raise
-            more = "where the client has a timeout of its own, declare --timing rpc=SECONDS"
+            more = "if the client has its own timeout, declare --timing rpc=SECONDS"
             raise Inconclusive(f"{waits}; {more}") from waits
         await call.respond(None, "late")
-        # The next call may have the same id.
+        # The next call can have the same id.
         await caller.session.taken()
-        await caller.works("a call that was not answered")
+        await caller.works("a call without a response")
 
 
 @requirement("robustness.no-response")
 async def test_server_goes(iut: Iut) -> None:
-    """Calls that wait when the connection ends have failed."""
+    """Calls fail if the connection is closed while they wait."""
     if iut.transport == "zmq":
-        raise NotExercised("needs a stream: ZeroMQ does not tell that a peer has gone")
+        raise NotExercised("needs a stream: ZeroMQ does not report that a peer has disconnected")
     async with calling(iut) as caller:
         call = await caller.call("method")
         await caller.session.close()

@@ -1,7 +1,7 @@
 """The tester of an RPC client: the calls that it makes for its program, and their outcomes.
 
-A client may call what it likes by itself, too. What nobody has asked it for, by its name, is
-answered at once with an error, as by a service that has no such procedure, and passed over.
+A client can also make calls of its own. A call of a procedure that no operation requested is
+answered immediately with an error, as by a service without that procedure, and then ignored.
 """
 
 import asyncio
@@ -24,17 +24,17 @@ from conformance.session import Session
 from conformance.verdicts import Inconclusive, NotExercised, Violation
 from conformance.wire import Message
 
-_OPERATED = "a client is operated"  # its name in what tests have found out
-_IN_TURN = "calls wait for each other"  # the same
-_ASKED = "rpc.request-form"  # violated where a call that nothing disturbs sends no request
+_OPERATED = "a client is operated"  # key in the memory of the run
+_IN_TURN = "calls wait for each other"  # key in the memory of the run
+_ASKED = "rpc.request-form"  # violated if a plain call sends no request
 _UNKNOWN = {"message": "no such procedure"}
 
 PROMPT = "conformance_prompt"
-"""What is notified where nothing but that makes a client connect."""
+"""Name of a notification that makes a client connect if nothing else does."""
 
 
 class Caller(Connections):
-    """A client that can be made to call."""
+    """A client whose calls are controlled by operations."""
 
     def __init__(self, session: Session, iut: Iut) -> None:
         super().__init__(session)
@@ -58,12 +58,14 @@ class Caller(Connections):
         session.answer(REQUEST, refuse, since=0)
 
     def _own(self, message: Message) -> bool:
-        """Whether it is a call that nobody has asked for."""
+        """Return True for a call that no operation requested."""
         asked = {*self._called, *self._notified}
         return is_request(message.value) and self._method(message) not in asked
 
     def _concerns(self, message: Message) -> bool:
-        """Whether it comes of what was asked for, and not of what has had no answer for long."""
+        """Return True for the request of an operation, False for a repetition of an unanswered
+        request.
+        """
         name = self._method(message)
         if self._own(message) or name not in self._latest:
             return not self._own(message)
@@ -74,7 +76,7 @@ class Caller(Connections):
         return not (waited and late and self._came[name] == self._called[name])
 
     def begin(self, method: str, *params: Any, **more: Any) -> asyncio.Task[Answer]:
-        """Have a procedure called; `more` are further arguments of the operation."""
+        """Start an operation that calls a procedure; `more` are its further arguments."""
         self._once()
         self._called[method] += 1
         operation = self.session.operate("call", method=method, params=list(params), **more)
@@ -82,7 +84,7 @@ class Caller(Connections):
         return self._running[-1]
 
     def _once(self) -> None:
-        """Raise Violation where a call that has been made has come once more."""
+        """Raise Violation if the client has sent a request a second time."""
         for session in self.sessions:
             for message in session.ahead(REQUEST, where=self._concerns):
                 if self._method(message) in self._called:
@@ -96,16 +98,19 @@ class Caller(Connections):
         requirement: str | None = None,
         after: str = "",
     ) -> Message:
-        """The request that the client sends because of an operation, which waits for our answer.
+        """Return the request that the client sends for an operation.
 
-        ``beside`` are those of calls that wait for theirs meanwhile, as of `_in_turn`.
-        Raises Violation, of the requirement if not that which the test decides, where nothing
-        comes, of rpc.request-form where what comes is not one, of
-        rpc.request-content where it calls something else, and of rpc.request-id or rpc.ids-differ,
-        without which responses could not be told apart; and Unoperated where nothing that is asked
-        of the client is answered in any way.
+        ``beside`` are the operations of other calls that wait meanwhile (see `_in_turn`). Raises
+        Violation of
+
+        - the requirement (None: the requirement under test), if no request arrives
+        - rpc.request-form, if the message is not a request
+        - rpc.request-content, if the request calls another procedure
+        - rpc.request-id or rpc.ids-differ, if responses could not be assigned
+
+        Raises Unoperated if no operation of the client is answered.
         """
-        needed = Unoperated("needs the operation 'call', which nothing answers")
+        needed = Unoperated("needs the operation 'call', which is not answered")
         if self._memory.get(_OPERATED) is False:
             raise needed
         before = {session: len(session.received) for session in self.sessions}
@@ -125,14 +130,14 @@ class Caller(Connections):
             if unasked:
                 raise self._other(unasked[0], to)
             if not running.result().ok:
-                # What is on its way comes soon, and after this nothing else does.
+                # The request may still be in transit; after this wait no request arrives.
                 with contextlib.suppress(TimeoutError, Violation):
                     await in_time(asyncio.shield(waiting), self.session.left("quiet"))
                 if not waiting.done():
                     await ended([waiting])
                     about = "rpc.failure" if after else None if self.begun else requirement
                     expected = f"a request {to}{after and f' after {after}'}"
-                    raise Violation(expected, f"none came{outcome(running)}", about)
+                    raise Violation(expected, f"received none{outcome(running)}", about)
         try:
             message = await waiting
         except Violation as missing:
@@ -141,10 +146,10 @@ class Caller(Connections):
             came = f"{missing.came}{outcome(running)}"
             about = missing.requirement or (None if self.begun else requirement)
             if running.done() and running.result().ok:
-                about = "rpc.request-content"  # it has a result from elsewhere
+                about = "rpc.request-content"  # the client has a result from another source
             raise Violation(missing.expected, came, about, missing.event) from missing
         if message.name == OTHER:
-            came = f"{shown(message.value)} came"
+            came = f"received {shown(message.value)}"
             raise Violation(f"a request {to}", came, "rpc.request-form", message.event)
         self._memory[_OPERATED] = True
         if self._method(message) in self._notified:
@@ -159,40 +164,40 @@ class Caller(Connections):
         others: Sequence[asyncio.Task[Answer]],
         to: str,
     ) -> None:
-        """Wait until a request comes, or one of the operations ends.
+        """Wait until a request arrives or one of the operations ends.
 
-        Raises Violation of rpc.concurrent-calls where it comes only once one of the others, for
-        which no response has come, has been given up after a while.
+        Raises Violation of rpc.concurrent-calls if another call ended first, without a response,
+        after a delay.
         """
         asked, quiet = self.session.now, self.session.seconds("quiet")
         await asyncio.wait({request, *running, *others}, return_when=asyncio.FIRST_COMPLETED)
         if others and self.session.now - asked > quiet:
-            # Which of the two is seen first is a matter of chance.
+            # The order in which the two events are seen is random.
             await asyncio.wait(others, timeout=quiet, return_when=asyncio.FIRST_COMPLETED)
             if over := [other for other in others if other.done()]:
                 await ended([request])
                 self._memory[_IN_TURN] = True
-                came = f"a call was given up before{outcome(over[0])}"
+                came = f"another call ended before{outcome(over[0])}"
                 raise Violation(f"a request {to}", came, "rpc.concurrent-calls")
 
     def _other(self, message: Message, to: str) -> Violation:
-        """That a request is not the one that was to come."""
-        name, came = self._method(message), f"{shown(message.value)} came"
+        """Return the Violation for an unexpected request."""
+        name, came = self._method(message), f"received {shown(message.value)}"
         if name in self._notified:
             expected = "a notification, which has no id"
             return Violation(expected, came, "rpc.notification-form", message.event)
-        came += " once more" if self._came[name] else ""
+        came += " a second time" if self._came[name] else ""
         return Violation(f"one request {to}", came, "rpc.request-content", message.event)
 
     async def _operated(self) -> bool:
-        """Whether anything does its operations, found out once in a run."""
+        """Return True if the client answers operations; checked once in a run."""
         memory = self._memory
         if _OPERATED not in memory:
             memory.setdefault(_OPERATED, await self._notifies())
         return bool(memory[_OPERATED])
 
     async def _notifies(self) -> bool:
-        """Whether an operation is answered that waits for nothing; also that it is not offered."""
+        """Return True if an operation that need not wait is answered, or refused as not offered."""
         asking = asyncio.create_task(self.session.operate("notify", method=PROMPT, params=[]))
         await asyncio.wait({asking}, timeout=self.session.seconds("response"))
         answered = asking.done()
@@ -200,7 +205,7 @@ class Caller(Connections):
         return answered
 
     async def _answers(self) -> bool:
-        """Whether any operation of another client is answered: the plainest call is one."""
+        """Return True if another client answers any operation, including the simplest call."""
         async with calling(Iut(self._iut.testbed, "")) as other:
             if await other._notifies():
                 return True
@@ -210,15 +215,17 @@ class Caller(Connections):
             return bool((await asyncio.wait({call.running}, timeout=within))[0])
 
     def _count(self, message: Message) -> None:
-        """Take note of the id of a request. Raises Violation where it can have no response."""
+        """Record the id of a request. Raises Violation if the id cannot be used for a response."""
         number = message.value[1] if len(message.value) > 1 else None
         if type(number) is not int or not 0 <= number < IDS:
             expected, came = "an id that is an unsigned integer of 32 bits", shown(message.value)
-            raise Violation(expected, f"{came} came", "rpc.request-id", message.event)
+            raise Violation(expected, f"received {came}", "rpc.request-id", message.event)
         since = self._ids.get((self.session, number), -1)
         if since is None or message.event < since:
-            came = f"{shown(message.value)} came while {number} was unanswered"
-            raise Violation("an id that no call waits with", came, "rpc.ids-differ", message.event)
+            came = f"received {shown(message.value)} while {number} was unanswered"
+            raise Violation(
+                "an id that no waiting call uses", came, "rpc.ids-differ", message.event
+            )
         self._ids[self.session, number] = None
         name = self._method(message)
         self._came[name] += 1
@@ -234,18 +241,24 @@ class Caller(Connections):
         after: str = "",
         **more: Any,
     ) -> Call:
-        """Have a procedure called, and wait for the request.
+        """Start an operation that calls a procedure, and wait for its request.
 
-        Raises Violation of the requirement, None for that which the test decides, where none comes.
-        One that is refused ``after`` the error that this tells has made too much of that.
+        Raises Violation of the requirement (None: the requirement under test) if no request
+        arrives. If the operation fails ``after`` an error response, the client has overreacted to
+        that error.
         """
         running = self.begin(method, *params, **more)
         request = await self.sent(running, f"for {method}", (), requirement, after)
         return Call(self.session, running, request, self._ids)
 
     async def calls(self, count: int) -> list[Call]:
-        """That many calls which wait at the same time. Raises NotExercised where there are none."""
-        alone = f"needs {count} calls that wait at the same time, and {{}} do: rpc.concurrent-calls"
+        """Return that many calls that wait at the same time.
+
+        Raises NotExercised if this is impossible.
+        """
+        alone = (
+            f"needs {count} calls that wait at the same time; only {{}} did: rpc.concurrent-calls"
+        )
         if self._memory.get(_IN_TURN):
             raise NotExercised(alone.format(1))
         methods = [f"method{number}" for number in range(count)]
@@ -263,35 +276,40 @@ class Caller(Connections):
             requests[self._method(message)] = self.session, message
         for method in methods:
             if method not in requests:
-                came = f"{', '.join(requests)} came"
+                came = f"received requests for {', '.join(requests)}"
                 raise Violation(f"a request for {method}", came, "rpc.request-content")
         found = ((running[method], *requests[method]) for method in methods)
         return [Call(session, made, request, self._ids) for made, session, request in found]
 
     async def notify(self, method: str, *params: Any) -> Answer:
-        """Notify a procedure. Raises Violation where that does not end, and Unoperated."""
+        """Run the operation that notifies a procedure.
+
+        Raises Violation if it does not end, and Unoperated.
+        """
         self._notified.add(method)
         operation = self.session.operate("notify", method=method, params=list(params))
         self._running.append(asyncio.create_task(operation))
         try:
-            return await self._ended(self._running[-1], "the operation 'notify' to end at once")
+            return await self._ended(self._running[-1], "the operation 'notify' to end immediately")
         except Violation as missing:
             spoke = any(message.name != OTHER for message in self.received)
             if any(one.name == NOTIFICATION and one.value[1] == method for one in self.received):
                 missing.requirement = "rpc.notification-waits-for-nothing"
             if spoke or await self._operated():
                 raise
-            raise Unoperated("needs the operation 'notify', which nothing answers") from missing
+            raise Unoperated("needs the operation 'notify', which is not answered") from missing
 
     def _method(self, request: Message) -> str:
-        """The name in a request, also one that is not a string, which is a finding of its own."""
+        """Return the procedure's name in a request, decoded also if it is a bin."""
         name: Any = (request.value[2:3] or [""])[0] if request.name == REQUEST else ""
         return bytes.fromhex(name["$bin"]).decode() if mark(name) == "$bin" else str(name)
 
     async def outcome(self, call: Call, after: str = "its response", own: float = 0.0) -> Answer:
-        """The outcome of a call. Raises Violation where there is none, or the client dies.
+        """Return the outcome of a call.
 
-        `own`: the seconds that the client itself waits before it gives up.
+        Raises Violation if the call does not end or the client dies.
+
+        `own` is the client's own timeout in seconds.
         """
         try:
             return await self._ended(call.running, f"the call to end after {after}", own)
@@ -299,7 +317,7 @@ class Caller(Connections):
             process = self.session.instance.process
             if process and await process.wait(0.3):
                 end = self.session.instance.describe_end()
-                raise Violation(f"the client to live on after {after}", f"it died{end}") from None
+                raise Violation(f"the client to survive {after}", f"it died{end}") from None
             raise
 
     async def _ended(
@@ -315,7 +333,7 @@ class Caller(Connections):
         except TimeoutError:
             self._once()
             if not operated.answered and not await self._iut.once("answers", self._answers):
-                # It may have ended, and what says so be held back.
+                # The client may have exited without flushing its output.
                 operated.take("call", False)
                 unflushed = self.session.instance.upper.unflushed
                 raise Inconclusive(f"expected {expected}{unflushed}") from None
@@ -327,12 +345,12 @@ class Caller(Connections):
         if not answer.ok or not equal(result, answer.result):
             came = shown(answer.result) if answer.ok else f"the failure {shown(answer.error)}"
             expected = f"the result {shown(result)} for {call.request.value} after {after}"
-            raise Violation(expected, f"{came} came")
+            raise Violation(expected, f"received {came}")
 
     async def plain(self, result: Any) -> Any:
-        """What a call has for a result that comes in the usual way, found out once in a run.
+        """Return the result that a call reports for a plain response; called once in a run.
 
-        Raises Inconclusive where it fails.
+        Raises Inconclusive if the call fails.
         """
         name = f"the result {result}"
         if name not in self._memory:
@@ -345,9 +363,9 @@ class Caller(Connections):
         return self._memory[name]
 
     async def survives(self, call: Call, result: Any, after: str) -> None:
-        """Raise Violation unless the call has this result, or the client gives up the connection.
+        """Raise Violation unless the call has this result, or the client closes the connection.
 
-        It may where it takes what came before for a violation of the protocol.
+        A client can close the connection if it treats the earlier message as a protocol violation.
         """
         answer = await self.outcome(call, after)
         if answer.ok or not await self.session.until_closed():
@@ -356,10 +374,10 @@ class Caller(Connections):
     async def fails(
         self, call: Call, after: str, own: float = 0.0, requirement: str | None = None
     ) -> Any:
-        """What the program learns of the failure of the call. Raises Violation if it succeeds.
+        """Return the error that the program receives. Raises Violation if the call succeeds.
 
-        `own` is as of its outcome. ``requirement`` is violated where it has the result nil, which
-        came beside the error, if not the one that the test decides.
+        `own` is the client's own timeout in seconds. ``requirement`` is violated if the call
+        reports the nil result of an error response (None: the requirement under test).
         """
         answer = await self.outcome(call, after, own)
         if answer.ok:
@@ -369,14 +387,15 @@ class Caller(Connections):
         return answer.error
 
     async def works(self, after: str) -> None:
-        """Raise Violation unless a further call works: of a client that has closed its only
-        connection none need.
+        """Raise Violation unless another call succeeds.
+
+        A client that has closed its only connection is not checked.
         """
         if self.session.ended and len(self.sessions) == 1:
             return
         call = await self.call("still", after, requirement=None)
         await call.respond(None, "works")
-        await self.succeeds(call, "works", f"its response, which came after {after}")
+        await self.succeeds(call, "works", f"its response, sent after {after}")
 
     async def close(self) -> None:
         await ended(self._running)
@@ -384,7 +403,7 @@ class Caller(Connections):
 
 @contextlib.asynccontextmanager
 async def calling(iut: Iut) -> AsyncIterator[Caller]:
-    """A session with a client whose calls are given up at its end."""
+    """Open a session with a client, and cancel its operations at the end."""
     async with connected(iut, "notify", method=PROMPT, params=[]) as session:
         caller = Caller(session, iut)
         async with caller.accepting(iut):

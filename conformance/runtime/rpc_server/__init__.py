@@ -7,14 +7,15 @@ SMOKE = "rpc.response-form"
 
 
 async def smoke(iut: Iut) -> None:
-    """A request is answered, whatever by."""
+    """Check that the server answers a request with any response."""
     async with iut.session() as session:
         await call(session, 1, ABSENT)
 
 
 async def basis(iut: Iut) -> str:
-    """What it violates who does not answer plain requests, one after another, each with its id.
+    """Return the requirement that plain requests violate, or an empty string.
 
-    Nor does another client change that.
+    Plain requests are sent one after another, each with its own id, and then while another client
+    is connected.
     """
     return await misanswered(iut) or await disturbed(iut)

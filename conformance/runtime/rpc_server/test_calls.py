@@ -1,4 +1,4 @@
-"""Calls: arguments, results and errors."""
+"""Tests of calls: arguments, results and errors."""
 
 import itertools
 import json
@@ -31,35 +31,35 @@ from conformance.verdicts import Inconclusive, NotExercised
 
 @requirement("rpc.result")
 async def test_results(iut: Iut) -> None:
-    """A call that succeeds has nil for its error and the procedure's value for its result."""
+    """A successful call has a nil error and the return value of the procedure as its result."""
     async with iut.session() as session:
         subtract = await procedure(iut, session, "subtract")
         for number, (one, other) in enumerate([(7, 3), (3, 3), (0.5, 0.25)], 1):
             outcome = await call(session, number, subtract, one, other)
             if isinstance(one, float) and outcome[0] is not None:
-                continue  # it may be one of integers alone
+                continue  # the procedure may support only integers
             turned = alike(float(other - one), outcome[1])
             about = "rpc.arguments" if turned else None
-            # Of integers it may be a float: they are numbers.
-            check_success(outcome, float(one - other), f"{one} less {other}", about)
+            # The result of integers can be a float: both are numbers.
+            check_success(outcome, float(one - other), f"{one} minus {other}", about)
         echo = await echoing(iut, session)
         check_success(await echo.call(session, 9, "x"), ["x"], "echo of x", None)
 
 
 @requirement("rpc.result")
 async def test_result_after_failure(iut: Iut) -> None:
-    """The response to a call that succeeds after one that failed has nil for its error."""
+    """The response to a successful call after a failed call has a nil error."""
     async with iut.session() as session:
         echo = await echoing(iut, session)
         for number in range(2):
             await call(session, 2 * number + 1, ABSENT)
             outcome = await echo.call(session, 2 * number + 2, number)
-            check_success(outcome, [number], "echo after a failure", None)
+            check_success(outcome, [number], "echo after a failed call", None)
 
 
 @requirement("rpc.nil-result")
 async def test_nothing(iut: Iut) -> None:
-    """A procedure that has nothing to answer is answered with nil and nil."""
+    """A procedure without a return value is answered with a nil error and a nil result."""
     async with iut.session() as session:
         nothing = await procedure(iut, session, "nothing")
         check_success(await call(session, 1, nothing), None, "nothing", None)
@@ -67,11 +67,11 @@ async def test_nothing(iut: Iut) -> None:
 
 @requirement("rpc.arguments")
 async def test_order(iut: Iut) -> None:
-    """The first argument is the first, and the second the second."""
+    """Arguments arrive in the order in which they were sent."""
     async with iut.session() as session:
         subtract = await procedure(iut, session, "subtract")
-        check_success(await call(session, 1, subtract, 10, 3), 7.0, "10 less 3", None)
-        check_success(await call(session, 2, subtract, 3, 10), -7.0, "3 less 10", None)
+        check_success(await call(session, 1, subtract, 10, 3), 7.0, "10 minus 3", None)
+        check_success(await call(session, 2, subtract, 3, 10), -7.0, "3 minus 10", None)
 
 
 ARGUMENTS: list[list[Any]] = [
@@ -83,7 +83,7 @@ ARGUMENTS: list[list[Any]] = [
 
 @requirement("rpc.arguments")
 async def test_as_many_as_were_sent(iut: Iut) -> None:
-    """No argument, one, an array as the only one, and forty: all arrive, and nothing else."""
+    """All arguments arrive unchanged: none, one, a single array, and up to forty."""
     async with iut.session() as session:
         echo = await echoing(iut, session)
         if echo.single:
@@ -96,7 +96,7 @@ async def test_as_many_as_were_sent(iut: Iut) -> None:
 
 @requirement("rpc.arguments")
 async def test_only_argument(iut: Iut) -> None:
-    """An only argument arrives as what it is, an array among others."""
+    """A single argument arrives unchanged, also if it is an array."""
     async with iut.session() as session:
         echo = await echoing(iut, session)
         for number, value in enumerate([7, "x", [1, 2], [], {"a": 1}, None], 1):
@@ -130,7 +130,7 @@ VALUES: dict[str, list[Any]] = {
 @requirement("rpc.values")
 @pytest.mark.parametrize("kinds", [("integers", "floats"), ("text",), ("others",)])
 async def test_values(iut: Iut, kinds: tuple[str, ...]) -> None:
-    """Values of every type come back as they were sent."""
+    """Values of every type come back unchanged."""
     async with in_pieces(iut), iut.session() as session:
         echo = await echoing(iut, session)
         values = [value for kind in kinds for value in VALUES[kind]]
@@ -141,7 +141,7 @@ async def test_values(iut: Iut, kinds: tuple[str, ...]) -> None:
 
 @requirement("rpc.bytes")
 async def test_bytes(iut: Iut) -> None:
-    """Bytes come back as bytes, be there none, all of them, or many."""
+    """Bytes come back as bytes: none, every byte value, and many bytes."""
     async with in_pieces(iut), iut.session() as session:
         echo = await echoing(iut, session)
         for number, value in enumerate(VALUES["bytes"], 1):
@@ -151,7 +151,7 @@ async def test_bytes(iut: Iut) -> None:
 
 @requirement("rpc.wide-integers")
 async def test_wide_integers(iut: Iut) -> None:
-    """Integers come back to the last of their 64 bits."""
+    """Integers of up to 64 bits come back exactly."""
     async with iut.session() as session:
         echo = await echoing(iut, session)
         wide = [value for value in VALUES["integers"] if abs(value) > 2**53]
@@ -161,12 +161,12 @@ async def test_wide_integers(iut: Iut) -> None:
                 check_success((error, result), [value], f"echo of {value}", "rpc.values")
             same = isinstance(result, list) and [type(v) for v in result] == [int]
             came = shown(result) if error is None else f"the error {shown(error)}"
-            check(same and result == [value], f"{value} to come back from echo", f"{came} came")
+            check(same and result == [value], f"{value} back from echo", f"received {came}")
 
 
 @requirement("rpc.map-keys")
 async def test_keys(iut: Iut) -> None:
-    """Keys that are not text come back as they are."""
+    """Keys of a map that are not text come back unchanged."""
     async with iut.session() as session:
         echo = await echoing(iut, session)
         for number, key in enumerate([1, -1, 300, True, 0.5, None], 1):
@@ -175,13 +175,13 @@ async def test_keys(iut: Iut) -> None:
             check_success(outcome, [value], f"echo of {shown(value)}", None)
 
 
-_NEEDY = ("subtract", "sleep")  # procedures that cannot be called without arguments
+_NEEDY = ("subtract", "sleep")  # procedures that need arguments
 ABSENT_NAMES = [ABSENT, "", "__init__", "__class__", "constructor", "toString", "echo\n", "😀"]
 
 
 @requirement("rpc.unknown-procedure")
 async def test_unknown_procedures(iut: Iut) -> None:
-    """A procedure that is not offered gets an error, also where the language knows the name."""
+    """An unknown procedure gets an error, also if the implementation language knows the name."""
     async with iut.session() as session:
         for number, name in enumerate(ABSENT_NAMES, 1):
             outcome = await call(session, number, name)
@@ -192,7 +192,7 @@ async def test_unknown_procedures(iut: Iut) -> None:
 
 @requirement("rpc.failing-procedure")
 async def test_failure(iut: Iut) -> None:
-    """A procedure that fails is answered with an error, twenty times; then others still work."""
+    """A failing procedure is answered with an error, twenty times. Then other calls succeed."""
     async with iut.session() as session:
         fail = await procedure(iut, session, "fail")
         for number in range(1, 21):
@@ -203,19 +203,19 @@ async def test_failure(iut: Iut) -> None:
 
 @requirement("rpc.error-without-result")
 async def test_errors_without_results(iut: Iut) -> None:
-    """Beside an error the result is nil."""
+    """A response with an error has a nil result."""
     async with iut.session() as session:
         needy = _needy(iut)
         for number, name in enumerate((ABSENT, *names(iut)), 1):
             about = "rpc.wrong-arguments" if name in needy else "rpc.each-answered"
             error, result = await call(session, number, name, what=name, requirement=about)
-            expected = f"nil beside the error {shown(error)}"
-            check(error is None or result is None, expected, f"{shown(result)} came")
+            expected = f"a nil result with the error {shown(error)}"
+            check(error is None or result is None, expected, f"received the result {shown(result)}")
 
 
 @requirement("rpc.unencodable-result")
 async def test_unencodable_result(iut: Iut) -> None:
-    """A result that MessagePack cannot express is answered with an error; then others work."""
+    """A result that MessagePack cannot express gets an error. Then other calls still succeed."""
     async with iut.session() as session:
         name = await procedure(iut, session, "unencodable")
         for number in (1, 2, 3):
@@ -226,13 +226,13 @@ async def test_unencodable_result(iut: Iut) -> None:
 
 
 def _needy(iut: Iut) -> list[str]:
-    """What the IUT calls the procedures of which none can be called without arguments."""
+    """Return the IUT's names of the procedures that need arguments."""
     declared = [iut.configuration.procedures.get(name, name) for name in _NEEDY]
     return [name for name in names(iut) if name in declared]
 
 
 async def _wrongly(iut: Iut, session: Session) -> tuple[str, list[list[Any]]]:
-    """A procedure, and arguments of which there are too few or too many."""
+    """Return a procedure, and argument lists with too few or too many arguments."""
     try:
         return await procedure(iut, session, "subtract"), [[], [1], [1, 2, 3]]
     except NotExercised:
@@ -244,7 +244,7 @@ async def _wrongly(iut: Iut, session: Session) -> tuple[str, list[list[Any]]]:
 
 @requirement("rpc.wrong-arguments")
 async def test_wrong_arguments(iut: Iut) -> None:
-    """Too few arguments, or too many, are answered, each time; then others still work."""
+    """Calls with too few or too many arguments are answered. Then other calls still succeed."""
     async with iut.session() as session:
         usually, wrong = await _wrongly(iut, session)
         calls = [*((usually, params) for params in wrong), *((name, []) for name in _needy(iut))]
@@ -256,7 +256,7 @@ async def test_wrong_arguments(iut: Iut) -> None:
 
 @requirement("rpc.argument-count")
 async def test_argument_count(iut: Iut) -> None:
-    """Too few arguments, or too many, are answered with an error."""
+    """Calls with too few or too many arguments are answered with an error."""
     async with iut.session() as session:
         name, wrong = await _wrongly(iut, session)
         for number, params in enumerate(wrong, 1):
@@ -268,7 +268,7 @@ async def test_argument_count(iut: Iut) -> None:
 
 @requirement("rpc.notification-calls")
 async def test_notifications_call(iut: Iut) -> None:
-    """A notification runs its procedure, once."""
+    """A notification runs its procedure once."""
     async with iut.session() as session:
         count = await procedure(iut, session, "count")
         numbers = itertools.count(1)
@@ -277,18 +277,18 @@ async def test_notifications_call(iut: Iut) -> None:
             await session.send(*[notification(count)] * times)
             asked, after = await _settled(session, numbers, count, before + times)
             wanted = before + times + asked
-            expected = f"{count} to have run {wanted} times, {times} of them for notifications"
-            check(after == wanted, expected, f"it answers {after}")
+            expected = f"{wanted} runs of {count}, {times} of them for notifications"
+            check(after == wanted, expected, f"the procedure reports {after}")
             before = after
 
 
 async def _settled(
     session: Session, numbers: Iterator[int], name: str, expected: int
 ) -> tuple[int, int]:
-    """Ask a procedure how often it was called until that is as often as expected, or more.
+    """Ask for the number of calls until it reaches the expected number.
 
-    A server may begin with a later message before it has done with an earlier one. Returns how
-    often it was asked, which counts as well, and its last answer.
+    A server can start a later message before it has finished an earlier one. Each question counts
+    as a call. Returns the number of questions and the last answer.
     """
     told: list[int] = []
 
@@ -301,8 +301,11 @@ async def _settled(
 
 
 async def _counted(session: Session, number: int, name: str) -> int:
-    """How often a procedure says that it was called. Raises Inconclusive where it does not."""
+    """Return the number of calls that the procedure reports.
+
+    Raises Inconclusive if it reports none.
+    """
     error, result = await call(session, number, name)
     if error is not None or type(result) is not int:
-        raise Inconclusive(f"{name} is to answer an integer, it answered {shown(error or result)}")
+        raise Inconclusive(f"expected an integer from {name}; received {shown(error or result)}")
     return result

@@ -1,4 +1,4 @@
-"""What a server takes from the stream: every encoding, however it is cut."""
+"""Tests of decoding: a server reads every encoding, in any segmentation."""
 
 from collections.abc import Iterable
 from functools import partial
@@ -26,13 +26,14 @@ from conformance.segmentation import Segmentation, byte_by_byte, split_at
 from conformance.session import Session
 from conformance.verdicts import Violation
 
-_LONG = 500_000  # bytes of a response: more than are under way to a client that takes few
+# bytes of a response: more than fit in the buffers of a connection to a slow client
+_LONG = 500_000
 PARAMS = [5, -1, 1.5, "text", [1, [2]], {"key": {"a": None}}, True, 300, 2**40]
 
 
 @requirement("encoding.wider-forms")
 async def test_wider_forms(iut: Iut) -> None:
-    """A request means the same with wider integers, lengths and counts, and narrower floats."""
+    """Wider integers, lengths and counts and narrower floats do not change a request's meaning."""
     async with iut.session() as session:
         echo = await echoing(iut, session)
         plain = await plainly(iut, session, PARAMS)
@@ -44,7 +45,7 @@ async def test_wider_forms(iut: Iut) -> None:
 
 @requirement("encoding.messagepack")
 async def test_objects_back_to_back(iut: Iut) -> None:
-    """Responses of all sizes stand right behind each other, with nothing between them."""
+    """Responses of all sizes follow each other directly, without bytes between them."""
     numbers = range(1, 41)
     async with iut.session() as session:
         await session.send(*(request(n, usual(iut), "x" * 100 * n) for n in numbers))
@@ -53,9 +54,9 @@ async def test_objects_back_to_back(iut: Iut) -> None:
 
 @requirement("encoding.messagepack")
 async def test_long_response_for_a_slow_client(iut: Iut) -> None:
-    """A long response is whole, be it to a client that takes few bytes at a time.
+    """A long response is complete, also for a client that reads a few bytes at a time.
 
-    Others, which are ready meanwhile, do not come in the midst of it.
+    Other responses that become ready meanwhile are not written into the middle of it.
     """
     long, next_ = request(1, usual(iut), "x" * _LONG), request(2, usual(iut))
     sleep = iut.configuration.procedures.get("sleep") or "sleep"
@@ -66,27 +67,27 @@ async def test_long_response_for_a_slow_client(iut: Iut) -> None:
             await session.send(*beside, long, next_)
             within = session.left(session.due)
             while came := await session.watch(RESPONSE, within=within):
-                # It may leave out a response where the client is slow, or end the session.
+                # The server can drop a response or close the connection if the client is slow.
                 if of(came) in (1, 2):
                     return
             if session.ended:
                 return
     async with iut.session() as plain:
         await plain.send(long, next_)
-        await answers(plain, [1, 2], ", the first of them long")
-    expected = f"{_LONG} bytes of a response, whose client takes few at a time"
-    raise Violation(expected, f"{session.size} bytes came").shown_in(session)
+        await answers(plain, [1, 2], ", the first of which has a long response")
+    expected = f"a response of {_LONG} bytes for a client that reads a few bytes at a time"
+    raise Violation(expected, f"received {session.size} bytes").shown_in(session)
 
 
 @requirement("encoding.segmentation")
 async def test_cut_anywhere(iut: Iut) -> None:
-    """A request that comes in two pieces is one, wherever it is cut."""
+    """A request that arrives in two pieces is one request, wherever it is cut."""
     async with in_pieces(iut), iut.session() as session:
         echo = await echoing(iut, session)
         for place in range(1, len(encode(echo.request(300, *PARAMS)))):
             whole = encode(echo.request(300 + place, *PARAMS))
             await session.send_bytes(whole, segmentation=split_at([place]))
-            await _echoed(iut, session, [300 + place], f"cut behind byte {place}")
+            await _echoed(iut, session, [300 + place], f"cut after byte {place}")
 
 
 @requirement("encoding.segmentation")
@@ -94,7 +95,7 @@ async def test_cut_anywhere(iut: Iut) -> None:
     "cut", [byte_by_byte, split_at([-1]), split_at(range(3, 500, 3))], ids=["bytes", "last", "3"]
 )
 async def test_several_in_pieces(iut: Iut, cut: Segmentation) -> None:
-    """Three requests that come in small pieces are three."""
+    """Three requests that arrive in small pieces are three requests."""
     async with iut.session() as session:
         echo = await echoing(iut, session)
         await session.send(*(echo.request(n, *PARAMS) for n in (1, 2, 3)), segmentation=cut)
@@ -104,11 +105,11 @@ async def test_several_in_pieces(iut: Iut, cut: Segmentation) -> None:
 
 @requirement("encoding.segmentation")
 async def test_pieces_of_a_later_connection(iut: Iut) -> None:
-    """On a later connection, too, requests may come in pieces."""
+    """Requests can arrive in pieces on a later connection too."""
     async with not_the_first(iut), iut.instance() as instance:
         async with iut.connect(instance) as session:
             echo = await echoing(iut, session)
-            # With an id of its own: that the same comes again is another matter.
+            # This id is not repeated on the second connection: a repeated id would be another test.
             await echo.call(session, 9)
         async with iut.connect(instance) as session:
             requests = (echo.request(number, *PARAMS) for number in (1, 2, 3))
@@ -118,7 +119,7 @@ async def test_pieces_of_a_later_connection(iut: Iut) -> None:
 
 @requirement("encoding.segmentation")
 async def test_together(iut: Iut) -> None:
-    """Requests that come in one write, the last one cut, are all answered."""
+    """Requests in one write, of which the last arrives in two pieces, are all answered."""
     async with iut.session() as session:
         echo = await echoing(iut, session)
         numbers = range(1, 6)
@@ -129,24 +130,24 @@ async def test_together(iut: Iut) -> None:
 
 @requirement("encoding.segmentation")
 async def test_hundred_together(iut: Iut) -> None:
-    """A hundred requests in one write are a hundred."""
+    """A hundred requests in one write are a hundred requests."""
     await however_cut(iut, (), "encoding.segmentation", partial(hundred, iut))
 
 
 @requirement("encoding.segmentation")
 async def test_long_request(iut: Iut) -> None:
-    """A request of half a megabyte is read however it is cut, and so is the one behind it."""
+    """A request of 500 kB and the request after it are answered, in any segmentation."""
     text = "0123456789" * 50_000
     async with iut.session() as session:
         echo = await echoing(iut, session)
         await session.send(echo.request(1, text), echo.request(2))
-        came = await answers(session, [1, 2], " after a long one", None)
-        check_success(came[1], [text], "a long echo", None)
+        came = await answers(session, [1, 2], " after a long request", None)
+        check_success(came[1], [text], "echo of a long text", None)
         await echo.call(session, 3)
 
 
 async def _echoed(iut: Iut, session: Session, numbers: Iterable[int], how: str) -> None:
-    """Raise Violation unless these requests are answered as a plain one is."""
+    """Raise Violation unless the requests are answered like a plain request."""
     outcomes = await answers(session, numbers, f" {how}", None)
     plain = await plainly(iut, session, PARAMS)
     for outcome in outcomes.values():

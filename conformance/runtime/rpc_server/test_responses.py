@@ -1,4 +1,4 @@
-"""Responses: one for each request, with its id, in whatever order."""
+"""Tests of responses: exactly one for each request, with its id, in any order."""
 
 import contextlib
 from collections.abc import AsyncIterator
@@ -43,7 +43,7 @@ IDS = [
 
 @requirement("rpc.response-form")
 async def test_form(iut: Iut) -> None:
-    """A response is an array of four elements, whether the call has succeeded or failed."""
+    """A response is an array of four elements after both a successful and a failed call."""
     async with iut.session() as session:
         await call(session, 1, ABSENT)
         await call(session, 2, usual(iut), 1)
@@ -52,7 +52,7 @@ async def test_form(iut: Iut) -> None:
 
 @requirement("rpc.response-id")
 async def test_ids(iut: Iut) -> None:
-    """The id comes back as it was, whichever of the unsigned integers of 32 bits it is."""
+    """The id of a response equals the id of its request, for any unsigned integer of 32 bits."""
     async with iut.session() as session:
         for number in IDS:
             await call(session, number, usual(iut))
@@ -60,7 +60,7 @@ async def test_ids(iut: Iut) -> None:
 
 @requirement("rpc.response-id")
 async def test_ids_together(iut: Iut) -> None:
-    """A response has the id of its request also where several wait at the same time."""
+    """Each response has the id of its request, also if several requests wait at the same time."""
     async with iut.session() as session:
         await session.send(*(request(number, usual(iut)) for number in IDS))
         await answers(session, IDS)
@@ -68,7 +68,7 @@ async def test_ids_together(iut: Iut) -> None:
 
 @requirement("rpc.each-answered")
 async def test_one_after_another(iut: Iut) -> None:
-    """Each of many requests is answered, once, whatever its id, its arguments and its result."""
+    """Each of many requests is answered once, for any id, arguments and result."""
     async with iut.session() as session:
         for number in range(300):
             await call(session, number, usual(iut))
@@ -83,7 +83,7 @@ async def test_one_after_another(iut: Iut) -> None:
 @requirement("rpc.each-answered")
 @explore(plan=strategies.plans(), cuts=generation.cuts())
 async def test_any_session(iut: Iut, plan: list[Any], cuts: list[int]) -> None:
-    """All of any requests and notifications, however they are cut, are answered right."""
+    """Any sequence of requests and notifications is answered correctly, in any segmentation."""
     requests = {number: params for number, params in enumerate(plan, 1) if params is not None}
 
     async def play(cut: Segmentation | None) -> None:
@@ -105,25 +105,25 @@ async def test_any_session(iut: Iut, plan: list[Any], cuts: list[int]) -> None:
 
 @requirement("rpc.pipelining")
 async def test_hundred_at_once(iut: Iut) -> None:
-    """A hundred requests, sent without waiting, are all answered, each as belongs to it."""
+    """A hundred requests, sent without waiting, all get their own responses."""
     await hundred(iut)
 
 
 @requirement("rpc.pipelining")
 async def test_slow_and_fast(iut: Iut) -> None:
-    """Requests that come while others are being served are answered, before those or after."""
+    """Requests that arrive while others are being served are answered, in any order."""
     async with iut.session() as session:
         sleep = await sleeping(iut, session)
         slow = range(10, 18)
         await session.send(*(request(number, sleep, 0.05) for number in slow))
         await session.send(*(request(number, sleep, 0) for number in (1, 2, 3)))
-        await answers(session, [*slow, 1, 2, 3], " among others", None)
+        await answers(session, [*slow, 1, 2, 3], " sent together with other requests", None)
         absent(await session.watch(RESPONSE), "one response for each request")
 
 
 @requirement("rpc.notification-unanswered")
 async def test_notifications(iut: Iut) -> None:
-    """Notifications are not answered, whether they succeed or not; requests between them are."""
+    """Notifications are not answered, successful or not. Requests between them are answered."""
     async with iut.session() as session:
         for number, method in enumerate([*names(iut), ABSENT], 40):
             await session.send(notification(method, 0.02, 0.01), request(number, usual(iut)))
@@ -134,25 +134,25 @@ async def test_notifications(iut: Iut) -> None:
                 about = await iut.plainly_violated() or None
                 raise Violation(missing.expected, missing.came, about) from missing
             if of(answer) != number:
-                expected = f"only request {number} to be answered, and not '{method}'"
+                expected = f"a response to request {number} only, and none to '{method}'"
                 about = await iut.plainly_violated() or None
-                raise Violation(expected, f"{answer.value} came", about, answer.event)
+                raise Violation(expected, f"received {answer.value}", about, answer.event)
         more = await session.watch(RESPONSE)
-        absent(more, "no answer to a notification")
+        absent(more, "no response to a notification")
 
 
 @requirement("rpc.notification-unanswered")
 async def test_notifications_alone(iut: Iut) -> None:
-    """Notifications alone are not answered, even if one of them has wrong arguments."""
+    """Notifications without requests are not answered, even with wrong arguments."""
     async with iut.session() as session:
         await session.send(*[notification(method, 1, 2, 3) for method in [*names(iut), ABSENT]])
-        absent(await session.watch(RESPONSE), "no answer to a notification")
+        absent(await session.watch(RESPONSE), "no response to a notification")
         await call(session, 1, usual(iut))
 
 
 @contextlib.asynccontextmanager
 async def _two_clients(iut: Iut) -> AsyncIterator[tuple[Session, Session]]:
-    """Two clients at the same time. Raises NotExercised where they are served one by one."""
+    """Connect two clients at the same time. Raises NotExercised if they are served one by one."""
     async with (
         not_the_first(iut),
         iut.instance() as instance,
@@ -163,18 +163,18 @@ async def _two_clients(iut: Iut) -> AsyncIterator[tuple[Session, Session]]:
             yield one, other
         except Violation as wrong:
             if astray := _astray(one, other) or _astray(other, one):
-                came = f"{shown(astray.value)} came to a client that had not asked for it"
+                came = f"a client received {shown(astray.value)}, which it had not requested"
                 raise Violation(wrong.expected, came, None, astray.event) from wrong
             if other.received or not await _comes_second(one, other):
                 raise
             raise NotExercised(
-                "needs a server of two clients at the same time: the second one was answered once "
-                "the first one had gone"
+                "needs a server of two clients at the same time: the second client was "
+                "answered only after the first had disconnected"
             ) from None
 
 
 def _astray(session: Session, beside: Session) -> Message | None:
-    """A response to what not this client has asked, but the one beside it."""
+    """Return a response that this client received but only the other client requested."""
     own, others = (
         {event.value[1] for event in each.events if event.message == REQUEST}
         for each in (session, beside)
@@ -184,14 +184,14 @@ def _astray(session: Session, beside: Session) -> Message | None:
 
 
 async def _comes_second(one: Session, other: Session) -> bool:
-    """Whether a client that waits for its answer has it once the other one has gone."""
+    """Return True if a waiting client is answered after the other client disconnects."""
     await one.close()
     return await other.watch(RESPONSE, within="response") is not None
 
 
 @requirement("rpc.clients-apart")
 async def test_two_clients(iut: Iut) -> None:
-    """Two clients with the same id at the same time each get their own result."""
+    """Two clients that use the same id at the same time each get their own result."""
     async with _two_clients(iut) as (one, other):
         echo = await echoing(iut, one)
         for number in (7, 8, 300):
@@ -203,7 +203,7 @@ async def test_two_clients(iut: Iut) -> None:
 
 @requirement("rpc.clients-apart")
 async def test_many_requests_of_two_clients(iut: Iut) -> None:
-    """Each of two clients that ask much at the same time gets its own results, and these whole."""
+    """Two clients with many simultaneous requests each get their own, complete results."""
     async with _two_clients(iut) as (one, other):
         echo = await echoing(iut, one)
         await echo.call(other, 1)
@@ -214,7 +214,7 @@ async def test_many_requests_of_two_clients(iut: Iut) -> None:
             requests = (echo.request(first + n, clients[session]) for n in numbers)
             await session.send(*requests, segmentation=whole)
 
-        # Who cannot have so much asked of him by one client alone has not mixed up two.
+        # A server that cannot handle this many requests of one client has not mixed up two clients.
         await asks(other, 200)
         await answers(other, [200 + n for n in numbers], " of a hundred", "rpc.pipelining")
         for session in clients:
@@ -222,12 +222,12 @@ async def test_many_requests_of_two_clients(iut: Iut) -> None:
         for session, text in clients.items():
             came = await answers(session, numbers, ", which are its own", None)
             wrong = next((outcome for outcome in came.values() if outcome != (None, [text])), None)
-            check(wrong is None, "the client's own results", f"{shown(wrong)} came")
+            check(wrong is None, "the client's own results", f"received {shown(wrong)}")
 
 
 @requirement("rpc.clients-apart")
 async def test_slow_client(iut: Iut) -> None:
-    """Clients are kept apart also where the first is answered only after the second."""
+    """Each client gets its own response, also if the first is answered after the second."""
     async with _two_clients(iut) as (one, other):
         sleep = await sleeping(iut, one)
         echo = await echoing(iut, one)
@@ -236,13 +236,13 @@ async def test_slow_client(iut: Iut) -> None:
         await _own(other, 3, ["fast"])
         outcome = await _own_id(one, 3)
         own = outcome != (None, ["fast"])
-        check(own, "the client's own result", f"{shown(outcome[1])} came")
+        check(own, "the client's own result", f"received {shown(outcome[1])}")
         absent(await other.watch(RESPONSE), "only its own response for each client")
 
 
 @requirement("rpc.clients-apart")
 async def test_slower_client(iut: Iut) -> None:
-    """Clients are kept apart also where the first is answered while the second still waits."""
+    """Each client gets its own response, also if the second waits longer than the first."""
     async with _two_clients(iut) as (one, other):
         sleep = await sleeping(iut, one)
         await one.send(request(3, sleep, 0.05))
@@ -254,7 +254,7 @@ async def test_slower_client(iut: Iut) -> None:
 
 @requirement("rpc.clients-apart")
 async def test_cut_requests_of_two_clients(iut: Iut) -> None:
-    """Two clients whose requests come in pieces, by turns, are each answered their own."""
+    """Two clients whose requests arrive alternately in pieces each get their own results."""
     async with in_pieces(iut), _two_clients(iut) as (one, other):
         echo = await echoing(iut, one)
         await echoing(iut, other)
@@ -271,18 +271,18 @@ async def test_cut_requests_of_two_clients(iut: Iut) -> None:
 async def _own(session: Session, number: int, wanted: Any) -> None:
     error, result = await _own_id(session, number)
     own = error is None and result == wanted
-    expected = f"the client's own result {wanted} to request {number}"
-    check(own, expected, f"{shown(result if error is None else error)} came")
+    expected = f"the client's own result {wanted} for request {number}"
+    check(own, expected, f"received {shown(result if error is None else error)}")
 
 
 async def _own_id(session: Session, number: int) -> tuple[Any, Any]:
-    """Error and result of the next response, which has the id that all clients use then."""
+    """Return error and result of the next response, whose id both clients use."""
     return (await answers(session, [number], ", which is its own", None))[number]
 
 
 @requirement("rpc.own-direction")
 async def test_nothing_unasked(iut: Iut) -> None:
-    """A server sends its client no request, neither before the client's first nor later."""
+    """A server sends its client no request, before or after the client's requests."""
     async with iut.session() as session:
         await session.watch(REQUEST)
         for number in (1, 2, 3):
@@ -293,18 +293,18 @@ async def test_nothing_unasked(iut: Iut) -> None:
 @requirement("rpc.each-answered")
 @lasting
 async def test_after_a_while(iut: Iut) -> None:
-    """A request is answered also where its connection has been silent for a while."""
+    """A request is answered after the connection was silent for several seconds."""
     async with iut.session() as session:
         await call(session, 1, usual(iut))
         if await session.until_closed(A_WHILE):
-            raise NotExercised("the server closes a connection that is silent for a while")
+            raise NotExercised("the server closes a connection that is silent for a few seconds")
         await call(session, 2, usual(iut))
 
 
 @requirement("rpc.each-answered")
 @lasting
 async def test_slow_call(iut: Iut) -> None:
-    """A call that takes its time is answered, in whatever way, although nothing comes meanwhile."""
+    """A call that takes several seconds is answered, although the client is silent meanwhile."""
     async with iut.session() as session:
         sleep = await sleeping(iut, session)
         await session.send(request(1, sleep, A_WHILE))
@@ -315,7 +315,7 @@ async def test_slow_call(iut: Iut) -> None:
 @requirement("rpc.each-answered")
 @pytest.mark.parametrize("place", ["first", "last"])
 async def test_beside_one_that_leaves(iut: Iut, place: str) -> None:
-    """A client that waits has its response also where another one leaves meanwhile."""
+    """A waiting client gets its response although another client disconnects meanwhile."""
     async with (
         not_the_first(iut),
         iut.instance() as instance,
@@ -334,7 +334,7 @@ async def test_beside_one_that_leaves(iut: Iut, place: str) -> None:
 
 @requirement("rpc.each-answered")
 async def test_later_connections(iut: Iut) -> None:
-    """One connection after another has its requests answered, with the same ids again and again."""
+    """Requests on consecutive connections are answered, although their ids repeat."""
     async with not_the_first(iut), iut.instance() as instance:
         for turn in range(5):
             async with iut.connect(instance) as session:

@@ -1,4 +1,4 @@
-"""What any sane server survives: malformed requests, broken bytes, clients that go."""
+"""Tests of robustness: malformed requests, broken bytes, clients that disconnect."""
 
 import itertools
 from typing import Any
@@ -15,11 +15,11 @@ from conformance.segmentation import whole
 from conformance.session import Session
 from conformance.verdicts import Unreachable, Violation
 
-_PROBES = itertools.count(1170)  # ids that nothing else uses
+_PROBES = itertools.count(1170)  # ids that no other request uses
 
 _MALFORMED = "robustness.malformed-requests"
 _NAMED = "echo"
-"""What stands for the name of a procedure that the server has."""
+"""Placeholder for the name of a procedure that the server has."""
 
 MALFORMED: dict[str, Any] = {
     "type 3": [3, 1, _NAMED, []],
@@ -53,7 +53,7 @@ MALFORMED: dict[str, Any] = {
 
 
 class Served:
-    """A server to which all kinds of things are done, and which has to serve on."""
+    """A server that must continue to serve after unusual input."""
 
     def __init__(self, iut: Iut, instance: Instance, session: Session) -> None:
         self.iut = iut
@@ -61,20 +61,21 @@ class Served:
         self.session = session
 
     async def still(self, after: str, number: int | None = None, about: str | None = None) -> None:
-        """Raise Violation unless a request is answered, here or, if it was closed, on a new one.
+        """Raise Violation unless a request is answered, on this connection or on a new one.
 
-        `number` is its id, if it matters; `about` is the requirement that it counts against, None
-        for the one that the test decides.
+        A new connection is used only if the server has closed this one. `number` is the id of the
+        request, None for any id. `about` is the violated requirement, None for the requirement
+        under test.
         """
         if not self.session.ended:
             if await self._answered(number):
                 return
             if not self.session.ended:
-                raise Violation(*_wanted(after, "nothing came"), about)
+                raise Violation(*_wanted(after, "received nothing"), about)
         await self.anew(after, about)
 
     async def anew(self, after: str, about: str | None = None) -> None:
-        """Raise Violation unless a new client is served; `about` as with `still`."""
+        """Raise Violation unless a new client is served. `about` is the violated requirement."""
         try:
             async with not_the_first(self.iut), self.iut.connect(self.instance) as session:
                 await _probe(self.iut, session, f"after {after}", about)
@@ -82,7 +83,7 @@ class Served:
             raise Violation(*_wanted(after, str(error)), about) from error
 
     async def _answered(self, number: int | None) -> bool:
-        """Whether the probe is answered, rather than the connection closed."""
+        """Return True if the probe is answered before the connection is closed."""
         number = next(_PROBES) if number is None else number
         await self.session.send(request(number, usual(self.iut)))
         within = self.session.left(self.session.due)
@@ -93,7 +94,7 @@ class Served:
 
 
 async def _probe(iut: Iut, session: Session, to: str, about: str | None) -> None:
-    """Send a request. Raises Violation where it is not answered."""
+    """Send a request. Raises Violation if it is not answered."""
     number = next(_PROBES)
     await session.send(request(number, usual(iut)))
     await session.expect(
@@ -102,11 +103,11 @@ async def _probe(iut: Iut, session: Session, to: str, about: str | None) -> None
 
 
 def _wanted(after: str, came: str) -> tuple[str, str]:
-    return f"the next request to be served after {after}", came
+    return f"a response to the next request after {after}", came
 
 
 def _named(value: Any, name: str) -> Any:
-    """The same with the name of a procedure of the server's, wherever one is named."""
+    """Return the value with the placeholder replaced by the name of a real procedure."""
     match value:
         case list():
             return [_named(entry, name) for entry in value]
@@ -118,7 +119,7 @@ def _named(value: Any, name: str) -> Any:
 @requirement(_MALFORMED)
 @pytest.mark.parametrize("kind", ["arrays", "others"])
 async def test_malformed_requests(iut: Iut, kind: str) -> None:
-    """After each malformed request the next one is served, here or on a new connection."""
+    """After each malformed request the next request is answered, here or on a new connection."""
     chosen = {
         what: value
         for what, value in MALFORMED.items()
@@ -138,7 +139,7 @@ async def test_malformed_requests(iut: Iut, kind: str) -> None:
 @requirement("robustness.many-malformed")
 @pytest.mark.parametrize("what", ["nil for its arguments", "no arguments", "a string for its id"])
 async def test_twenty_malformed(iut: Iut, what: str) -> None:
-    """After twenty malformed requests in a row, requests are served, as they are after one."""
+    """After twenty malformed requests in a row, requests are answered as after one."""
     async with iut.instance() as instance:
         sent = 0
         while sent < 20:
@@ -178,7 +179,7 @@ async def test_broken_bytes(iut: Iut) -> None:
 
 @requirement("robustness.foreign-messages")
 async def test_responses_to_a_server(iut: Iut) -> None:
-    """A response sent to a server changes nothing, also with the id of a request."""
+    """A response sent to a server has no effect, even with the id of a request."""
     async with iut.instance() as instance, iut.connect(instance) as session:
         served = Served(iut, instance, session)
         for number, error, result in (
@@ -187,20 +188,21 @@ async def test_responses_to_a_server(iut: Iut) -> None:
             (7, None, 0),
         ):
             await session.send([1, number, error, result])
-            await served.still("a response that was sent to it", number)
+            await served.still("a response sent to the server", number)
 
 
 @requirement("robustness.clients-leave")
 @pytest.mark.parametrize("how", ["resets", "ends"])
 async def test_clients_leave(iut: Iut, how: str) -> None:
-    """A client that goes away in the middle of its calls leaves the server able to serve.
+    """A server continues to serve after a client disconnects in the middle of its calls.
 
-    Who comes next, and has its place, is not sent what those calls are answered with.
+    The next client does not receive the responses to those calls.
     """
     async with iut.instance() as instance:
         async with iut.connect(instance) as session:
             sleep = await procedure(iut, session, "sleep")
-            # Long enough to be pending for sure, and few, for a server may serve one after another.
+            # Long enough to be pending for certain. Only five, because a server can run one after
+            # another.
             calls = [request(number, sleep, 0.2) for number in range(1, 6)]
             echoes = [request(number, usual(iut), "x" * 20_000) for number in range(20, 60)]
             await session.send(*calls, *echoes, segmentation=whole)
@@ -209,6 +211,6 @@ async def test_clients_leave(iut: Iut, how: str) -> None:
             else:
                 await session.finish()
                 await session.until_closed(0.1)
-        await Served(iut, instance, session).anew("a client that left")
+        await Served(iut, instance, session).anew("a client that disconnected")
         async with not_the_first(iut), iut.connect(instance) as later:
             await call(later, 10, sleep, 0.3, requirement=None)

@@ -1,4 +1,4 @@
-"""The tester of an RPC server: its requests, the responses to them, and the procedures to call."""
+"""The tester of an RPC server: requests, responses and procedures."""
 
 import contextlib
 import difflib
@@ -30,14 +30,14 @@ _PROBES: dict[str, list[Any]] = {
     "sleep": [0],
     **{name: [] for name in ("nothing", "fail", "count", "unencodable")},
 }
-"""By procedure: arguments that it takes, be an echo one of any number of arguments or of one."""
+"""By procedure: arguments that each implementation of it accepts."""
 
-_MANY = 50  # requests, among which a server that loses every few of them loses one
-_ALIKE = 0.75  # of two texts, between 0 and 1: from here on they say the same
+_MANY = 50  # requests; enough to detect a server that drops every tenth request
+_ALIKE = 0.75  # similarity of two texts between 0 and 1, from which they count as the same message
 
 
 def request(number: int, method: str, *params: Any) -> list[Any]:
-    """A request; tests that are not about ids have none of 0, so as not to rest on such a one."""
+    """Return a request. Only tests about ids use the id 0."""
     return [0, number, method, list(params)]
 
 
@@ -47,10 +47,10 @@ async def answers(
     to: str = "",
     requirement: str | None = "rpc.each-answered",
 ) -> dict[int, tuple[Any, Any]]:
-    """Error and result of the response to each of these requests, in whatever order they come.
+    """Return error and result of the response to each request, in any order.
 
-    Raises Violation of the requirement, None for that which the test decides, where one is missing,
-    or of what is wrong with that which came instead.
+    Raises Violation of the requirement (None: the requirement under test) if a response is missing,
+    or of another requirement if a wrong message arrived instead.
     """
     came: dict[int, tuple[Any, Any]] = {}
     missing = list(numbers)
@@ -65,7 +65,7 @@ async def answers(
             foreign = next((m for m in session.received if m.name not in known), None)
             if other := foreign or strange:
                 about = "rpc.own-direction" if foreign else _IDS
-                instead = f"{shown(other.value)} came"
+                instead = f"received {shown(other.value)}"
                 raise Violation(late.expected, instead, about, other.event) from late
             if total == 1:
                 raise
@@ -77,7 +77,7 @@ async def answers(
             told: list[Any] = [*message.value[2:], None, None]
             came[number] = (told[0], told[1])
         elif any(finding.requirement == _IDS for finding in session.judge.findings):
-            instead = f"{shown(message.value)} came"
+            instead = f"received {shown(message.value)}"
             raise Violation(f"{RESPONSE} {text}", instead, _IDS, message.event)
         else:
             strange = strange or message
@@ -85,7 +85,7 @@ async def answers(
 
 
 def of(message: Message) -> int | None:
-    """The id of a response, if it has one: it tells, however many elements stand behind it."""
+    """Return the id of a response, or None, for a response of any length."""
     value = message.value
     return value[1] if len(value) > 1 and type(value[1]) is int else None
 
@@ -98,38 +98,38 @@ async def call(
     what: str = "",
     requirement: str | None = "rpc.each-answered",
 ) -> tuple[Any, Any]:
-    """Send one request; error and result of its response.
+    """Send one request, and return error and result of its response.
 
-    Raises Violation of the requirement, None for that which the test decides, where none comes to
-    ``what`` was asked.
+    Raises Violation of the requirement (None: the requirement under test) if no response arrives.
+    ``what`` describes the request in the message.
     """
     await session.send(request(number, method, *params))
     return (await answers(session, [number], what and f", {what}", requirement))[number]
 
 
 async def procedure(iut: Iut, session: Session, name: str) -> str:
-    """What a procedure is called by the IUT. Raises NotExercised where it has none of the kind.
+    """Return the IUT's name of a procedure. Raises NotExercised if the IUT does not have it.
 
-    Whether one that nothing is declared of is there at all is tried once: it is not where it is
-    answered like one that certainly is not.
+    An undeclared procedure is probed once in a run. The procedure is absent if the server answers
+    it like an unknown name.
     """
     declared = iut.configuration.procedures.get(name)
     wanted = f"needs the procedure '{name}' ({iut.role.procedures[name]})"
     if declared == "":
-        raise NotExercised(f"{wanted}, which it is declared not to have")
+        raise NotExercised(f"{wanted}, which is declared as absent")
     absent: dict[str, str] = iut.memory.setdefault("absent procedures", {})
     if declared is None and name not in absent:
         absent[name] = await _absent(session, name)
     if absent.get(name):
         raise NotExercised(
-            f"{wanted}; the server answers {absent[name]}. Where it has another name, declare "
-            f"[procedures] {name} or --set procedures.{name}=NAME"
+            f"{wanted}; the server answers {absent[name]}. If the procedure has another "
+            f"name, declare [procedures] {name} or --set procedures.{name}=NAME"
         )
     return declared or name
 
 
 async def _absent(session: Session, name: str) -> str:
-    """What a procedure is answered that evidently does not exist; nothing if it does."""
+    """Return the error for a procedure that does not exist, or an empty string if it exists."""
     await session.send(request(120, name, *_PROBES[name]))
     about = "rpc.unencodable-result" if name == "unencodable" else "rpc.each-answered"
     error, result = (await answers(session, [120], f", {name}", about))[120]
@@ -140,20 +140,20 @@ async def _absent(session: Session, name: str) -> str:
 
 
 def same_error(error: Any, name: str, other: Any, other_name: str) -> bool:
-    """Whether errors upon calls of two procedures say the same of them."""
+    """Return True if the errors for two procedures have the same text apart from the names."""
     texts = _outline(error, name), _outline(other, other_name)
     return difflib.SequenceMatcher(None, *texts).ratio() > _ALIKE
 
 
 @dataclass(frozen=True)
 class Echo:
-    """The procedure that answers its arguments: all of them in an array, or a ``single`` one."""
+    """The procedure that returns its arguments: all in an array, or a ``single`` argument."""
 
     name: str
     single: bool
 
     def request(self, number: int, *params: Any) -> list[Any]:
-        """A request that is answered by an array of these."""
+        """Return a request whose result is an array of these values."""
         return request(number, self.name, *([list(params)] if self.single else params))
 
     async def call(
@@ -163,7 +163,7 @@ class Echo:
         *params: Any,
         requirement: str | None = "rpc.each-answered",
     ) -> tuple[Any, Any]:
-        """Have an array of these echoed; error and result of the response.
+        """Send an array of these values to echo; return error and result of the response.
 
         Raises Violation as `call` does.
         """
@@ -172,11 +172,11 @@ class Echo:
 
 
 async def echoing(iut: Iut, session: Session) -> Echo:
-    """The echo of the IUT. Raises NotExercised where it has none."""
+    """Return the IUT's echo procedure. Raises NotExercised if the IUT has none."""
     name = await procedure(iut, session, "echo")
 
     async def single() -> bool:
-        # An array is the only argument, and comes back by itself or in an array of its own.
+        # The single argument is an array. It comes back unchanged, or within another array.
         _, result = await call(session, 122, name, ["x"])
         return bool(result == ["x"])
 
@@ -184,28 +184,30 @@ async def echoing(iut: Iut, session: Session) -> Echo:
 
 
 async def plainly(iut: Iut, session: Session, params: list[Any]) -> Any:
-    """What an echo of these answers that is asked for in the usual way, found out once in a run.
+    """Return the result of a plain echo of these values; called once in a run.
 
-    Raises Inconclusive where that is an error.
+    Raises Inconclusive if the result is an error.
     """
     echo = await echoing(iut, session)
 
     async def asked() -> Any:
         error, result = await echo.call(session, 123, *params)
         if error is not None:
-            raise Inconclusive(f"a plain echo of {shown(params)} has the error {shown(error)}")
+            raise Inconclusive(
+                f"a plain echo of {shown(params)} fails with the error {shown(error)}"
+            )
         return result
 
     return await iut.once(f"echo of {params}", asked)
 
 
 async def hundred(iut: Iut, cut: Segmentation | None = None) -> None:
-    """Send a hundred requests without waiting, each in a write of its own or in this way."""
+    """Send a hundred requests without waiting, in one write each or with the given segmentation."""
     numbers = [1000 + 7 * index for index in range(100)]
     async with iut.session() as session:
         echo = await echoing(iut, session)
-        # Long responses right behind each other, where nothing but that is unusual about them: so
-        # many that some are written at the same time, where that is done.
+        # Without segmentation, twenty long responses follow each other directly. A server that
+        # writes several at the same time is detected.
         long = () if cut else numbers[40:60]
         sent = {number: [number, "x" * 20_000 * (number in long)] for number in numbers}
         requests = (echo.request(number, *sent[number]) for number in numbers)
@@ -217,10 +219,10 @@ async def hundred(iut: Iut, cut: Segmentation | None = None) -> None:
 
 
 async def misanswered(iut: Iut) -> str:
-    """Which requirement plain requests show to be violated, one after another; else empty."""
+    """Return the requirement that consecutive plain requests violate, or an empty string."""
     async with iut.session() as session:
         for number in range(1, _MANY):
-            given = 100 + number  # true is equal to 1
+            given = 100 + number  # never 1, because True is equal to 1
             await session.send(request(number, usual(iut), given))
             answer = await session.watch(RESPONSE, within="response")
             if answer is None:
@@ -229,20 +231,22 @@ async def misanswered(iut: Iut) -> str:
                 return "rpc.response-id"
             error, *result = answer.value[2:]
             succeeded = result in ([given], [[given]])
-            # The result stands where the error does, or beside one; any other one may be lawful.
+            # The result is at the position of the error, or next to an error. Other errors are
+            # valid.
             if error in (given, [given]) or (succeeded and error is not None):
                 return "rpc.result"
         await session.send(request(_MANY, ABSENT))
         answer = await session.watch(RESPONSE, within="response")
-        # Who has no errors where they belong has none for whatever else fails.
+        # A server without an error for an unknown procedure has no errors for other failures
+        # either.
         unknown = answer is not None and answer.value[2:3] == [None]
     return "rpc.unknown-procedure" if unknown else ""
 
 
 async def disturbed(iut: Iut) -> str:
-    """Whether a client is not answered beside another one, which has begun a request; else empty.
+    """Return rpc.clients-apart if another client's partial request blocks a client; else empty.
 
-    A server may have no time for the other one, but the first is not to notice anything of it.
+    A server need not serve the other client, but the first client must not be affected.
     """
     async with (
         iut.instance() as instance,
@@ -262,9 +266,9 @@ async def disturbed(iut: Iut) -> str:
 
 @contextlib.asynccontextmanager
 async def not_the_first(iut: Iut) -> AsyncIterator[None]:
-    """Lays what is missing within to rpc.each-answered where no later connection is answered.
+    """Blame rpc.each-answered for failures in this block if no later connection is answered.
 
-    Raises Hindered where a connection is ended only while there is another one: that is known then.
+    Raises Hindered if the server closes a second connection that is open at the same time.
     """
 
     async def answered() -> bool:
@@ -275,7 +279,8 @@ async def not_the_first(iut: Iut) -> AsyncIterator[None]:
                     within = "response" if number else session.left(session.due)
                     await session.send(request(number, usual(iut)))
                     if not await session.watch(RESPONSE, within=within):
-                        return not number  # what the first lacks is another matter
+                        # failures of the first connection are another requirement
+                        return not number
         return True
 
     try:
@@ -285,7 +290,9 @@ async def not_the_first(iut: Iut) -> AsyncIterator[None]:
             raise
         plain = Iut(iut.testbed, "")
         if await iut.once("another client is turned away", plain.turns_away_beside):
-            raise Hindered("it ends a connection that is made while it serves another") from None
+            raise Hindered(
+                "the server closes a connection that is opened while it serves another"
+            ) from None
         if not await iut.once("a later client is answered", answered):
             about = "rpc.each-answered"
             raise Violation(missing.expected, missing.came, about) from missing
@@ -294,7 +301,9 @@ async def not_the_first(iut: Iut) -> AsyncIterator[None]:
 
 @contextlib.asynccontextmanager
 async def in_pieces(iut: Iut) -> AsyncIterator[None]:
-    """Lays what fails within to encoding.segmentation where no request in pieces is answered."""
+    """Blame encoding.segmentation for failures in this block if requests in pieces are never
+    answered.
+    """
 
     async def answered() -> bool:
         async with Iut(iut.testbed, "").session() as session:
@@ -313,9 +322,10 @@ async def in_pieces(iut: Iut) -> AsyncIterator[None]:
 
 
 async def sleeping(iut: Iut, session: Session) -> str:
-    """The procedure that takes its time, which is answered where nothing else is asked for.
+    """Return the name of the sleep procedure, after one call of it was answered.
 
-    Raises Violation of rpc.each-answered where it is not, NotExercised where there is none.
+    Raises Violation of rpc.each-answered if it is not answered, and NotExercised if it does not
+    exist.
     """
     name = await procedure(iut, session, "sleep")
     await iut.once("a slow call is answered", partial(call, session, 124, name, 0.02))
@@ -323,13 +333,13 @@ async def sleeping(iut: Iut, session: Session) -> str:
 
 
 def usual(iut: Iut) -> str:
-    """The name of the procedure that is called where any answer will do."""
+    """Return the name of the procedure for requests whose result does not matter."""
     return iut.configuration.procedures.get("echo") or "echo"
 
 
 def _outline(error: Any, name: str) -> str:
-    """The texts of an error without what differs from one procedure, or call, to another."""
-    # Keys and brackets, which two errors of one server share, would hide what they say.
+    """Return the texts of an error without digits and the name of the procedure."""
+    # Keys and brackets are equal in all errors of a server, and would hide the differences.
     return re.sub(r"\d", "", " ".join(_texts(error)).replace(name, ""))
 
 
@@ -346,16 +356,15 @@ def _texts(error: Any) -> Iterator[str]:
 
 
 def names(iut: Iut) -> list[str]:
-    """What the IUT calls the procedures that it is not declared not to have."""
+    """Return the IUT's names of all procedures except those declared as absent."""
     declared = iut.configuration.procedures
     return [name for name in (declared.get(each, each) for each in iut.role.procedures) if name]
 
 
 def alike(sent: Any, came: Any) -> bool:
-    """Whether a value has passed unchanged; a float that is whole may have become an integer.
+    """Return True if a value was returned unchanged; a whole float can have become an integer.
 
-    Where numbers are doubles, integers of more than 32 bits may come as such, and are as good as
-    those allow.
+    Integers of more than 32 bits can come back as doubles, with the precision of a double.
     """
     if isinstance(sent, dict):
         return (
@@ -377,19 +386,19 @@ def alike(sent: Any, came: Any) -> bool:
 
 
 def check_success(outcome: Sequence[Any], wanted: Any, what: str, requirement: str | None) -> None:
-    """Raise Violation unless error and result are nil and what was wanted."""
+    """Raise Violation unless the error is nil and the result is ``wanted``."""
     error, result = outcome
     if error is not None or not alike(wanted, result):
         came = f"the error {shown(error)}" if error is not None else shown(result)
-        raise Violation(f"{what} to answer {shown(wanted)}", f"{came} came", requirement)
+        raise Violation(f"the result {shown(wanted)} for {what}", f"received {came}", requirement)
 
 
 def check_failure(outcome: Sequence[Any], what: str, requirement: str | None = None) -> None:
-    """Raise Violation unless the error is something."""
+    """Raise Violation if the error is nil."""
     error, result = outcome
     if error is None:
         raise Violation(
-            f"{what} to be answered by an error",
-            f"nil came for the error, and {shown(result)} for the result",
+            f"an error for {what}",
+            f"received a nil error and the result {shown(result)}",
             requirement,
         )

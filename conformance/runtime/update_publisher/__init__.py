@@ -8,13 +8,13 @@ SMOKE = "update.form"
 
 
 async def smoke(iut: Iut) -> None:
-    """It starts, and sends something if it takes devices; how it does is the tests' business."""
+    """Check that the publisher starts, and sends a message if it can be operated."""
     async with iut.session() as session:
         await takes_part(session, "connect", uid=new_uids()[0], params={"switch0": False})
 
 
 async def basis(iut: Iut) -> None:
-    """Raise Violation where updates lack the only device."""
+    """Raise Violation if updates do not contain the only device."""
     one, *_ = new_uids()
     async with operated(iut) as session:
         await connect(session, one, {"value": 1})

@@ -1,4 +1,4 @@
-"""Which devices updates name: their aliases, and those that have gone."""
+"""Tests of names in updates: aliases, and devices that were disconnected."""
 
 from typing import Any
 
@@ -24,7 +24,7 @@ from conformance.wire import Message
 
 @requirement("update.aliases")
 async def test_aliases(iut: Iut) -> None:
-    """A device has the alias that it was given; one without has none."""
+    """A device with an alias has it in the updates; a device without an alias has none."""
     one, other, *_ = new_uids()
     async with operated(iut) as session:
         await connect(session, one, {"value": 1}, "Left Motor")
@@ -41,7 +41,7 @@ async def test_aliases(iut: Iut) -> None:
         now: dict[str, str | None] = {one: "Left Motor"}
         for number, (uid, alias) in enumerate(given, 2):
             await done(session, "alias", uid=uid, alias=alias)
-            # It may send updates only where a parameter has changed.
+            # A publisher can send updates only after a parameter has changed.
             await change(session, other, {"value": number})
             now[uid] = alias
             await _named(session, now)
@@ -65,21 +65,23 @@ async def _named(session: Session, wanted: dict[str, str | None]) -> None:
             raise
         latest = updates[-1]
         if lacking := wanted.keys() - devices(latest).keys():
-            # What is not there at all is not there with its alias.
+            # If the device itself is missing, the violated requirement is update.all-uids.
             in_each(session, min(lacking), latest)
-        raise Violation(expected, f"{shown(aliases(latest))} came", event=latest.event) from missing
+        raise Violation(
+            expected, f"received {shown(aliases(latest))}", event=latest.event
+        ) from missing
 
 
 @requirement("update.disconnected")
 async def test_disconnected(iut: Iut) -> None:
-    """A device that has gone soon disappears from updates, and appears when it comes again."""
+    """A disconnected device disappears from the updates, and reappears after it reconnects."""
     one, other, *_ = new_uids()
     async with operated(iut) as session:
         await connect(session, one, {"value": 1}, "gone soon")
         await connect(session, other, {"value": 1})
         await listed(session, one, other)
         await done(session, "disconnect", uid=one)
-        # It may send updates only where a parameter has changed.
+        # A publisher can send updates only after a parameter has changed.
         await change(session, other, {"value": 2})
         await until(
             session,

@@ -1,4 +1,4 @@
-"""Updates: all devices, what has changed about them, and their aliases."""
+"""Tests of updates: all devices, and their changed parameters."""
 
 import asyncio
 from typing import Any
@@ -39,7 +39,7 @@ VALUES: dict[str, Any] = {
     "a_parameter_whose_name_has_more_than_31_bytes": 1,
     "many": list(range(16)),
     "widths": [127, 128, 200, 255, 256, 65535, 65536, 2**31, -32, -33, -100, -128, -129],
-    # A device has up to 16 of them.
+    # A device has up to 16 parameters.
     "last": 32,
 }
 CHANGED: dict[str, Any] = {
@@ -64,7 +64,7 @@ CHANGED: dict[str, Any] = {
 
 @requirement("update.form")
 async def test_form(iut: Iut) -> None:
-    """An update has sd and aliases, both maps, with devices and without aliases."""
+    """An update has the maps sd and aliases."""
     one, *_ = new_uids()
     async with operated(iut) as session:
         await connect(session, one, {"value": 1})
@@ -73,7 +73,7 @@ async def test_form(iut: Iut) -> None:
 
 @requirement("update.uid-form")
 async def test_uids(iut: Iut) -> None:
-    """A UID is its number in decimal digits, from 0 to 88 bits."""
+    """A UID is written in decimal digits, for any number from 0 to 88 bits."""
     one, *_ = new_uids()
     uids = ["0", "1", one, str(2**88 - 1), "4294967296", "9007199254740993", "18446744073709551616"]
     async with operated(iut) as session:
@@ -86,7 +86,7 @@ async def test_uids(iut: Iut) -> None:
 
 @requirement("update.all-uids")
 async def test_all_uids(iut: Iut) -> None:
-    """Once a device is connected every update has it, whichever device has changed."""
+    """Every update contains all connected devices, whichever device has changed."""
     one, other, largest = new_uids()
     async with operated(iut) as session:
         for uid in (one, other, largest):
@@ -101,14 +101,14 @@ async def test_all_uids(iut: Iut) -> None:
                 check(
                     not missing,
                     "all three devices in every update",
-                    f"{', '.join(missing)} was not there",
+                    f"{', '.join(missing)} was missing",
                     message.event,
                 )
 
 
 @requirement("update.all-uids")
 async def test_others_have_gone(iut: Iut) -> None:
-    """A device that is connected stays in every update when others disconnect, first and last."""
+    """A connected device stays in every update when other devices disconnect."""
     one, other, largest = new_uids()
     async with operated(iut) as session:
         uids = (one, other, largest)
@@ -121,8 +121,8 @@ async def test_others_have_gone(iut: Iut) -> None:
                 await change(session, other, {"value": number})
                 await Told(session, other).comes_to({"value": number}, "update.changed")
         except Conclusion:
-            # An update in which it is not there may have been the one that tells the change, or
-            # may be the next one, where the change is refused because it is not there any more.
+            # The device can be missing in the update with the change, or in the next one. A
+            # publisher that has lost the device can also refuse the change.
             await session.watch(UPDATE, within=soon(session))
             in_each(session, other, seen)
             raise
@@ -131,7 +131,7 @@ async def test_others_have_gone(iut: Iut) -> None:
 
 @requirement("update.goes-on")
 async def test_goes_on(iut: Iut) -> None:
-    """Updates go on where nothing changes, and tell all devices."""
+    """Updates continue without changes, and contain all devices."""
     one, *_ = new_uids()
     async with operated(iut) as session:
         await connect(session, one, {"value": 1})
@@ -139,7 +139,7 @@ async def test_goes_on(iut: Iut) -> None:
         for _ in range(12):
             update = await session.expect(UPDATE, within=soon(session))
             if one not in devices(update):
-                expected, came = f"{one} in every update", f"{shown(update.value)} came"
+                expected, came = f"{one} in every update", f"received {shown(update.value)}"
                 raise Violation(expected, came, "update.all-uids", event=update.event)
         await change(session, one, {"value": 2})
         await Told(session, one).comes_to({"value": 2}, "update.changed")
@@ -148,7 +148,7 @@ async def test_goes_on(iut: Iut) -> None:
 @requirement("update.goes-on")
 @lasting
 async def test_goes_on_for_long(iut: Iut) -> None:
-    """What has changed after a while in which nothing did is told as it was before."""
+    """A change is sent after several seconds without changes."""
     one, *_ = new_uids()
     async with operated(iut) as session:
         await connect(session, one, {"value": 1})
@@ -160,7 +160,7 @@ async def test_goes_on_for_long(iut: Iut) -> None:
 
 @requirement("update.first-values")
 async def test_first_values(iut: Iut) -> None:
-    """The values of a newly connected device are sent, also of a second device."""
+    """The values of a newly connected device are sent, for a second device too."""
     one, other, *_ = new_uids()
     values = {"a": 7, "b": True, "c": -0.5, "d": [1, 2]}
     async with operated(iut) as session:
@@ -171,7 +171,7 @@ async def test_first_values(iut: Iut) -> None:
 
 @requirement("update.first-values")
 async def test_values_of_a_device_that_is_back(iut: Iut) -> None:
-    """A device that is connected again has the values that it has now."""
+    """A device that reconnects is sent with its current values."""
     one, *_ = new_uids()
     async with operated(iut) as session:
         for number in (1, 2, 3):
@@ -182,7 +182,7 @@ async def test_values_of_a_device_that_is_back(iut: Iut) -> None:
 
 @requirement("update.changed")
 async def test_changes(iut: Iut) -> None:
-    """A changed value is sent, one parameter after another."""
+    """Each changed value is sent, for one parameter after another."""
     one, *_ = new_uids()
     async with operated(iut) as session:
         await connect(session, one, {"a": 0, "b": False, "c": 0.5})
@@ -200,7 +200,7 @@ async def test_changes(iut: Iut) -> None:
 
 @requirement("update.changed")
 async def test_changes_at_any_moment(iut: Iut) -> None:
-    """No change is lost, whenever between two updates it comes."""
+    """No change is lost, at any time between two updates."""
     one, other, *_ = new_uids()
     async with operated(iut) as session:
         await connect(session, one, {"a": 0, "b": 0})
@@ -216,9 +216,9 @@ async def test_changes_at_any_moment(iut: Iut) -> None:
 
 @requirement("update.changed")
 async def test_changes_together(iut: Iut) -> None:
-    """What has changed before another change is sent before it or with it, and not some time later.
+    """Earlier changes are sent before a later change or together with it.
 
-    However far behind a publisher may be: what is in one update has changed since the one before.
+    An update contains all changes since the previous update, even if the publisher is slow.
     """
     one, *_ = new_uids()
     async with operated(iut) as session:
@@ -234,12 +234,12 @@ async def test_changes_together(iut: Iut) -> None:
             if not all(name in came and equal(wanted[name], came[name]) for name in wanted):
                 expected = f"{shown(wanted)} to be sent for {one} before 'mark', which changed last"
                 sent = shown({name: came.get(name) for name in wanted})
-                raise Violation(expected, f"{sent} was", told.about(wanted))
+                raise Violation(expected, f"received {sent}", told.about(wanted))
 
 
 @requirement("update.changed")
 async def test_changes_of_two_devices(iut: Iut) -> None:
-    """Changes of two devices at the same time are sent under the UID of each."""
+    """Simultaneous changes of two devices are sent under the UID of each device."""
     one, other, *_ = new_uids()
     async with operated(iut) as session:
         for uid in (one, other):
@@ -256,7 +256,7 @@ async def test_values(iut: Iut) -> None:
     """Values keep their types: booleans, integers, floats, arrays of them, and text."""
     one, *_ = new_uids()
     async with operated(iut) as session:
-        # Whether the first values count as a change is open.
+        # The specification leaves open if the first values count as a change.
         await connect(session, one, VALUES)
         told = Told(session, one)
         for before, values in ((VALUES, CHANGED), (CHANGED, VALUES)):
@@ -269,7 +269,7 @@ async def test_values(iut: Iut) -> None:
                     equal(came[name], before[name]) or equal(came[name], values[name])
                     for name in values
                 ):
-                    # What is not as it should be has not changed at all.
+                    # The wrong values are still the old values: the change was not sent.
                     about = "update.changed"
                     raise Violation(missing.expected, missing.came, about) from missing
                 raise
@@ -277,7 +277,7 @@ async def test_values(iut: Iut) -> None:
 
 @requirement("update.values")
 async def test_own_parameters(iut: Iut) -> None:
-    """Every update has a device's own parameters and no others, with their values."""
+    """Every update has only the device's own parameters, with their values."""
     one, other, *_ = new_uids()
     params = {one: {"a": 1, "b": 2}, other: {"c": 3}}
     async with operated(iut) as session:
@@ -297,17 +297,17 @@ async def test_own_parameters(iut: Iut) -> None:
                 right = all(
                     name in known and (not late or equal(known[name], told[name])) for name in told
                 )
-                expected = f"nothing but {shown(known)} of {uid}"
-                check(right, expected, f"{shown(told)} came", message.event)
+                expected = f"only {shown(known)} of {uid}"
+                check(right, expected, f"received {shown(told)}", message.event)
 
 
 @requirement("encoding.messagepack")
 async def test_one_update_a_datagram(iut: Iut) -> None:
-    """Each datagram is one update and nothing else, also with more than fits in one packet."""
+    """Each datagram is exactly one update, even if it exceeds one packet."""
     uids = [str(2**80 + number) for number in range(24)]
     async with operated(iut) as session:
         for number, uid in enumerate(uids):
-            # Long, for values need not be told again, while names may be in every update.
+            # Long aliases: they can be in every update, while values need not be repeated.
             await connect(session, uid, {"value": number}, f"{number} " + "x" * 60)
         await listed(session, *uids)
         if has_aliases(session):
@@ -315,14 +315,14 @@ async def test_one_update_a_datagram(iut: Iut) -> None:
 
 
 async def _rounds(session: Session, count: int) -> None:
-    """Wait for some updates, or as long as they would take, if none come without changes."""
+    """Wait for some updates, or for as long as they would take if none are sent."""
     for _ in range(count):
         await session.watch(UPDATE, within=2 * session.seconds("update"))
 
 
 @requirement("encoding.strings")
 async def test_strings(iut: Iut) -> None:
-    """All that is text is a str of UTF-8: UIDs, names of parameters, and aliases."""
+    """All text is str of UTF-8: UIDs, names of parameters, and aliases."""
     one, other, *_ = new_uids()
     async with operated(iut) as session:
         await connect(session, one, {"value": 1, "über": 2}, "linker Motor, ä€😀")

@@ -1,4 +1,4 @@
-"""The tester of an update publisher: connects devices, and finds what the updates say of them."""
+"""The tester of an update publisher: connects devices, and reads the updates about them."""
 
 import secrets
 from collections.abc import Callable, Iterator
@@ -12,12 +12,12 @@ from conformance.session import Session
 from conformance.verdicts import Violation
 from conformance.wire import Message
 
-ROUNDS = 5  # updates in which something has to show
-LINGERING = 1.0  # seconds in which a publisher may look but once for devices that come and go
+ROUNDS = 5  # updates within which a change must be sent
+LINGERING = 1.0  # seconds; a publisher may check for connected devices only once in this time
 
 
 def new_uids() -> tuple[str, str, str]:
-    """UIDs that no device has had: beyond 64 bits, beyond 32, and of all 88."""
+    """Return UIDs that no device has had: of 66 bits, of 34 bits, and of 88 bits."""
     one, other, largest = (str(2**bits - 1 - secrets.randbits(24)) for bits in (66, 34, 88))
     return one, other, largest
 
@@ -30,7 +30,7 @@ async def connect(
 
 
 def has_aliases(session: Session) -> bool:
-    """Whether the publisher does not declare that it leaves out aliases."""
+    """Return True unless the publisher declares that it does not support aliases."""
     return "aliases" not in session.instance.configuration.unsupported
 
 
@@ -51,7 +51,7 @@ def _members(value: Any) -> dict[str, Any]:
 
 
 _PARTS = {"sd": (devices, "update.all-uids"), "aliases": (aliases, "update.aliases")}
-"""By part of an update: what it has by UID, and what is violated where that lacks one."""
+"""By part of an update: its entries by UID, and the requirement that a missing entry violates."""
 
 
 async def until(
@@ -60,13 +60,13 @@ async def until(
     holds: Callable[[Message], bool],
     requirement: str | None = None,
 ) -> Message:
-    """The latest update, or the first from now on, for which it holds.
+    """Return the latest update, or the next one, that meets a condition.
 
-    Raises Violation where none comes: at once when the time is over, if updates come, for then it
-    is not their publisher that is late.
+    Raises Violation if no such update arrives in time. If other updates arrive, the timeout is not
+    extended: the publisher is not slow.
     """
     latest = [message for message in session.received if message.name == UPDATE][-1:]
-    # Those before it are over: no later look is to find them.
+    # Skip the updates before the latest one, so that no later check finds them.
     while session.ahead(UPDATE):
         await session.watch(UPDATE)
     if latest and holds(latest[0]):
@@ -91,14 +91,14 @@ async def until(
 
 
 def soon(session: Session) -> Left:
-    """The time in which something has to show in the next updates.
+    """Return the time within which a change must be sent.
 
-    It ends early where so many of them have come without it that their publisher is not late, and
-    at once where as many have come that are none.
+    The time is not extended if enough updates have arrived without the change. The time ends if
+    enough messages have arrived that are not updates.
     """
     rounds: list[float | str] = [LINGERING, *ROUNDS * ["update"]]
     whole = session.left("response", *rounds)
-    # Who sends so many meanwhile has not been kept from it by a busy machine.
+    # A publisher that has sent this many updates was not delayed by a busy machine.
     least = counting(session.instance.configuration.total(*rounds))
     before, others = _counts(session)
 
@@ -112,15 +112,17 @@ def soon(session: Session) -> Left:
 
 
 def _counts(session: Session) -> tuple[int, int]:
-    """How many updates have come, and how many messages that are none."""
+    """Return the number of received updates, and the number of other messages."""
     updates = sum(message.name == UPDATE for message in session.received)
     return updates, len(session.received) - updates
 
 
 async def listed(session: Session, *uids: str, part: str = "sd") -> Message:
-    """The first update whose part of this name has these devices, which are all that belong there.
+    """Return the first update whose part of this name contains these devices, which are all
+    devices.
 
-    Where it does not come the UIDs are written in another way, if others have come, or left out.
+    Raises Violation of update.uid-form if other UIDs were sent, else of the requirement for missing
+    entries.
     """
     among, lacking = _PARTS[part]
     expected = f"an update with the devices {', '.join(uids)} in {part}"
@@ -134,15 +136,15 @@ async def listed(session: Session, *uids: str, part: str = "sd") -> Message:
 
 
 def in_each(session: Session, uid: str, since: Message) -> None:
-    """Raise Violation of update.all-uids unless a device is in every update from one on."""
+    """Raise Violation of update.all-uids unless all updates from ``since`` on contain a device."""
     for message in session.received:
         if message.name == UPDATE and message.event >= since.event and uid not in devices(message):
             expected, about = f"{uid} in every update", "update.all-uids"
-            raise Violation(expected, "it was not there", about, message.event)
+            raise Violation(expected, "the device was missing", about, message.event)
 
 
 class Told:
-    """What all updates of a session together say of a device's parameters: the latest of each."""
+    """The latest value of each parameter of a device, from all updates of a session."""
 
     def __init__(self, session: Session, uid: str) -> None:
         self.session = session
@@ -156,7 +158,7 @@ class Told:
         return told
 
     def _given(self, param: str) -> Iterator[Any]:
-        """The values that a parameter of the device was given."""
+        """Yield all values that a parameter of the device had."""
         for event in self.session.events:
             given = event.details.get("arguments", {})
             if given.get("uid") == self.uid:
@@ -164,7 +166,7 @@ class Told:
                 yield from [values[param]] if param in values else []
 
     def about(self, wanted: dict[str, Any]) -> str | None:
-        """update.values where all that is not as wanted was told and never given."""
+        """Return update.values if all wrong values were sent but never set; else None."""
         told = self.values()
         wrong = [n for n in wanted if n not in told or not equal(wanted[n], told[n])]
         never = all(n in told and not any(equal(told[n], v) for v in self._given(n)) for n in wrong)
@@ -173,7 +175,7 @@ class Told:
     async def comes_to(self, wanted: dict[str, Any], requirement: str | None = None) -> None:
         """Raise Violation unless these parameters are sent with these values in time.
 
-        Of update.values, whatever it is laid to, where all that is wrong it was never given.
+        If all wrong values were never set, the violated requirement is update.values.
         """
 
         def holds(message: Message) -> bool:
@@ -185,8 +187,8 @@ class Told:
         except Violation as missing:
             told = self.values()
             requirement = self.about(wanted) or requirement
-            # Only what is wrong, of which there may be little among much.
+            # Report only the wrong values, which can be few among many.
             lost = {n: v for n, v in wanted.items() if n not in told or not equal(v, told[n])}
             expected = f"{shown(lost)} to be sent for {self.uid}"
             came = shown({name: told[name] for name in lost if name in told})
-            raise Violation(expected, f"{came} was", requirement) from missing
+            raise Violation(expected, f"received {came}", requirement) from missing
