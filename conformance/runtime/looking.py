@@ -38,7 +38,7 @@ _ABOUT = {
 
 @dataclass
 class _Seen:
-    """One object, with the state of its last complete image."""
+    """An object, with the state of its last complete image."""
 
     name: str
     peripheral: Peripheral

@@ -1,4 +1,4 @@
-"""One buffer that the tester has opened, and images of its bytes.
+"""A buffer that the tester has opened, and images of its bytes.
 
 Tests compare images field by field.
 """
@@ -86,7 +86,7 @@ class Image:
 
 
 class Buffer:
-    """One buffer that the tester has opened."""
+    """A buffer that the tester has opened."""
 
     def __init__(
         self, tester: "Tester", peripheral: Peripheral, layout: Layout, opened: SharedObject

@@ -1,8 +1,8 @@
 """Reads the YAML file of the peripheral catalog, and reports errors in one line.
 
 Source: Buffers, Catalog. The accepted files are those of the schema `catalog.json`. A JSON Schema
-validator is not used, because mocks read catalogs hundreds of times in a test run, and loading a
-validator would take most of their time.
+validator is not used: mocks read catalogs hundreds of times in a test run, and most of their time
+would be spent on loading a validator.
 """
 
 import re
@@ -70,7 +70,7 @@ class Parameter:
 
 @dataclass(frozen=True)
 class Peripheral:
-    """One type of peripheral; a Smart Device has a ``device_id``. ``delay`` is in milliseconds."""
+    """A type of peripheral; a Smart Device has a ``device_id``. ``delay`` is in milliseconds."""
 
     name: str
     params: tuple[Parameter, ...]

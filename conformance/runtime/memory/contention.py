@@ -58,7 +58,7 @@ async def often(
 def some_succeed(operation: str, answers: Sequence[Answer]) -> None:
     """Raise Inconclusive if all operations failed while another process wrote.
 
-    An operation can fail instead of waiting for the mutex. Such an operation is not judged.
+    An operation can fail instead of waiting for the mutex, and is then not judged.
     """
     if not any(answer.ok for answer in answers):
         why = answers[0].why

@@ -30,7 +30,7 @@ def width(type_: str) -> int:
 
 @dataclass(frozen=True)
 class Field:
-    """One field, such as `read.params.angle`; ``count`` is None for a single value."""
+    """A field, such as `read.params.angle`; ``count`` is None for a single value."""
 
     name: str
     offset: int

@@ -76,7 +76,7 @@ def waits_for(template: str, layouts: Mapping[str, Layout | None], own: Collecti
 
     ``template`` is the pattern of the buffers' names. ``layouts`` are the known layouts by type.
     ``own`` are the names of the buffers of this test. Buffers are only read. The position of the
-    mutex is known only for the IUT's layout; an unknown type uses the first known layout, because
+    mutex is known only for the IUT's layout. An unknown type uses the first known layout, because
     most implementations place the mutex equally in all types.
     """
     known = [layout for layout in layouts.values() if layout]

@@ -51,7 +51,7 @@ def catalogs() -> Path:
 
 
 class Tester:
-    """One session with an IUT that has buffers, and the buffers that the tester has opened."""
+    """A session with an IUT that has buffers, and the buffers that the tester has opened."""
 
     def __init__(self, iut: Iut, session: Session) -> None:
         self.iut = iut

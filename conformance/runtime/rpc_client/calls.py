@@ -29,7 +29,7 @@ Waiting = dict[tuple[Session, int], int | None]
 
 
 class Call:
-    """One pending call: its request, and the operation that waits for its result.
+    """A pending call: its request, and the operation that waits for its result.
 
     ``session`` is the connection on which the request arrived.
     """
