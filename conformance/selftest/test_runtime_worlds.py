@@ -71,11 +71,11 @@ def test_moves_of_a_file(tmp_path: Path) -> None:
     ("text", "why"),
     [
         ("at: 1", "a list of moves"),
-        ("- {axes: [0, 0, 0, 0]}", "move 1: an object of at"),
-        ("- {at: 0, axes: [0, 0]}", "axes: four numbers"),
-        ("- {at: 0, buttons: [17]}", "buttons: a list of numbers from 0 to 16"),
+        ("- {axes: [0, 0, 0, 0]}", "move 1: expected an object with the key at"),
+        ("- {at: 0, axes: [0, 0]}", "axes: expected four numbers"),
+        ("- {at: 0, buttons: [17]}", "buttons: expected a list of numbers from 0 to 16"),
         ("- {at: 1}\n- {at: 0}", "move 2: at"),
-        ("- {at: 0, jump: true}", "move 1: an object of at"),
+        ("- {at: 0, jump: true}", "move 1: expected an object with the key at"),
     ],
 )
 def test_moves_that_cannot_be_made(text: str, why: str, tmp_path: Path) -> None:

@@ -1,6 +1,6 @@
-"""The reference consumer of buffers: looks at what others own, and asks for changes.
+"""The reference consumer of buffers: reads buffers of other owners, and requests changes.
 
-It runs no code of a student: it does what it is told.
+It runs no student code. It only runs the operations of its upper tester.
 """
 
 import argparse
@@ -18,17 +18,17 @@ from mocks.upper_tester import Operation, Warned
 
 
 class Consumer(Asked):
-    """A process that runs student code. Each of its operations is one method."""
+    """A process that runs student code. Each of its operations is a method."""
 
     # Finding buffers
 
     def buffer(self, args: Mapping[str, Any]) -> Buffer:
-        """The view of a buffer, opened when it is first asked for."""
+        """Return the view of a buffer; open the buffer at its first use."""
         name = args["buffer"].removeprefix("/")
         known = self.buffers.get(name)
         if known is not None and self.current(known):
             return known
-        # An operation that still uses the view of before keeps it until it is done.
+        # An operation that still uses the old view keeps it until the operation ends.
         self.buffers[name] = self.open(name, args.get("type") or self.type(name))
         return self.buffers[name]
 
@@ -36,14 +36,14 @@ class Consumer(Asked):
         return buffer.mapped.current
 
     def type(self, name: str) -> str:
-        """The catalog type that a name tells. Raises ValueError where it tells none."""
+        """Return the catalog type from the name of a buffer. Raises ValueError if there is none."""
         found = [type_ for type_ in self.catalog if name.startswith(f"rt-{type_}-")]
         if not found:
-            raise ValueError(f"{name!r} is the name of no buffer")
+            raise ValueError(f"{name!r} is not the name of a buffer")
         return max(found, key=len)
 
     def open(self, name: str, type_: str) -> Buffer:
-        """Open what must be there. Raises ValueError where it is not, or is not a buffer."""
+        """Open an existing buffer. Raises ValueError if it is missing or too short."""
         peripheral = self.peripheral(type_)
         layout = self.layout(peripheral)
         try:
@@ -56,8 +56,8 @@ class Consumer(Asked):
         return Buffer(peripheral, layout, mapped)
 
     async def list(self) -> list[str]:
-        """The names of all buffers that are valid now."""
-        # Views of those that are gone would be kept for ever.
+        """Return the names of all buffers that are valid now."""
+        # Drop the views of removed buffers, which would otherwise be kept forever.
         for gone in [name for name, buffer in self.buffers.items() if not self.current(buffer)]:
             del self.buffers[gone]
         found = []
@@ -95,7 +95,7 @@ class Consumer(Asked):
         return Warned(None, warnings)
 
     def refuse(self, warning: str) -> Warned:
-        """What student code gets where it may not do what it tries."""
+        """Answer a forbidden access of student code with a warning."""
         return Warned(None, [warning])
 
     def operations(self) -> dict[str, Operation]:
@@ -120,7 +120,7 @@ def options(parser: argparse.ArgumentParser) -> None:
 
 
 async def main(args: argparse.Namespace, peer: type[Consumer]) -> int:
-    """Do what the upper tester says, until its input ends."""
+    """Run operations of the upper tester until its input ends."""
     consumer = peer(PLANS[args.layout])
     try:
         if args.catalog:

@@ -1,8 +1,8 @@
-"""The reference owner of buffers: makes them, fills them with data, removes them at its end.
+"""The reference owner of buffers: creates them, writes data, and removes them at exit.
 
-It talks to no hardware: what a device measures is what it is told. With `--moving` it simulates a
-device of each type of the catalog: they come and go, their values change, and what consumers write
-to a parameter that can be read as well is what it measures from then on.
+It uses no hardware: the upper tester passes the sensed values. With `--moving` it simulates a
+device of each type of the catalog. These devices connect, change their values and disconnect. A
+value that a consumer writes to a readable parameter becomes its sensed value.
 """
 
 import argparse
@@ -19,17 +19,17 @@ from mocks.runtime.memory.owning import Owning
 from mocks.runtime.memory.peer import Asked, Buffer
 from mocks.upper_tester import Operation, Warned
 
-STEP = 0.1  # seconds from one measurement to the next
-UID = "1"  # of the devices that move
+STEP = 0.1  # seconds between two measurements
+UID = "1"  # UID of each simulated device
 
 
 class Owner(Owning, Asked):
-    """The owner of any peripherals. Each of its operations is one method."""
+    """The owner of any peripherals. Each of its operations is a method."""
 
     def __init__(self, plan: Plan) -> None:
         super().__init__(plan)
         self.written: dict[str, dict[str, Any]] = {}
-        """What consumers have written to the devices that move, by their types."""
+        """By type: the values that consumers have written to the simulated devices."""
 
     async def set_sub(self, buffer: Buffer, uid: int, params: list[str], delay: float) -> None:
         if not buffer.layout.control:
@@ -58,7 +58,7 @@ class Owner(Owning, Asked):
         return await self.values(buffer, "write", "write")
 
     async def cycle(self, buffer: Buffer) -> list[dict[str, Any]]:
-        """One cycle of the device process: the messages that the device is sent."""
+        """Run one cycle of the device process; return the messages to the device."""
         read, written = await self.get_read(buffer), await self.get_write(buffer)
         messages: list[dict[str, Any]] = [{"message": "DEV_READ", "params": read}] if read else []
         return messages + ([{"message": "DEV_WRITE", "values": written}] if written else [])
@@ -105,10 +105,10 @@ class Owner(Owning, Asked):
             "cycle": cycle,
         }
 
-    # A world of its own
+    # Simulated devices
 
     async def move(self) -> None:
-        """Let devices come, move and go, until cancelled; the first of all types stays."""
+        """Simulate all devices until cancelled; the device of the first type stays connected."""
         for step in itertools.count():
             seconds = step * STEP
             for number, peripheral in enumerate(self.catalog.values()):
@@ -116,7 +116,7 @@ class Owner(Owning, Asked):
             await asyncio.sleep(STEP)
 
     async def live(self, peripheral: Peripheral, seconds: float, connected: bool) -> None:
-        """What one device does at a moment."""
+        """Simulate one step of one device."""
         known = self.buffers.get(self.name(peripheral.name, UID))
         was = known is not None and bool(known["valid"])
         if connected != was:
@@ -139,14 +139,16 @@ PEER = Owner
 def options(parser: argparse.ArgumentParser) -> None:
     peer.options(parser)
     parser.add_argument(
-        "--moving", action="store_true", help="devices of the catalog that come, move and go"
+        "--moving",
+        action="store_true",
+        help="simulate devices of the catalog that connect, change and disconnect",
     )
 
 
 async def main(args: argparse.Namespace, peer: type[Owner]) -> int:
-    """Do what the upper tester says, until its input ends, or with --moving until it is ended."""
+    """Run operations of the upper tester until its input ends; with --moving, until terminated."""
     if args.moving and not args.catalog:
-        raise ValueError("--moving needs --catalog, whose devices are to move")
+        raise ValueError("--moving needs --catalog, which defines the devices")
     owner = peer(PLANS[args.layout])
     try:
         if args.catalog:

@@ -1,7 +1,7 @@
-"""Devices that come, move and go: what their parameters are at each moment.
+"""Simulated devices that connect and disconnect, and the values of their parameters over time.
 
-A number swings between its bounds, a boolean changes, an array is as long as the catalog says. All
-of it follows from the seconds since the beginning, so that every run is the same.
+A number moves between its bounds, a boolean changes every second, and an array has the length from
+the catalog. All values depend only on the time since the start, so that every run is the same.
 """
 
 from collections.abc import Iterable
@@ -11,18 +11,18 @@ from typing import Any
 from conformance.runtime.memory.catalog import BOOLEAN, INTEGER, OTHER, Parameter
 
 SWING = 20.0  # seconds from one bound to the other and back
-STAYS, AWAY = 10.0, 5.0  # seconds that a device that comes and goes is there, and is not
-USUAL = 100.0  # how far a number without bounds swings
+STAYS, AWAY = 10.0, 5.0  # seconds that a device is connected, and then disconnected
+USUAL = 100.0  # range of a number without bounds
 
 
 def measured(params: Iterable[Parameter], seconds: float) -> dict[str, Any]:
-    """What a device measures of these parameters; those that JSON has no form for are left out."""
+    """Return the values of these parameters, except those that JSON cannot express."""
     known = [param for param in params if param.kind != OTHER]
     return {param.name: _value(param, seconds + n) for n, param in enumerate(known)}
 
 
 def there(seconds: float, number: int) -> bool:
-    """Whether a device that comes and goes is there; no two of them leave at once."""
+    """Return True while a device is connected; no two devices disconnect together."""
     return (seconds + number * AWAY) % (STAYS + AWAY) < STAYS
 
 
@@ -41,7 +41,7 @@ def _single(param: Parameter, seconds: float) -> Any:
 
 
 def _bounds(param: Parameter) -> tuple[float, float]:
-    """Between which a number swings: every type holds it, where its own bounds are not further."""
+    """Return the range of a number, which every type can represent within its own bounds."""
     low, high = param.lower, param.upper
     if isinf(low):
         low = min(0.0, high)

@@ -1,6 +1,6 @@
 """The reference receiver of gamepad input, which owns the buffers of all gamepads.
 
-It keeps the input for whoever reads the buffers, and does nothing with it.
+It stores the input for readers of the buffers, and does not use it.
 """
 
 import argparse
@@ -25,7 +25,7 @@ AXES = ("lx", "ly", "rx", "ry")
 
 
 class Receiver(Owning):
-    """Keeps the last input of every gamepad in a buffer. Each step is a method of its own."""
+    """Stores the last input of every gamepad in a buffer. Each step is a method."""
 
     def __init__(self, *args: Any) -> None:
         super().__init__(*args)
@@ -33,7 +33,7 @@ class Receiver(Owning):
         self.warnings: list[str] = []
 
     async def run(self, socket: Datagrams) -> None:
-        """Take one datagram after another."""
+        """Receive datagrams until cancelled."""
         while True:
             await self.received(await socket.read())
 
@@ -44,7 +44,7 @@ class Receiver(Owning):
                     await self.play(index, pad)
 
     def messages(self, data: bytes) -> list[dict[str, Any]]:
-        """The gamepads of what is one message of input; of anything else none."""
+        """Return the gamepads of a message of input, or an empty list for any other data."""
         decoder = Decoder()
         frames = [*decoder.feed(data), *decoder.end()]
         if len(frames) != 1 or frames[0].name != GAMEPADS:
@@ -53,11 +53,11 @@ class Receiver(Owning):
         return [pads] if isinstance(pads, dict) else []
 
     def proper(self, index: str, pad: Any) -> bool:
-        """Whether it can be told where input belongs."""
+        """Return True if the index and the type of the input are valid."""
         return index.isascii() and index.isdecimal() and isinstance(pad, dict)
 
     async def play(self, index: str, pad: dict[str, Any]) -> None:
-        """Put the input of one gamepad into its buffer. What is not told stays as it is."""
+        """Write the input of one gamepad to its buffer. Missing values stay unchanged."""
         values: dict[str, Any] = {}
         warnings: list[str] = []
         for params, read in ((BOOLEAN, self.buttons), (REAL, self.axes)):
@@ -89,7 +89,7 @@ class Receiver(Owning):
         return float(value)
 
     async def pad(self, index: str) -> Buffer:
-        """The buffer of a gamepad, which its first input connects."""
+        """Return the buffer of a gamepad; connect the gamepad at its first input."""
         if index not in self.pads:
             self.pads[index] = await self.connect(TYPE, index)
         return self.pads[index]
@@ -107,12 +107,12 @@ PEER = Receiver
 
 
 def options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--upper-tester", action="store_true", help="operations on stdin")
+    parser.add_argument("--upper-tester", action="store_true", help="serve operations on stdin")
     peer.options(parser)
 
 
 async def main(args: argparse.Namespace, peer: type[Receiver]) -> int:
-    """Receive until it is ended, or until the upper tester's input ends."""
+    """Receive until terminated, or until the upper tester's input ends."""
     if not args.listen:
         raise ValueError("a receiver needs --listen")
     receiver = peer(PLANS[args.layout])

@@ -1,7 +1,7 @@
 """The reference gamepad sender: sends raw input as positions in the unit circle and a bitmask.
 
-It sends what it is told to, what a file of moves says (mocks/runtime/moves.py), or plays with a
-gamepad of its own. It reads no hardware.
+The input comes from the upper tester, from a file of moves (mocks/runtime/moves.py), or from a
+simulated gamepad. It reads no hardware.
 """
 
 import argparse
@@ -18,17 +18,17 @@ from mocks.datagrams import Datagrams
 from mocks.runtime.moves import BUTTONS, make, read
 
 Pad = Mapping[str, Any]
-"""Raw input: `axes`, four numbers, and `buttons`, booleans, as the DOM has them."""
+"""Raw input as in the DOM: `axes`, four numbers, and `buttons`, booleans."""
 
 
 class Sender:
-    """Sends to one receiver."""
+    """Sends messages to one receiver."""
 
     def __init__(self, out: Datagrams) -> None:
         self.out = out
 
     def gamepads(self, pads: Mapping[str, Pad]) -> None:
-        """Send the state of all gamepads, by their indices."""
+        """Send the state of all gamepads, by index."""
         self.send(self.message(pads))
 
     def message(self, pads: Mapping[str, Pad]) -> Any:
@@ -44,7 +44,7 @@ class Sender:
         return {**{name: self.axis(value) for name, value in axes.items()}, **self.btn(raw)}
 
     def joystick(self, x: float, y: float) -> tuple[float, float]:
-        """A position within the unit circle: one outside is brought to its edge."""
+        """Return a position within the unit circle; a position outside is moved to its edge."""
         radius = max(math.hypot(x, y), 1.0)
         return x / radius, y / radius
 
@@ -68,17 +68,24 @@ PEER = Sender
 
 
 def options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--upper-tester", action="store_true", help="operations on stdin")
+    parser.add_argument("--upper-tester", action="store_true", help="serve operations on stdin")
     parser.add_argument(
-        "--rate", type=float, default=50.0, metavar="HZ", help="of what it sends of its own"
+        "--rate",
+        type=float,
+        default=50.0,
+        metavar="HZ",
+        help="messages per second without an upper tester",
     )
     parser.add_argument(
-        "--moves", metavar="FILE", type=Path, help="what is done with gamepads, and when"
+        "--moves",
+        metavar="FILE",
+        type=Path,
+        help="file of moves: actions on gamepads with their times",
     )
 
 
 async def main(args: argparse.Namespace, peer: type[Sender]) -> int:
-    """Send what the upper tester or a file says, or else what is played, until it is ended."""
+    """Send input from the upper tester, a file or the simulation, until terminated."""
     if not args.connect:
         raise ValueError("a sender needs --connect")
     moves = read(args.moves) if args.moves else None
@@ -97,7 +104,7 @@ async def main(args: argparse.Namespace, peer: type[Sender]) -> int:
 
 
 async def _play(sender: Sender, rate: float) -> None:
-    """The joysticks go round in opposite directions, and one button after the other is pressed."""
+    """Simulate a gamepad: joysticks move in opposite circles, and buttons are pressed in turn."""
     for step in itertools.count():
         x, y = math.cos(step / rate), math.sin(step / rate)
         buttons = [number == step // int(rate + 1) % BUTTONS for number in range(BUTTONS)]
@@ -106,7 +113,7 @@ async def _play(sender: Sender, rate: float) -> None:
 
 
 async def _move(sender: Sender, moves: Sequence[Mapping[str, Any]], rate: float) -> None:
-    """Send the gamepads as they are after all moves up to now."""
+    """Send the gamepads after all moves whose time has come."""
     loop = asyncio.get_running_loop()
     began, done = loop.time(), 0
     pads: dict[str, dict[str, Any]] = {}

@@ -1,4 +1,4 @@
-"""What the mocks of runtime services can forgive their peers."""
+"""Deviations of peers that the runtime's mocks can tolerate."""
 
 from typing import Any
 
@@ -12,7 +12,7 @@ from mocks.runtime.rpc_server import Server
 
 @lenient("in-an-envelope", of="gamepad.form")
 class InAnEnvelope(Receiver):
-    """Takes input as the only parameter of a notification, and without the member gamepads."""
+    """Accepts input as the only parameter of a notification, and without the key gamepads."""
 
     def messages(self, data: bytes) -> list[dict[str, Any]]:
         found = super().messages(data)
@@ -24,7 +24,7 @@ class InAnEnvelope(Receiver):
             case [2, str(), [{**pads}]]:
                 note("forgiven: input in the envelope of a notification")
             case {**pads}:
-                note("forgiven: input without the member gamepads")
+                note("forgiven: input without the key gamepads")
             case _:
                 return []
         inner = pads.get("gamepads", pads)
@@ -33,7 +33,7 @@ class InAnEnvelope(Receiver):
 
 @lenient("no-parameters", of="rpc.request-content")
 class NoParameters(Server):
-    """Takes a request or a notification with nil in the place of its parameters."""
+    """Accepts a request or a notification with nil instead of its parameters."""
 
     def take(self, frame: Frame) -> None:
         match frame.value:
@@ -45,5 +45,5 @@ class NoParameters(Server):
                 super().take(frame)
 
     def none(self, method: str) -> list[Any]:
-        self.stream.tell("forgiven", f"forgiven: {method[:80]} with nil for its parameters")
+        self.stream.tell("forgiven", f"forgiven: {method[:80]} with nil instead of its parameters")
         return []

@@ -1,6 +1,6 @@
-"""The reference log publisher: sends what its upper tester, or a program of its own, logs.
+"""The reference log publisher: sends messages of its upper tester or of a simulated program.
 
-It logs what it is told to, or counts. No program of a robot runs in it.
+It runs no robot program.
 """
 
 import argparse
@@ -18,12 +18,12 @@ LEVELS = ("debug", "info", "warning", "error", "critical")
 
 
 class Publisher:
-    """One connection to a reader of the log."""
+    """A connection to a subscriber of the log."""
 
     stream: Stream
 
     async def run(self, stream: Stream) -> None:
-        """Publish until the reader goes."""
+        """Read until the subscriber disconnects."""
         self.stream = stream
         while await stream.read():
             pass
@@ -65,14 +65,18 @@ PEER = Publisher
 
 
 def options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--upper-tester", action="store_true", help="operations on stdin")
+    parser.add_argument("--upper-tester", action="store_true", help="serve operations on stdin")
     parser.add_argument(
-        "--every", type=float, default=0.5, metavar="S", help="between two messages"
+        "--every",
+        type=float,
+        default=0.5,
+        metavar="S",
+        help="seconds between two messages of the simulated program",
     )
 
 
 async def main(args: argparse.Namespace, peer: type[Publisher]) -> int:
-    """Connect, and publish until it is ended."""
+    """Connect, and publish until terminated."""
     if not (args.connect or args.listen):
         raise ValueError("a publisher needs --connect")
     publisher = peer()
@@ -80,13 +84,13 @@ async def main(args: argparse.Namespace, peer: type[Publisher]) -> int:
         zeromq.connect(args.connect, publishes=True) if args.connect else zeromq.accept(args.listen)
     )
     running = asyncio.ensure_future(publisher.run(stream))
-    # It is only scheduled, and operations may come at once.
+    # The task has only been scheduled, and operations can arrive immediately.
     await asyncio.sleep(0)
     working = asyncio.ensure_future(
         upper_tester.serve(operations(publisher)) if args.upper_tester else _work(publisher, args)
     )
     try:
-        # Without its operations it ends with its reader.
+        # Without operations it exits when its subscriber disconnects.
         await (working if args.upper_tester else running)
     finally:
         working.cancel()
@@ -96,7 +100,7 @@ async def main(args: argparse.Namespace, peer: type[Publisher]) -> int:
 
 
 async def _work(publisher: Publisher, args: argparse.Namespace) -> None:
-    """A program that says at every level how far it has come."""
+    """Simulate a program that logs its progress at every level."""
     for number in itertools.count():
         level = LEVELS[number % len(LEVELS)]
         publisher.log(level, f"step {number}", "runtime.mock.work", {"number": number})

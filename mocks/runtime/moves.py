@@ -1,14 +1,14 @@
-"""Files of moves, by which a gamepad is played with.
+"""Files of moves, which control a simulated gamepad.
 
-Such a file is a YAML or JSON list, in the order of time, of objects with
+A file is a YAML or JSON list of moves in the order of time. Each move is an object with these keys:
 
-    at: 1.5              seconds since the start
-    gamepad: 0           which one; 0 where that is not said
-    axes: [0, -1, 0, 0]  left x, left y, right x, right y, from -1 to 1; else they stay as they were
-    buttons: [0, 5]      the numbers of those that are held down; else they stay as they were
-    gone: true           it is unplugged
+- `at: 1.5`: seconds since the start
+- `gamepad: 0`: index of the gamepad; default 0
+- `axes: [0, -1, 0, 0]`: left x, left y, right x, right y, from -1 to 1; default unchanged
+- `buttons: [0, 5]`: numbers of the pressed buttons; default unchanged
+- `gone: true`: the gamepad is unplugged
 
-Between two moves, and after the last one, gamepads stay as they are.
+Between two moves, and after the last move, gamepads stay unchanged.
 """
 
 import math
@@ -22,7 +22,7 @@ BUTTONS = 17
 
 
 def make(pads: dict[str, dict[str, Any]], move: Mapping[str, Any]) -> None:
-    """Do to gamepads, by their indices, what a move says."""
+    """Apply a move to the gamepads, by index."""
     index = str(move.get("gamepad", 0))
     pad = pads.setdefault(index, {"axes": [0.0] * 4, "buttons": [False] * BUTTONS})
     pad["axes"] = move.get("axes", pad["axes"])
@@ -33,10 +33,10 @@ def make(pads: dict[str, dict[str, Any]], move: Mapping[str, Any]) -> None:
 
 
 def read(path: Path) -> list[Mapping[str, Any]]:
-    """The moves of a file. Raises ValueError or OSError."""
+    """Return the moves of a file. Raises ValueError or OSError."""
     moves = given.load(path)
     if not isinstance(moves, list):
-        raise ValueError(f"{path}: a list of moves was expected")
+        raise ValueError(f"{path}: expected a list of moves")
     latest = 0.0
     for number, move in enumerate(moves, 1):
         try:
@@ -47,15 +47,17 @@ def read(path: Path) -> list[Mapping[str, Any]]:
 
 
 def _checked(move: Any, latest: float) -> float:
-    """When a move is made, which is not before the latest one. Raises ValueError."""
+    """Return the time of a move, which is not before the latest one. Raises ValueError."""
     if not isinstance(move, dict) or not {"at"} <= move.keys() <= MOVE.keys():
-        raise ValueError(f"an object of {', '.join(MOVE)} was expected, with at")
+        raise ValueError(
+            f"expected an object with the key at, and with other keys only of {', '.join(MOVE)}"
+        )
     for name, value in move.items():
         what, fits = MOVE[name]
         if not fits(value):
-            raise ValueError(f"{name}: {what} was expected")
+            raise ValueError(f"{name}: expected {what}")
     if move["at"] < latest:
-        raise ValueError("at: it comes before the move above it")
+        raise ValueError("at: expected a time not before the previous move")
     return float(move["at"])
 
 
@@ -69,7 +71,7 @@ def _are(values: Any, kind: Callable[[Any], bool]) -> bool:
 
 MOVE: Mapping[str, tuple[str, Callable[[Any], bool]]] = {
     "at": ("a number of seconds", lambda value: _is_number(value, 0, math.inf)),
-    "gamepad": ("a whole number", lambda value: type(value) is int and value >= 0),
+    "gamepad": ("an integer of at least 0", lambda value: type(value) is int and value >= 0),
     "axes": (
         "four numbers from -1 to 1",
         lambda value: _are(value, lambda axis: _is_number(axis, -1, 1)) and len(value) == 4,
@@ -80,4 +82,4 @@ MOVE: Mapping[str, tuple[str, Callable[[Any], bool]]] = {
     ),
     "gone": ("true or false", lambda value: type(value) is bool),
 }
-"""What a move may say: what that is, and whether a value is that."""
+"""By key of a move: its description, and a function that checks its value."""

@@ -1,13 +1,14 @@
-"""Procedures of the RPC server that its user declares, and those of a robot as services have them.
+"""Procedures of the RPC server: declared in a file, or those of a robot's services.
 
-A file of procedures is a YAML or JSON object by their names. What one does is an object with any of
+A file of procedures is a YAML or JSON object from names to procedures. Each procedure is an object
+with any of these keys:
 
-    result: VALUE      what it returns; nil where nothing is said
-    results: [VALUE]   what one call after another returns, and from the last on always that
-    error: VALUE       it fails with this error, of whatever shape
-    delay: S           seconds until it returns or fails
-    keep: NAME         it keeps its arguments under a name
-    kept: NAME         it returns the arguments kept there last, or `result` before that
+- `result: VALUE`: the return value; default nil
+- `results: [VALUE]`: the return values of consecutive calls; the last value is repeated
+- `error: VALUE`: the procedure fails with this error, which can be any value
+- `delay: S`: seconds until the procedure returns or fails
+- `keep: NAME`: store the arguments under a name
+- `kept: NAME`: return the arguments stored last under a name, or `result` before that
 """
 
 import asyncio
@@ -24,7 +25,7 @@ _WORDS = {"result", "results", "error", "delay", "keep", "kept"}
 
 
 class Failed(Exception):
-    """A procedure has failed; `error`, any object but None, says how."""
+    """A procedure has failed; `error` is the error object, any value except None."""
 
     def __init__(self, error: Any) -> None:
         super().__init__(str(error))
@@ -32,10 +33,10 @@ class Failed(Exception):
 
 
 def read(path: Path) -> dict[str, Procedure]:
-    """The procedures of a file. Raises ValueError or OSError."""
+    """Return the procedures of a file. Raises ValueError or OSError."""
     loaded = given.load(path)
     if not isinstance(loaded, dict):
-        raise ValueError(f"{path}: an object of procedures by their names was expected")
+        raise ValueError(f"{path}: expected an object from names to procedures")
     kept: dict[str, Any] = {}
     found = {}
     for name, does in loaded.items():
@@ -47,20 +48,20 @@ def read(path: Path) -> dict[str, Procedure]:
 
 
 def declared(does: Any, kept: dict[str, Any]) -> Procedure:
-    """A procedure that does what an object says; `kept` is what procedures keep for each other.
+    """Return the procedure of a declaration; `kept` stores arguments for all procedures.
 
     Raises ValueError.
     """
     if not isinstance(does, Mapping) or does.keys() - _WORDS:
-        raise ValueError(f"an object of {', '.join(sorted(_WORDS))} was expected")
+        raise ValueError(f"expected an object with keys of {', '.join(sorted(_WORDS))}")
     results = does.get("results", [does.get("result")])
     delay = does.get("delay", 0)
     if not isinstance(results, list) or not results:
-        raise ValueError("results: a list was expected")
+        raise ValueError("results: expected a list that is not empty")
     if isinstance(delay, bool) or not isinstance(delay, int | float) or not 0 <= delay < math.inf:
-        raise ValueError("delay: a number of seconds was expected")
+        raise ValueError("delay: expected a number of seconds")
     if does.get("error", "") is None:
-        raise ValueError("error: nil is no error")
+        raise ValueError("error: expected a value that is not nil")
     calls = 0
 
     async def procedure(*args: Any) -> Any:
@@ -78,9 +79,9 @@ def declared(does: Any, kept: dict[str, Any]) -> Procedure:
 
 
 class Robot:
-    """A robot with two devices, as the broker, device and executor services have it.
+    """A simulated robot with two devices, with the broker, device and executor services.
 
-    It only acts as if: nothing is measured or moved, and code is not executed.
+    Nothing is measured or moved, and no code is executed.
     """
 
     def __init__(self) -> None:
@@ -143,7 +144,7 @@ class Robot:
         return enter
 
     def _known(self, uids: Any) -> None:
-        """Raise Failed where one of these, a list or a single one, is the UID of no device."""
+        """Raise Failed if a UID, or one of a list of UIDs, belongs to no device."""
         for uid in uids if isinstance(uids, list) else [] if uids is None else [uids]:
             if uid not in self.devices:
                 raise Failed({"message": "no such device", "uid": uid})

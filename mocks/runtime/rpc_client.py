@@ -1,6 +1,6 @@
-"""The reference RPC client: calls what its upper tester, or the command line, says.
+"""The reference RPC client: makes the calls of its upper tester or of the command line.
 
-It calls what it is told to, and has no interface of a user.
+It has no user interface.
 """
 
 import argparse
@@ -18,7 +18,7 @@ from mocks.session import Session
 
 
 class CallFailed(Exception):
-    """A call has failed; `error`, any object but None, says why."""
+    """A call has failed; `error` is the error object, any value except None."""
 
     def __init__(self, error: Any) -> None:
         super().__init__(str(error))
@@ -26,9 +26,9 @@ class CallFailed(Exception):
 
 
 class Client(Session):
-    """One connection to a server, which is at `address` where it was the client that connected.
+    """A connection to a server; `address` is set if the client has connected.
 
-    `patience` is how many seconds a call waits for its response.
+    `patience` is the default timeout of a call in seconds.
     """
 
     def __init__(self, patience: float) -> None:
@@ -46,10 +46,10 @@ class Client(Session):
         self.gone()
         await super().leave()
 
-    # What is sent
+    # Sending
 
     async def call(self, method: str, params: list[Any], patience: float | None = None) -> Any:
-        """Call a procedure; its result. Raises CallFailed."""
+        """Call a procedure and return its result. Raises CallFailed."""
         await self.connected.wait()
         number = self.next_id()
         response = asyncio.get_running_loop().create_future()
@@ -85,7 +85,7 @@ class Client(Session):
     def forget(self, number: int) -> None:
         self.waiting.pop(number, None)
 
-    # What comes
+    # Receiving
 
     def make_decoder(self) -> codec.Decoder:
         return Decoder()
@@ -116,7 +116,7 @@ class Client(Session):
         self.stream.tell("ignored", f"no call waits for {str(value)[:200]}")
 
     def unreadable(self, frame: Frame) -> None:
-        self.close(frame.error or "bytes that are no message")
+        self.close(frame.error or "bytes that are not a message")
 
     def gone(self) -> None:
         for waiting in self.waiting.values():
@@ -128,8 +128,14 @@ PEER = Client
 
 
 def options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--upper-tester", action="store_true", help="operations on stdin")
-    parser.add_argument("--patience", type=float, default=30.0, metavar="S", help="for a response")
+    parser.add_argument("--upper-tester", action="store_true", help="serve operations on stdin")
+    parser.add_argument(
+        "--patience",
+        type=float,
+        default=30.0,
+        metavar="S",
+        help="timeout for a response in seconds",
+    )
     parser.add_argument(
         "--call",
         nargs="+",
@@ -141,7 +147,7 @@ def options(parser: argparse.ArgumentParser) -> None:
 
 
 async def main(args: argparse.Namespace, peer: type[Client]) -> int:
-    """Connect, and call what is asked for; then leave."""
+    """Connect, make the calls, and disconnect."""
     if not (args.connect or args.listen):
         raise ValueError("a client needs --connect")
     client = peer(args.patience)

@@ -1,6 +1,6 @@
-"""The reference RPC server: offers procedures of a robot's services, and those that it is given.
+"""The reference RPC server: offers procedures of a robot's services, and declared procedures.
 
-Of the services it only acts as if: no device is there, and nothing that it is told to do is done.
+The services are simulated: there are no devices, and calls have no effect on hardware.
 """
 
 import argparse
@@ -65,7 +65,7 @@ PROCEDURES: Mapping[str, Procedure] = {
 
 
 class Server(Session):
-    """One connection. `number` counts them from 1."""
+    """A connection to a client. `number` counts the connections from 1."""
 
     PROCEDURES = PROCEDURES
 
@@ -79,7 +79,7 @@ class Server(Session):
             task.cancel()
         await super().leave()
 
-    # What comes
+    # Receiving
 
     def make_decoder(self) -> codec.Decoder:
         return Decoder()
@@ -105,19 +105,19 @@ class Server(Session):
         self.call(method, params, lambda error, result: None)
 
     def malformed(self, value: Any) -> None:
-        """An object that is not a request: answered by an error where it seems to have an id."""
+        """Answer a malformed request with an error if it seems to have an id."""
         self.stream.tell("refused", f"neither a request nor a notification: {str(value)[:200]}")
         if isinstance(value, list) and len(value) > 1 and type(value[1]) is int:
             self.answer(value[1], {"message": "malformed request"}, None)
 
     def unreadable(self, frame: Frame) -> None:
-        """Bytes that are not MessagePack: nothing after them can be read."""
+        """Close the connection after bytes that are not MessagePack: the rest cannot be decoded."""
         self.close(frame.error or "bytes that are not a message")
 
-    # What is done about it
+    # Calling
 
     def call(self, method: str, params: list[Any], then: Callable[[Any, Any], None]) -> None:
-        """Call a procedure; `then` is called with its error and its result."""
+        """Call a procedure, and pass its error and its result to `then`."""
         try:
             result = self.procedure(method)(*params)
         except Exception as error:
@@ -144,7 +144,7 @@ class Server(Session):
         return self.PROCEDURES[method]
 
     def error(self, error: Exception) -> Any:
-        """The error object of a response."""
+        """Return the error object of a response."""
         if isinstance(error, Failed):
             return error.error
         return {"message": str(error) or type(error).__name__}
@@ -178,7 +178,7 @@ def options(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         type=_procedure,
-        help="a procedure that returns this",
+        help="a procedure that returns this value",
     )
     parser.add_argument(
         "--procedures",
@@ -196,7 +196,7 @@ def _procedure(text: str) -> tuple[str, Procedure]:
 
 
 async def main(args: argparse.Namespace, peer: type[Server]) -> int:
-    """Serve any number of clients until it is ended."""
+    """Serve any number of clients until terminated."""
     if not (args.listen or args.connect):
         raise ValueError("a server needs --listen")
     declared = procedures.read(args.procedures) if args.procedures else {}

@@ -1,7 +1,7 @@
-"""The reference update publisher: tells at a fixed rate what has changed about Smart Devices.
+"""The reference update publisher: sends changes of Smart Devices at a fixed rate.
 
-It simulates a switch, a motor with a name, and a sensor that is plugged in and out, or the devices
-that it is told of. It is connected to no hardware.
+It publishes the devices of the upper tester. Without an upper tester it simulates a switch, a motor
+with an alias, and a sensor that connects and disconnects. It uses no hardware.
 """
 
 import argparse
@@ -26,12 +26,12 @@ DEVICES = {
     ],
     "129127208515966861312": [Parameter("distance", "float", lower=0.0, upper=4.0)],
 }
-"""The parameters of its own devices, by their uids."""
-CHANGES = 10  # updates from one change to the next
+"""By UID: the parameters of the simulated devices."""
+CHANGES = 10  # updates between two changes of the simulated devices
 
 
 class Publisher:
-    """The devices that are connected, and what has changed about them since the last update."""
+    """The connected devices, and their changes since the last update."""
 
     def __init__(self, out: Datagrams, period: float) -> None:
         self.out = out
@@ -65,7 +65,7 @@ class Publisher:
             known.pop(uid, None)
 
     def update(self) -> None:
-        """Send one update; its values then count as sent."""
+        """Send an update, and mark its values as sent."""
         message = self.message()
         self.clear()
         self.send(message)
@@ -99,12 +99,14 @@ PEER = Publisher
 
 
 def options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--upper-tester", action="store_true", help="operations on stdin")
-    parser.add_argument("--period", type=float, default=0.1, metavar="S", help="of the updates")
+    parser.add_argument("--upper-tester", action="store_true", help="serve operations on stdin")
+    parser.add_argument(
+        "--period", type=float, default=0.1, metavar="S", help="seconds between two updates"
+    )
 
 
 async def main(args: argparse.Namespace, peer: type[Publisher]) -> int:
-    """Publish the upper tester's devices, or else its own, until it is ended."""
+    """Publish the devices of the upper tester, or simulated devices, until terminated."""
     if not args.connect:
         raise ValueError("a publisher needs --connect")
     out = await datagrams.connect(args.connect)
@@ -122,7 +124,7 @@ async def main(args: argparse.Namespace, peer: type[Publisher]) -> int:
 
 
 async def _work(publisher: Publisher) -> None:
-    """Devices whose values change; the sensor comes and goes, and gets its name a little later."""
+    """Simulate devices with changing values; the sensor comes and goes, with a delayed alias."""
     switch, motor, sensor = DEVICES
     publisher.connect(switch, measured(DEVICES[switch], 0), None)
     publisher.connect(motor, measured(DEVICES[motor], 0), "left motor")

@@ -1,8 +1,8 @@
 """Reads the YAML file of the peripheral catalog, and reports errors in one line.
 
-Source: Buffers, Catalog. The accepted files are those of the schema `catalog.json`. A JSON Schema
-validator is not used: mocks read catalogs hundreds of times in a test run, and most of their time
-would be spent on loading a validator.
+Source: Buffers, Catalog. The accepted files are those of the schema `catalog.json`. This module
+uses no JSON Schema validator, because loading one takes too long. Mocks read catalogs hundreds of
+times in a test run.
 """
 
 import re

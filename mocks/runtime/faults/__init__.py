@@ -1,1 +1,1 @@
-"""The faults of the runtime's mocks, by what they are about."""
+"""Faults of the runtime's mocks, by topic."""

@@ -1,4 +1,4 @@
-"""Faults of the update publisher in which devices it knows, and which values of theirs."""
+"""Faults of the update publisher about its devices and their values."""
 
 from typing import Any
 
@@ -8,7 +8,7 @@ from mocks.runtime.update_publisher import Publisher, Values
 
 @fault("first-elements-compared", violates="update.changed", subtle=True)
 class FirstElementsCompared(Publisher):
-    """Takes an array for the same whose first element is."""
+    """Compares only the first elements of arrays, and misses other changes."""
 
     def change(self, uid: str, values: Values) -> None:
         known = self.devices.get(uid, {})
@@ -22,7 +22,7 @@ class FirstElementsCompared(Publisher):
 
 @fault("one-goes-two-forgotten", violates="update.all-uids", subtle=True)
 class OneGoesTwoForgotten(Publisher):
-    """Forgets the next device as well when one that is not the last disconnects."""
+    """Also forgets the next device when a device disconnects."""
 
     def disconnect(self, uid: str) -> None:
         order = list(self.devices)
@@ -33,7 +33,7 @@ class OneGoesTwoForgotten(Publisher):
 
 @fault("values-of-before", violates="update.first-values", subtle=True)
 class ValuesOfBefore(Publisher):
-    """Keeps what it knew of a device that is connected again."""
+    """Sends the old values of a device that reconnects."""
 
     known: dict[str, Values]
 
@@ -44,7 +44,7 @@ class ValuesOfBefore(Publisher):
 
 @fault("first-values-for-ever", violates="update.changed")
 class FirstValuesForEver(Publisher):
-    """Tells the values with which a device was connected."""
+    """Always sends the first values of a device."""
 
     def change(self, uid: str, values: Values) -> None:
         pass
@@ -52,7 +52,7 @@ class FirstValuesForEver(Publisher):
 
 @fault("one-change-an-update", violates="update.changed", subtle=True)
 class OneChangeAnUpdate(Publisher):
-    """Keeps the latest change of a device, and loses others before the next update."""
+    """Keeps only the latest change of a device between two updates."""
 
     def change(self, uid: str, values: Values) -> None:
         super().change(uid, values)
@@ -61,14 +61,14 @@ class OneChangeAnUpdate(Publisher):
 
 @fault("false-is-no-change", violates="update.changed", subtle=True)
 class FalseIsNoChange(Publisher):
-    """Leaves out what has become false or 0."""
+    """Omits values that have become false or 0."""
 
     def values(self, uid: str) -> Any:
         return {name: value for name, value in super().values(uid).items() if value}
 
 
 class EverythingNowAndThen(Publisher):
-    """Sends all values in every tenth update, so that what was left out comes some time."""
+    """Sends all values in every tenth update, so that lost changes are sent later."""
 
     updates = 0
 
@@ -82,17 +82,17 @@ class EverythingNowAndThen(Publisher):
 
 @fault("one-change-and-everything-later", violates="update.changed", subtle=True)
 class OneChangeAndEverythingLater(EverythingNowAndThen, OneChangeAnUpdate):
-    """Loses all changes of a device but the latest until it sends everything."""
+    """Loses all but the latest change of a device until it sends all values."""
 
 
 @fault("false-comes-later", violates="update.changed", subtle=True)
 class FalseComesLater(EverythingNowAndThen, FalseIsNoChange):
-    """Leaves out what has become false or 0 until it sends everything."""
+    """Omits values that have become false or 0 until it sends all values."""
 
 
 @fault("small-changes-left-out", violates="update.changed", subtle=True)
 class SmallChangesLeftOut(Publisher):
-    """Takes a change of a float by less than 0.01 for noise."""
+    """Ignores changes of a float by less than 0.01."""
 
     def change(self, uid: str, values: Values) -> None:
         before = self.devices[uid]
@@ -106,7 +106,7 @@ class SmallChangesLeftOut(Publisher):
 
 @fault("first-of-a-period", violates="update.changed", subtle=True)
 class FirstOfAPeriod(Publisher):
-    """Tells the first value that a parameter has had since the last update."""
+    """Sends the first value of a parameter since the last update, not the latest."""
 
     def change(self, uid: str, values: Values) -> None:
         told = dict(self.changed[uid])

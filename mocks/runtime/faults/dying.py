@@ -1,9 +1,9 @@
-"""How faults die, where they do not survive what comes."""
+"""A crash, for faults that do not survive unusual input."""
 
 import os
 import signal
 
 
 def die() -> None:
-    """End as a program does that has a grave error."""
+    """Crash by a signal, as after a severe error."""
     os.kill(os.getpid(), signal.SIGKILL)

@@ -1,4 +1,4 @@
-"""The faults of the update publisher."""
+"""Faults of the update publisher."""
 
 import json
 from typing import Any
@@ -19,7 +19,7 @@ class Json(Publisher):
 
 @fault("long-updates-in-two", violates="encoding.messagepack", subtle=True)
 class LongUpdatesInTwo(Publisher):
-    """Cuts an update of more than 500 bytes into two datagrams."""
+    """Splits an update of more than 500 bytes into several datagrams."""
 
     def write(self, data: bytes) -> None:
         for start in range(0, len(data), 500):
@@ -28,7 +28,7 @@ class LongUpdatesInTwo(Publisher):
 
 @fault("cut-at-a-packet", violates="encoding.messagepack", subtle=True)
 class CutAtAPacket(Publisher):
-    """Sends as much of an update as one packet of an Ethernet has room for."""
+    """Truncates an update to the size of one Ethernet packet."""
 
     def write(self, data: bytes) -> None:
         super().write(data[:1472])
@@ -36,7 +36,7 @@ class CutAtAPacket(Publisher):
 
 @fault("counts-of-four-bits", violates="encoding.messagepack", subtle=True)
 class CountsOfFourBits(Publisher):
-    """Writes the count of a map of 16 into four bits."""
+    """Writes the count of a map of 16 as four bits, which is 0."""
 
     def write(self, data: bytes) -> None:
         super().write(data.replace(b"\xde\x00\x10", b"\x80"))
@@ -53,7 +53,7 @@ class KeysAsBytes(Publisher):
 
 @fault("aliases-as-bytes", violates="encoding.strings", subtle=True)
 class AliasesAsBytes(Publisher):
-    """Writes aliases beyond ASCII as bins."""
+    """Writes aliases with characters beyond ASCII as bins."""
 
     def named(self) -> dict[Any, Any]:
         return {
@@ -72,7 +72,7 @@ class Wrapped(Publisher):
 
 @fault("within-a-map", violates="update.form")
 class WithinAMap(Publisher):
-    """Puts an update into a map with its time."""
+    """Sends an update within a map with its time."""
 
     def send(self, message: Any) -> None:
         self.write(encode({"time": 0.0, "update": message}))
@@ -80,7 +80,7 @@ class WithinAMap(Publisher):
 
 @fault("no-empty-aliases", violates="update.form", subtle=True)
 class NoEmptyAliases(Publisher):
-    """Leaves aliases out where there are none."""
+    """Omits aliases if there are none."""
 
     def message(self) -> dict[str, Any]:
         whole = super().message()
@@ -89,7 +89,7 @@ class NoEmptyAliases(Publisher):
 
 @fault("nothing-as-nil", violates="update.form", subtle=True)
 class NothingAsNil(Publisher):
-    """Writes nil for a device of which nothing has changed."""
+    """Writes nil for a device without changes."""
 
     def values(self, uid: str) -> Any:
         return super().values(uid) or None
@@ -105,7 +105,7 @@ class UidsInHex(Publisher):
 
 @fault("uids-of-64-bits", violates="update.uid-form", subtle=True)
 class UidsOf64Bits(Publisher):
-    """Keeps the lower 64 bits of a UID."""
+    """Truncates a UID to its lower 64 bits."""
 
     def uid(self, uid: str) -> Any:
         return str(int(uid) % 2**64)
@@ -113,7 +113,7 @@ class UidsOf64Bits(Publisher):
 
 @fault("uids-up-to-64-bits", violates="update.uid-form", subtle=True)
 class UidsUpTo64Bits(Publisher):
-    """Writes the largest number of 64 bits for each UID beyond it, as often as there are such."""
+    """Writes the largest number of 64 bits for every larger UID, even repeatedly."""
 
     def send(self, message: Any) -> None:
         for part, members in message.items():
@@ -124,7 +124,7 @@ class UidsUpTo64Bits(Publisher):
 
 @fault("uids-as-doubles", violates="update.uid-form", subtle=True)
 class UidsAsDoubles(Publisher):
-    """Keeps UIDs in doubles, as JavaScript does."""
+    """Stores UIDs in doubles, as JavaScript does."""
 
     def uid(self, uid: str) -> Any:
         return str(int(float(uid)))
@@ -132,7 +132,7 @@ class UidsAsDoubles(Publisher):
 
 @fault("aliases-turned-round", violates="update.uid-form", subtle=True)
 class AliasesTurnedRound(Publisher):
-    """Writes UIDs by their aliases."""
+    """Maps aliases to UIDs instead of UIDs to aliases."""
 
     def named(self) -> dict[Any, Any]:
         return {alias: uid for uid, alias in super().named().items()}
@@ -140,7 +140,7 @@ class AliasesTurnedRound(Publisher):
 
 @fault("changed-devices-only", violates="update.all-uids", subtle=True)
 class ChangedDevicesOnly(Publisher):
-    """Leaves out devices of which nothing has changed."""
+    """Omits devices without changes."""
 
     def sd(self) -> dict[Any, Any]:
         return {uid: values for uid, values in super().sd().items() if values}
@@ -148,7 +148,7 @@ class ChangedDevicesOnly(Publisher):
 
 @fault("quiet-devices-leave", violates="update.all-uids", subtle=True)
 class QuietDevicesLeave(Publisher):
-    """Leaves out a device of which nothing has changed in eight updates."""
+    """Omits a device after eight updates without changes."""
 
     def __init__(self, out: Datagrams, period: float) -> None:
         super().__init__(out, period)
@@ -162,7 +162,7 @@ class QuietDevicesLeave(Publisher):
 
 @fault("two-devices", violates="update.all-uids", subtle=True)
 class TwoDevices(Publisher):
-    """Has room for two devices in an update, and takes turns."""
+    """Sends only two devices in each update, in turn."""
 
     turn = 0
 
@@ -175,7 +175,7 @@ class TwoDevices(Publisher):
 
 @fault("one-goes-two-missing", violates="update.all-uids", subtle=True)
 class OneGoesTwoMissing(Publisher):
-    """Leaves another device out of the first update after one has disconnected."""
+    """Omits another device in the first update after a disconnect."""
 
     gone = False
 
@@ -201,7 +201,7 @@ class FloatsAsIntegers(Publisher):
 
 @fault("bytes-with-sign", violates="update.values", subtle=True)
 class BytesWithSign(Publisher):
-    """Writes what has the eighth bit of a byte as a negative number."""
+    """Writes numbers from 128 to 255 as negative numbers."""
 
     def values(self, uid: str) -> Any:
         return {name: self.signed(value) for name, value in super().values(uid).items()}
@@ -223,7 +223,7 @@ class BooleansAsIntegers(Publisher):
 
 @fault("time-among-parameters", violates="update.values", subtle=True)
 class TimeAmongParameters(Publisher):
-    """Puts a timestamp among the parameters that have changed."""
+    """Adds a timestamp to the changed parameters."""
 
     def values(self, uid: str) -> Any:
         changed = super().values(uid)
@@ -232,7 +232,7 @@ class TimeAmongParameters(Publisher):
 
 @fault("parameters-of-the-first", violates="update.values", subtle=True)
 class ParametersOfTheFirst(Publisher):
-    """Tells the parameters of the first device of the others, too."""
+    """Sends the parameters of the first device for the other devices too."""
 
     def values(self, uid: str) -> Any:
         first = next(iter(self.devices))
@@ -249,7 +249,7 @@ class EmptyAliases(Publisher):
 
 @fault("aliases-cut", violates="update.aliases", subtle=True)
 class AliasesCut(Publisher):
-    """Keeps the first 31 bytes of an alias."""
+    """Truncates an alias to 31 characters."""
 
     def named(self) -> dict[Any, Any]:
         return {uid: alias[:31] for uid, alias in super().named().items()}
@@ -265,7 +265,7 @@ class AliasesInLowerCase(Publisher):
 
 @fault("aliases-once", violates="update.aliases", subtle=True)
 class AliasesOnce(Publisher):
-    """Keeps the first alias of a device."""
+    """Keeps the first alias of a device, and ignores later ones."""
 
     def alias(self, uid: str, alias: str) -> None:
         self.aliases.setdefault(uid, alias)
@@ -273,7 +273,7 @@ class AliasesOnce(Publisher):
 
 @fault("no-aliases", violates="update.aliases")
 class NoAliases(Publisher):
-    """Knows no aliases."""
+    """Ignores all aliases."""
 
     def alias(self, uid: str, alias: str) -> None:
         pass
@@ -281,7 +281,7 @@ class NoAliases(Publisher):
 
 @fault("never-forgets", violates="update.disconnected")
 class NeverForgets(Publisher):
-    """Goes on sending devices that were disconnected."""
+    """Continues to send disconnected devices."""
 
     def disconnect(self, uid: str) -> None:
         pass
@@ -289,7 +289,7 @@ class NeverForgets(Publisher):
 
 @fault("aliases-stay", violates="update.disconnected", subtle=True)
 class AliasesStay(Publisher):
-    """Keeps the alias of a device that was disconnected."""
+    """Continues to send the alias of a disconnected device."""
 
     def disconnect(self, uid: str) -> None:
         alias = self.aliases.get(uid)
@@ -300,7 +300,7 @@ class AliasesStay(Publisher):
 
 @fault("only-on-changes", violates="update.goes-on", subtle=True)
 class OnlyOnChanges(Publisher):
-    """Sends no update where nothing has changed."""
+    """Sends no update if nothing has changed."""
 
     latest: Any = None
 
@@ -313,7 +313,7 @@ class OnlyOnChanges(Publisher):
 
 @fault("first-values-left-out", violates="update.first-values")
 class FirstValuesLeftOut(Publisher):
-    """Does not tell the first values of a device."""
+    """Does not send the first values of a device."""
 
     def connect(self, uid: str, params: Values, alias: str | None) -> None:
         super().connect(uid, params, alias)
@@ -322,7 +322,7 @@ class FirstValuesLeftOut(Publisher):
 
 @fault("second-device-without-values", violates="update.first-values", subtle=True)
 class SecondDeviceWithoutValues(Publisher):
-    """Does not tell the first values of any device but the first."""
+    """Does not send the first values of any device except the first."""
 
     def connect(self, uid: str, params: Values, alias: str | None) -> None:
         super().connect(uid, params, alias)
@@ -346,7 +346,7 @@ class TiredOfRepeating(Publisher):
 
 @fault("thirty-updates", violates="update.changed", subtle=True)
 class ThirtyUpdates(Publisher):
-    """Ends after thirty updates, which are three seconds."""
+    """Stops after thirty updates, which is three seconds."""
 
     sent = 0
 
@@ -358,7 +358,7 @@ class ThirtyUpdates(Publisher):
 
 @fault("one-goes-aliases-go", violates="update.aliases", subtle=True)
 class OneGoesAliasesGo(Publisher):
-    """Forgets all aliases when a device disconnects."""
+    """Forgets all aliases when any device disconnects."""
 
     def disconnect(self, uid: str) -> None:
         super().disconnect(uid)

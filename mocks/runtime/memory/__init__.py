@@ -1,1 +1,1 @@
-"""What the mocks with buffers share: mapped objects, and the peers that work with them."""
+"""Code that mocks with buffers share: mapped objects, and peers that work with them."""

@@ -1,4 +1,4 @@
-"""Shared memory objects as a mock maps them. Python's resource tracker never hears of them."""
+"""Shared memory objects that a mock maps, without Python's resource tracker."""
 
 import ctypes
 import mmap
@@ -11,7 +11,7 @@ FOLDER = Path("/dev/shm")
 
 
 class Mapped:
-    """One mapped object; ``data`` are its bytes, all zero if it is new."""
+    """A mapped object; ``data`` are its bytes, all zero if it is new."""
 
     def __init__(self, name: str, descriptor: int) -> None:
         self.name = name
@@ -24,7 +24,7 @@ class Mapped:
 
     @classmethod
     def create(cls, name: str, size: int) -> "Mapped":
-        """Make an object, in place of one that an earlier run has left. Raises OSError."""
+        """Create an object; replace an object that an earlier run has left. Raises OSError."""
         (FOLDER / name).unlink(missing_ok=True)
         descriptor = os.open(FOLDER / name, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
         os.ftruncate(descriptor, size)
@@ -32,7 +32,7 @@ class Mapped:
 
     @classmethod
     def open(cls, name: str) -> "Mapped":
-        """Map an existing object. Raises OSError or ValueError where that is not possible."""
+        """Map an existing object. Raises OSError or ValueError if that is impossible."""
         if "/" in name or name in ("", ".", ".."):
             raise ValueError(f"{name!r} is not a name of an object")
         flags = os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK
@@ -40,7 +40,7 @@ class Mapped:
 
     @property
     def current(self) -> bool:
-        """Whether its name still stands for it."""
+        """True if the name still refers to this object."""
         try:
             return os.stat(FOLDER / self.name).st_ino == self.inode
         except OSError:

@@ -1,4 +1,4 @@
-"""What all owners of buffers do: they make them, put data into them, remove them at their end."""
+"""Common code of all owners of buffers: creating, writing and removing buffers."""
 
 import os
 from typing import Any
@@ -9,12 +9,12 @@ from mocks.runtime.memory.peer import Buffer, Peer
 
 
 class Owning(Peer):
-    """The process that talks to peripherals."""
+    """The process that communicates with peripherals."""
 
     # Connecting
 
     async def connect(self, type_: str, uid: str) -> Buffer:
-        """The buffer of a peripheral that is connected now, made if it is new."""
+        """Connect a peripheral and return its buffer; create the buffer if it is new."""
         name = self.name(type_, uid)
         buffer = self.buffers.get(name)
         if buffer is None:
@@ -30,7 +30,7 @@ class Owning(Peer):
         layout = self.layout(peripheral)
         mapped = Mapped.create(name, layout.size)
         mapped.initialise(layout["mutex"].offset)
-        note(f"made {name}")
+        note(f"created {name}")
         return Buffer(peripheral, layout, mapped)
 
     async def disconnect(self, type_: str, uid: str) -> None:
@@ -42,7 +42,8 @@ class Owning(Peer):
     # Operations on a buffer
 
     async def set_valid(self, buffer: Buffer, valid: bool) -> None:
-        # Not as others: it is what makes a buffer valid.
+        # Unlike other operations, this operation works on an invalid buffer, because it makes the
+        # buffer valid.
         await self.acquire(buffer)
         try:
             self.put_valid(buffer, valid)
@@ -53,7 +54,7 @@ class Owning(Peer):
         buffer["valid"] = int(valid)
 
     async def set_data(self, buffer: Buffer, values: dict[str, Any]) -> list[str]:
-        """Put sensed values into the read block; returns the warnings."""
+        """Write sensed values to the read block; return the warnings."""
         warnings: list[str] = []
         raw = {}
         for name, value in values.items():
@@ -66,7 +67,7 @@ class Owning(Peer):
             self.stamp(buffer, "read")
         return warnings
 
-    # The end
+    # Exit
 
     def close(self) -> None:
         for buffer in self.buffers.values():

@@ -1,4 +1,4 @@
-"""What owners and consumers have in common: the catalog, buffers by name, and their mutex."""
+"""Common code of owners and consumers: the catalog, buffers by name, and their mutex."""
 
 import argparse
 import asyncio
@@ -14,12 +14,12 @@ from conformance.runtime.memory.layout import Field, Layout
 from mocks.runtime.memory.mapped import Mapped
 from mocks.upper_tester import Operation
 
-PATIENCE = 5.0  # seconds that a mutex is waited for
+PATIENCE = 5.0  # seconds to wait for a mutex at most
 _POLL = 0.0002  # seconds between two attempts to lock it
 
 
 class Buffer:
-    """One buffer: its fields by their names."""
+    """A buffer, with its fields by name."""
 
     def __init__(self, peripheral: Peripheral, layout: Layout, mapped: Mapped) -> None:
         self.peripheral = peripheral
@@ -36,7 +36,7 @@ class Buffer:
         self.mapped.data[where.offset : where.end] = where.encode(value)
 
     def param(self, block: str, name: str) -> Field:
-        """The field of a parameter. Raises ValueError where the block has none of that name."""
+        """Return the field of a parameter. Raises ValueError if the block does not contain it."""
         try:
             return self.layout[f"{block}.params.{name}"]
         except KeyError:
@@ -44,7 +44,7 @@ class Buffer:
 
 
 class Peer:
-    """A peer that works with buffers. Each step of an operation is a method of its own."""
+    """A peer that works with buffers. Each step of an operation is a method."""
 
     def __init__(self, plan: layout.Plan) -> None:
         self.plan = plan
@@ -68,11 +68,11 @@ class Peer:
     def layout(self, peripheral: Peripheral) -> Layout:
         return layout.planned(peripheral, self.plan)
 
-    # The frame of every operation
+    # Begin and end of every operation
 
     @contextlib.asynccontextmanager
     async def operation(self, buffer: Buffer) -> AsyncIterator[None]:
-        """Hold the mutex of a buffer that is valid. Raises ValueError where it is not."""
+        """Hold the mutex of a valid buffer. Raises ValueError if the buffer is invalid."""
         await self.acquire(buffer)
         try:
             self.check_valid(buffer)
@@ -82,7 +82,7 @@ class Peer:
 
     async def acquire(self, buffer: Buffer) -> None:
         deadline = time.monotonic() + PATIENCE
-        # No event says that another process has unlocked it.
+        # No event shows that another process has unlocked the mutex.
         while not buffer.mapped.trylock(buffer.layout["mutex"].offset):
             if time.monotonic() > deadline:
                 raise ValueError(f"the mutex of {buffer.name} is held by another process")
@@ -95,17 +95,17 @@ class Peer:
         if not buffer["valid"]:
             raise ValueError(f"{buffer.name} is invalid")
 
-    # Their steps
+    # Steps of operations
 
     def now(self) -> float:
         return time.time()
 
     def clamp(self, param: Parameter, value: Any, warnings: list[str]) -> Any:
-        """A value within its bounds; a warning is added where it was not."""
+        """Return a value within its bounds; add a warning if it was clamped."""
         try:
             clamped = param.clamp(value)
         except TypeError:
-            raise ValueError(f"{value!r} is no {param.type}") from None
+            raise ValueError(f"{value!r} is not a {param.type}") from None
         if clamped != value and value == value:
             self.warn(f"{param.name}: {value} was clamped to {clamped}", warnings)
         return clamped
@@ -117,12 +117,12 @@ class Peer:
         buffer.mapped.data[field.offset : field.end] = raw
 
     def mark(self, buffer: Buffer, bitmap: str, names: Any) -> None:
-        """Set the bits of parameters in a bitmap, if there is one."""
+        """Set the bits of parameters in a bitmap, if the buffer has a control block."""
         if buffer.layout.control:
             buffer[f"control.{bitmap}"] |= self.bits(buffer.peripheral, names)
 
     def take(self, buffer: Buffer, bitmap: str) -> list[str]:
-        """The parameters of a bitmap, which is clear afterwards."""
+        """Return the parameters of a bitmap, and clear it."""
         if not buffer.layout.control:
             raise ValueError(f"{buffer.peripheral.name} is not a Smart Device")
         names = self.names(buffer.peripheral, buffer[f"control.{bitmap}"])
@@ -141,7 +141,7 @@ class Peer:
     def stamp(self, buffer: Buffer, block: str) -> None:
         buffer[f"{block}.timestamp"] = self.now()
 
-    # For the upper tester
+    # Operations for the upper tester
 
     def operations(self) -> dict[str, Operation]:
         async def load(args: dict[str, Any]) -> None:
@@ -153,20 +153,20 @@ class Peer:
         return {"catalog": load, "layout": tell}
 
     def close(self) -> None:
-        """Let go of everything."""
+        """Close all buffers."""
         for buffer in self.buffers.values():
             buffer.mapped.close()
         self.buffers.clear()
 
 
 class Asked(Peer):
-    """A peer that does operations on buffers which its upper tester names."""
+    """A peer that runs operations on buffers, named by its upper tester."""
 
     async def get_update(self, buffer: Buffer) -> dict[str, Any]:
         return await self.values(buffer, "update", "read")
 
     async def values(self, buffer: Buffer, bitmap: str, block: str) -> dict[str, Any]:
-        """The values in a block of the parameters in a bitmap, which is clear afterwards."""
+        """Return the values in a block of the parameters in a bitmap, and clear the bitmap."""
         async with self.operation(buffer):
             known = buffer.layout.params(block)
             names = [name for name in self.take(buffer, bitmap) if name in known]
@@ -182,7 +182,7 @@ class Asked(Peer):
         return {**super().operations(), "get_update": get_update}
 
     def buffer(self, args: Mapping[str, Any]) -> Buffer:
-        """The buffer that an operation names. Raises ValueError where there is none."""
+        """Return the buffer that an operation names. Raises ValueError if it does not exist."""
         try:
             return self.buffers[args["buffer"].removeprefix("/")]
         except KeyError:
@@ -190,6 +190,10 @@ class Asked(Peer):
 
 
 def options(parser: argparse.ArgumentParser) -> None:
-    """The options that all roles with buffers have."""
-    parser.add_argument("--layout", choices=layout.PLANS, default="natural", help="of buffers")
-    parser.add_argument("--catalog", metavar="FILE", help="read it before the first operation")
+    """Add the options of all roles with buffers."""
+    parser.add_argument(
+        "--layout", choices=layout.PLANS, default="natural", help="layout of buffers"
+    )
+    parser.add_argument(
+        "--catalog", metavar="FILE", help="catalog to read before the first operation"
+    )

@@ -1,1 +1,1 @@
-"""The lawful variants of the runtime's mocks, by what they are about."""
+"""Lawful variants of the runtime's mocks, by topic."""

@@ -1,4 +1,4 @@
-"""Lawful variants in working with buffers."""
+"""Lawful variants of peers that work with buffers."""
 
 import os
 from collections.abc import Mapping
@@ -19,7 +19,7 @@ from mocks.upper_tester import Operation, Warned
 
 @variant("figure", of="format.fields-apart")
 class Figure(Asked):
-    """Has the device control block before the others."""
+    """Places the device control block before the other blocks."""
 
     def layout(self, peripheral: Peripheral) -> Layout:
         return planned(peripheral, PLANS["figure"])
@@ -27,14 +27,14 @@ class Figure(Asked):
 
 @variant("packed", of="catalog.types")
 class Packed(Asked):
-    """Has no padding, and attributes behind the mutex."""
+    """Uses no padding, and stores the attributes of the mutex after the mutex."""
 
     def layout(self, peripheral: Peripheral) -> Layout:
         return planned(peripheral, PLANS["packed"])
 
 
 class _Downwards(Asked):
-    """Counts bits from the most significant of 16 on."""
+    """Counts bits from the most significant of 16."""
 
     def bits(self, peripheral: Peripheral, names: list[str]) -> int:
         return int(f"{super().bits(peripheral, names):016b}"[::-1], 2)
@@ -45,12 +45,12 @@ class _Downwards(Asked):
 
 @variant("bits-downwards", of="format.bit-order")
 class BitsDownwards(_Downwards):
-    """Counts bits from the most significant one on, and does not say so."""
+    """Counts bits from the most significant, without declaring it."""
 
 
 @variant("bits-declared", of="format.bitmaps")
 class BitsDeclared(_Downwards):
-    """Counts bits from the most significant one on, as its layout says."""
+    """Counts bits from the most significant, as its layout declares."""
 
     def layout(self, peripheral: Peripheral) -> Layout:
         bits = {param.name: 15 - index for index, param in enumerate(peripheral.params)}
@@ -59,7 +59,7 @@ class BitsDeclared(_Downwards):
 
 @variant("narrow-control", of="format.control-widths")
 class NarrowControl(Asked):
-    """Has 64 bits of a UID, and 8 for the subscription of up to 8 parameters."""
+    """Stores 64 bits of a UID, and bitmaps of 8 bits for up to 8 parameters."""
 
     def layout(self, peripheral: Peripheral) -> Layout:
         layout = super().layout(peripheral)
@@ -76,7 +76,7 @@ class NarrowControl(Asked):
 
 @variant("wide-control", of="format.control-block")
 class WideControl(Asked):
-    """Has 16 bytes for a UID and 4 for everything else, at the end."""
+    """Stores 16 bytes for a UID and 4 for each other control field, at the end."""
 
     def layout(self, peripheral: Peripheral) -> Layout:
         layout = super().layout(peripheral)
@@ -89,14 +89,14 @@ class WideControl(Asked):
 
 @variant("no-updates", of="get-update.values")
 class NoUpdates(Asked):
-    """Does not offer get_update, which is the server's."""
+    """Does not offer get_update, an operation of the server."""
 
     def operations(self) -> dict[str, Operation]:
         return {name: o for name, o in super().operations().items() if name != "get_update"}
 
 
 class _Skipping(Asked):
-    """Passes over parameters of a catalog that it cannot use."""
+    """Ignores parameters of a catalog that it cannot use."""
 
     def usable(self, param: Mapping[str, Any]) -> bool:
         return True
@@ -110,7 +110,7 @@ class _Skipping(Asked):
 
 @variant("incomplete-skipped", of="catalog.required-keys")
 class IncompleteSkipped(_Skipping):
-    """Passes over parameters without a name or a type."""
+    """Ignores parameters without a name or a type."""
 
     def usable(self, param: Mapping[str, Any]) -> bool:
         return "name" in param and "type" in param
@@ -118,7 +118,7 @@ class IncompleteSkipped(_Skipping):
 
 @variant("unknown-types-skipped", of="catalog.known-types")
 class UnknownTypesSkipped(_Skipping):
-    """Passes over parameters of a type that it does not know."""
+    """Ignores parameters of an unknown type."""
 
     def usable(self, param: Mapping[str, Any]) -> bool:
         return param.get("type", "int").partition("[")[0] in KINDS
@@ -126,7 +126,7 @@ class UnknownTypesSkipped(_Skipping):
 
 @variant("first-16-used", of="catalog.more-than-16")
 class First16Used(Asked):
-    """Uses the first 16 parameters of a Smart Device."""
+    """Uses only the first 16 parameters of a Smart Device."""
 
     def read_catalog(self, text: bytes) -> dict[str, Peripheral]:
         raw = yaml.safe_load(text)
@@ -138,19 +138,19 @@ class First16Used(Asked):
 
 @variant("explicit-access", of="catalog.optional-access")
 class ExplicitAccess(Asked):
-    """Requires the catalog to say of each parameter whether it can be read."""
+    """Refuses a catalog in which a parameter has no key readable."""
 
     def read_catalog(self, text: bytes) -> dict[str, Peripheral]:
         for peripheral in yaml.safe_load(text).values():
             for param in peripheral.get("params", []):
                 if "readable" not in param:
-                    raise CatalogError(f"is {param.get('name')} readable?")
+                    raise CatalogError(f"{param.get('name')} has no key readable")
         return super().read_catalog(text)
 
 
 @variant("names-of-its-own", of="buffers.shared-memory")
 class NamesOfItsOwn(Owning):
-    """Names its objects by their number."""
+    """Uses its own pattern for the names of objects."""
 
     def name(self, type_: str, uid: str) -> str:
         return f"mock.{os.getpid()}.{type_}.{uid}"
@@ -158,7 +158,7 @@ class NamesOfItsOwn(Owning):
 
 @variant("robust-mutex", of="lifecycle.robust-mutex")
 class RobustMutex(Owner):
-    """Has robust mutexes."""
+    """Uses robust mutexes."""
 
     def create(self, name: str, type_: str) -> Buffer:
         buffer = super().create(name, type_)
@@ -168,7 +168,7 @@ class RobustMutex(Owner):
 
 @variant("data-as-they-come", of="catalog.clamped-data")
 class DataAsTheyCome(Owner):
-    """Stores sensed values as they come, where they fit."""
+    """Stores sensed values without clamping if they fit."""
 
     def clamp(self, param: Parameter, value: Any, warnings: list[str]) -> Any:
         super().clamp(param, value, [])
@@ -177,7 +177,7 @@ class DataAsTheyCome(Owner):
 
 @variant("subscribed-inside-out", of="set-sub.form")
 class SubscribedInsideOut(Owner):
-    """Sets the bits of the parameters that are not subscribed to."""
+    """Sets the bits of the parameters that are not part of the subscription."""
 
     async def set_sub(self, buffer: Buffer, uid: int, params: list[str], delay: float) -> None:
         others = [p.name for p in buffer.peripheral.params if p.name not in params]
@@ -186,7 +186,7 @@ class SubscribedInsideOut(Owner):
 
 @variant("left-to-others", of="lifecycle.removed-at-exit")
 class LeftToOthers(Owning):
-    """Leaves it to another process of the runtime to unlink its buffers."""
+    """Leaves the unlinking of its buffers to another process of the runtime."""
 
     def unlink(self, buffer: Buffer) -> None:
         pass
@@ -200,12 +200,12 @@ class _Impatient(Asked):
 
 @variant("gives-up", of="operations.mutex")
 class GivesUp(_Impatient):
-    """Fails where another process holds the mutex, rather than wait for it."""
+    """Fails if another process holds the mutex, instead of waiting."""
 
 
 @variant("valid-in-all-bits", of="lifecycle.created-valid")
 class ValidInAllBits(Owner):
-    """Sets all bits of the byte that has the valid bit."""
+    """Sets all bits of the byte with the valid bit."""
 
     def put_valid(self, buffer: Buffer, valid: bool) -> None:
         buffer["valid"] = 255 * valid
@@ -213,7 +213,7 @@ class ValidInAllBits(Owner):
 
 @variant("reads-replaced", of="set-read.sets")
 class ReadsReplaced(Owner):
-    """Puts what is to be read in the place of what was to be read before."""
+    """Replaces the Read bitmap in set_read, instead of adding bits."""
 
     async def set_read(self, buffer: Buffer, params: list[str]) -> None:
         async with self.operation(buffer):
@@ -223,7 +223,7 @@ class ReadsReplaced(Owner):
 
 @variant("fails-where-forbidden", of="catalog.not-writeable")
 class FailsWhereForbidden(Consumer):
-    """Fails where a parameter cannot be read or written, rather than warn."""
+    """Fails if a parameter cannot be read or written, instead of warning."""
 
     def refuse(self, warning: str) -> Warned:
         raise ValueError(warning)
@@ -231,7 +231,7 @@ class FailsWhereForbidden(Consumer):
 
 @variant("opens-each-time", of="lifecycle.views-stay")
 class OpensEachTime(Consumer):
-    """Opens a buffer for each operation anew."""
+    """Opens a buffer again for each operation."""
 
     def current(self, buffer: Buffer) -> bool:
         return False
@@ -239,7 +239,7 @@ class OpensEachTime(Consumer):
 
 @variant("known-by-their-time", of="get-value.value")
 class KnownByTheirTime(Consumer):
-    """Looks at a value again once the timestamp of its block has changed."""
+    """Reads a value again only after the timestamp of its block has changed."""
 
     def __init__(self, plan: Plan) -> None:
         super().__init__(plan)
@@ -254,7 +254,7 @@ class KnownByTheirTime(Consumer):
 
 @variant("invalid-is-empty", of="lifecycle.invalid-absent")
 class InvalidIsEmpty(Consumer):
-    """Answers nothing where a buffer is invalid, and fails where there is none."""
+    """Answers nil for an invalid buffer, and fails for a missing one."""
 
     async def get_value(self, buffer: Buffer, name: str) -> Warned:
         return await super().get_value(buffer, name) if buffer["valid"] else Warned(None, [])
@@ -272,14 +272,14 @@ class ElementsClamped(Asked):
 
 
 def _fitted(buffer: Buffer, field: str, value: Any) -> Any:
-    """A value for a field: an array has the length of that, by elements that it has already."""
+    """Return the value for a field; an array is cut or extended with the current elements."""
     whole = buffer[field] if isinstance(value, list) and field in buffer.layout.fields else None
     return [*value, *whole[len(value) :]][: len(whole)] if isinstance(whole, list) else value
 
 
 @variant("arrays-of-any-length", of="robustness.odd-operations")
 class ArraysOfAnyLength(Owner):
-    """Sets as many elements of an array as it is given, and as fit."""
+    """Stores the elements of an array that fit, and keeps the others."""
 
     async def set_data(self, buffer: Buffer, values: dict[str, Any]) -> list[str]:
         fitted = {n: _fitted(buffer, f"read.params.{n}", value) for n, value in values.items()}
@@ -288,7 +288,7 @@ class ArraysOfAnyLength(Owner):
 
 @variant("arrays-of-any-length", of="robustness.odd-operations")
 class ArraysOfAnyLengthToWrite(Consumer):
-    """Sets as many elements of an array as it is given, and as fit, and the rest to zero."""
+    """Stores the elements of an array that fit, and sets missing ones to zero."""
 
     async def set_value(self, buffer: Buffer, name: str, value: Any) -> Warned:
         whole = [*value, *bytes(8)] if isinstance(value, list) else value

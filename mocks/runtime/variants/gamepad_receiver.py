@@ -14,7 +14,7 @@ from mocks.upper_tester import Operation, Warned
 
 @variant("buttons-elsewhere", of="receiver.buttons")
 class ButtonsElsewhere(Receiver):
-    """Keeps buttons in an integer named btn only, which the catalog may not have."""
+    """Stores no boolean parameters for buttons."""
 
     def buttons(self, pad: dict[str, Any], params: list[Parameter], into: dict[str, Any]) -> None:
         pass
@@ -22,7 +22,7 @@ class ButtonsElsewhere(Receiver):
 
 @variant("data-as-they-come", of="catalog.clamped-data")
 class DataAsTheyCome(Receiver):
-    """Stores axes as they come, beyond their bounds as well."""
+    """Stores axes beyond their bounds without clamping."""
 
     def clamp(self, param: Parameter, value: Any, warnings: list[str]) -> Any:
         return value
@@ -30,7 +30,7 @@ class DataAsTheyCome(Receiver):
 
 @variant("on-the-circle", of="catalog.clamped-data")
 class OnTheCircle(Receiver):
-    """Draws a joystick beyond the unit circle back to it, whichever way it points."""
+    """Moves a joystick position outside the unit circle to its edge."""
 
     async def play(self, index: str, pad: dict[str, Any]) -> None:
         drawn = dict(pad)
@@ -43,7 +43,7 @@ class OnTheCircle(Receiver):
 
 @variant("passes-over-repeats", of="set-data.timestamp")
 class PassesOverRepeats(Receiver):
-    """Passes over a message that says the same as the one before."""
+    """Ignores a message that is equal to the previous one."""
 
     before = b""
 
@@ -55,19 +55,19 @@ class PassesOverRepeats(Receiver):
 
 @variant("named-by-index", of="buffers.shared-memory")
 class NamedByIndex(Receiver):
-    """Names its objects by the index alone, so that one instance at a time can have them."""
+    """Names its objects by the index alone, so that only one instance can run."""
 
     def name(self, type_: str, uid: str) -> str:
         return f"rt-mock-{type_}-{uid}"
 
     def create(self, name: str, type_: str) -> Buffer:
-        (FOLDER / name).unlink(missing_ok=True)  # left by one that was killed
+        (FOLDER / name).unlink(missing_ok=True)  # left by a killed instance
         return super().create(name, type_)
 
 
 @variant("told-by-path", of="buffers.shared-memory")
 class ToldByPath(Receiver):
-    """Tells the paths of its objects for their names."""
+    """Reports the paths of its objects instead of their names."""
 
     def operations(self) -> dict[str, Operation]:
         async def buffers(args: dict[str, Any]) -> Any:
@@ -81,7 +81,7 @@ class ToldByPath(Receiver):
 
 @variant("absent-is-gone", of="lifecycle.created-valid")
 class AbsentIsGone(Receiver):
-    """Takes a gamepad that a message does not have for disconnected, and tells of it no more."""
+    """Treats a gamepad that is not in a message as disconnected, and does not report it."""
 
     async def received(self, data: bytes) -> None:
         for message in self.messages(data):
@@ -92,7 +92,7 @@ class AbsentIsGone(Receiver):
 
 @variant("deaf-after-odd-input", of="receiver.odd-messages")
 class DeafAfterOddInput(Receiver):
-    """Ends its reading where a gamepad has values that it does not know."""
+    """Stops reading after a gamepad has values of unknown types."""
 
     deaf = False
 

@@ -1,4 +1,4 @@
-"""Lawful variants of those that publish: log messages, gamepad input and updates."""
+"""Lawful variants of publishers: log messages, gamepad input and updates."""
 
 import math
 import time
@@ -12,7 +12,7 @@ from mocks.runtime import gamepad_sender, log_publisher, update_publisher
 
 @variant("blank-in-timestamps", of="log.timestamp-separator")
 class BlankInTimestamps(log_publisher.Publisher):
-    """Has a blank between the date and the time of a timestamp."""
+    """Writes a blank between the date and the time of a timestamp."""
 
     def timestamp(self, now: datetime) -> Any:
         return now.isoformat(sep=" ")
@@ -20,7 +20,7 @@ class BlankInTimestamps(log_publisher.Publisher):
 
 @variant("basic-timestamps", of="log.timestamp-form")
 class BasicTimestamps(log_publisher.Publisher):
-    """Has timestamps in the basic format, without fractions."""
+    """Writes timestamps in the basic format, without fractions."""
 
     def timestamp(self, now: datetime) -> Any:
         return now.strftime("%Y%m%dT%H%M%SZ")
@@ -28,7 +28,7 @@ class BasicTimestamps(log_publisher.Publisher):
 
 @variant("no-empty-extra", of="log.extra-present")
 class NoEmptyExtra(log_publisher.Publisher):
-    """Leaves extra out where it would be empty."""
+    """Omits an empty extra."""
 
     def publish(self, message: dict[str, Any]) -> None:
         super().publish({key: value for key, value in message.items() if value != {}})
@@ -36,7 +36,7 @@ class NoEmptyExtra(log_publisher.Publisher):
 
 @variant("drops-what-is-not-taken", of="log.each-once")
 class DropsWhatIsNotTaken(log_publisher.Publisher):
-    """Publishes nothing while its reader has still to take what it was sent."""
+    """Drops messages while its reader has not read the previous ones."""
 
     def publish(self, message: dict[str, Any]) -> None:
         if not self.stream.behind:
@@ -45,7 +45,7 @@ class DropsWhatIsNotTaken(log_publisher.Publisher):
 
 @variant("more-context", of="log.context")
 class MoreContext(log_publisher.Publisher):
-    """Tells in extra of the process as well, beside what the program gives."""
+    """Adds the process and the thread to the context in extra."""
 
     def context(self, extra: Mapping[str, Any]) -> Any:
         return {"process": "mock", "thread": 1, **extra}
@@ -53,7 +53,7 @@ class MoreContext(log_publisher.Publisher):
 
 @variant("whole-axes", of="gamepad.axes-floats")
 class WholeAxes(gamepad_sender.Sender):
-    """Sends axes that are whole as integers, as JavaScript does."""
+    """Sends axes with whole values as integers, as JavaScript does."""
 
     def axis(self, value: float) -> Any:
         return int(value) if value.is_integer() else value
@@ -61,7 +61,7 @@ class WholeAxes(gamepad_sender.Sender):
 
 @variant("square-within-the-circle", of="gamepad.full-range")
 class SquareWithinTheCircle(gamepad_sender.Sender):
-    """Makes the square of positions so small that its corners are on the circle."""
+    """Scales the square of positions so that its corners are on the circle."""
 
     def joystick(self, x: float, y: float) -> tuple[float, float]:
         return x / math.sqrt(2), y / math.sqrt(2)
@@ -69,7 +69,7 @@ class SquareWithinTheCircle(gamepad_sender.Sender):
 
 @variant("changed-gamepads", of="gamepad.each")
 class ChangedGamepads(gamepad_sender.Sender):
-    """Sends nothing where the gamepads are as they were in its last message."""
+    """Sends nothing if the gamepads have not changed since its last message."""
 
     latest = b""
 
@@ -89,7 +89,7 @@ class AllValues(update_publisher.Publisher):
 
 @variant("changes-only", of="update.first-values")
 class ChangesOnly(update_publisher.Publisher):
-    """Does not send the first values of a device."""
+    """Does not send the first values of a new device."""
 
     def connect(self, uid: str, params: update_publisher.Values, alias: str | None) -> None:
         super().connect(uid, params, alias)
@@ -98,7 +98,7 @@ class ChangesOnly(update_publisher.Publisher):
 
 @variant("updates-at-once", of="update.goes-on")
 class UpdatesAtOnce(update_publisher.Publisher):
-    """Sends an update before and after it takes a device, and a moment later says that it has."""
+    """Sends an update before and after it connects a device, and answers a moment later."""
 
     def connect(self, uid: str, params: update_publisher.Values, alias: str | None) -> None:
         self.update()
@@ -109,7 +109,7 @@ class UpdatesAtOnce(update_publisher.Publisher):
 
 @variant("whole-floats", of="update.values")
 class WholeFloats(update_publisher.Publisher):
-    """Sends floats that are whole as integers."""
+    """Sends floats with whole values as integers."""
 
     def values(self, uid: str) -> Any:
         return {name: _whole(value) for name, value in self.changed[uid].items()}
@@ -122,7 +122,7 @@ def _whole(value: Any) -> Any:
 
 @variant("told-by-parameters", of="update.goes-on")
 class ToldByParameters(update_publisher.Publisher):
-    """Sends updates where a parameter has changed, and tells all else with the next one."""
+    """Sends an update only after a parameter has changed; other changes wait for it."""
 
     def update(self) -> None:
         if any(self.changed.values()):
@@ -131,7 +131,7 @@ class ToldByParameters(update_publisher.Publisher):
 
 @variant("repeats-left-out", of="log.each-once")
 class RepeatsLeftOut(log_publisher.Publisher):
-    """Leaves out what is the same as the message before, but for its time."""
+    """Omits a message that is equal to the previous one, apart from its timestamp."""
 
     before: Any = None
 
@@ -147,7 +147,7 @@ _OWN = "18446744073709551617"
 
 @variant("devices-of-its-own", of="update.all-uids")
 class DevicesOfItsOwn(update_publisher.Publisher):
-    """Has a device with an alias beside those that it is told of, whose values change."""
+    """Has an additional device with an alias and changing values."""
 
     def __init__(self, *given: Any) -> None:
         super().__init__(*given)

@@ -14,7 +14,7 @@ from mocks.runtime.rpc_client import CallFailed, Client
 
 @variant("answers-requests", of="rpc.own-direction")
 class AnswersRequests(Client):
-    """Answers whatever request reaches it with an error, also one that is malformed."""
+    """Answers every request from the server with an error, even a malformed one."""
 
     def take(self, frame: Frame) -> None:
         if frame.name == REQUEST and len(frame.value) > 1 and type(frame.value[1]) is int:
@@ -24,7 +24,7 @@ class AnswersRequests(Client):
 
 @variant("introduces-itself", of="rpc.notification-form")
 class IntroducesItself(Client):
-    """Notifies its server of what it is, and of every call."""
+    """Sends notifications that introduce it and that announce every call."""
 
     def opened(self) -> None:
         super().opened()
@@ -45,7 +45,7 @@ class IdsDownwards(Client):
 
 @variant("ids-again", of="rpc.ids-differ")
 class IdsAgain(Client):
-    """Uses the lowest id that no call waits with."""
+    """Uses the lowest id that no waiting call has."""
 
     def next_id(self) -> int:
         return next(number for number in range(2**32) if number not in self.waiting)
@@ -66,7 +66,7 @@ class OneAtATime(Client):
 
 @variant("next-when-given-up", of="rpc.concurrent-calls")
 class NextWhenGivenUp(OneAtATime):
-    """Makes one call after another, and gives each up after three seconds, whatever it is asked."""
+    """Makes one call after another, each with a timeout of three seconds."""
 
     async def call(self, method: str, params: list[Any], patience: float | None = None) -> Any:
         return await super().call(method, params, 3.0)
@@ -74,7 +74,7 @@ class NextWhenGivenUp(OneAtATime):
 
 @variant("own-timeout", of="robustness.no-response")
 class OwnTimeout(Client):
-    """Waits as long as it always does, whatever timeout it is asked for."""
+    """Uses its own timeout, and ignores the requested one."""
 
     async def call(self, method: str, params: list[Any], patience: float | None = None) -> Any:
         return await super().call(method, params, 1.7)
@@ -82,7 +82,7 @@ class OwnTimeout(Client):
 
 @variant("closes-upon-malformed", of="robustness.malformed-responses")
 class ClosesUponMalformed(Client):
-    """Closes the connection upon what is no response; one that is late is passed over."""
+    """Closes the connection after a malformed response, but ignores a late one."""
 
     def passed_over(self, value: Any) -> None:
         super().passed_over(value)
@@ -93,7 +93,7 @@ class ClosesUponMalformed(Client):
 
 @variant("a-connection-for-each", of="rpc.matching")
 class AConnectionForEach(Client):
-    """Opens a connection for each call and closes it then; on the first one nothing is asked."""
+    """Opens a connection for each call; the first connection is never used for calls."""
 
     async def call(self, method: str, params: list[Any], patience: float | None = None) -> Any:
         other, stream = Client(self.patience), await zeromq.connect(self.address)
@@ -107,7 +107,7 @@ class AConnectionForEach(Client):
 
 @variant("asks-the-version", of="rpc.own-direction")
 class AsksTheVersion(Client):
-    """Calls a procedure of its own upon connecting, and no other one before that has ended."""
+    """Calls a procedure of its own after connecting, and waits for it before other calls."""
 
     async def call(self, method: str, params: list[Any], patience: float | None = None) -> Any:
         await self.version
@@ -121,7 +121,7 @@ class AsksTheVersion(Client):
 
 @variant("polls", of="rpc.request-content")
 class Polls(Client):
-    """Asks for the devices every fifty milliseconds, and notifies of being there."""
+    """Calls list_uids every 50 ms, and sends notifications that it is alive."""
 
     def opened(self) -> None:
         super().opened()
@@ -140,7 +140,7 @@ class Polls(Client):
 
 @variant("asks-again", of="robustness.no-response")
 class AsksAgain(Client):
-    """Makes a call that has no answer in time once more."""
+    """Repeats a call once if it was not answered in time."""
 
     async def call(self, method: str, params: list[Any], patience: float | None = None) -> Any:
         try:

@@ -14,7 +14,7 @@ from mocks.streams import Stream
 
 @variant("notifies", of="rpc.own-direction")
 class Notifies(Server):
-    """Notifies its clients of what it can do, and of each call."""
+    """Sends notifications of its procedures, and of each call."""
 
     async def run(self, stream: Stream) -> None:
         stream.write(self.encode([2, "procedures", list(self.PROCEDURES)]))
@@ -27,7 +27,7 @@ class Notifies(Server):
 
 @variant("answers-later", of="rpc.any-order")
 class AnswersLater(Server):
-    """Answers requests with even ids a moment after the others."""
+    """Answers requests with even ids a moment later than the others."""
 
     def answer(self, number: int, error: Any, result: Any) -> None:
         if number % 2:
@@ -39,7 +39,7 @@ class AnswersLater(Server):
 
 @variant("a-task-for-each", of="rpc.notification-calls")
 class ATaskForEach(Server):
-    """Does what each message asks by itself, and what notifications ask a moment later."""
+    """Processes each message in a task of its own, notifications a moment later."""
 
     def take(self, frame: Frame) -> None:
         later = 0.02 if frame.name == NOTIFICATION else 0.0
@@ -48,7 +48,7 @@ class ATaskForEach(Server):
 
 @variant("one-client-at-a-time", of="rpc.clients-apart")
 class OneClientAtATime(Server):
-    """Serves a client once the one before it has gone."""
+    """Serves a client only after the previous one has disconnected."""
 
     turn = asyncio.Lock()
 
@@ -59,7 +59,7 @@ class OneClientAtATime(Server):
 
 @variant("turns-others-away", of="rpc.clients-apart")
 class TurnsOthersAway(Server):
-    """Closes a connection that is made while it serves another."""
+    """Closes a connection that is opened while it serves another."""
 
     busy = False
 
@@ -76,14 +76,14 @@ class TurnsOthersAway(Server):
 
 @variant("echo-of-one", of="rpc.arguments")
 class EchoOfOne(Server):
-    """Has an echo of one argument, and no other procedure."""
+    """Has only an echo procedure, with one argument."""
 
     PROCEDURES: Mapping[str, Callable[..., Any]] = MappingProxyType({"echo": lambda value: value})
 
 
 @variant("errors-as-text", of="rpc.unknown-procedure")
 class ErrorsAsText(Server):
-    """Has text for its errors."""
+    """Uses text as error objects."""
 
     def error(self, error: Exception) -> Any:
         return str(super().error(error))
@@ -91,7 +91,7 @@ class ErrorsAsText(Server):
 
 @variant("errors-as-numbers", of="rpc.failing-procedure")
 class ErrorsAsNumbers(Server):
-    """Has numbers for its errors, 0 among them."""
+    """Uses numbers as error objects, including 0."""
 
     def procedure(self, method: str) -> Callable[..., Any]:
         self.unknown = method not in PROCEDURES
@@ -103,7 +103,7 @@ class ErrorsAsNumbers(Server):
 
 @variant("closes-upon-malformed", of="robustness.malformed-requests")
 class ClosesUponMalformed(Server):
-    """Closes the connection upon anything but a request."""
+    """Closes the connection after anything except a request."""
 
     def malformed(self, value: Any) -> None:
         self.close()
@@ -111,7 +111,7 @@ class ClosesUponMalformed(Server):
 
 @variant("errors-upon-unreadable", of="robustness.broken-bytes")
 class ErrorsUponUnreadable(Server):
-    """Answers what it cannot read by an error of the id 0, and closes the connection."""
+    """Answers bytes that it cannot decode with an error for id 0, and closes the connection."""
 
     def unreadable(self, frame: Frame) -> None:
         self.answer(0, {"message": "not MessagePack"}, None)
@@ -120,7 +120,7 @@ class ErrorsUponUnreadable(Server):
 
 @variant("differences-are-floats", of="rpc.result")
 class DifferencesAreFloats(Server):
-    """Subtracts as floats, and answers whole ones as such, too."""
+    """Subtracts as floats, and answers whole results as floats too."""
 
     def procedure(self, method: str) -> Callable[..., Any]:
         called = super().procedure(method)
@@ -131,7 +131,7 @@ class DifferencesAreFloats(Server):
 
 @variant("silent-upon-malformed", of="robustness.malformed-requests")
 class SilentUponMalformed(Server):
-    """Answers nothing but requests."""
+    """Does not answer malformed requests."""
 
     def malformed(self, value: Any) -> None:
         pass
@@ -139,7 +139,7 @@ class SilentUponMalformed(Server):
 
 @variant("text-for-bytes", of="rpc.bytes")
 class TextForBytes(Server):
-    """Has one type for text and bytes, and answers both as text."""
+    """Uses one type for text and bytes, and answers both as text."""
 
     def response(self, number: int, error: Any, result: Any) -> list[Any]:
         return super().response(number, error, _text(result))
@@ -147,7 +147,7 @@ class TextForBytes(Server):
 
 @variant("text-for-keys", of="rpc.map-keys")
 class TextForKeys(Server):
-    """Has text for all keys of maps."""
+    """Converts all keys of maps to text."""
 
     def response(self, number: int, error: Any, result: Any) -> list[Any]:
         return super().response(number, error, _keyed(result))
@@ -155,7 +155,7 @@ class TextForKeys(Server):
 
 @variant("refuses-keys", of="rpc.map-keys")
 class RefusesKeys(Server):
-    """Answers maps with keys that are not text by an error."""
+    """Answers maps with keys that are not text with an error."""
 
     def request(self, number: int, method: str, params: list[Any]) -> None:
         if any(mark(param) == "$map" for param in params):
@@ -166,7 +166,9 @@ class RefusesKeys(Server):
 
 @variant("closes-upon-keys", of="rpc.map-keys")
 class ClosesUponKeys(Server):
-    """Closes the connection upon a map with keys that are not text, as it cannot read on."""
+    """Closes the connection after a map with keys that are not text, because it cannot decode
+    further.
+    """
 
     def request(self, number: int, method: str, params: list[Any]) -> None:
         if any(mark(param) == "$map" for param in params):
@@ -177,7 +179,7 @@ class ClosesUponKeys(Server):
 
 @variant("whole-numbers", of="rpc.result")
 class WholeNumbers(Server):
-    """Answers a fraction among the arguments of subtract by an error."""
+    """Answers subtract of floats with an error."""
 
     def request(self, number: int, method: str, params: list[Any]) -> None:
         if method == "subtract" and any(isinstance(param, float) for param in params):
@@ -188,7 +190,7 @@ class WholeNumbers(Server):
 
 @variant("doubles", of="rpc.wide-integers")
 class Doubles(Server):
-    """Has doubles for all numbers, and writes whole ones as integers where 32 bits suffice."""
+    """Uses doubles for all numbers, and writes whole numbers of 32 bits as integers."""
 
     def response(self, number: int, error: Any, result: Any) -> list[Any]:
         return super().response(number, error, _double(result))
@@ -196,7 +198,7 @@ class Doubles(Server):
 
 @variant("arguments-unchecked", of="rpc.argument-count")
 class ArgumentsUnchecked(Server):
-    """Takes nil for arguments that are missing, and passes over those that are too many."""
+    """Uses 0 for missing arguments of subtract, and ignores additional ones."""
 
     def procedure(self, method: str) -> Callable[..., Any]:
         called = super().procedure(method)

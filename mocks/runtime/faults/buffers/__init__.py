@@ -1,1 +1,1 @@
-"""Faults in working with buffers: of all roles, of an owner, and of a consumer."""
+"""Faults of peers that work with buffers: all roles, owners, and consumers."""

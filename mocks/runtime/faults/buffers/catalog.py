@@ -1,4 +1,4 @@
-"""Faults in what is made of the catalog."""
+"""Faults about the interpretation of the catalog."""
 
 import re
 from collections.abc import Callable
@@ -16,7 +16,7 @@ from mocks.runtime.memory.peer import Asked, Peer
 
 
 def altered(text: bytes, alter: Callable[[dict[str, Any]], Any]) -> bytes:
-    """A catalog whose every parameter has been altered; one altered to None is left out."""
+    """Return a catalog with every parameter altered; parameters altered to None are dropped."""
     raw = yaml.safe_load(text)
     for peripheral in raw.values():
         kept = [alter(dict(param)) for param in peripheral.get("params", [])]
@@ -25,26 +25,26 @@ def altered(text: bytes, alter: Callable[[dict[str, Any]], Any]) -> bytes:
 
 
 def retyped(peripheral: Peripheral, types: dict[str, str]) -> Peripheral:
-    """A peripheral with other types in place of some."""
+    """Return a peripheral with some types replaced."""
     params = (replace(p, type=types.get(p.type, p.type)) for p in peripheral.params)
     return replace(peripheral, params=tuple(params))
 
 
 @fault("name-first", violates="catalog.yaml", subtle=True)
 class NameFirst(Asked):
-    """Refuses a parameter whose first key is not its name."""
+    """Refuses a parameter whose first key is its type."""
 
     def read_catalog(self, text: bytes) -> dict[str, Peripheral]:
         for peripheral in yaml.safe_load(text).values():
             for param in peripheral.get("params", []):
                 if next(iter(param)) == "type":
-                    raise CatalogError("the name is to come first")
+                    raise CatalogError("expected the name as the first key")
         return super().read_catalog(text)
 
 
 @fault("decimal-ids", violates="catalog.yaml", subtle=True)
 class DecimalIds(Asked):
-    """Takes a device_id in hexadecimal for none."""
+    """Ignores a device_id in hexadecimal."""
 
     def read_catalog(self, text: bytes) -> dict[str, Peripheral]:
         return super().read_catalog(re.sub(rb"device_id: 0x\w+", b"x_id: 0", text))
@@ -52,7 +52,7 @@ class DecimalIds(Asked):
 
 @fault("line-feeds-alone", violates="catalog.yaml", subtle=True)
 class LineFeedsAlone(Asked):
-    """Refuses a catalog whose lines end with a carriage return and a line feed."""
+    """Refuses a catalog whose lines end with carriage return and line feed."""
 
     def read_catalog(self, text: bytes) -> dict[str, Peripheral]:
         if b"\r" in text:
@@ -62,7 +62,7 @@ class LineFeedsAlone(Asked):
 
 @fault("bounds-of-their-type", violates="catalog.yaml", subtle=True, roles=("buffer-consumer",))
 class BoundsOfTheirType(Asked):
-    """Takes a bound for none that is of a float where the parameter is of an integer."""
+    """Ignores a bound that is written as a float for an integer parameter."""
 
     def read_catalog(self, text: bytes) -> dict[str, Peripheral]:
         def whole(param: dict[str, Any]) -> dict[str, Any]:
@@ -79,13 +79,13 @@ class BlockStyleOnly(Asked):
 
     def read_catalog(self, text: bytes) -> dict[str, Peripheral]:
         if b"{" in text:
-            raise CatalogError("what is { supposed to mean?")
+            raise CatalogError("expected block style; received {")
         return super().read_catalog(text)
 
 
 @fault("lists-used-up", violates="catalog.yaml-flow", subtle=True)
 class ListsUsedUp(Asked):
-    """Takes parameters out of the list that it has read: who has it by an alias has none."""
+    """Empties the list of parameters after reading, so that an alias of the list is empty."""
 
     def read_catalog(self, text: bytes) -> dict[str, Peripheral]:
         known = super().read_catalog(text)
@@ -107,7 +107,7 @@ class AllSmart(Asked):
 
 @fault("zero-is-no-id", violates="catalog.device-id", subtle=True)
 class ZeroIsNoId(Asked):
-    """Takes a device_id of 0 for none."""
+    """Treats a device_id of 0 as missing."""
 
     def layout(self, peripheral: Peripheral) -> Layout:
         return super().layout(replace(peripheral, device_id=peripheral.device_id or None))
@@ -115,7 +115,7 @@ class ZeroIsNoId(Asked):
 
 @fault("nameless-skipped", violates="catalog.required-keys")
 class NamelessSkipped(Asked):
-    """Leaves out a parameter that has no name."""
+    """Drops a parameter without a name."""
 
     def read_catalog(self, text: bytes) -> dict[str, Peripheral]:
         def alter(param: dict[str, Any]) -> Any:
@@ -126,7 +126,7 @@ class NamelessSkipped(Asked):
 
 @fault("typeless-is-int", violates="catalog.required-keys", subtle=True)
 class TypelessIsInt(Asked):
-    """Takes a parameter without a type for an int."""
+    """Uses int for a parameter without a type."""
 
     def read_catalog(self, text: bytes) -> dict[str, Peripheral]:
         return super().read_catalog(altered(text, lambda param: {"type": "int", **param}))
@@ -134,12 +134,12 @@ class TypelessIsInt(Asked):
 
 @fault("access-required", violates="catalog.optional-access")
 class AccessRequired(Asked):
-    """Refuses a parameter that does not say whether it can be read."""
+    """Refuses a parameter without the key readable."""
 
     def read_catalog(self, text: bytes) -> dict[str, Peripheral]:
         def alter(param: dict[str, Any]) -> Any:
             if "name" in param and "readable" not in param:
-                raise CatalogError(f"{param['name']} does not say whether it is readable")
+                raise CatalogError(f"{param['name']} has no key readable")
             return param
 
         return super().read_catalog(altered(text, alter))
@@ -160,7 +160,7 @@ class AsciiNames(Asked):
 
 @fault("unknown-is-int", violates="catalog.known-types")
 class UnknownIsInt(Asked):
-    """Takes every type that it does not know for an int."""
+    """Uses int for every unknown type."""
 
     def read_catalog(self, text: bytes) -> dict[str, Peripheral]:
         def alter(param: dict[str, Any]) -> Any:
@@ -172,7 +172,7 @@ class UnknownIsInt(Asked):
 
 @fault("open-brackets", violates="catalog.malformed", subtle=True)
 class OpenBrackets(Asked):
-    """Does not mind that the bracket behind the length of an array is missing."""
+    """Accepts an array type without its closing bracket."""
 
     def read_catalog(self, text: bytes) -> dict[str, Peripheral]:
         def alter(param: dict[str, Any]) -> Any:
@@ -184,7 +184,7 @@ class OpenBrackets(Asked):
 
 @fault("int128-is-int64", violates="catalog.known-types", subtle=True)
 class Int128IsInt64(Asked):
-    """Takes the widest integer that there is where a wider one is asked for."""
+    """Uses int64 for the type int128."""
 
     def read_catalog(self, text: bytes) -> dict[str, Peripheral]:
         def alter(param: dict[str, Any]) -> Any:
@@ -196,7 +196,7 @@ class Int128IsInt64(Asked):
 
 @fault("int-of-16-bits", violates="catalog.types")
 class IntOf16Bits(Asked):
-    """Gives an int 16 bits, as on a small controller."""
+    """Uses 16 bits for an int, as on a small controller."""
 
     def layout(self, peripheral: Peripheral) -> Layout:
         return super().layout(retyped(peripheral, {"int": "int16", "uint": "uint16"}))
@@ -204,7 +204,7 @@ class IntOf16Bits(Asked):
 
 @fault("long-of-32-bits", violates="catalog.types", subtle=True)
 class LongOf32Bits(Asked):
-    """Gives a long 32 bits, as on another system."""
+    """Uses 32 bits for a long, as on other systems."""
 
     def layout(self, peripheral: Peripheral) -> Layout:
         return super().layout(retyped(peripheral, {"long": "int", "ulong": "uint"}))
@@ -216,13 +216,13 @@ class NoPointers(Asked):
 
     def layout(self, peripheral: Peripheral) -> Layout:
         if any(param.type.endswith("_p") for param in peripheral.params):
-            raise CatalogError("what would a pointer be good for?")
+            raise CatalogError("pointers are not supported")
         return super().layout(peripheral)
 
 
 @fault("one-element", violates="catalog.arrays")
 class OneElement(Asked):
-    """Gives an array the place of one value."""
+    """Reserves space for only one value of an array."""
 
     def layout(self, peripheral: Peripheral) -> Layout:
         params = (replace(p, count=p.count and 1) for p in peripheral.params)
@@ -231,7 +231,7 @@ class OneElement(Asked):
 
 @fault("count-of-7-bits", violates="catalog.arrays", subtle=True)
 class CountOf7Bits(Asked):
-    """Takes the length of an array for a signed byte."""
+    """Truncates the length of an array to 7 bits."""
 
     def layout(self, peripheral: Peripheral) -> Layout:
         def cut(param: Parameter) -> Parameter:
@@ -242,7 +242,7 @@ class CountOf7Bits(Asked):
 
 @fault("up-to-17", violates="catalog.more-than-16", subtle=True)
 class UpTo17(Asked):
-    """Takes a Smart Device with 17 parameters."""
+    """Accepts a Smart Device with 17 parameters."""
 
     def read_catalog(self, text: bytes) -> dict[str, Peripheral]:
         raw = yaml.safe_load(text)
@@ -254,18 +254,18 @@ class UpTo17(Asked):
 
 @fault("up-to-15", violates="catalog.at-most-16", subtle=True)
 class UpTo15(Asked):
-    """Refuses a Smart Device with 16 parameters that is not the first of its catalog."""
+    """Refuses a Smart Device with 16 parameters if its device_id is 3."""
 
     def read_catalog(self, text: bytes) -> dict[str, Peripheral]:
         read = super().read_catalog(text)
         if any(len(p.params) > 15 and p.device_id == 3 for p in read.values()):
-            raise CatalogError("that are too many parameters")
+            raise CatalogError("too many parameters")
         return read
 
 
 @fault("16-for-all", violates="catalog.no-limit")
 class SixteenForAll(Asked):
-    """Has no layout for any peripheral with more than 16 parameters."""
+    """Reports no layout for a peripheral with more than 16 parameters."""
 
     def layout(self, peripheral: Peripheral) -> Layout:
         if len(peripheral.params) > 16:
@@ -275,12 +275,12 @@ class SixteenForAll(Asked):
 
 @fault("catalogs-of-16", violates="catalog.no-limit", subtle=True)
 class CatalogsOf16(Asked):
-    """Refuses a catalog in which any peripheral has more than 16 parameters."""
+    """Refuses a catalog with a peripheral of more than 16 parameters."""
 
     def read_catalog(self, text: bytes) -> dict[str, Peripheral]:
         read = super().read_catalog(text)
         if any(len(peripheral.params) > 16 for peripheral in read.values()):
-            raise CatalogError("that are too many parameters")
+            raise CatalogError("too many parameters")
         return read
 
 
@@ -294,7 +294,7 @@ class UpTo32(Asked):
 
 @fault("delay-makes-smart", violates="catalog.ignored-keys")
 class DelayMakesSmart(Asked):
-    """Takes whatever has a delay for a Smart Device."""
+    """Treats every peripheral with a delay as a Smart Device."""
 
     def layout(self, peripheral: Peripheral) -> Layout:
         if peripheral.delay is not None and peripheral.device_id is None:
@@ -304,7 +304,7 @@ class DelayMakesSmart(Asked):
 
 @fault("bounds-of-booleans", violates="catalog.ignored-keys", subtle=True)
 class BoundsOfBooleans(Asked):
-    """Refuses a boolean with bounds, unless its peripheral is a Smart Device."""
+    """Refuses a boolean with an upper bound of 0 if its peripheral is not a Smart Device."""
 
     def layout(self, peripheral: Peripheral) -> Layout:
         for param in peripheral.params:
@@ -313,7 +313,7 @@ class BoundsOfBooleans(Asked):
         return super().layout(peripheral)
 
 
-# An owner that clamps silently violates catalog.clamped-data.
+# An owner that clamps silently violates catalog.clamped-data instead.
 @fault("clamped-silently", violates="catalog.clamp-warning", roles=("buffer-consumer",))
 class ClampedSilently(Peer):
     """Clamps without a warning."""
@@ -324,18 +324,18 @@ class ClampedSilently(Peer):
 
 @fault("bounds-required", violates="catalog.optional-keys")
 class BoundsRequired(Asked):
-    """Has no layout of a peripheral without a delay, none of whose parameters has bounds."""
+    """Reports no layout of a peripheral without delay and without any bounds."""
 
     def layout(self, peripheral: Peripheral) -> Layout:
         unbounded = all((p.lower, p.upper) == (-inf, inf) for p in peripheral.params)
         if unbounded and peripheral.delay is None:
-            raise CatalogError(f"nothing of {peripheral.name} has bounds")
+            raise CatalogError(f"{peripheral.name} has no bounds")
         return super().layout(peripheral)
 
 
 @fault("first-element-clamped", violates="catalog.array-bounds", subtle=True)
 class FirstElementClamped(Asked):
-    """Clamps the first element of an array."""
+    """Clamps only the first element of an array."""
 
     def clamp(self, param: Parameter, value: Any, warnings: list[str]) -> Any:
         if not isinstance(value, list):

@@ -1,4 +1,4 @@
-"""Faults of the consumer in how it finds buffers, and how it lets go of them."""
+"""Faults of the consumer about listing, opening and closing buffers."""
 
 import asyncio
 import contextlib
@@ -16,7 +16,7 @@ from mocks.upper_tester import Warned
 
 @fault("lists-all", violates="lifecycle.listed")
 class ListsAll(Consumer):
-    """Lists invalid buffers as well."""
+    """Lists invalid buffers too."""
 
     async def list(self) -> list[str]:
         return [name for name in sorted(os.listdir(FOLDER)) if name.startswith("rt-")]
@@ -24,7 +24,7 @@ class ListsAll(Consumer):
 
 @fault("lists-eight", violates="lifecycle.listed", subtle=True)
 class ListsEight(Consumer):
-    """Lists no more than eight buffers of one type."""
+    """Lists at most eight buffers of each type."""
 
     async def list(self) -> list[str]:
         by_type: dict[str, list[str]] = {}
@@ -35,7 +35,7 @@ class ListsEight(Consumer):
 
 @fault("sixteen-views", violates="get-value.value", subtle=True)
 class SixteenViews(Consumer):
-    """Has views of sixteen buffers at most, and cannot read any further one."""
+    """Opens only sixteen buffers, and cannot read others."""
 
     async def get_value(self, buffer: Buffer, name: str) -> Warned:
         if buffer.name not in [*self.buffers][:16]:
@@ -45,7 +45,7 @@ class SixteenViews(Consumer):
 
 @fault("lists-what-it-listed", violates="lifecycle.listed", subtle=True)
 class ListsWhatItListed(Consumer):
-    """Goes on to list what it has listed once, and what it finds new."""
+    """Continues to list buffers that it has listed before."""
 
     def __init__(self, *args: Any) -> None:
         super().__init__(*args)
@@ -58,7 +58,7 @@ class ListsWhatItListed(Consumer):
 
 @fault("lists-what-is-gone", violates="lifecycle.listed", subtle=True)
 class ListsWhatIsGone(Consumer):
-    """Lists a buffer that it has open, though it is unlinked."""
+    """Lists a buffer that it has opened, although the buffer is unlinked."""
 
     async def list(self) -> list[str]:
         open_ = [name for name, buffer in self.buffers.items() if buffer["valid"]]
@@ -67,7 +67,7 @@ class ListsWhatIsGone(Consumer):
 
 @fault("tracked", violates="lifecycle.never-unlinks", subtle=True)
 class Tracked(Consumer):
-    """Opens buffers as Python does, whose resource tracker unlinks them a moment after its end."""
+    """Registers buffers with Python's resource tracker, which unlinks them after its exit."""
 
     def open(self, name: str, type_: str) -> Buffer:
         buffer = super().open(name, type_)
@@ -77,7 +77,7 @@ class Tracked(Consumer):
 
 @fault("invalid-reads-nothing", violates="lifecycle.invalid-absent")
 class InvalidReadsNothing(Consumer):
-    """Answers nothing where a buffer is invalid, and fails where there is none."""
+    """Answers nil for an invalid buffer, and fails for a missing one."""
 
     async def get_value(self, buffer: Buffer, name: str) -> Warned:
         return await super().get_value(buffer, name) if buffer["valid"] else Warned(None, [])
@@ -85,7 +85,7 @@ class InvalidReadsNothing(Consumer):
 
 @fault("makes-the-missing", violates="lifecycle.invalid-absent", subtle=True)
 class MakesTheMissing(Consumer):
-    """Opens a buffer that is not there by making an empty one."""
+    """Creates an object if a buffer is missing."""
 
     def open(self, name: str, type_: str) -> Buffer:
         if name.startswith("rt-") and not (FOLDER / name).exists():
@@ -95,7 +95,7 @@ class MakesTheMissing(Consumer):
 
 @fault("invalid-writes-nowhere", violates="lifecycle.invalid-absent", subtle=True)
 class InvalidWritesNowhere(Consumer):
-    """Takes a value for an invalid buffer, and drops it."""
+    """Accepts a value for an invalid buffer, and drops it."""
 
     async def set_value(self, buffer: Buffer, name: str, value: Any) -> Warned:
         if buffer["valid"]:
@@ -105,7 +105,7 @@ class InvalidWritesNowhere(Consumer):
 
 @fault("never-valid-again", violates="lifecycle.views-stay")
 class NeverValidAgain(Consumer):
-    """Does not look again at a buffer that was invalid."""
+    """Never uses a buffer again that was invalid once."""
 
     def __init__(self, *args: Any) -> None:
         super().__init__(*args)
@@ -120,7 +120,7 @@ class NeverValidAgain(Consumer):
 
 @fault("third-time-unlucky", violates="lifecycle.views-stay", subtle=True)
 class ThirdTimeUnlucky(Consumer):
-    """Gives up a buffer that was found invalid the third time."""
+    """Never uses a buffer again that was invalid three times."""
 
     def __init__(self, *args: Any) -> None:
         super().__init__(*args)
@@ -136,7 +136,7 @@ class ThirdTimeUnlucky(Consumer):
 
 @fault("unlinks-at-exit", violates="lifecycle.never-unlinks")
 class UnlinksAtExit(Consumer):
-    """Unlinks what it has open when it ends, as a resource tracker does."""
+    """Unlinks its open buffers at exit, as a resource tracker does."""
 
     def close(self) -> None:
         for buffer in self.buffers.values():
@@ -146,7 +146,7 @@ class UnlinksAtExit(Consumer):
 
 @fault("unlinks-invalid", violates="lifecycle.never-unlinks", subtle=True)
 class UnlinksInvalid(Consumer):
-    """Unlinks a buffer that has become invalid after it was used."""
+    """Unlinks a buffer that has become invalid after its use."""
 
     def __init__(self, *args: Any) -> None:
         super().__init__(*args)
@@ -163,7 +163,7 @@ class UnlinksInvalid(Consumer):
 
 @fault("opens-in-the-background", violates="lifecycle.lazy")
 class OpensInTheBackground(Consumer):
-    """Opens every buffer that it finds, again and again."""
+    """Opens all existing buffers in the background."""
 
     def load(self, path: str) -> None:
         super().load(path)
@@ -179,7 +179,7 @@ class OpensInTheBackground(Consumer):
 
 @fault("opens-its-like", violates="lifecycle.lazy", subtle=True)
 class OpensItsLike(Consumer):
-    """Opens all buffers of a type some time after the first."""
+    """Opens all buffers of a type shortly after the first one."""
 
     def open(self, name: str, type_: str) -> Buffer:
         if not any(buffer.peripheral.name == type_ for buffer in self.buffers.values()):

@@ -1,4 +1,4 @@
-"""Faults of the consumer in what holds for all its operations."""
+"""Faults of the consumer about all its operations."""
 
 import asyncio
 import contextlib
@@ -15,7 +15,7 @@ from mocks.upper_tester import Warned
 
 @fault("marks-before-the-mutex", violates="operations.mutex", subtle=True)
 class MarksBeforeTheMutex(Consumer):
-    """Sets the bit of a parameter before it asks for the mutex."""
+    """Sets the bit of a parameter before it locks the mutex."""
 
     async def set_value(self, buffer: Buffer, name: str, value: Any) -> Warned:
         if buffer.peripheral[name].writeable:
@@ -25,7 +25,7 @@ class MarksBeforeTheMutex(Consumer):
 
 @fault("get-value-unlocked", violates="operations.mutex", subtle=True)
 class GetValueUnlocked(Consumer):
-    """Reads without the mutex: it changes nothing."""
+    """Reads a value without the mutex."""
 
     async def get_value(self, buffer: Buffer, name: str) -> Warned:
         self.check_valid(buffer)
@@ -36,7 +36,7 @@ class GetValueUnlocked(Consumer):
 
 @fault("kept-after-warnings", violates="operations.mutex-released", subtle=True)
 class KeptAfterWarnings(Consumer):
-    """Locks the mutex before it clamps, and does not release it where that fails."""
+    """Locks the mutex before it clamps, and does not release it after a failure."""
 
     async def set_value(self, buffer: Buffer, name: str, value: Any) -> Warned:
         param = buffer.peripheral[name]
@@ -49,7 +49,7 @@ class KeptAfterWarnings(Consumer):
 
 @fault("writes-to-invalid", violates="operations.validity", subtle=True)
 class WritesToInvalid(Consumer):
-    """Writes to an invalid buffer before it fails."""
+    """Writes to an invalid buffer without a control block, and then fails."""
 
     async def set_value(self, buffer: Buffer, name: str, value: Any) -> Warned:
         await self.acquire(buffer)
@@ -62,7 +62,7 @@ class WritesToInvalid(Consumer):
 
 @fault("bit-in-a-second-step", violates="operations.atomic", subtle=True)
 class BitInASecondStep(Consumer):
-    """Releases the mutex between the value and its bit."""
+    """Releases the mutex between writing the value and setting its bit."""
 
     async def set_value(self, buffer: Buffer, name: str, value: Any) -> Warned:
         param = buffer.peripheral[name]
@@ -82,7 +82,7 @@ class BitInASecondStep(Consumer):
 
 @fault("reads-by-halves", violates="operations.atomic")
 class ReadsByHalves(Consumer):
-    """Lets others have the mutex between two values of an array."""
+    """Releases the mutex between reading two elements of an array."""
 
     async def get_value(self, buffer: Buffer, name: str) -> Warned:
         answer = await super().get_value(buffer, name)
@@ -98,7 +98,7 @@ class ReadsByHalves(Consumer):
 
 @fault("reading-stamps", violates="operations.nothing-else")
 class ReadingStamps(Consumer):
-    """Sets the timestamp of the read block when it reads."""
+    """Updates the timestamp of the read block when it reads."""
 
     async def get_value(self, buffer: Buffer, name: str) -> Warned:
         answer = await super().get_value(buffer, name)
@@ -110,7 +110,7 @@ class ReadingStamps(Consumer):
 
 @fault("four-bytes-at-once", violates="operations.nothing-else", subtle=True)
 class FourBytesAtOnce(Consumer):
-    """Writes the value of a 16-bit parameter with a word of 32 bits."""
+    """Writes a value of 16 bits as a word of 32 bits."""
 
     def put(self, buffer: Buffer, field: Field, raw: bytes) -> None:
         super().put(buffer, field, raw)
@@ -120,7 +120,7 @@ class FourBytesAtOnce(Consumer):
 
 @fault("writes-the-sensed", violates="operations.nothing-else", subtle=True)
 class WritesTheSensed(Consumer):
-    """Without a device_id, puts a value that is written into the read block as well."""
+    """Writes a value to the read block too, if the peripheral is not a Smart Device."""
 
     def put(self, buffer: Buffer, field: Field, raw: bytes) -> None:
         super().put(buffer, field, raw)
@@ -131,7 +131,7 @@ class WritesTheSensed(Consumer):
 
 @fault("ends-at-odd-operations", violates="robustness.odd-operations")
 class EndsAtOddOperations(Consumer):
-    """Ends where a parameter does not exist."""
+    """Exits if a parameter does not exist."""
 
     async def get_value(self, buffer: Buffer, name: str) -> Warned:
         if all(param.name != name for param in buffer.peripheral.params):
@@ -141,7 +141,7 @@ class EndsAtOddOperations(Consumer):
 
 @fault("short-arrays-repeated", violates="robustness.odd-operations", subtle=True)
 class ShortArraysRepeated(Consumer):
-    """Sets an array that is too short again and again until it fills the whole one."""
+    """Repeats the elements of a short array until the whole array is filled."""
 
     async def set_value(self, buffer: Buffer, name: str, value: Any) -> Warned:
         if isinstance(value, list) and value:
@@ -151,14 +151,14 @@ class ShortArraysRepeated(Consumer):
 
 
 def _short() -> list[str]:
-    """The names of files that are too short to be buffers."""
+    """Return the names of files that are too short to be buffers."""
     files = [path for path in FOLDER.glob("rt-arm-*") if path.is_file()]
     return sorted(path.name for path in files if path.stat().st_size < 96)
 
 
 @fault("foreign-objects-end-it", violates="robustness.foreign-objects")
 class ForeignObjectsEndIt(Consumer):
-    """Lists nothing where any object is too short to be a buffer."""
+    """Fails to list buffers if any object is too short."""
 
     async def list(self) -> list[str]:
         if short := _short():
@@ -168,7 +168,7 @@ class ForeignObjectsEndIt(Consumer):
 
 @fault("lists-up-to-an-odd-one", violates="robustness.foreign-objects", subtle=True)
 class ListsUpToAnOddOne(Consumer):
-    """Ends its list at the first object that is too short to be a buffer."""
+    """Ends its list at the first object that is too short."""
 
     async def list(self) -> list[str]:
         short = _short()
@@ -177,7 +177,7 @@ class ListsUpToAnOddOne(Consumer):
 
 @fault("folders-end-it", violates="robustness.foreign-objects", subtle=True)
 class FoldersEndIt(Consumer):
-    """Does not cope with a folder whose name is that of a buffer."""
+    """Exits if a folder has the name of a buffer."""
 
     def buffer(self, args: Mapping[str, Any]) -> Buffer:
         if (FOLDER / args["buffer"][:255]).is_dir() and args["buffer"]:
@@ -187,7 +187,7 @@ class FoldersEndIt(Consumer):
 
 @fault("dies-with-the-mutex", violates="lifecycle.dies-without-mutex")
 class DiesWithTheMutex(Consumer):
-    """Locks the mutex of its buffers when it ends."""
+    """Locks the mutexes of its buffers at exit."""
 
     def close(self) -> None:
         for buffer in self.buffers.values():
@@ -197,7 +197,7 @@ class DiesWithTheMutex(Consumer):
 
 @fault("ends-in-the-midst", violates="lifecycle.dies-without-mutex", subtle=True)
 class EndsInTheMidst(Consumer):
-    """Keeps the mutex where it is ended in the midst of an operation."""
+    """Does not release the mutex if it is shut down during an operation."""
 
     @contextlib.asynccontextmanager
     async def operation(self, buffer: Buffer) -> AsyncIterator[None]:
@@ -213,7 +213,7 @@ class EndsInTheMidst(Consumer):
 
 
 class _Burglar(Consumer):
-    """Does something to a mutex that does not become free at once, and then waits for it."""
+    """Breaks a mutex that is not free immediately, and then waits for it."""
 
     async def acquire(self, buffer: Buffer) -> None:
         at = buffer.layout["mutex"].offset
@@ -230,7 +230,7 @@ class _Burglar(Consumer):
 
 @fault("mutex-written-over", violates="operations.mutex", subtle=True)
 class MutexWrittenOver(_Burglar):
-    """Makes the mutex anew where it does not become free at once."""
+    """Initialises the mutex again if it is not free immediately."""
 
     def break_open(self, mapped: Mapped, at: int) -> None:
         mapped.initialise(at)
@@ -238,7 +238,7 @@ class MutexWrittenOver(_Burglar):
 
 @fault("held-mutex-freed", violates="operations.mutex", subtle=True)
 class HeldMutexFreed(_Burglar):
-    """Frees a mutex that another process holds, and gives up the operation."""
+    """Unlocks a mutex that another process holds, and then fails."""
 
     def break_open(self, mapped: Mapped, at: int) -> None:
         mapped.data[at : at + 4] = bytes(4)

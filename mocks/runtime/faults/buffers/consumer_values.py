@@ -1,4 +1,4 @@
-"""Faults of the consumer in what it reads and writes."""
+"""Faults of the consumer about the values that it reads and writes."""
 
 import ctypes
 import struct
@@ -18,7 +18,7 @@ from mocks.upper_tester import Warned
 
 @fault("cached", violates="buffers.on-demand")
 class Cached(Consumer):
-    """Remembers what it has read."""
+    """Caches values forever."""
 
     def __init__(self, *args: Any) -> None:
         super().__init__(*args)
@@ -30,7 +30,7 @@ class Cached(Consumer):
 
 @fault("cached-for-a-moment", violates="buffers.on-demand", subtle=True)
 class CachedForAMoment(Consumer):
-    """Remembers what it has read for 50 milliseconds."""
+    """Caches values for 50 ms."""
 
     def __init__(self, *args: Any) -> None:
         super().__init__(*args)
@@ -47,7 +47,7 @@ class CachedForAMoment(Consumer):
 
 @fault("unclamped", violates="catalog.clamped")
 class Unclamped(Consumer):
-    """Stores what is beyond a bound, if it fits the type."""
+    """Stores values beyond a bound, except for the parameter power."""
 
     def clamp(self, param: Parameter, value: Any, warnings: list[str]) -> Any:
         clamped = super().clamp(param, value, warnings)
@@ -56,7 +56,7 @@ class Unclamped(Consumer):
 
 @fault("integers-unclamped", violates="catalog.clamped", subtle=True)
 class IntegersUnclamped(Consumer):
-    """Clamps floats only; integers wrap."""
+    """Clamps only floats; integers wrap around."""
 
     def clamp(self, param: Parameter, value: Any, warnings: list[str]) -> Any:
         if param.kind != INTEGER or not isinstance(value, int):
@@ -66,7 +66,7 @@ class IntegersUnclamped(Consumer):
 
 @fault("refused-beyond-bounds", violates="catalog.clamped")
 class RefusedBeyondBounds(Consumer):
-    """Fails where a value is beyond a bound."""
+    """Fails if a value is beyond a bound."""
 
     def clamp(self, param: Parameter, value: Any, warnings: list[str]) -> Any:
         clamped = super().clamp(param, value, warnings)
@@ -77,7 +77,7 @@ class RefusedBeyondBounds(Consumer):
 
 @fault("lower-bounds-of-16-bits", violates="catalog.clamped", subtle=True)
 class LowerBoundsOf16Bits(Consumer):
-    """Takes a lower bound that does not fit into 16 bits for none."""
+    """Ignores a lower bound that does not fit into 16 bits."""
 
     def clamp(self, param: Parameter, value: Any, warnings: list[str]) -> Any:
         lower = param.lower if param.lower >= -(2**15) else -inf
@@ -86,7 +86,7 @@ class LowerBoundsOf16Bits(Consumer):
 
 @fault("upper-bound-for-both", violates="catalog.clamped", subtle=True)
 class UpperBoundForBoth(Consumer):
-    """Stores the upper bound for what is below the lower one, where they are as far from zero."""
+    """Stores the upper bound for values below a symmetric lower bound."""
 
     def clamp(self, param: Parameter, value: Any, warnings: list[str]) -> Any:
         clamped = super().clamp(param, value, warnings)
@@ -96,7 +96,7 @@ class UpperBoundForBoth(Consumer):
 
 @fault("one-warning", violates="catalog.clamp-warning", subtle=True)
 class OneWarning(Consumer):
-    """Warns of each parameter once."""
+    """Warns only once for each parameter."""
 
     def __init__(self, *args: Any) -> None:
         super().__init__(*args)
@@ -111,7 +111,7 @@ class OneWarning(Consumer):
 
 @fault("bounds-excluded", violates="catalog.within-bounds", subtle=True)
 class BoundsExcluded(Consumer):
-    """Warns of a value that is a bound."""
+    """Warns about a value that equals a bound."""
 
     def clamp(self, param: Parameter, value: Any, warnings: list[str]) -> Any:
         clamped = super().clamp(param, value, warnings)
@@ -122,16 +122,16 @@ class BoundsExcluded(Consumer):
 
 @fault("always-warned", violates="catalog.within-bounds")
 class AlwaysWarned(Consumer):
-    """Warns of every value of what has bounds."""
+    """Warns about every written value."""
 
     def clamp(self, param: Parameter, value: Any, warnings: list[str]) -> Any:
-        self.warn(f"{param.name}: to be written with care", warnings)
+        self.warn(f"{param.name}: write with care", warnings)
         return super().clamp(param, value, warnings)
 
 
 @fault("missing-bound-is-zero", violates="catalog.one-bound")
 class MissingBoundIsZero(Consumer):
-    """Takes a lower bound that is missing for 0."""
+    """Uses 0 as a missing lower bound."""
 
     def clamp(self, param: Parameter, value: Any, warnings: list[str]) -> Any:
         lower = 0 if param.lower == -inf else param.lower
@@ -140,7 +140,7 @@ class MissingBoundIsZero(Consumer):
 
 @fault("missing-bound-of-16-bits", violates="catalog.one-bound", subtle=True)
 class MissingBoundOf16Bits(Consumer):
-    """Takes the upper bound of an integer, if it is missing and there is a lower one, for 32767."""
+    """Uses 32767 as the missing upper bound of an integer that has a lower bound."""
 
     def clamp(self, param: Parameter, value: Any, warnings: list[str]) -> Any:
         if param.lower != float("-inf") and param.upper == float("inf") and param.kind == INTEGER:
@@ -150,7 +150,7 @@ class MissingBoundOf16Bits(Consumer):
 
 @fault("refused-silently", violates="catalog.not-writeable", subtle=True)
 class RefusedSilently(Consumer):
-    """Passes over a write that is not allowed."""
+    """Ignores a forbidden write without a warning."""
 
     async def set_value(self, buffer: Buffer, name: str, value: Any) -> Warned:
         answer = await super().set_value(buffer, name, value)
@@ -173,7 +173,7 @@ class WritesWhatIsRead(Consumer):
 
 @fault("reads-what-is-written", violates="catalog.not-readable")
 class ReadsWhatIsWritten(Consumer):
-    """Answers what is in the write block of a parameter that is not readable."""
+    """Answers the value in the write block for a parameter that is not readable."""
 
     async def get_value(self, buffer: Buffer, name: str) -> Warned:
         param = buffer.peripheral[name]
@@ -185,7 +185,7 @@ class ReadsWhatIsWritten(Consumer):
 
 @fault("nothing-silently", violates="catalog.not-readable", subtle=True)
 class NothingSilently(Consumer):
-    """Answers nothing, without a warning, for a parameter that is not readable."""
+    """Answers nil without a warning for a parameter that is not readable."""
 
     async def get_value(self, buffer: Buffer, name: str) -> Warned:
         answer = await super().get_value(buffer, name)
@@ -194,7 +194,7 @@ class NothingSilently(Consumer):
 
 @fault("wanted-for-sensed", violates="get-value.value")
 class WantedForSensed(Consumer):
-    """Answers what was written, where something was."""
+    """Answers the written value after a write."""
 
     def __init__(self, *args: Any) -> None:
         super().__init__(*args)
@@ -213,7 +213,7 @@ class WantedForSensed(Consumer):
 
 @fault("signs-lost", violates="get-value.value", subtle=True)
 class SignsLost(Consumer):
-    """Reads the smallest value of an integer of 64 bits as the greatest."""
+    """Reads the smallest integer of 64 bits as a positive number."""
 
     def value(self, buffer: Buffer, name: str) -> Any:
         value = super().value(buffer, name)
@@ -222,7 +222,7 @@ class SignsLost(Consumer):
 
 @fault("words-without-signs", violates="get-value.value", subtle=True)
 class WordsWithoutSigns(Consumer):
-    """Reads the integers of 16 bits in an array as if none were negative."""
+    """Reads 16-bit integers in arrays as unsigned."""
 
     def value(self, buffer: Buffer, name: str) -> Any:
         value, param = super().value(buffer, name), buffer.peripheral[name]
@@ -232,7 +232,7 @@ class WordsWithoutSigns(Consumer):
 
 @fault("true-in-all-bits", violates="set-value.value", subtle=True)
 class TrueInAllBits(Consumer):
-    """Writes a boolean that is true as 255."""
+    """Writes true as 255."""
 
     def put(self, buffer: Buffer, field: Field, raw: bytes) -> None:
         super().put(
@@ -242,7 +242,7 @@ class TrueInAllBits(Consumer):
 
 @fault("doubles-in-single-precision", violates="set-value.value", subtle=True)
 class DoublesInSinglePrecision(Consumer):
-    """Rounds a double to the precision of a float, and one that is too great to infinity."""
+    """Rounds doubles to single precision; large values become infinite."""
 
     def put(self, buffer: Buffer, field: Field, raw: bytes) -> None:
         if field.type == "double" and len(raw) == 8:
@@ -252,7 +252,7 @@ class DoublesInSinglePrecision(Consumer):
 
 @fault("first-of-an-array", violates="set-value.value", subtle=True)
 class FirstOfAnArray(Consumer):
-    """Writes the first seven bytes of an array."""
+    """Writes only the first seven bytes of an array."""
 
     def put(self, buffer: Buffer, field: Field, raw: bytes) -> None:
         super().put(buffer, replace(field, size=min(7, len(raw))), raw[:7])
@@ -260,7 +260,7 @@ class FirstOfAnArray(Consumer):
 
 @fault("written-once", violates="set-value.value")
 class WrittenOnce(Consumer):
-    """Writes a parameter once, and not a second time."""
+    """Writes each parameter only once."""
 
     def __init__(self, *args: Any) -> None:
         super().__init__(*args)
@@ -292,7 +292,7 @@ class OtherBitsLost(Consumer):
 
 @fault("bit-toggled", violates="set-value.bit", subtle=True)
 class BitToggled(Consumer):
-    """Clears a bit that is set already."""
+    """Clears a bit that is already set."""
 
     def mark(self, buffer: Buffer, bitmap: str, names: Any) -> None:
         if buffer.layout.control:
@@ -301,7 +301,7 @@ class BitToggled(Consumer):
 
 @fault("not-stamped", violates="set-value.timestamp")
 class NotStamped(Consumer):
-    """Leaves the timestamp as it is."""
+    """Never updates the timestamp."""
 
     def stamp(self, buffer: Buffer, block: str) -> None:
         pass
@@ -309,7 +309,7 @@ class NotStamped(Consumer):
 
 @fault("smart-devices-stamped", violates="set-value.timestamp", subtle=True)
 class SmartDevicesStamped(Consumer):
-    """Without a device_id, leaves the timestamp as it is."""
+    """Does not update the timestamp if the peripheral is not a Smart Device."""
 
     def stamp(self, buffer: Buffer, block: str) -> None:
         if buffer.layout.control:
@@ -318,7 +318,7 @@ class SmartDevicesStamped(Consumer):
 
 @fault("clamped-not-stamped", violates="set-value.timestamp", subtle=True)
 class ClampedNotStamped(Consumer):
-    """Leaves the timestamp as it is where it has stored another value than it was given."""
+    """Does not update the timestamp after a value was clamped."""
 
     clamped = False
 
@@ -334,22 +334,22 @@ class ClampedNotStamped(Consumer):
 
 @fault("asked-is-written", violates="set-value.timestamp", subtle=True)
 class AskedIsWritten(TimeOfAsking, Consumer):
-    """Has the time at which it asked for the mutex in its timestamps."""
+    """Writes timestamps of the time before it waited for the mutex."""
 
 
 @fault("time-of-a-look", violates="set-value.timestamp", subtle=True)
 class TimeOfALookAtValues(TimeOfALook, Consumer):
-    """Looks at the clock once in five seconds."""
+    """Reads the clock only every five seconds."""
 
 
 @fault("fraction-unpadded", violates="set-value.timestamp", subtle=True)
 class FractionUnpaddedOfValues(FractionUnpadded, Consumer):
-    """Has microseconds without their zeros behind the point in its timestamps."""
+    """Writes the microseconds of timestamps without leading zeros."""
 
 
 @fault("since-the-start", violates="set-value.timestamp", subtle=True)
 class SinceTheStart(Consumer):
-    """Has timestamps that count from the start of the machine."""
+    """Writes timestamps that count from the start of the machine."""
 
     def now(self) -> float:
         return time.monotonic()
@@ -357,7 +357,7 @@ class SinceTheStart(Consumer):
 
 @fault("second-element-kept", violates="set-value.value", subtle=True)
 class SecondElementKept(Consumer):
-    """Does not write the second byte of an array that is written again."""
+    """Does not write the second byte of an array if the first byte is unchanged."""
 
     def put(self, buffer: Buffer, field: Field, raw: bytes) -> None:
         before = bytes(buffer.mapped.data[field.offset : field.end])
@@ -367,7 +367,7 @@ class SecondElementKept(Consumer):
 
 @fault("16-parameters-opened", violates="catalog.no-limit", subtle=True)
 class SixteenParametersOpened(Consumer):
-    """Tells the layout of a buffer with more than 16 parameters, and cannot open it."""
+    """Reports the layout of a buffer with more than 16 parameters, but cannot open it."""
 
     def open(self, name: str, type_: str) -> Buffer:
         if len(self.peripheral(type_).params) > 16:

@@ -1,4 +1,4 @@
-"""Faults in how buffers are laid out."""
+"""Faults about the layout of buffers."""
 
 from dataclasses import replace
 
@@ -9,12 +9,12 @@ from mocks.runtime.memory.peer import Asked
 
 
 def moved(layout: Layout, field: Field) -> Layout:
-    """A layout with one field in another place."""
+    """Return a layout with one field moved."""
     return Layout(layout.size, {**layout.fields, field.name: field})
 
 
 class Narrow(Asked):
-    """Has too few bytes for one field of the device control block."""
+    """Reserves too few bytes for one field of the device control block."""
 
     narrow: str
     width = 1
@@ -27,7 +27,7 @@ class Narrow(Asked):
 
 
 class OtherParameters(Asked):
-    """Lays a buffer out as if its parameters were others."""
+    """Makes the layout for changed parameters."""
 
     def parameter(self, param: Parameter) -> Parameter:
         raise NotImplementedError
@@ -39,7 +39,7 @@ class OtherParameters(Asked):
 
 @fault("valid-in-the-mutex", violates="format.fields-apart", subtle=True)
 class ValidInTheMutex(Asked):
-    """Uses the last byte of the mutex, which always seems to be 0, for the valid bit."""
+    """Uses the last byte of the mutex, which is usually 0, for the valid bit."""
 
     def layout(self, peripheral: Peripheral) -> Layout:
         layout = super().layout(peripheral)
@@ -48,7 +48,7 @@ class ValidInTheMutex(Asked):
 
 @fault("booleans-share-a-byte", violates="format.fields-apart")
 class BooleansShareAByte(Asked):
-    """Puts all booleans of a block into one byte."""
+    """Stores all booleans of a block in one byte."""
 
     def layout(self, peripheral: Peripheral) -> Layout:
         layout = super().layout(peripheral)
@@ -63,7 +63,7 @@ class BooleansShareAByte(Asked):
 
 @fault("neither-is-read", violates="format.read-block", subtle=True)
 class NeitherIsRead(OtherParameters):
-    """Has a parameter in the read block that can be neither read nor written."""
+    """Adds parameters to the read block that are neither readable nor writeable."""
 
     def parameter(self, param: Parameter) -> Parameter:
         return replace(param, readable=param.readable or not param.writeable)
@@ -71,7 +71,7 @@ class NeitherIsRead(OtherParameters):
 
 @fault("everything-is-read", violates="format.read-block")
 class EverythingIsRead(OtherParameters):
-    """Has all parameters in the read block."""
+    """Adds all parameters to the read block."""
 
     def parameter(self, param: Parameter) -> Parameter:
         return replace(param, readable=True)
@@ -79,7 +79,7 @@ class EverythingIsRead(OtherParameters):
 
 @fault("write-only-is-not", violates="format.write-block", subtle=True)
 class WriteOnlyIsNot(OtherParameters):
-    """Has no parameter in the write block that cannot be read, unless there are no others."""
+    """Omits parameters from the write block that are not readable."""
 
     def parameter(self, param: Parameter) -> Parameter:
         return replace(param, writeable=param.writeable and param.readable)
@@ -87,7 +87,7 @@ class WriteOnlyIsNot(OtherParameters):
 
 @fault("everything-is-written", violates="format.write-block")
 class EverythingIsWritten(OtherParameters):
-    """Has all parameters in the write block."""
+    """Adds all parameters to the write block."""
 
     def parameter(self, param: Parameter) -> Parameter:
         return replace(param, writeable=True)
@@ -95,7 +95,7 @@ class EverythingIsWritten(OtherParameters):
 
 @fault("uid-of-64-bits", violates="format.control-widths")
 class UidOf64Bits(Narrow):
-    """Has 64 bits for a UID."""
+    """Reserves 64 bits for a UID."""
 
     narrow = "control.uid"
     width = 8
@@ -103,21 +103,21 @@ class UidOf64Bits(Narrow):
 
 @fault("subscription-of-8-bits", violates="format.control-widths", subtle=True)
 class SubscriptionOf8Bits(Narrow):
-    """Has 8 bits for the subscription."""
+    """Reserves 8 bits for the subscription."""
 
     narrow = "control.subscription"
 
 
 @fault("update-of-8-bits", violates="format.control-block", subtle=True)
 class UpdateOf8Bits(Narrow):
-    """Has 8 bits for the Update bitmap."""
+    """Reserves 8 bits for the Update bitmap."""
 
     narrow = "control.update"
 
 
 @fault("first-bit-last", violates="format.bit-order")
 class FirstBitLast(Asked):
-    """Counts bits from the most significant one on."""
+    """Counts bits from the most significant."""
 
     def bits(self, peripheral: Peripheral, names: list[str]) -> int:
         return int(f"{super().bits(peripheral, names):016b}"[::-1], 2)
@@ -128,7 +128,7 @@ class FirstBitLast(Asked):
 
 @fault("bits-of-the-block", violates="format.bit-order", subtle=True)
 class BitsOfTheBlock(Asked):
-    """Counts only parameters that can be read or written."""
+    """Counts only parameters that are readable or writeable."""
 
     def bits(self, peripheral: Peripheral, names: list[str]) -> int:
         return super().bits(self.used(peripheral), names)
@@ -143,14 +143,14 @@ class BitsOfTheBlock(Asked):
 
 @fault("read-of-8-bits", violates="format.control-block")
 class ReadOf8Bits(Narrow):
-    """Has 8 bits for the Read bitmap."""
+    """Reserves 8 bits for the Read bitmap."""
 
     narrow = "control.read"
 
 
 @fault("two-bits-each", violates="format.bitmaps")
 class TwoBitsEach(Asked):
-    """Sets the bit of the next parameter as well."""
+    """Sets the bit of the next parameter too."""
 
     def bits(self, peripheral: Peripheral, names: list[str]) -> int:
         bits = super().bits(peripheral, names)
@@ -159,7 +159,7 @@ class TwoBitsEach(Asked):
 
 @fault("fifteen-bits", violates="format.bitmaps", subtle=True)
 class FifteenBits(Asked):
-    """Sets one bit for the last two of 16 parameters."""
+    """Uses one bit for the last two of 16 parameters."""
 
     def bits(self, peripheral: Peripheral, names: list[str]) -> int:
         bits = super().bits(peripheral, names)
@@ -168,7 +168,7 @@ class FifteenBits(Asked):
 
 @fault("bits-from-one", violates="format.bitmaps", subtle=True)
 class BitsFromOne(Asked):
-    """Counts bits from 1 on: for the last of 16 parameters there is none."""
+    """Counts bits from 1, so that the last of 16 parameters has none."""
 
     def bits(self, peripheral: Peripheral, names: list[str]) -> int:
         return super().bits(peripheral, names) << 1 & 0xFFFF

@@ -1,4 +1,4 @@
-"""Faults in what every operation does, and in get_update, which either role may have."""
+"""Faults about all operations, and about get_update, which either role can offer."""
 
 import asyncio
 import contextlib
@@ -12,7 +12,7 @@ from mocks.runtime.memory.peer import Asked, Buffer, Peer
 
 
 class TimeOfAsking(Peer):
-    """Has the time at which it asked for the mutex in its timestamps."""
+    """Writes timestamps of the time before it waited for the mutex."""
 
     asked = 0.0
 
@@ -25,7 +25,7 @@ class TimeOfAsking(Peer):
 
 
 class FractionUnpadded(Peer):
-    """Has microseconds without their zeros behind the point in its timestamps."""
+    """Writes the microseconds of timestamps without leading zeros."""
 
     def now(self) -> float:
         seconds, microseconds = divmod(int(super().now() * 1e6), 10**6)
@@ -33,7 +33,7 @@ class FractionUnpadded(Peer):
 
 
 class TimeOfALook(Peer):
-    """Looks at the clock once in five seconds."""
+    """Reads the clock only every five seconds."""
 
     looked = 0.0
 
@@ -45,7 +45,7 @@ class TimeOfALook(Peer):
 
 @fault("no-mutex", violates="operations.mutex")
 class NoMutex(Peer):
-    """Does not care for the mutex."""
+    """Ignores the mutex."""
 
     async def acquire(self, buffer: Buffer) -> None:
         pass
@@ -56,7 +56,7 @@ class NoMutex(Peer):
 
 @fault("stamps-behind-the-mutex", violates="operations.mutex", subtle=True)
 class StampsBehindTheMutex(Peer):
-    """Sets a timestamp a moment after it has released the mutex."""
+    """Updates the timestamp shortly after it has released the mutex."""
 
     unstamped = ""
 
@@ -73,7 +73,7 @@ class StampsBehindTheMutex(Peer):
 
 @fault("impatient-after-a-second", violates="operations.mutex", subtle=True)
 class ImpatientAfterASecond(Asked):
-    """Goes on without the mutex where it has waited a second for it."""
+    """Continues without the mutex after waiting for one second."""
 
     def __init__(self, plan: Plan) -> None:
         super().__init__(plan)
@@ -95,7 +95,7 @@ class ImpatientAfterASecond(Asked):
 
 @fault("bits-from-before", violates="operations.atomic", subtle=True)
 class BitsFromBefore(Asked):
-    """Adds a bit to those that were set when it asked for the mutex."""
+    """Adds a bit to the bits that were set before it waited for the mutex."""
 
     def __init__(self, plan: Plan) -> None:
         super().__init__(plan)
@@ -114,7 +114,7 @@ class BitsFromBefore(Asked):
 
 @fault("kept-after-failures", violates="operations.mutex-released", subtle=True)
 class KeptAfterFailures(Asked):
-    """Does not release the mutex of a buffer that turns out to be invalid."""
+    """Does not release the mutex of an invalid buffer."""
 
     @contextlib.asynccontextmanager
     async def operation(self, buffer: Buffer) -> AsyncIterator[None]:
@@ -128,7 +128,7 @@ class KeptAfterFailures(Asked):
 
 @fault("validity-ignored", violates="operations.validity")
 class ValidityIgnored(Asked):
-    """Works with invalid buffers as with others."""
+    """Ignores the valid bit."""
 
     def check_valid(self, buffer: Buffer) -> None:
         pass
@@ -136,7 +136,7 @@ class ValidityIgnored(Asked):
 
 @fault("validity-remembered", violates="operations.validity", subtle=True)
 class ValidityRemembered(Asked):
-    """Takes for valid what was valid before."""
+    """Ignores the valid bit of a buffer that was valid before."""
 
     def __init__(self, *args: Any) -> None:
         super().__init__(*args)
@@ -150,7 +150,7 @@ class ValidityRemembered(Asked):
 
 @fault("validity-before-the-mutex", violates="operations.validity", subtle=True)
 class ValidityBeforeTheMutex(Asked):
-    """Looks at the valid bit before it has the mutex, and not again."""
+    """Reads the valid bit only before it locks the mutex."""
 
     @contextlib.asynccontextmanager
     async def operation(self, buffer: Buffer) -> AsyncIterator[None]:
@@ -163,7 +163,7 @@ class ValidityBeforeTheMutex(Asked):
 
 
 async def one_by_one(peer: Asked, buffer: Buffer, bitmap: str, block: str) -> dict[str, Any]:
-    """Take the values of a bitmap with the mutex for each of them alone."""
+    """Read the values of a bitmap with the mutex locked for each value separately."""
     values: dict[str, Any] = {}
     async with peer.operation(buffer):
         names = buffer.peripheral.names(buffer[f"control.{bitmap}"])
@@ -178,7 +178,7 @@ async def one_by_one(peer: Asked, buffer: Buffer, bitmap: str, block: str) -> di
 
 @fault("piecewise-updates", violates="operations.atomic", subtle=True)
 class PiecewiseUpdates(Asked):
-    """Takes changes one by one, and lets others have the mutex between two of them."""
+    """Reads updates one by one, and releases the mutex between two of them."""
 
     async def get_update(self, buffer: Buffer) -> dict[str, Any]:
         return await one_by_one(self, buffer, "update", "read")
@@ -186,7 +186,7 @@ class PiecewiseUpdates(Asked):
 
 @fault("updates-unlocked", violates="operations.mutex", subtle=True)
 class UpdatesUnlocked(Asked):
-    """Takes changes without the mutex."""
+    """Reads updates without the mutex."""
 
     async def get_update(self, buffer: Buffer) -> dict[str, Any]:
         self.check_valid(buffer)
@@ -196,7 +196,7 @@ class UpdatesUnlocked(Asked):
 
 @fault("update-on-invalid", violates="operations.validity", subtle=True)
 class UpdateOnInvalid(Asked):
-    """Clears the Update bitmap of an invalid buffer before it fails."""
+    """Clears the Update bitmap of an invalid buffer, and then fails."""
 
     async def get_update(self, buffer: Buffer) -> dict[str, Any]:
         await self.acquire(buffer)
@@ -208,7 +208,7 @@ class UpdateOnInvalid(Asked):
 
 @fault("updates-clear-reads", violates="operations.nothing-else", subtle=True)
 class UpdatesClearReads(Asked):
-    """Clears the Read bitmap with that of what has changed."""
+    """Clears the Read bitmap together with the Update bitmap."""
 
     async def get_update(self, buffer: Buffer) -> dict[str, Any]:
         values = await super().get_update(buffer)
@@ -219,7 +219,7 @@ class UpdatesClearReads(Asked):
 
 @fault("all-values-updated", violates="get-update.values")
 class AllValuesUpdated(Asked):
-    """Answers all values of the read block, changed or not."""
+    """Answers all values of the read block, even unchanged ones."""
 
     async def get_update(self, buffer: Buffer) -> dict[str, Any]:
         await super().get_update(buffer)
@@ -230,7 +230,7 @@ class AllValuesUpdated(Asked):
 
 @fault("zero-is-no-update", violates="get-update.values", subtle=True)
 class ZeroIsNoUpdate(Asked):
-    """Leaves out parameters that have changed to false."""
+    """Omits parameters that have changed to false."""
 
     async def get_update(self, buffer: Buffer) -> dict[str, Any]:
         return {n: v for n, v in (await super().get_update(buffer)).items() if v is not False}
@@ -238,7 +238,7 @@ class ZeroIsNoUpdate(Asked):
 
 @fault("updates-without-signs", violates="get-update.values", subtle=True)
 class UpdatesWithoutSigns(Asked):
-    """Answers the bytes of a changed array as if none were negative."""
+    """Answers the bytes of a changed array as unsigned."""
 
     async def get_update(self, buffer: Buffer) -> dict[str, Any]:
         values = await super().get_update(buffer)
@@ -251,7 +251,7 @@ class UpdatesWithoutSigns(Asked):
 
 @fault("update-bits-kept", violates="get-update.clears")
 class UpdateBitsKept(Asked):
-    """Leaves the Update bitmap as it is."""
+    """Does not clear the Update bitmap."""
 
     def clear(self, buffer: Buffer, bitmap: str) -> None:
         if bitmap != "update":
@@ -260,7 +260,7 @@ class UpdateBitsKept(Asked):
 
 @fault("last-update-bit-kept", violates="get-update.clears", subtle=True)
 class LastUpdateBitKept(Asked):
-    """Leaves the bit of the sixteenth parameter in the Update bitmap."""
+    """Does not clear the bit of the sixteenth parameter in the Update bitmap."""
 
     def clear(self, buffer: Buffer, bitmap: str) -> None:
         kept = buffer["control.update"] & 0x8000

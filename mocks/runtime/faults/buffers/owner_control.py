@@ -1,4 +1,4 @@
-"""Faults of the owner in what it asks for and sets: reads, subscriptions, validity."""
+"""Faults of the owner about reads, subscriptions and validity."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -10,7 +10,7 @@ from mocks.runtime.memory.peer import Buffer
 
 @fault("reads-everything", violates="get-read.names")
 class ReadsEverything(Owner):
-    """Asks for all parameters as soon as one is asked for."""
+    """Answers all parameters if any bit of the Read bitmap is set."""
 
     async def get_read(self, buffer: Buffer) -> list[str]:
         return [*buffer.layout.params("read")] if await super().get_read(buffer) else []
@@ -18,7 +18,7 @@ class ReadsEverything(Owner):
 
 @fault("reads-one-at-a-time", violates="get-read.names", subtle=True)
 class ReadsOneAtATime(Owner):
-    """Answers two names at most, and forgets the others."""
+    """Answers at most two names, and drops the others."""
 
     async def get_read(self, buffer: Buffer) -> list[str]:
         return (await super().get_read(buffer))[:2]
@@ -26,7 +26,7 @@ class ReadsOneAtATime(Owner):
 
 @fault("read-bits-kept", violates="get-read.clears")
 class ReadBitsKept(Owner):
-    """Leaves the Read bitmap as it is."""
+    """Does not clear the Read bitmap."""
 
     def clear(self, buffer: Buffer, bitmap: str) -> None:
         if bitmap != "read":
@@ -35,7 +35,7 @@ class ReadBitsKept(Owner):
 
 @fault("one-read-bit-cleared", violates="get-read.clears", subtle=True)
 class OneReadBitCleared(Owner):
-    """Clears the most significant bit of the Read bitmap that is set."""
+    """Clears only the most significant set bit of the Read bitmap."""
 
     def clear(self, buffer: Buffer, bitmap: str) -> None:
         if bitmap == "read" and (bits := buffer["control.read"]):
@@ -46,7 +46,7 @@ class OneReadBitCleared(Owner):
 
 @fault("set-read-does-nothing", violates="set-read.sets")
 class SetReadDoesNothing(Owner):
-    """Sets no bit of the Read bitmap."""
+    """Sets no bits in the Read bitmap."""
 
     async def set_read(self, buffer: Buffer, params: list[str]) -> None:
         await super().set_read(buffer, [])
@@ -54,7 +54,7 @@ class SetReadDoesNothing(Owner):
 
 @fault("first-read-bit-only", violates="set-read.sets", subtle=True)
 class FirstReadBitOnly(Owner):
-    """Sets the bit of the first of several parameters."""
+    """Sets only the bit of the first parameter."""
 
     async def set_read(self, buffer: Buffer, params: list[str]) -> None:
         await super().set_read(buffer, params[:1])
@@ -62,7 +62,7 @@ class FirstReadBitOnly(Owner):
 
 @fault("set-valid-needs-valid", violates="set-valid.sets", subtle=True)
 class SetValidNeedsValid(Owner):
-    """Does not set the valid bit of an invalid buffer, but when its peripheral connects."""
+    """Ignores set_valid for an invalid buffer, except when its peripheral connects."""
 
     connecting = False
 
@@ -80,7 +80,7 @@ class SetValidNeedsValid(Owner):
 
 @fault("set-valid-sets", violates="set-valid.sets")
 class SetValidSets(Owner):
-    """Sets the valid bit where it is to be cleared, unless its peripheral disconnects."""
+    """Always sets the valid bit, except when its peripheral disconnects."""
 
     leaving = False
 
@@ -97,7 +97,7 @@ class SetValidSets(Owner):
 
 @fault("delay-of-8-bits", violates="set-sub.fields")
 class DelayOf8Bits(Owner):
-    """Cuts the delay to 8 bits."""
+    """Truncates the delay to 8 bits."""
 
     async def set_sub(self, buffer: Buffer, uid: int, params: list[str], delay: float) -> None:
         await super().set_sub(buffer, uid, params, round(delay) & 0xFF)
@@ -105,7 +105,7 @@ class DelayOf8Bits(Owner):
 
 @fault("uid-of-80-bits", violates="set-sub.fields", subtle=True)
 class UidOf80Bits(Owner):
-    """Cuts the UID to 80 bits."""
+    """Truncates the UID to 80 bits."""
 
     async def set_sub(self, buffer: Buffer, uid: int, params: list[str], delay: float) -> None:
         await super().set_sub(buffer, uid & ((1 << 80) - 1), params, delay)
@@ -113,7 +113,7 @@ class UidOf80Bits(Owner):
 
 @fault("subscriptions-add-up", violates="set-sub.fields", subtle=True)
 class SubscriptionsAddUp(Owner):
-    """Keeps the parameters of the subscription before."""
+    """Keeps the parameters of the previous subscription."""
 
     async def set_sub(self, buffer: Buffer, uid: int, params: list[str], delay: float) -> None:
         before: Iterable[str] = ()
@@ -124,7 +124,7 @@ class SubscriptionsAddUp(Owner):
 
 @fault("delay-counts-down", violates="set-sub.form")
 class DelayCountsDown(Owner):
-    """Stores how much less than a minute the delay is."""
+    """Stores 65535 minus the delay."""
 
     async def set_sub(self, buffer: Buffer, uid: int, params: list[str], delay: float) -> None:
         await super().set_sub(buffer, uid, params, 65535 - round(delay))
@@ -132,7 +132,7 @@ class DelayCountsDown(Owner):
 
 @fault("subscription-inverted", violates="set-sub.form", subtle=True)
 class SubscriptionInverted(Owner):
-    """Sets the bits of the parameters that are not subscribed to."""
+    """Sets the bits of the parameters that are not part of the subscription."""
 
     async def set_sub(self, buffer: Buffer, uid: int, params: list[str], delay: float) -> None:
         others = [p.name for p in buffer.peripheral.params if p.name not in params]
@@ -141,7 +141,7 @@ class SubscriptionInverted(Owner):
 
 @fault("reads-for-ever", violates="cycle.dev-read")
 class ReadsForEver(Owner):
-    """Asks on each cycle for what it has been asked for once."""
+    """Does not clear the Read bitmap in a cycle."""
 
     async def cycle(self, buffer: Buffer) -> list[dict[str, Any]]:
         before = buffer["control.read"]
@@ -152,7 +152,7 @@ class ReadsForEver(Owner):
 
 @fault("reads-unasked", violates="cycle.dev-read", subtle=True)
 class ReadsUnasked(Owner):
-    """Sends a DEV_READ of nothing where nothing is to be read."""
+    """Sends a DEV_READ without parameters if the Read bitmap is empty."""
 
     async def cycle(self, buffer: Buffer) -> list[dict[str, Any]]:
         messages = await super().cycle(buffer)

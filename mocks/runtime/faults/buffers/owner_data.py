@@ -1,4 +1,4 @@
-"""Faults of the owner in the values that it puts into a buffer, or takes from it."""
+"""Faults of the owner about the values that it writes and reads."""
 
 import math
 from dataclasses import replace
@@ -13,7 +13,7 @@ from mocks.runtime.memory.peer import Buffer
 
 @fault("data-unclamped", violates="catalog.clamped-data")
 class DataUnclamped(Owner):
-    """Stores sensed values whatever they are."""
+    """Stores sensed values without clamping."""
 
     def clamp(self, param: Parameter, value: Any, warnings: list[str]) -> Any:
         return value
@@ -21,7 +21,7 @@ class DataUnclamped(Owner):
 
 @fault("zero-is-no-bound", violates="catalog.clamped-data", subtle=True)
 class ZeroIsNoBound(Owner):
-    """Takes a lower bound of 0 for none."""
+    """Ignores a lower bound of 0."""
 
     def clamp(self, param: Parameter, value: Any, warnings: list[str]) -> Any:
         return super().clamp(replace(param, lower=param.lower or -math.inf), value, warnings)
@@ -29,7 +29,7 @@ class ZeroIsNoBound(Owner):
 
 @fault("bounds-at-least-zero", violates="catalog.clamped-data", subtle=True)
 class BoundsAtLeastZero(Owner):
-    """Takes an upper bound below zero for none."""
+    """Ignores an upper bound below zero."""
 
     def clamp(self, param: Parameter, value: Any, warnings: list[str]) -> Any:
         upper = param.upper if param.upper >= 0 else math.inf
@@ -46,7 +46,7 @@ class ClampedSilently(Owner):
 
 @fault("first-value-only", violates="set-data.values")
 class FirstValueOnly(Owner):
-    """Sets the first parameter of several."""
+    """Sets only the first of several parameters."""
 
     async def set_data(self, buffer: Buffer, values: dict[str, Any]) -> list[str]:
         return await super().set_data(buffer, dict(list(values.items())[:1]))
@@ -54,7 +54,7 @@ class FirstValueOnly(Owner):
 
 @fault("words-of-15-bits", violates="set-data.values", subtle=True)
 class WordsOf15Bits(Owner):
-    """Stores no number of 16 bits above 32767."""
+    """Truncates values of 16 bits to 15 bits."""
 
     async def set_data(self, buffer: Buffer, values: dict[str, Any]) -> list[str]:
         words = {param.name for param in buffer.peripheral.params if param.type == "uint16"}
@@ -66,7 +66,7 @@ class WordsOf15Bits(Owner):
 
 @fault("array-without-its-last", violates="set-data.values", subtle=True)
 class ArrayWithoutItsLast(Owner):
-    """Leaves the last value of an array as it was."""
+    """Does not write the last element of an array."""
 
     async def set_data(self, buffer: Buffer, values: dict[str, Any]) -> list[str]:
         kept: dict[str, Any] = {}
@@ -80,7 +80,7 @@ class ArrayWithoutItsLast(Owner):
 
 
 class _Marking(Owner):
-    """Marks in the Update bitmap in a way of its own."""
+    """Sets the Update bitmap in its own way."""
 
     def mark(self, buffer: Buffer, bitmap: str, names: Any) -> None:
         if bitmap == "update" and buffer.layout.control:
@@ -94,7 +94,7 @@ class _Marking(Owner):
 
 @fault("bits-replaced", violates="set-data.bits")
 class BitsReplaced(_Marking):
-    """Forgets the bits of the data before."""
+    """Replaces the Update bitmap instead of adding bits."""
 
     def marked(self, buffer: Buffer, names: list[str]) -> int:
         return self.bits(buffer.peripheral, names)
@@ -110,7 +110,7 @@ class BitsToggled(_Marking):
 
 @fault("only-changes-marked", violates="set-data.bits", subtle=True)
 class OnlyChangesMarked(Owner):
-    """Sets no bit where the value is the same as before."""
+    """Sets no bit for a value that is equal to the old one."""
 
     async def set_data(self, buffer: Buffer, values: dict[str, Any]) -> list[str]:
         same = [n for n, v in values.items() if buffer[buffer.param("read", n).name] == v]
@@ -125,7 +125,7 @@ class OnlyChangesMarked(Owner):
 
 @fault("bits-of-four", violates="set-data.bits", subtle=True)
 class BitsOfFour(Owner):
-    """Sets the bits of four parameters at most."""
+    """Sets the bits of at most four parameters."""
 
     def mark(self, buffer: Buffer, bitmap: str, names: Any) -> None:
         super().mark(buffer, bitmap, list(names)[:4])
@@ -133,7 +133,7 @@ class BitsOfFour(Owner):
 
 @fault("milliseconds", violates="set-data.timestamp")
 class Milliseconds(Owner):
-    """Has timestamps in milliseconds."""
+    """Writes timestamps in milliseconds."""
 
     def now(self) -> float:
         return super().now() * 1000
@@ -141,22 +141,22 @@ class Milliseconds(Owner):
 
 @fault("asked-is-written", violates="set-data.timestamp", subtle=True)
 class AskedIsWritten(TimeOfAsking, Owner):
-    """Has the time at which it asked for the mutex in its timestamps."""
+    """Writes timestamps of the time before it waited for the mutex."""
 
 
 @fault("time-of-a-look", violates="set-data.timestamp", subtle=True)
 class TimeOfALookAtData(TimeOfALook, Owner):
-    """Looks at the clock once in five seconds."""
+    """Reads the clock only every five seconds."""
 
 
 @fault("fraction-unpadded", violates="set-data.timestamp", subtle=True)
 class FractionUnpaddedOfData(FractionUnpadded, Owner):
-    """Has microseconds without their zeros behind the point in its timestamps."""
+    """Writes the microseconds of timestamps without leading zeros."""
 
 
 @fault("only-changes-stamped", violates="set-data.timestamp", subtle=True)
 class OnlyChangesStamped(Owner):
-    """Keeps the timestamp where the values are the same as before."""
+    """Does not update the timestamp if the values are equal to the old ones."""
 
     async def set_data(self, buffer: Buffer, values: dict[str, Any]) -> list[str]:
         same = all(buffer[buffer.param("read", n).name] == v for n, v in values.items())
@@ -170,7 +170,7 @@ class OnlyChangesStamped(Owner):
 
 @fault("read-values-taken", violates="get-write.values")
 class ReadValuesTaken(Owner):
-    """Takes what is to be written from the read block, where it has it."""
+    """Answers values from the read block in get_write, if it contains them."""
 
     def stored(self, buffer: Buffer, block: str, name: str) -> Any:
         readable = name in buffer.layout.params("read")
@@ -179,7 +179,7 @@ class ReadValuesTaken(Owner):
 
 @fault("last-bit-overlooked", violates="get-write.values", subtle=True)
 class LastBitOverlooked(Owner):
-    """Overlooks the sixteenth parameter among what is to be written."""
+    """Omits the sixteenth parameter in get_write if there are others."""
 
     async def get_write(self, buffer: Buffer) -> dict[str, Any]:
         values = await super().get_write(buffer)
@@ -189,7 +189,7 @@ class LastBitOverlooked(Owner):
 
 @fault("write-bits-kept", violates="get-write.clears")
 class WriteBitsKept(Owner):
-    """Leaves the Write bitmap as it is."""
+    """Does not clear the Write bitmap."""
 
     def clear(self, buffer: Buffer, bitmap: str) -> None:
         if bitmap != "write":
@@ -198,7 +198,7 @@ class WriteBitsKept(Owner):
 
 @fault("low-write-bits-cleared", violates="get-write.clears", subtle=True)
 class LowWriteBitsCleared(Owner):
-    """Clears the lower 8 bits of the Write bitmap."""
+    """Clears only the lower 8 bits of the Write bitmap."""
 
     def clear(self, buffer: Buffer, bitmap: str) -> None:
         if bitmap == "write":
@@ -209,7 +209,7 @@ class LowWriteBitsCleared(Owner):
 
 @fault("writes-what-is-read", violates="cycle.dev-write")
 class WritesWhatIsRead(Owner):
-    """Sends what is in the read block, where the parameter is there."""
+    """Sends values from the read block in a cycle, if it contains them."""
 
     def stored(self, buffer: Buffer, block: str, name: str) -> Any:
         readable = self.cycling and name in buffer.layout.params("read")
@@ -227,7 +227,7 @@ class WritesWhatIsRead(Owner):
 
 @fault("one-write-a-cycle", violates="cycle.dev-write", subtle=True)
 class OneWriteACycle(Owner):
-    """Sends one value a cycle, and forgets the others."""
+    """Sends only one value in a cycle, and drops the others."""
 
     async def cycle(self, buffer: Buffer) -> list[dict[str, Any]]:
         messages = await super().cycle(buffer)
@@ -239,7 +239,7 @@ class OneWriteACycle(Owner):
 
 @fault("reads-instead-of-writing", violates="cycle.dev-write", subtle=True)
 class ReadsInsteadOfWriting(Owner):
-    """Sends one message a cycle, and forgets what is to be written where there is to be read."""
+    """Sends only one message in a cycle, and drops the DEV_WRITE after a DEV_READ."""
 
     async def cycle(self, buffer: Buffer) -> list[dict[str, Any]]:
         return (await super().cycle(buffer))[:1]
@@ -247,7 +247,7 @@ class ReadsInsteadOfWriting(Owner):
 
 @fault("second-element-kept", violates="set-data.values", subtle=True)
 class SecondElementKept(Owner):
-    """Leaves the second value of an array as it was, but for the first time."""
+    """Writes the second element of an array only the first time."""
 
     async def set_data(self, buffer: Buffer, values: dict[str, Any]) -> list[str]:
         kept: dict[str, Any] = {}
@@ -260,7 +260,7 @@ class SecondElementKept(Owner):
 
 @fault("bits-change-sides", violates="set-data.bits", subtle=True)
 class BitsChangeSides(Owner):
-    """Clears the bit of a parameter that is set once more before anybody has taken it."""
+    """Toggles the bit of a parameter instead of setting it."""
 
     def mark(self, buffer: Buffer, bitmap: str, names: Any) -> None:
         if buffer.layout.control:

@@ -1,4 +1,4 @@
-"""Faults of the owner in the life of a buffer."""
+"""Faults of the owner about the life of a buffer."""
 
 import asyncio
 import os
@@ -12,7 +12,7 @@ from mocks.runtime.memory.peer import Buffer
 
 @fault("one-buffer-a-type", violates="buffers.one-each")
 class OneBufferAType(Owner):
-    """Has one buffer for all peripherals of a type."""
+    """Uses one buffer for all peripherals of a type."""
 
     def name(self, type_: str, uid: str) -> str:
         return super().name(type_, "all")
@@ -20,7 +20,7 @@ class OneBufferAType(Owner):
 
 @fault("short-uids", violates="buffers.one-each", subtle=True)
 class ShortUids(Owner):
-    """Names a buffer by its UID alone, whatever its type is."""
+    """Names a buffer by its UID alone, without its type."""
 
     def name(self, type_: str, uid: str) -> str:
         return f"rt-{uid}-{os.getpid()}"
@@ -28,7 +28,7 @@ class ShortUids(Owner):
 
 @fault("uids-of-32-bits", violates="buffers.one-each", subtle=True)
 class UidsOf32Bits(Owner):
-    """Knows a peripheral by the lower 32 bits of its UID."""
+    """Uses only the lower 32 bits of a UID."""
 
     def name(self, type_: str, uid: str) -> str:
         return super().name(type_, str(int(uid) % 2**32))
@@ -36,7 +36,7 @@ class UidsOf32Bits(Owner):
 
 @fault("uids-of-64-bits", violates="buffers.one-each", subtle=True)
 class UidsOf64Bits(Owner):
-    """Knows a peripheral by the lower 64 bits of its UID."""
+    """Uses only the lower 64 bits of a UID."""
 
     def name(self, type_: str, uid: str) -> str:
         return super().name(type_, str(int(uid) % 2**64))
@@ -44,7 +44,7 @@ class UidsOf64Bits(Owner):
 
 @fault("names-of-31-characters", violates="buffers.one-each", subtle=True)
 class NamesOf31Characters(Owner):
-    """Cuts the name of a buffer to what fits into 32 bytes with a NUL."""
+    """Truncates the name of a buffer to 31 characters."""
 
     def name(self, type_: str, uid: str) -> str:
         return super().name(type_, uid)[:31]
@@ -52,7 +52,7 @@ class NamesOf31Characters(Owner):
 
 @fault("only-if-new", violates="robustness.left-behind", subtle=True)
 class OnlyIfNew(Owner):
-    """Names a buffer by its type and UID alone, and fails where there is one of that name."""
+    """Names a buffer by type and UID alone, and fails if the object exists."""
 
     def name(self, type_: str, uid: str) -> str:
         return f"rt-{type_}-{uid}"
@@ -65,7 +65,7 @@ class OnlyIfNew(Owner):
 
 @fault("sixteen-peripherals", violates="buffers.many", subtle=True)
 class SixteenPeripherals(Owner):
-    """Has room for sixteen peripherals, and refuses the next one."""
+    """Refuses more than sixteen peripherals."""
 
     async def connect(self, type_: str, uid: str) -> Buffer:
         if len(self.buffers) == 16 and self.name(type_, uid) not in self.buffers:
@@ -75,7 +75,7 @@ class SixteenPeripherals(Owner):
 
 @fault("private-mutex", violates="format.mutex", subtle=True)
 class PrivateMutex(Owner):
-    """Waits for a mutex that it looked at before, and never looks at it again."""
+    """Hangs if the mutex is not free immediately, as with a private mutex."""
 
     async def acquire(self, buffer: Buffer) -> None:
         at = buffer.layout["mutex"].offset
@@ -87,7 +87,7 @@ class PrivateMutex(Owner):
 
 @fault("sleeps-past-the-release", violates="format.mutex", subtle=True)
 class SleepsPastTheRelease(Owner):
-    """Gives data up after three seconds, and does not notice before that the mutex is free."""
+    """Fails after three seconds if the mutex is not free immediately."""
 
     async def set_data(self, buffer: Buffer, values: dict[str, Any]) -> list[str]:
         at = buffer.layout["mutex"].offset
@@ -100,7 +100,7 @@ class SleepsPastTheRelease(Owner):
 
 @fault("second-mutex-private", violates="format.mutex", subtle=True)
 class SecondMutexPrivate(PrivateMutex):
-    """Does so with any but its first buffer."""
+    """Hangs if the mutex of any buffer except the first is not free immediately."""
 
     async def acquire(self, buffer: Buffer) -> None:
         if buffer is next(iter(self.buffers.values()), buffer):
@@ -111,7 +111,7 @@ class SecondMutexPrivate(PrivateMutex):
 
 @fault("valid-with-the-first-data", violates="lifecycle.created-valid")
 class ValidWithTheFirstData(Owner):
-    """Leaves a new buffer invalid until it is connected once more."""
+    """Leaves a new buffer invalid until its peripheral connects again."""
 
     def create(self, name: str, type_: str) -> Buffer:
         self.fresh = name
@@ -128,7 +128,7 @@ class ValidWithTheFirstData(Owner):
 
 @fault("only-smart-devices-valid", violates="lifecycle.created-valid", subtle=True)
 class OnlySmartDevicesValid(Owner):
-    """Without a device_id, does not set the valid bit when a peripheral connects."""
+    """Clears the valid bit at connect if the peripheral is not a Smart Device."""
 
     async def connect(self, type_: str, uid: str) -> Buffer:
         buffer = await super().connect(type_, uid)
@@ -158,7 +158,7 @@ class TiredOfConnecting(Owner):
 
 
 class _Remaking(Owner):
-    """Unlinks a buffer at times, and makes it again."""
+    """Unlinks a buffer, so that it is created again later."""
 
     def remake(self, buffer: Buffer) -> None:
         buffer.mapped.unlink()
@@ -168,7 +168,7 @@ class _Remaking(Owner):
 
 @fault("made-again", violates="lifecycle.kept")
 class MadeAgain(_Remaking):
-    """Unlinks a buffer when its peripheral disconnects, and makes another one."""
+    """Unlinks a buffer when its peripheral disconnects."""
 
     async def disconnect(self, type_: str, uid: str) -> None:
         await super().disconnect(type_, uid)
@@ -177,7 +177,7 @@ class MadeAgain(_Remaking):
 
 @fault("made-again-after-50", violates="lifecycle.kept", subtle=True)
 class MadeAgainAfter50(_Remaking):
-    """Makes a buffer anew when its peripheral connects for the fiftieth time."""
+    """Creates a buffer again at the fiftieth connect."""
 
     connects = 0
 
@@ -190,7 +190,7 @@ class MadeAgainAfter50(_Remaking):
 
 @fault("place-taken-meanwhile", violates="lifecycle.kept", subtle=True)
 class PlaceTakenMeanwhile(_Remaking):
-    """Lets go of the buffers of all that are not connected when something new connects."""
+    """Unlinks all invalid buffers when a new peripheral connects."""
 
     async def connect(self, type_: str, uid: str) -> Buffer:
         if self.name(type_, uid) not in self.buffers:
@@ -212,7 +212,7 @@ class ClearedWhenBack(Owner):
 
 @fault("other-memory-when-back", violates="lifecycle.views-stay", company=4)
 class OtherMemoryWhenBack(Owner):
-    """Works on a copy of its own once a peripheral is back."""
+    """Uses a private copy of the buffer after a peripheral reconnects."""
 
     async def disconnect(self, type_: str, uid: str) -> None:
         await super().disconnect(type_, uid)
@@ -227,7 +227,7 @@ class OtherMemoryWhenBack(Owner):
 
 @fault("invalid-left-at-exit", violates="lifecycle.removed-at-exit", subtle=True)
 class InvalidLeftAtExit(Owner):
-    """Leaves behind the buffers of peripherals that are not connected then."""
+    """Leaves the buffers of disconnected peripherals at exit."""
 
     def unlink(self, buffer: Buffer) -> None:
         if buffer["valid"]:

@@ -1,4 +1,4 @@
-"""Faults of the owner in what holds for all its operations."""
+"""Faults of the owner about all its operations."""
 
 import asyncio
 from collections.abc import Mapping
@@ -12,7 +12,7 @@ from mocks.runtime.memory.peer import Buffer
 
 @fault("get-read-unlocked", violates="operations.mutex", subtle=True)
 class GetReadUnlocked(Owner):
-    """Takes the Read bitmap without the mutex: it is only 16 bits."""
+    """Reads and clears the Read bitmap without the mutex."""
 
     async def get_read(self, buffer: Buffer) -> list[str]:
         self.check_valid(buffer)
@@ -21,7 +21,7 @@ class GetReadUnlocked(Owner):
 
 @fault("set-valid-unlocked", violates="operations.mutex", subtle=True)
 class SetValidUnlocked(Owner):
-    """Sets the valid bit without the mutex: it is only one bit."""
+    """Sets the valid bit without the mutex."""
 
     async def set_valid(self, buffer: Buffer, valid: bool) -> None:
         self.put_valid(buffer, valid)
@@ -39,7 +39,7 @@ class DisconnectUnlocked(Owner):
 
 @fault("bits-of-before-cleared", violates="operations.mutex", subtle=True)
 class BitsOfBeforeCleared(Owner):
-    """Clears the Write bitmap, without the mutex, when a peripheral is back."""
+    """Clears the Write bitmap without the mutex when a peripheral reconnects."""
 
     async def connect(self, type_: str, uid: str) -> Buffer:
         known = self.buffers.get(self.name(type_, uid))
@@ -50,7 +50,7 @@ class BitsOfBeforeCleared(Owner):
 
 @fault("kept-after-unknown", violates="operations.mutex-released", subtle=True)
 class KeptAfterUnknown(Owner):
-    """Locks the mutex before it looks at what there is to set, and does not release it then."""
+    """Locks the mutex before it checks parameters, and does not release it after a failure."""
 
     async def set_read(self, buffer: Buffer, params: list[str]) -> None:
         await self.acquire(buffer)
@@ -62,7 +62,7 @@ class KeptAfterUnknown(Owner):
 
 @fault("kept-without-control", violates="operations.mutex-released", subtle=True)
 class KeptWithoutControl(Owner):
-    """Does not release the mutex of a buffer that lacks the bitmap to take from."""
+    """Does not release the mutex of a buffer without a control block."""
 
     kept: Buffer | None = None
 
@@ -90,7 +90,7 @@ class SetSubOnInvalid(Owner):
 
 @fault("piecewise", violates="operations.atomic")
 class Piecewise(Owner):
-    """Takes values one by one, and lets others have the mutex between two of them."""
+    """Reads values one by one, and releases the mutex between two of them."""
 
     async def values(self, buffer: Buffer, bitmap: str, block: str) -> dict[str, Any]:
         return await one_by_one(self, buffer, bitmap, block)
@@ -98,7 +98,7 @@ class Piecewise(Owner):
 
 @fault("clears-later", violates="operations.atomic", subtle=True)
 class ClearsLater(Owner):
-    """Takes all values at once, and clears the bitmap a moment later."""
+    """Reads all values at once, and clears the bitmap a moment later."""
 
     async def values(self, buffer: Buffer, bitmap: str, block: str) -> dict[str, Any]:
         async with self.operation(buffer):
@@ -112,7 +112,7 @@ class ClearsLater(Owner):
 
 @fault("clears-read-later", violates="operations.atomic", subtle=True)
 class ClearsReadLater(Owner):
-    """Clears the Read bitmap a moment after it has looked at it."""
+    """Clears the Read bitmap a moment after it has read it."""
 
     async def get_read(self, buffer: Buffer) -> list[str]:
         async with self.operation(buffer):
@@ -125,7 +125,7 @@ class ClearsReadLater(Owner):
 
 @fault("set-one-by-one", violates="operations.atomic", subtle=True)
 class SetOneByOne(Owner):
-    """Puts the values of several parameters into a buffer in an operation each."""
+    """Writes several parameters in separate operations."""
 
     async def set_data(self, buffer: Buffer, values: dict[str, Any]) -> list[str]:
         warnings: list[str] = []
@@ -137,7 +137,7 @@ class SetOneByOne(Owner):
 
 @fault("bits-in-a-second-step", violates="operations.atomic", subtle=True)
 class BitsInASecondStep(Owner):
-    """Releases the mutex between the values and their bits."""
+    """Releases the mutex between writing the values and setting their bits."""
 
     def mark(self, buffer: Buffer, bitmap: str, names: Any) -> None:
         if bitmap != "update":
@@ -153,7 +153,7 @@ class BitsInASecondStep(Owner):
 
 @fault("data-fill-the-block", violates="operations.nothing-else")
 class DataFillTheBlock(Owner):
-    """Sets the values of the read block that it is not given to zero."""
+    """Sets all other values of the read block to zero."""
 
     async def set_data(self, buffer: Buffer, values: dict[str, Any]) -> list[str]:
         warnings = await super().set_data(buffer, values)
@@ -176,7 +176,7 @@ class SubClearsUpdate(Owner):
 
 @fault("taking-is-a-write", violates="operations.nothing-else", subtle=True)
 class TakingIsAWrite(Owner):
-    """Sets the timestamp of the write block when its values are taken."""
+    """Updates the timestamp of the write block when its values are read."""
 
     async def get_write(self, buffer: Buffer) -> dict[str, Any]:
         values = await super().get_write(buffer)
@@ -187,7 +187,7 @@ class TakingIsAWrite(Owner):
 
 @fault("ends-at-odd-operations", violates="robustness.odd-operations")
 class EndsAtOddOperations(Owner):
-    """Ends where a parameter does not exist."""
+    """Exits if a parameter does not exist."""
 
     async def set_read(self, buffer: Buffer, params: list[str]) -> None:
         for name in params:
@@ -198,7 +198,7 @@ class EndsAtOddOperations(Owner):
 
 @fault("half-of-the-data", violates="robustness.odd-operations", subtle=True)
 class HalfOfTheData(Owner):
-    """Has set the parameters before an unknown one when it fails."""
+    """Writes the known parameters before it fails because of an unknown one."""
 
     async def set_data(self, buffer: Buffer, values: dict[str, Any]) -> list[str]:
         known: Mapping[str, Any] = buffer.layout.params("read")

@@ -1,4 +1,4 @@
-"""Faults that any owner of buffers can have, one of gamepads among them."""
+"""Faults that any owner of buffers can have, including a gamepad receiver."""
 
 import os
 
@@ -10,7 +10,7 @@ from mocks.runtime.memory.peer import Buffer
 
 @fault("no-such-object", violates="buffers.shared-memory")
 class NoSuchObject(Owning):
-    """Unlinks an object as soon as it has it mapped itself."""
+    """Unlinks an object immediately after mapping it."""
 
     def create(self, name: str, type_: str) -> Buffer:
         buffer = super().create(name, type_)
@@ -21,7 +21,7 @@ class NoSuchObject(Owning):
 
 @fault("shorter-than-told", violates="buffers.shared-memory", subtle=True)
 class ShorterThanTold(Owning):
-    """Without a device_id, makes the object too short for its last fields."""
+    """Creates an object that is too short for its last fields, except for Smart Devices."""
 
     def create(self, name: str, type_: str) -> Buffer:
         buffer = super().create(name, type_)
@@ -32,12 +32,12 @@ class ShorterThanTold(Owning):
 
 @fault("no-mutex-there", violates="format.mutex")
 class NoMutexThere(Owning):
-    """Declares a wrong place of the mutex."""
+    """Declares a wrong position of the mutex."""
 
     def create(self, name: str, type_: str) -> Buffer:
         buffer = super().create(name, type_)
         place = buffer.layout["mutex"]
-        kind = place.offset + 16  # where glibc has it
+        kind = place.offset + 16  # position of the type in glibc's mutex
         buffer.mapped.data[kind : kind + 4] = b"\xff\xff\xff\x7f"
         return buffer
 
@@ -50,18 +50,18 @@ class NoMutexThere(Owning):
 
 @fault("polled-private-mutex", violates="format.mutex", subtle=True)
 class PolledPrivateMutex(Owning):
-    """Has a mutex of its own process alone, and tries again and again instead of waiting."""
+    """Uses a private mutex, and polls it instead of waiting."""
 
     def create(self, name: str, type_: str) -> Buffer:
         buffer = super().create(name, type_)
-        kind = buffer.layout["mutex"].offset + 16  # where glibc has it
+        kind = buffer.layout["mutex"].offset + 16  # position of the type in glibc's mutex
         buffer.mapped.data[kind : kind + 4] = bytes(4)
         return buffer
 
 
 @fault("left-at-exit", violates="lifecycle.removed-at-exit")
 class LeftAtExit(Owning):
-    """Leaves its buffers behind."""
+    """Does not unlink its buffers at exit."""
 
     def unlink(self, buffer: Buffer) -> None:
         pass

@@ -1,1 +1,1 @@
-"""Faults of the sender and of the receiver of gamepad input."""
+"""Faults of the sender and the receiver of gamepad input."""

@@ -1,4 +1,4 @@
-"""Faults of the receiver in its buffers."""
+"""Faults of the receiver about its buffers."""
 
 import asyncio
 from dataclasses import replace
@@ -13,7 +13,7 @@ from mocks.runtime.memory.peer import Buffer
 
 @fault("gone-for-good", violates="lifecycle.created-valid", subtle=True)
 class GoneForGood(Receiver):
-    """Clears the valid bit of a gamepad that is gone, and does not set it when it is back."""
+    """Clears the valid bit of a missing gamepad, and never sets it again."""
 
     def messages(self, data: bytes) -> list[dict[str, Any]]:
         found = super().messages(data)
@@ -23,12 +23,12 @@ class GoneForGood(Receiver):
         return found
 
     def check_valid(self, buffer: Buffer) -> None:
-        """It does not look at it, either."""
+        """Skip the check, so that operations on the invalid buffer succeed."""
 
 
 @fault("at-rest-is-none", violates="lifecycle.created-valid", subtle=True)
 class AtRestIsNone(Receiver):
-    """Does not take a gamepad for connected before anything of it is moved or pressed."""
+    """Does not connect a gamepad before a joystick is moved or a button is pressed."""
 
     async def play(self, index: str, pad: dict[str, Any]) -> None:
         if index in self.pads or any(pad.values()):
@@ -37,7 +37,7 @@ class AtRestIsNone(Receiver):
 
 @fault("invalid-at-first", violates="lifecycle.created-valid")
 class InvalidAtFirst(Receiver):
-    """Does not set the valid bit."""
+    """Never sets the valid bit."""
 
     def put_valid(self, buffer: Buffer, valid: bool) -> None:
         pass
@@ -48,7 +48,7 @@ class InvalidAtFirst(Receiver):
 
 @fault("second-is-invalid", violates="lifecycle.created-valid", subtle=True)
 class SecondIsInvalid(Receiver):
-    """Sets the valid bit of the first buffer only."""
+    """Sets only the valid bit of the first buffer."""
 
     def put_valid(self, buffer: Buffer, valid: bool) -> None:
         super().put_valid(buffer, valid and len(self.buffers) == 1)
@@ -59,7 +59,7 @@ class SecondIsInvalid(Receiver):
 
 @fault("time-beside-an-axis", violates="buffers.shared-memory")
 class TimeBesideAnAxis(Receiver):
-    """Keeps the time of the latest input in the place of an axis."""
+    """Stores the timestamp at the position of an axis."""
 
     def layout(self, peripheral: Peripheral) -> Layout:
         layout = super().layout(peripheral)
@@ -73,7 +73,7 @@ class TimeBesideAnAxis(Receiver):
 
 @fault("buttons-for-all", violates="buffers.one-each", subtle=True)
 class ButtonsForAll(Receiver):
-    """Stamps the buffers of all gamepads whenever one has new input."""
+    """Updates the timestamps of all gamepads when one has new input."""
 
     async def set_data(self, buffer: Buffer, values: dict[str, Any]) -> list[str]:
         for other in self.pads.values():
@@ -84,7 +84,7 @@ class ButtonsForAll(Receiver):
 
 @fault("all-the-same", violates="buffers.one-each")
 class AllTheSame(Receiver):
-    """Puts the input of any gamepad into the buffers of all."""
+    """Writes the input of any gamepad to the buffers of all."""
 
     async def set_data(self, buffer: Buffer, values: dict[str, Any]) -> list[str]:
         for other in self.pads.values():
@@ -94,7 +94,7 @@ class AllTheSame(Receiver):
 
 @fault("write-block-stamped", violates="operations.nothing-else", subtle=True)
 class WriteBlockStamped(Receiver):
-    """Sets the timestamps of both blocks."""
+    """Updates the timestamps of both blocks."""
 
     def stamp(self, buffer: Buffer, block: str) -> None:
         super().stamp(buffer, "read")
@@ -112,7 +112,7 @@ class ValidCounts(Receiver):
 
 @fault("impatient", violates="operations.mutex", subtle=True)
 class Impatient(Receiver):
-    """Goes on without the mutex if it does not have it within some milliseconds."""
+    """Continues without the mutex after 20 ms."""
 
     has = True
 
@@ -130,7 +130,7 @@ class Impatient(Receiver):
 
 @fault("waits-for-ever", violates="format.mutex", subtle=True)
 class WaitsForEver(Receiver):
-    """Never goes on once it has had to wait for the mutex, as with one that is not shared."""
+    """Hangs after it has had to wait for the mutex, as with a private mutex."""
 
     async def acquire(self, buffer: Buffer) -> None:
         if not buffer.mapped.trylock(buffer.layout["mutex"].offset):
@@ -139,7 +139,7 @@ class WaitsForEver(Receiver):
 
 @fault("second-waits-for-ever", violates="format.mutex", subtle=True)
 class SecondWaitsForEver(WaitsForEver):
-    """Does so with any but its first buffer."""
+    """Hangs after it has had to wait for the mutex of any buffer except the first."""
 
     async def acquire(self, buffer: Buffer) -> None:
         if buffer is next(iter(self.pads.values()), buffer):
@@ -150,7 +150,7 @@ class SecondWaitsForEver(WaitsForEver):
 
 @fault("kept-after-clamping", violates="operations.mutex-released")
 class KeptAfterClamping(Receiver):
-    """Keeps the mutex of a buffer for which a value was clamped."""
+    """Does not release the mutex of a buffer after a value was clamped."""
 
     clamped = False
 
@@ -166,7 +166,7 @@ class KeptAfterClamping(Receiver):
 
 @fault("kept-without-axes", violates="operations.mutex-released", subtle=True)
 class KeptWithoutAxes(Receiver):
-    """Keeps the mutex where input has no axes."""
+    """Does not release the mutex after input without axes."""
 
     async def play(self, index: str, pad: dict[str, Any]) -> None:
         await super().play(index, pad)
@@ -176,7 +176,7 @@ class KeptWithoutAxes(Receiver):
 
 @fault("made-again", violates="lifecycle.kept")
 class MadeAgain(Receiver):
-    """Makes a buffer anew for every tenth message."""
+    """Creates a buffer again at every tenth message."""
 
     count = 0
 
@@ -191,7 +191,7 @@ class MadeAgain(Receiver):
 
 @fault("made-again-after-absence", violates="lifecycle.kept", subtle=True)
 class MadeAgainAfterAbsence(Receiver):
-    """Makes a buffer anew after a message in which no gamepad was."""
+    """Creates all buffers again after a message without gamepads."""
 
     def messages(self, data: bytes) -> list[dict[str, Any]]:
         found = super().messages(data)
@@ -205,7 +205,7 @@ class MadeAgainAfterAbsence(Receiver):
 
 @fault("first-left-at-exit", violates="lifecycle.removed-at-exit", subtle=True)
 class FirstLeftAtExit(Receiver):
-    """Leaves behind the buffer of every gamepad but the last."""
+    """Leaves the buffers of all gamepads except the last."""
 
     def unlink(self, buffer: Buffer) -> None:
         if buffer is list(self.buffers.values())[-1]:

@@ -1,4 +1,4 @@
-"""Faults of the receiver in what it makes of input."""
+"""Faults of the receiver about the interpretation of input."""
 
 import time
 from dataclasses import replace
@@ -16,7 +16,7 @@ from mocks.runtime.memory.peer import Buffer
 
 @fault("buffer-of-512-bytes", violates="receiver.several", subtle=True)
 class BufferOf512Bytes(Receiver):
-    """Takes 512 bytes of a datagram, which are enough for four gamepads."""
+    """Reads only 512 bytes of a datagram, enough for four gamepads."""
 
     async def received(self, data: bytes) -> None:
         await super().received(data[:512])
@@ -24,7 +24,7 @@ class BufferOf512Bytes(Receiver):
 
 @fault("tired-of-input", violates="receiver.axes", subtle=True)
 class TiredOfInput(Receiver):
-    """Takes no message after the two hundredth."""
+    """Ignores all messages after the two hundredth."""
 
     taken = 0
 
@@ -36,7 +36,7 @@ class TiredOfInput(Receiver):
 
 @fault("every-fourth-lost", violates="receiver.axes", subtle=True)
 class EveryFourthLost(Receiver):
-    """Passes over every fourth message."""
+    """Ignores every fourth message."""
 
     taken = 0
 
@@ -48,7 +48,7 @@ class EveryFourthLost(Receiver):
 
 @fault("axes-in-order", violates="receiver.axes", subtle=True)
 class AxesInOrder(Receiver):
-    """Takes the numbers of a gamepad in their order, whatever their names are."""
+    """Uses the axes of a gamepad in the order of the message, regardless of their names."""
 
     def axes(self, pad: dict[str, Any], params: list[Parameter], into: dict[str, Any]) -> None:
         known = [axis for axis in pad if axis in AXES]
@@ -57,7 +57,7 @@ class AxesInOrder(Receiver):
 
 @fault("last-axis-of-one-alone", violates="receiver.several", subtle=True)
 class LastAxisOfOneAlone(Receiver):
-    """Overlooks the last axis where there are several gamepads."""
+    """Ignores the last axis if there are several gamepads."""
 
     def messages(self, data: bytes) -> list[dict[str, Any]]:
         return [
@@ -70,7 +70,7 @@ class LastAxisOfOneAlone(Receiver):
 
 @fault("wrapped-only", violates="receiver.form", needs={"envelope": "update_gamepads"})
 class WrappedOnly(Receiver):
-    """Takes only input that is the argument of an RPC notification."""
+    """Accepts only input that is the argument of an RPC notification."""
 
     def messages(self, data: bytes) -> list[dict[str, Any]]:
         frames = Decoder().feed(data)
@@ -82,7 +82,7 @@ class WrappedOnly(Receiver):
 
 @fault("sticks-swapped", violates="receiver.axes")
 class SticksSwapped(Receiver):
-    """Takes the left stick for the right one."""
+    """Swaps the left and the right joystick."""
 
     def axes(self, pad: dict[str, Any], params: list[Parameter], into: dict[str, Any]) -> None:
         super().axes(pad, [*params[2:], *params[:2]], into)
@@ -90,7 +90,7 @@ class SticksSwapped(Receiver):
 
 @fault("last-axis-without-its-end", violates="receiver.axes", subtle=True)
 class LastAxisWithoutItsEnd(Receiver):
-    """Overlooks that the last axis is at its lower end."""
+    """Ignores the lower end of the last axis."""
 
     def axes(self, pad: dict[str, Any], params: list[Parameter], into: dict[str, Any]) -> None:
         kept = {key: value for key, value in pad.items() if (key, value) != ("ry", -1.0)}
@@ -99,7 +99,7 @@ class LastAxisWithoutItsEnd(Receiver):
 
 @fault("rest-overlooked", violates="receiver.axes", subtle=True)
 class RestOverlooked(Receiver):
-    """Keeps the last position of an axis that is at rest again."""
+    """Keeps the last position of an axis that has come to rest."""
 
     def axes(self, pad: dict[str, Any], params: list[Parameter], into: dict[str, Any]) -> None:
         super().axes({key: value for key, value in pad.items() if value != 0}, params, into)
@@ -107,7 +107,7 @@ class RestOverlooked(Receiver):
 
 @fault("buttons-stay", violates="receiver.buttons")
 class ButtonsStay(Receiver):
-    """Does not notice that a button is released."""
+    """Ignores the release of buttons."""
 
     def buttons(self, pad: dict[str, Any], params: list[Parameter], into: dict[str, Any]) -> None:
         super().buttons(pad, params, into)
@@ -117,7 +117,7 @@ class ButtonsStay(Receiver):
 
 @fault("sixteen-buttons", violates="receiver.buttons", subtle=True)
 class SixteenButtons(Receiver):
-    """Takes btn for an integer of 16 bits."""
+    """Reads only 16 bits of btn."""
 
     def button(self, btn: int, number: int) -> bool:
         return super().button(btn & 0xFFFF, number)
@@ -125,7 +125,7 @@ class SixteenButtons(Receiver):
 
 @fault("pressed-in-all-bits", violates="receiver.buttons", subtle=True)
 class PressedInAllBits(Receiver):
-    """Keeps a button that is pressed as 255."""
+    """Stores a pressed button as 255."""
 
     def put(self, buffer: Buffer, field: Field, raw: bytes) -> None:
         pressed = field.type == "bool" and any(raw)
@@ -134,7 +134,7 @@ class PressedInAllBits(Receiver):
 
 @fault("one-gamepad", violates="receiver.several")
 class OneGamepad(Receiver):
-    """Has one buffer for all gamepads."""
+    """Uses one buffer for all gamepads."""
 
     async def pad(self, index: str) -> Buffer:
         self.pads[index] = await super().pad("0")
@@ -143,7 +143,7 @@ class OneGamepad(Receiver):
 
 @fault("first-of-a-message", violates="receiver.several")
 class FirstOfAMessage(Receiver):
-    """Takes the first gamepad of a message, and passes over the others."""
+    """Uses only the first gamepad of a message."""
 
     def messages(self, data: bytes) -> list[dict[str, Any]]:
         return [dict([*pads.items()][:1]) for pads in super().messages(data)]
@@ -151,7 +151,7 @@ class FirstOfAMessage(Receiver):
 
 @fault("low-bits", violates="receiver.several", subtle=True)
 class LowBits(Receiver):
-    """Has four buffers, and looks at the two lowest bits of an index."""
+    """Has four buffers, and uses the two lowest bits of an index."""
 
     async def pad(self, index: str) -> Buffer:
         return await super().pad(str(int(index) % 4))
@@ -159,7 +159,7 @@ class LowBits(Receiver):
 
 @fault("one-digit", violates="receiver.several", subtle=True)
 class OneDigit(Receiver):
-    """Does not know an index of two digits."""
+    """Ignores gamepads with an index of two digits."""
 
     def proper(self, index: str, pad: Any) -> bool:
         return super().proper(index, pad) and len(index) == 1
@@ -167,7 +167,7 @@ class OneDigit(Receiver):
 
 @fault("first-digit", violates="receiver.several", subtle=True)
 class FirstDigit(Receiver):
-    """Goes by the first digit of an index."""
+    """Uses only the first digit of an index."""
 
     async def pad(self, index: str) -> Buffer:
         return await super().pad(index[0])
@@ -175,7 +175,7 @@ class FirstDigit(Receiver):
 
 @fault("floats-only", violates="receiver.whole-numbers")
 class FloatsOnly(Receiver):
-    """Passes over axes that are not floats."""
+    """Ignores axes that are not floats."""
 
     def axes(self, pad: dict[str, Any], params: list[Parameter], into: dict[str, Any]) -> None:
         kept = {key: value for key, value in pad.items() if isinstance(value, float)}
@@ -184,7 +184,7 @@ class FloatsOnly(Receiver):
 
 @fault("minus-one-is-none", violates="receiver.whole-numbers", subtle=True)
 class MinusOneIsNone(Receiver):
-    """Passes over an axis that is -1, sent as an integer."""
+    """Ignores an axis that is -1 as an integer."""
 
     def axes(self, pad: dict[str, Any], params: list[Parameter], into: dict[str, Any]) -> None:
         kept = {k: v for k, v in pad.items() if not (isinstance(v, int) and v < 0)}
@@ -193,7 +193,7 @@ class MinusOneIsNone(Receiver):
 
 @fault("short-forms-only", violates="encoding.wider-forms")
 class ShortFormsOnly(Receiver):
-    """Passes over maps with longer headers than they need."""
+    """Ignores maps with headers that are longer than necessary."""
 
     def messages(self, data: bytes) -> list[dict[str, Any]]:
         return super().messages(data) if data[:1] not in (b"\xde", b"\xdf") else []
@@ -201,7 +201,7 @@ class ShortFormsOnly(Receiver):
 
 @fault("single-precision-unknown", violates="encoding.wider-forms", subtle=True)
 class SinglePrecisionUnknown(Receiver):
-    """Passes over input with floats of 32 bits."""
+    """Ignores input with floats of 32 bits."""
 
     def messages(self, data: bytes) -> list[dict[str, Any]]:
         return super().messages(data) if b"lx\xca" not in data else []
@@ -209,7 +209,7 @@ class SinglePrecisionUnknown(Receiver):
 
 @fault("a-kilobyte", violates="encoding.wider-forms", subtle=True)
 class AKilobyte(Receiver):
-    """Has room for a kilobyte of input."""
+    """Ignores input of more than 1024 bytes."""
 
     def messages(self, data: bytes) -> list[dict[str, Any]]:
         return super().messages(data) if len(data) <= 1024 else []
@@ -217,7 +217,7 @@ class AKilobyte(Receiver):
 
 @fault("not-stamped", violates="set-data.timestamp")
 class NotStamped(Receiver):
-    """Leaves the timestamp as it is."""
+    """Never updates the timestamp."""
 
     def stamp(self, buffer: Buffer, block: str) -> None:
         pass
@@ -225,7 +225,7 @@ class NotStamped(Receiver):
 
 @fault("rest-not-stamped", violates="set-data.timestamp", subtle=True)
 class RestNotStamped(Receiver):
-    """Leaves the timestamp as it is where no button is pressed."""
+    """Does not update the timestamp while no button is pressed."""
 
     async def play(self, index: str, pad: dict[str, Any]) -> None:
         self.pressed = bool(pad.get("btn"))
@@ -238,7 +238,7 @@ class RestNotStamped(Receiver):
 
 @fault("since-the-start", violates="set-data.timestamp", subtle=True)
 class SinceTheStart(Receiver):
-    """Has timestamps that count from the start of the machine."""
+    """Writes timestamps that count from the start of the machine."""
 
     def now(self) -> float:
         return time.monotonic()
@@ -246,12 +246,12 @@ class SinceTheStart(Receiver):
 
 @fault("asked-is-written", violates="set-data.timestamp", subtle=True)
 class AskedIsWritten(TimeOfAsking, Receiver):
-    """Has the time at which it asked for the mutex in its timestamps."""
+    """Writes timestamps of the time before it waited for the mutex."""
 
 
 @fault("unclamped", violates="catalog.clamped-data")
 class Unclamped(Receiver):
-    """Stores axes as they come."""
+    """Stores axes without clamping."""
 
     def clamp(self, param: Parameter, value: Any, warnings: list[str]) -> Any:
         return value
@@ -275,7 +275,7 @@ class ClampedSilently(Receiver):
 
 @fault("one-warning", violates="catalog.clamped-data", subtle=True)
 class OneWarning(Receiver):
-    """Warns the first time only."""
+    """Warns only once."""
 
     warned = False
 
@@ -287,7 +287,7 @@ class OneWarning(Receiver):
 
 @fault("noise-ends-it", violates="receiver.odd-messages")
 class NoiseEndsIt(Receiver):
-    """Receives nothing more after bytes that are not a message."""
+    """Stops receiving after bytes that are not a message."""
 
     deaf = False
 
@@ -300,7 +300,7 @@ class NoiseEndsIt(Receiver):
 
 @fault("empty-ends-it", violates="receiver.odd-messages", subtle=True)
 class EmptyEndsIt(Receiver):
-    """Takes an empty datagram for the end of all input."""
+    """Stops receiving after an empty datagram."""
 
     ended = False
 
@@ -312,7 +312,7 @@ class EmptyEndsIt(Receiver):
 
 @fault("text-ends-it", violates="receiver.odd-messages", subtle=True)
 class TextEndsIt(Receiver):
-    """Ends where an axis is text."""
+    """Exits if an axis is text."""
 
     def axes(self, pad: dict[str, Any], params: list[Parameter], into: dict[str, Any]) -> None:
         if isinstance(pad.get("lx"), str):

@@ -1,4 +1,4 @@
-"""Faults of the sender in what it tells of joysticks and buttons."""
+"""Faults of the sender about joysticks and buttons."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -26,7 +26,7 @@ class NilAtRest(Sender):
 
 @fault("whole-axes-as-integers", violates="gamepad.axes-floats", subtle=True)
 class WholeAxesAsIntegers(Sender):
-    """Writes whole axes as integers, as JavaScript does."""
+    """Writes axes with whole values as integers, as JavaScript does."""
 
     def axis(self, value: float) -> Any:
         return int(value) if value == int(value) else value
@@ -34,7 +34,7 @@ class WholeAxesAsIntegers(Sender):
 
 @fault("drifts", violates="gamepad.at-rest")
 class Drifts(Sender):
-    """Adds the offset of a worn joystick."""
+    """Adds a constant offset, as from a worn joystick."""
 
     def joystick(self, x: float, y: float) -> tuple[float, float]:
         return super().joystick(x * 0.9 + 0.02, y * 0.9)
@@ -42,7 +42,7 @@ class Drifts(Sender):
 
 @fault("stays-where-it-was", violates="gamepad.at-rest", subtle=True)
 class StaysWhereItWas(Sender):
-    """Does not notice that a joystick has come to rest again."""
+    """Sends the old position of a joystick that has come to rest."""
 
     latest = (0.0, 0.0)
 
@@ -54,7 +54,7 @@ class StaysWhereItWas(Sender):
 
 @fault("fails-at-rest", violates="gamepad.at-rest", subtle=True)
 class FailsAtRest(Sender):
-    """Has nothing to send where no joystick is moved."""
+    """Fails if no joystick is moved."""
 
     def gamepads(self, pads: Mapping[str, Pad]) -> None:
         if pads and not any(any(raw["axes"]) for raw in pads.values()):
@@ -64,7 +64,7 @@ class FailsAtRest(Sender):
 
 @fault("square", violates="gamepad.unit-circle")
 class Square(Sender):
-    """Hands on what the hardware gives."""
+    """Sends positions without limiting them to the unit circle."""
 
     def joystick(self, x: float, y: float) -> tuple[float, float]:
         return x, y
@@ -72,7 +72,7 @@ class Square(Sender):
 
 @fault("corners-at-rest", violates="gamepad.at-rest", subtle=True)
 class CornersAtRest(Sender):
-    """Takes what is beyond the unit circle for a mistake of the hardware, and sends (0, 0)."""
+    """Sends (0, 0) for positions outside the unit circle."""
 
     def joystick(self, x: float, y: float) -> tuple[float, float]:
         return (x, y) if x * x + y * y <= 1 else (0.0, 0.0)
@@ -80,7 +80,7 @@ class CornersAtRest(Sender):
 
 @fault("right-square", violates="gamepad.unit-circle", subtle=True)
 class RightSquare(Sender):
-    """Hands on what the hardware gives for the right joystick."""
+    """Does not limit the right joystick to the unit circle."""
 
     def pad(self, raw: Pad) -> dict[str, Any]:
         _, _, rx, ry = raw["axes"]
@@ -89,7 +89,7 @@ class RightSquare(Sender):
 
 @fault("second-pad-square", violates="gamepad.unit-circle", subtle=True)
 class SecondPadSquare(Sender):
-    """Hands on what the hardware gives, but for the first gamepad."""
+    """Does not limit joysticks to the unit circle, except those of the first gamepad."""
 
     def message(self, pads: Mapping[str, Pad]) -> Any:
         sent = super().message(pads)
@@ -101,7 +101,7 @@ class SecondPadSquare(Sender):
 
 @fault("corners-only", violates="gamepad.unit-circle", subtle=True)
 class CornersOnly(Sender):
-    """Brings the very corners inside, and nothing between them and the edges."""
+    """Limits only the exact corners to the unit circle."""
 
     def joystick(self, x: float, y: float) -> tuple[float, float]:
         return super().joystick(x, y) if abs(x) == abs(y) == 1 else (x, y)
@@ -109,7 +109,7 @@ class CornersOnly(Sender):
 
 @fault("joysticks-swapped", violates="gamepad.axes")
 class JoysticksSwapped(Sender):
-    """Takes the left joystick for the right one."""
+    """Swaps the left and the right joystick."""
 
     def pad(self, raw: Pad) -> dict[str, Any]:
         lx, ly, rx, ry = raw["axes"]
@@ -118,7 +118,7 @@ class JoysticksSwapped(Sender):
 
 @fault("right-axes-swapped", violates="gamepad.axes", subtle=True)
 class RightAxesSwapped(Sender):
-    """Takes the axes of the right joystick for each other."""
+    """Swaps the axes of the right joystick."""
 
     def pad(self, raw: Pad) -> dict[str, Any]:
         lx, ly, rx, ry = raw["axes"]
@@ -127,7 +127,7 @@ class RightAxesSwapped(Sender):
 
 @fault("never-quite-right", violates="gamepad.full-range")
 class NeverQuiteRight(Sender):
-    """Scales positions so that corners fit, and the ends are no longer reached."""
+    """Scales positions so that corners are within the circle, but the ends are not reached."""
 
     def joystick(self, x: float, y: float) -> tuple[float, float]:
         return x * 0.707, y * 0.707
@@ -135,7 +135,7 @@ class NeverQuiteRight(Sender):
 
 @fault("one-circle-for-both", violates="gamepad.full-range", subtle=True)
 class OneCircleForBoth(Sender):
-    """Brings both joysticks of a gamepad together inside of one circle."""
+    """Limits both joysticks of a gamepad together to one circle."""
 
     def pad(self, raw: Pad) -> dict[str, Any]:
         radius = max(math.hypot(*raw["axes"]), 1.0)
@@ -144,7 +144,7 @@ class OneCircleForBoth(Sender):
 
 @fault("left-upside-down", violates="gamepad.axes", subtle=True)
 class LeftUpsideDown(Sender):
-    """Turns the vertical axis of the left joystick over, and not that of the right one."""
+    """Inverts the vertical axis of the left joystick only."""
 
     def pad(self, raw: Pad) -> dict[str, Any]:
         pad = super().pad(raw)
@@ -153,7 +153,7 @@ class LeftUpsideDown(Sender):
 
 @fault("up-is-down-and-up", violates="gamepad.axes", subtle=True)
 class UpIsDownAndUp(Sender):
-    """Loses the sign of the right joystick's vertical axis."""
+    """Drops the sign of the right joystick's vertical axis."""
 
     def pad(self, raw: Pad) -> dict[str, Any]:
         return {**super().pad(raw), "ry": abs(super().pad(raw)["ry"])}
@@ -161,7 +161,7 @@ class UpIsDownAndUp(Sender):
 
 @fault("upside-down-in-company", violates="gamepad.axes", subtle=True)
 class UpsideDownInCompany(Sender):
-    """Turns the vertical axes over where there are several gamepads."""
+    """Inverts the vertical axes if there are several gamepads."""
 
     def message(self, pads: Mapping[str, Pad]) -> Any:
         sent = super().message(pads)
@@ -173,7 +173,7 @@ class UpsideDownInCompany(Sender):
 
 @fault("left-below-is-right-below", violates="gamepad.axes", subtle=True)
 class LeftBelowIsRightBelow(Sender):
-    """Loses the sign of one axis where both are negative."""
+    """Drops the sign of the horizontal axis if the vertical axis is negative."""
 
     def joystick(self, x: float, y: float) -> tuple[float, float]:
         return super().joystick(abs(x) if y < 0 else x, y)
@@ -181,7 +181,7 @@ class LeftBelowIsRightBelow(Sender):
 
 @fault("always-at-the-edge", violates="gamepad.axes", subtle=True)
 class AlwaysAtTheEdge(Sender):
-    """Tells a direction only: whatever is not at rest is at the edge of the unit circle."""
+    """Moves every position except the rest position to the edge of the unit circle."""
 
     def joystick(self, x: float, y: float) -> tuple[float, float]:
         radius = math.hypot(x, y) or 1.0
@@ -198,7 +198,7 @@ class ButtonsAsFloat(Sender):
 
 @fault("no-buttons-as-nil", violates="gamepad.buttons-integer", subtle=True)
 class NoButtonsAsNil(Sender):
-    """Writes nil for btn where no button is pressed."""
+    """Writes nil for btn if no button is pressed."""
 
     def mask(self, buttons: Sequence[bool]) -> Any:
         return super().mask(buttons) or None
@@ -206,7 +206,7 @@ class NoButtonsAsNil(Sender):
 
 @fault("buttons-from-the-other-end", violates="gamepad.buttons")
 class ButtonsFromTheOtherEnd(Sender):
-    """Has the first button in the most significant bit."""
+    """Writes the first button to the most significant bit."""
 
     def mask(self, buttons: Sequence[bool]) -> Any:
         return super().mask(list(reversed(buttons)))
@@ -222,7 +222,7 @@ class SixteenButtons(Sender):
 
 @fault("buttons-stick", violates="gamepad.buttons", subtle=True)
 class ButtonsStick(Sender):
-    """Does not notice that the last pressed button was released."""
+    """Ignores the release of the last pressed button."""
 
     latest = 0
 
@@ -233,7 +233,7 @@ class ButtonsStick(Sender):
 
 @fault("latest-button", violates="gamepad.buttons", subtle=True)
 class LatestButton(Sender):
-    """Tells one of the buttons that are pressed together."""
+    """Sends only one of several pressed buttons."""
 
     def mask(self, buttons: Sequence[bool]) -> Any:
         return 1 << super().mask(buttons).bit_length() >> 1
@@ -241,7 +241,7 @@ class LatestButton(Sender):
 
 @fault("left-not-quite", violates="gamepad.full-range", subtle=True)
 class LeftNotQuite(Sender):
-    """Does not reach the left and the lower end of an axis."""
+    """Does not reach -1 on any axis."""
 
     def axis(self, value: float) -> Any:
         return super().axis(max(value, -127 / 128))

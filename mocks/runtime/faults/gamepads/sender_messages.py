@@ -1,4 +1,4 @@
-"""Faults of the sender in its messages: how they are written, and of which gamepads."""
+"""Faults of the sender about the encoding and the content of messages."""
 
 import json
 from collections.abc import Mapping
@@ -19,7 +19,7 @@ class Json(Sender):
 
 @fault("two-pads-two-objects", violates="encoding.messagepack", subtle=True)
 class TwoPadsTwoObjects(Sender):
-    """Puts a second message into the datagram where there are several gamepads."""
+    """Adds a second message to the datagram if there are several gamepads."""
 
     def write(self, data: bytes) -> None:
         super().write(data + b"\x81\xa8gamepads\x80" if b"\xa11" in data else data)
@@ -27,7 +27,7 @@ class TwoPadsTwoObjects(Sender):
 
 @fault("cut-at-512-bytes", violates="encoding.messagepack", subtle=True)
 class CutAt512Bytes(Sender):
-    """Puts a message into a buffer of 512 bytes, and sends what fits."""
+    """Truncates a message to 512 bytes."""
 
     def write(self, data: bytes) -> None:
         super().write(data[:512])
@@ -43,7 +43,7 @@ class KeysAsBytes(Sender):
 
 @fault("second-index-as-bytes", violates="encoding.strings", subtle=True)
 class SecondIndexAsBytes(Sender):
-    """Writes the indices as bins where there are several gamepads."""
+    """Writes the indices as bins if there are several gamepads."""
 
     def message(self, pads: Mapping[str, Pad]) -> Any:
         inner = super().message(pads)["gamepads"]
@@ -55,7 +55,7 @@ class SecondIndexAsBytes(Sender):
 
 @fault("bare-pads", violates="gamepad.form")
 class BarePads(Sender):
-    """Sends the gamepads without the map around them."""
+    """Sends the gamepads without the outer map."""
 
     def message(self, pads: Mapping[str, Pad]) -> Any:
         return super().message(pads)["gamepads"]
@@ -71,7 +71,7 @@ class Wrapped(Sender):
 
 @fault("no-btn-at-rest", violates="gamepad.form", subtle=True)
 class NoBtnAtRest(Sender):
-    """Leaves btn out where no button is pressed."""
+    """Omits btn if no button is pressed."""
 
     def btn(self, raw: Pad) -> dict[str, Any]:
         return super().btn(raw) if any(raw["buttons"]) else {}
@@ -118,7 +118,7 @@ class TwoPadsAMessage(Sender):
 
 @fault("twenty-messages", violates="gamepad.each", subtle=True)
 class TwentyMessages(Sender):
-    """Sends no more than twenty messages."""
+    """Sends only the first twenty messages."""
 
     sent = 0
 
@@ -130,7 +130,7 @@ class TwentyMessages(Sender):
 
 @fault("first-pad-only", violates="gamepad.each", subtle=True)
 class FirstPadOnly(Sender):
-    """Sends the first gamepad only."""
+    """Sends only the first gamepad."""
 
     def gamepads(self, pads: Mapping[str, Pad]) -> None:
         first = min(pads, key=int)
@@ -139,7 +139,7 @@ class FirstPadOnly(Sender):
 
 @fault("pads-counted", violates="gamepad.each", subtle=True)
 class PadsCounted(Sender):
-    """Counts the gamepads from 0, whatever their indices."""
+    """Numbers the gamepads from 0, regardless of their indices."""
 
     def message(self, pads: Mapping[str, Pad]) -> Any:
         return super().message({str(number): pads[index] for number, index in enumerate(pads)})
@@ -155,7 +155,7 @@ class SameStateForAll(Sender):
 
 @fault("gone-pads-stay", violates="gamepad.each", subtle=True)
 class GonePadsStay(Sender):
-    """Goes on sending the last state of a gamepad that was disconnected."""
+    """Continues to send the last state of a disconnected gamepad."""
 
     def __init__(self, out: Datagrams) -> None:
         super().__init__(out)

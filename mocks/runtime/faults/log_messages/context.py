@@ -1,4 +1,4 @@
-"""Faults of the log publisher in extra."""
+"""Faults of the log publisher about extra."""
 
 from collections.abc import Mapping
 from typing import Any, ClassVar
@@ -9,7 +9,7 @@ from mocks.runtime.log_publisher import Publisher
 
 @fault("context-piles-up", violates="log.context", subtle=True)
 class ContextPilesUp(Publisher):
-    """Tells with each message what was known of all before it."""
+    """Adds the context of all earlier messages to each message."""
 
     known: ClassVar[dict[str, Any]] = {}
 
@@ -20,7 +20,7 @@ class ContextPilesUp(Publisher):
 
 @fault("context-kept", violates="log.context", subtle=True)
 class ContextKept(Publisher):
-    """Tells the context of the last message once more with one that has none."""
+    """Repeats the context of the last message if a message has none."""
 
     last: ClassVar[Mapping[str, Any]] = {}
 
@@ -39,7 +39,7 @@ class ExtraAsText(Publisher):
 
 @fault("empty-extra-as-array", violates="log.extra", subtle=True)
 class EmptyExtraAsArray(Publisher):
-    """Writes an empty array where there is no context, as PHP does."""
+    """Writes an empty array as extra if there is no context, as PHP does."""
 
     def context(self, extra: Mapping[str, Any]) -> Any:
         return dict(extra) or []
@@ -47,7 +47,7 @@ class EmptyExtraAsArray(Publisher):
 
 @fault("flat-context", violates="log.context")
 class FlatContext(Publisher):
-    """Puts the context into the message itself."""
+    """Writes the context directly into the message instead of extra."""
 
     def message(self, *args: Any) -> dict[str, Any]:
         whole = super().message(*args)
@@ -56,7 +56,7 @@ class FlatContext(Publisher):
 
 @fault("context-of-own-names", violates="log.context", subtle=True)
 class ContextOfOwnNames(Publisher):
-    """Lets context of the name level or event take the place of the message's."""
+    """Replaces the level of the message by a context value named level."""
 
     def message(self, *args: Any) -> dict[str, Any]:
         whole = super().message(*args)
@@ -66,7 +66,7 @@ class ContextOfOwnNames(Publisher):
 
 @fault("context-as-text", violates="log.context", subtle=True)
 class ContextAsText(Publisher):
-    """Writes what is nested in the context as text."""
+    """Writes nested values in the context as text."""
 
     def context(self, extra: Mapping[str, Any]) -> Any:
         return {
@@ -77,7 +77,7 @@ class ContextAsText(Publisher):
 
 @fault("keys-in-small-letters", violates="log.context", subtle=True)
 class KeysInSmallLetters(Publisher):
-    """Writes the names of context in small letters."""
+    """Writes the names in the context in lower case."""
 
     def context(self, extra: Mapping[str, Any]) -> Any:
         return {name.lower(): value for name, value in extra.items()}

@@ -1,4 +1,4 @@
-"""Faults of the log publisher in event, logger, level and timestamp."""
+"""Faults of the log publisher about event, logger, level and timestamp."""
 
 from collections.abc import Mapping
 from datetime import datetime, timedelta
@@ -10,7 +10,7 @@ from mocks.runtime.log_publisher import Publisher
 
 @fault("texts-in-capitals", violates="log.event")
 class TextsInCapitals(Publisher):
-    """Publishes a text with a capital at its beginning."""
+    """Capitalises the first letter of a text."""
 
     def event(self, event: str) -> Any:
         return event.capitalize()
@@ -18,7 +18,7 @@ class TextsInCapitals(Publisher):
 
 @fault("texts-stripped", violates="log.event", subtle=True)
 class TextsStripped(Publisher):
-    """Takes blanks from the ends of a text."""
+    """Removes blanks at the beginning and end of a text."""
 
     def event(self, event: str) -> Any:
         return event.strip()
@@ -26,7 +26,7 @@ class TextsStripped(Publisher):
 
 @fault("texts-as-formats", violates="log.event", subtle=True)
 class TextsAsFormats(Publisher):
-    """Takes a text for a format, and fills it in."""
+    """Treats a text as a format string, and removes its placeholders."""
 
     def event(self, event: str) -> Any:
         return event.replace("{}", "").replace("%s", "")
@@ -34,7 +34,7 @@ class TextsAsFormats(Publisher):
 
 @fault("texts-of-64-kilobytes", violates="log.event", subtle=True)
 class TextsOf64Kilobytes(Publisher):
-    """Cuts texts behind 65535 bytes."""
+    """Truncates texts to 65535 bytes."""
 
     def event(self, event: str) -> Any:
         return event.encode()[:65535].decode(errors="ignore")
@@ -50,7 +50,7 @@ class EmptyTextsAsNil(Publisher):
 
 @fault("own-logger", violates="log.logger")
 class OwnLogger(Publisher):
-    """Names itself for the logger."""
+    """Writes its own name as the logger."""
 
     def message(self, *args: Any) -> dict[str, Any]:
         return {**super().message(*args), "logger": "runtime.publisher"}
@@ -58,7 +58,7 @@ class OwnLogger(Publisher):
 
 @fault("three-parts-of-a-logger", violates="log.logger", subtle=True)
 class ThreePartsOfALogger(Publisher):
-    """Keeps three parts of a logger's name."""
+    """Truncates the name of a logger to three parts."""
 
     def message(self, level: str, event: str, logger: str, extra: Mapping[str, Any]) -> Any:
         return super().message(level, event, ".".join(logger.split(".")[:3]), extra)
@@ -66,7 +66,7 @@ class ThreePartsOfALogger(Publisher):
 
 @fault("warn", violates="log.level-words")
 class Warn(Publisher):
-    """Writes warn for warning."""
+    """Writes warn instead of warning."""
 
     def level(self, level: str) -> Any:
         return {"warning": "warn"}.get(level, level)
@@ -74,7 +74,7 @@ class Warn(Publisher):
 
 @fault("critical-in-capitals", violates="log.level-words", subtle=True)
 class CriticalInCapitals(Publisher):
-    """Writes critical in capitals."""
+    """Writes critical in upper case."""
 
     def level(self, level: str) -> Any:
         return level.upper() if level == "critical" else level
@@ -82,7 +82,7 @@ class CriticalInCapitals(Publisher):
 
 @fault("all-is-info", violates="log.level")
 class AllIsInfo(Publisher):
-    """Publishes everything at info."""
+    """Publishes every message at level info."""
 
     def level(self, level: str) -> Any:
         return "info"
@@ -90,7 +90,7 @@ class AllIsInfo(Publisher):
 
 @fault("critical-as-error", violates="log.level", subtle=True)
 class CriticalAsError(Publisher):
-    """Publishes at error what is critical."""
+    """Publishes critical messages at level error."""
 
     def level(self, level: str) -> Any:
         return "error" if level == "critical" else level
@@ -106,7 +106,7 @@ class SecondsSince1970(Publisher):
 
 @fault("blank-in-timestamps", violates="log.timestamp-separator")
 class BlankInTimestamps(Publisher):
-    """Puts a blank between date and time."""
+    """Writes a blank between date and time."""
 
     def timestamp(self, now: datetime) -> Any:
         return str(now)
@@ -114,7 +114,7 @@ class BlankInTimestamps(Publisher):
 
 @fault("time-stands-still", violates="log.timestamp", subtle=True)
 class TimeStandsStill(Publisher):
-    """Has a clock that was a minute slow at its first message, and stands still since then."""
+    """Uses a clock that stopped one minute before its first message."""
 
     began: datetime | None = None
 
@@ -125,7 +125,7 @@ class TimeStandsStill(Publisher):
 
 @fault("time-of-the-first", violates="log.timestamp", subtle=True)
 class TimeOfTheFirst(Publisher):
-    """Gives each message the time of the first one."""
+    """Writes the time of the first message in all messages."""
 
     began: datetime | None = None
 
@@ -136,7 +136,7 @@ class TimeOfTheFirst(Publisher):
 
 @fault("local-time-as-utc", violates="log.timestamp", subtle=True)
 class LocalTimeAsUtc(Publisher):
-    """Calls the time of a zone east of here that of UTC."""
+    """Adds two hours to the time, but declares it as UTC."""
 
     def timestamp(self, now: datetime) -> Any:
         return (now + timedelta(hours=2)).isoformat()
@@ -144,7 +144,7 @@ class LocalTimeAsUtc(Publisher):
 
 @fault("ten-minutes-fast", violates="log.timestamp")
 class TenMinutesFast(Publisher):
-    """Has a clock that is ten minutes fast, and names no offset."""
+    """Uses a clock that is ten minutes fast, without an offset."""
 
     def timestamp(self, now: datetime) -> Any:
         return (now + timedelta(minutes=10)).replace(tzinfo=None).isoformat()
@@ -152,7 +152,7 @@ class TenMinutesFast(Publisher):
 
 @fault("dashes-in-times", violates="log.timestamp-form", subtle=True)
 class DashesInTimes(Publisher):
-    """Has dashes between hours, minutes and seconds, as file names do."""
+    """Writes dashes between hours, minutes and seconds, as in file names."""
 
     def timestamp(self, now: datetime) -> Any:
         return now.strftime("%Y-%m-%dT%H-%M-%SZ")
@@ -160,7 +160,7 @@ class DashesInTimes(Publisher):
 
 @fault("critical-for-good", violates="log.level", subtle=True)
 class CriticalForGood(Publisher):
-    """Keeps the level critical for what is logged after it."""
+    """Keeps the level critical for all later messages except debug."""
 
     was = False
 
@@ -171,7 +171,7 @@ class CriticalForGood(Publisher):
 
 @fault("debug-three-times", violates="log.each-once", subtle=True)
 class DebugThreeTimes(Publisher):
-    """Publishes what is logged at debug among its first messages only."""
+    """Publishes debug messages only among its first three messages."""
 
     seen = 0
 
@@ -183,7 +183,7 @@ class DebugThreeTimes(Publisher):
 
 @fault("unpadded-fraction", violates="log.timestamp", subtle=True)
 class UnpaddedFraction(Publisher):
-    """Writes 5 ms as half a second."""
+    """Writes milliseconds without leading zeros, so that 5 ms become half a second."""
 
     def timestamp(self, now: datetime) -> Any:
         return f"{now:%Y-%m-%dT%H:%M:%S}.{now.microsecond // 1000}+00:00"

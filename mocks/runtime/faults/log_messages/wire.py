@@ -1,4 +1,4 @@
-"""Faults of the log publisher in how messages are formed, and which come when."""
+"""Faults of the log publisher about the form, the number and the order of messages."""
 
 import asyncio
 import re
@@ -11,7 +11,7 @@ from mocks.runtime.log_publisher import Publisher
 
 @fault("lines", violates="encoding.messagepack")
 class Lines(Publisher):
-    """Puts the byte c1 behind each message, to mark its end."""
+    """Writes the byte c1 after each message to mark its end."""
 
     def write(self, data: bytes) -> None:
         super().write(data + b"\xc1")
@@ -19,7 +19,7 @@ class Lines(Publisher):
 
 @fault("critical-twice", violates="log.each-once", subtle=True)
 class CriticalTwice(Publisher):
-    """Publishes what is critical twice, to be sure."""
+    """Publishes critical messages twice."""
 
     def publish(self, message: dict[str, Any]) -> None:
         super().publish(message)
@@ -29,7 +29,7 @@ class CriticalTwice(Publisher):
 
 @fault("long-messages-cut", violates="encoding.messagepack", subtle=True)
 class LongMessagesCut(Publisher):
-    """Cuts messages of more than 2000 bytes there."""
+    """Truncates messages to 2000 bytes."""
 
     def write(self, data: bytes) -> None:
         super().write(data if len(data) <= 2000 else data[:2000] + b"\xc1")
@@ -37,7 +37,7 @@ class LongMessagesCut(Publisher):
 
 @fault("forgets-what-does-not-fit", violates="log.form", subtle=True)
 class ForgetsWhatDoesNotFit(Publisher):
-    """Sends as much of a message as its connection takes at once: others begin inside of it."""
+    """Drops parts of a message that its connection cannot send immediately."""
 
     def write(self, data: bytes) -> None:
         for at in range(0, len(data), 4096):
@@ -63,7 +63,7 @@ class TextsAsBytes(Publisher):
 
 @fault("latin-1", violates="encoding.strings", subtle=True)
 class Latin1(Publisher):
-    """Writes text in Latin-1, as far as it has the characters."""
+    """Writes text with characters beyond ASCII in Latin-1."""
 
     def event(self, event: str) -> Any:
         data = event.encode("latin-1", "replace")
@@ -80,7 +80,7 @@ class Wrapped(Publisher):
 
 @fault("no-logger-with-context", violates="log.form", subtle=True)
 class NoLoggerWithContext(Publisher):
-    """Leaves the logger out where there is context."""
+    """Omits the logger if there is context."""
 
     def message(self, *args: Any) -> dict[str, Any]:
         whole = super().message(*args)
@@ -89,7 +89,7 @@ class NoLoggerWithContext(Publisher):
 
 @fault("no-empty-extra", violates="log.extra-present", subtle=True)
 class NoEmptyExtra(Publisher):
-    """Leaves extra out where it is empty."""
+    """Omits an empty extra."""
 
     def message(self, *args: Any) -> dict[str, Any]:
         whole = super().message(*args)
@@ -98,7 +98,7 @@ class NoEmptyExtra(Publisher):
 
 @fault("warnings-only-once", violates="log.each-once", subtle=True)
 class WarningsOnlyOnce(Publisher):
-    """Leaves out what is logged again and again."""
+    """Omits repeated messages."""
 
     latest: Any = None
 
@@ -110,7 +110,7 @@ class WarningsOnlyOnce(Publisher):
 
 @fault("one-at-a-time", violates="log.each-once", subtle=True)
 class OneAtATime(Publisher):
-    """Publishes the last of what is logged at the same time."""
+    """Publishes only the last of several simultaneous messages."""
 
     due: asyncio.Handle | None = None
 
@@ -131,7 +131,7 @@ class EverythingTwice(Publisher):
 
 @fault("no-warnings", violates="log.each-once", subtle=True)
 class NoWarnings(Publisher):
-    """Leaves out what is logged at warning, and nothing else."""
+    """Omits only messages at level warning."""
 
     def publish(self, message: dict[str, Any]) -> None:
         if message["level"] != "warning":
@@ -140,7 +140,7 @@ class NoWarnings(Publisher):
 
 @fault("errors-first", violates="log.order", subtle=True)
 class ErrorsFirst(Publisher):
-    """Keeps a warning back until the next message, and publishes that first."""
+    """Delays a warning until the next message is published."""
 
     kept: Any = None
 
@@ -156,7 +156,7 @@ class ErrorsFirst(Publisher):
 
 @fault("two-hundred-messages", violates="log.each-once", subtle=True)
 class TwoHundredMessages(Publisher):
-    """Publishes no more than that."""
+    """Publishes only the first two hundred messages."""
 
     published = 0
 
@@ -168,7 +168,7 @@ class TwoHundredMessages(Publisher):
 
 @fault("levels-of-a-full-table", violates="log.level", subtle=True)
 class LevelsOfAFullTable(Publisher):
-    """From its hundredth message on, gives each the level of the one before."""
+    """From the hundredth message, writes the level of the previous message."""
 
     published = 0
     kept = ""

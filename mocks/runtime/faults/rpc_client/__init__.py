@@ -1,1 +1,1 @@
-"""The faults of the RPC client, by what they are about."""
+"""Faults of the RPC client, by topic."""

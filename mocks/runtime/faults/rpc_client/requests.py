@@ -1,4 +1,4 @@
-"""Faults of the RPC client in what it sends: requests and notifications."""
+"""Faults of the RPC client about its requests and notifications."""
 
 import asyncio
 from typing import Any
@@ -12,7 +12,7 @@ from mocks.runtime.rpc_client import Client
 
 @fault("ends-requests", violates="encoding.messagepack")
 class EndsRequests(Client):
-    """Puts the byte c1 behind each request, to mark its end."""
+    """Writes the byte c1 after each request to mark its end."""
 
     def send(self, value: Any) -> None:
         self.stream.write(encode(value) + b"\xc1")
@@ -20,7 +20,7 @@ class EndsRequests(Client):
 
 @fault("ends-long-requests", violates="encoding.messagepack", subtle=True)
 class EndsLongRequests(Client):
-    """Does so behind requests of more than 300 bytes."""
+    """Writes the byte c1 after requests of more than 300 bytes."""
 
     def send(self, value: Any) -> None:
         data = encode(value)
@@ -29,7 +29,7 @@ class EndsLongRequests(Client):
 
 @fault("header-turned-round", violates="encoding.messagepack")
 class HeaderTurnedRound(Client):
-    """Writes how many elements an array has in two bytes, the lower one first."""
+    """Writes the length of an array in two bytes, in little-endian order."""
 
     def send(self, value: Any) -> None:
         self.stream.write(b"\xdc" + len(value).to_bytes(2, "little") + encode(value)[1:])
@@ -45,7 +45,7 @@ class NamesAsBytes(Client):
 
 @fault("names-of-notifications-as-bytes", violates="encoding.strings", subtle=True)
 class NamesOfNotificationsAsBytes(Client):
-    """Does so in notifications only."""
+    """Writes the name of a procedure as a bin in notifications."""
 
     def notification(self, method: str, params: list[Any]) -> Any:
         return [2, {"$bin": method.encode().hex()}, params]
@@ -53,7 +53,7 @@ class NamesOfNotificationsAsBytes(Client):
 
 @fault("no-arguments-left-out", violates="rpc.request-form", subtle=True)
 class NoArgumentsLeftOut(Client):
-    """Leaves the arguments out where there are none."""
+    """Omits the array of arguments if there are none."""
 
     def request(self, number: int, method: str, params: list[Any]) -> Any:
         return [0, number, method, *([params] if params else [])]
@@ -61,7 +61,7 @@ class NoArgumentsLeftOut(Client):
 
 @fault("nil-for-no-arguments", violates="rpc.request-form", subtle=True)
 class NilForNoArguments(Client):
-    """Writes nil for the arguments where there are none."""
+    """Writes nil instead of an empty array of arguments."""
 
     def request(self, number: int, method: str, params: list[Any]) -> Any:
         return [0, number, method, params or None]
@@ -90,7 +90,7 @@ class TextForIds(Client):
 
 @fault("ids-count-down", violates="rpc.request-id", subtle=True)
 class IdsCountDown(Client):
-    """Counts its ids down from 16, and goes on below 0."""
+    """Counts its ids down from 16, and continues below 0."""
 
     def next_id(self) -> int:
         self.latest = 16 if self.latest == -1 else self.latest - 1 - (self.latest == 0)
@@ -107,7 +107,7 @@ class AlwaysIdOne(Client):
 
 @fault("ids-of-a-byte", violates="rpc.ids-differ", subtle=True)
 class IdsOfAByte(Client):
-    """Begins with 0 again after 255, whatever waits."""
+    """Restarts at 0 after id 255, even if that id is in use."""
 
     def next_id(self) -> int:
         self.latest = (self.latest + 1) % 256
@@ -116,7 +116,7 @@ class IdsOfAByte(Client):
 
 @fault("ids-of-sixteen", violates="rpc.ids-differ", subtle=True)
 class IdsOfSixteen(Client):
-    """Uses sixteen ids in turn; of calls that last long two come to have one."""
+    """Uses sixteen ids in turn, so that long calls share an id."""
 
     def next_id(self) -> int:
         self.latest = (self.latest + 1) % 16
@@ -125,7 +125,7 @@ class IdsOfSixteen(Client):
 
 @fault("ids-count-the-waiting", violates="rpc.ids-differ", subtle=True)
 class IdsCountTheWaiting(Client):
-    """Gives a request the number of the calls that wait, which one of them may have."""
+    """Uses the number of waiting calls as id, which can be in use."""
 
     def next_id(self) -> int:
         return len(self.waiting)
@@ -133,7 +133,7 @@ class IdsCountTheWaiting(Client):
 
 @fault("arguments-wrapped", violates="rpc.request-content")
 class ArgumentsWrapped(Client):
-    """Puts the array of arguments into an array."""
+    """Wraps the array of arguments in another array."""
 
     def request(self, number: int, method: str, params: list[Any]) -> Any:
         return [0, number, method, [params]]
@@ -141,7 +141,7 @@ class ArgumentsWrapped(Client):
 
 @fault("nil-arguments-dropped", violates="rpc.request-content", subtle=True)
 class NilArgumentsDropped(Client):
-    """Leaves out arguments that are nil."""
+    """Omits arguments that are nil."""
 
     def request(self, number: int, method: str, params: list[Any]) -> Any:
         return [0, number, method, [param for param in params if param is not None]]
@@ -149,7 +149,7 @@ class NilArgumentsDropped(Client):
 
 @fault("small-negatives-as-bytes", violates="rpc.request-content", subtle=True)
 class SmallNegativesAsBytes(Client):
-    """Writes an integer from -128 to -33 as an unsigned byte."""
+    """Writes integers from -128 to -33 as unsigned bytes."""
 
     def request(self, number: int, method: str, params: list[Any]) -> Any:
         return [0, number, method, [_as_a_byte(param) for param in params]]
@@ -161,7 +161,7 @@ def _as_a_byte(param: Any) -> Any:
 
 @fault("last-part-of-the-name", violates="rpc.request-content", subtle=True)
 class LastPartOfTheName(Client):
-    """Sends what stands behind the last dot of a procedure's name."""
+    """Sends only the last part of a dotted procedure name."""
 
     def request(self, number: int, method: str, params: list[Any]) -> Any:
         return [0, number, method.rpartition(".")[2], params]
@@ -169,7 +169,7 @@ class LastPartOfTheName(Client):
 
 @fault("names-in-small-letters", violates="rpc.request-content", subtle=True)
 class NamesInSmallLetters(Client):
-    """Writes the name of a procedure in small letters."""
+    """Writes the name of a procedure in lower case."""
 
     def request(self, number: int, method: str, params: list[Any]) -> Any:
         return [0, number, method.lower(), params]
@@ -177,7 +177,7 @@ class NamesInSmallLetters(Client):
 
 @fault("long-texts-cut", violates="rpc.request-content", subtle=True)
 class LongTextsCut(Client):
-    """Cuts texts after 4096 bytes."""
+    """Truncates texts to 4096 characters."""
 
     def request(self, number: int, method: str, params: list[Any]) -> Any:
         cut = [param[:4096] if isinstance(param, str) else param for param in params]
@@ -186,7 +186,7 @@ class LongTextsCut(Client):
 
 @fault("calls-twice", violates="rpc.request-content")
 class CallsTwice(Client):
-    """Sends each request twice, with an id of its own, and waits for the response to the first."""
+    """Sends each request twice, with two ids, and uses the first response."""
 
     def request(self, number: int, method: str, params: list[Any]) -> Any:
         self.again = [0, self.next_id(), method, params]
@@ -200,7 +200,7 @@ class CallsTwice(Client):
 
 @fault("last-call-twice", violates="rpc.request-content", subtle=True)
 class LastCallTwice(Client):
-    """Makes a call again once its response has come, from the tenth on."""
+    """Repeats a call after its response, from the tenth call."""
 
     def response(self, number: int, error: Any, result: Any) -> None:
         super().response(number, error, result)
@@ -210,7 +210,7 @@ class LastCallTwice(Client):
 
 @fault("one-call-at-a-time", violates="rpc.concurrent-calls")
 class OneCallAtATime(Client):
-    """Makes a call only when the one before has ended."""
+    """Makes a call only after the previous one has ended."""
 
     def __init__(self, patience: float) -> None:
         super().__init__(patience)
@@ -231,7 +231,7 @@ class NotificationsWithIds(Client):
 
 @fault("notifications-as-requests", violates="rpc.notification-form", subtle=True)
 class NotificationsAsRequests(Client):
-    """Sends a request for a notification, and does not wait for its response."""
+    """Sends requests instead of notifications, without waiting for the responses."""
 
     def notification(self, method: str, params: list[Any]) -> Any:
         return self.request(self.next_id(), method, params)
@@ -239,7 +239,7 @@ class NotificationsAsRequests(Client):
 
 @fault("short-notifications", violates="rpc.notification-form", subtle=True)
 class ShortNotifications(Client):
-    """Leaves the arguments of a notification out where there are none."""
+    """Omits the array of arguments of a notification if there are none."""
 
     def notification(self, method: str, params: list[Any]) -> Any:
         return [2, method, *([params] if params else [])]
@@ -247,7 +247,7 @@ class ShortNotifications(Client):
 
 @fault("notifies-once", violates="rpc.notification-form", subtle=True)
 class NotifiesOnce(Client):
-    """Sends no notification that is the same as the one before."""
+    """Omits a notification that is equal to the previous one."""
 
     before: Any = None
 
@@ -259,7 +259,7 @@ class NotifiesOnce(Client):
 
 @fault("waits-after-notifying", violates="rpc.notification-waits-for-nothing")
 class WaitsAfterNotifying(Client):
-    """Waits for the server to take notice."""
+    """Waits forever after it has sent a notification."""
 
     async def notify(self, method: str, params: list[Any]) -> None:
         await super().notify(method, params)
@@ -268,7 +268,7 @@ class WaitsAfterNotifying(Client):
 
 @fault("notifies-between-calls", violates="rpc.notification-waits-for-nothing", subtle=True)
 class NotifiesBetweenCalls(Client):
-    """Does not notify before all calls have ended."""
+    """Waits for all pending calls after it has sent a notification."""
 
     async def notify(self, method: str, params: list[Any]) -> None:
         await super().notify(method, params)
@@ -277,7 +277,7 @@ class NotifiesBetweenCalls(Client):
 
 @fault("acknowledges", violates="rpc.own-direction")
 class Acknowledges(Client):
-    """Sends each response back."""
+    """Sends each response back to the server."""
 
     def response(self, number: int, error: Any, result: Any) -> None:
         self.send([1, number, error, result])
@@ -286,7 +286,7 @@ class Acknowledges(Client):
 
 @fault("answers-requests-twice", violates="rpc.own-direction", subtle=True)
 class AnswersRequestsTwice(Client):
-    """Answers a request that reaches it with an error, and once more."""
+    """Answers a request from the server with two errors."""
 
     def take(self, frame: Frame) -> None:
         if frame.name == REQUEST:
@@ -297,7 +297,7 @@ class AnswersRequestsTwice(Client):
 
 @fault("remembers-results", violates="rpc.request-content")
 class RemembersResults(Client):
-    """Calls a procedure once, and has the same result from then on."""
+    """Calls a procedure once, and reuses the result later."""
 
     def __init__(self, patience: float) -> None:
         super().__init__(patience)
@@ -320,7 +320,7 @@ class NotifiesOnlyWhenIdle(Client):
 
 @fault("sent-once-full", violates="rpc.request-form", subtle=True)
 class SentOnceFull(Client):
-    """Keeps what it sends in a buffer of four kilobytes, and sends that when it is full."""
+    """Buffers its messages, and sends them only in blocks of 4096 bytes."""
 
     kept = b""
 
@@ -333,7 +333,7 @@ class SentOnceFull(Client):
 
 @fault("twenty-calls", violates="rpc.request-form", subtle=True)
 class TwentyCalls(Client):
-    """Sends no more requests than that."""
+    """Sends only the first twenty requests."""
 
     called = 0
 

@@ -1,4 +1,4 @@
-"""Faults of the RPC client in what it makes of responses."""
+"""Faults of the RPC client about responses."""
 
 import time
 from typing import Any
@@ -12,7 +12,7 @@ from mocks.runtime.rpc_client import CallFailed, Client
 
 @fault("first-comes-first", violates="rpc.matching")
 class FirstComesFirst(Client):
-    """Takes a response for that to the call which has waited longest."""
+    """Assigns a response to the call that has waited longest."""
 
     def response(self, number: int, error: Any, result: Any) -> None:
         super().response(next(iter(self.waiting), number), error, result)
@@ -20,7 +20,7 @@ class FirstComesFirst(Client):
 
 @fault("last-comes-first", violates="rpc.matching", subtle=True)
 class LastComesFirst(Client):
-    """Takes a response for that to the call which was made last."""
+    """Assigns a response to the latest call."""
 
     def response(self, number: int, error: Any, result: Any) -> None:
         super().response(next(reversed(self.waiting), number), error, result)
@@ -28,7 +28,7 @@ class LastComesFirst(Client):
 
 @fault("ids-of-eight-bits", violates="rpc.matching", subtle=True)
 class IdsOfEightBits(Client):
-    """Compares the lowest eight bits of ids only."""
+    """Compares only the lowest eight bits of ids."""
 
     def response(self, number: int, error: Any, result: Any) -> None:
         near = (other for other in self.waiting if other % 256 == number % 256)
@@ -37,7 +37,7 @@ class IdsOfEightBits(Client):
 
 @fault("ids-of-three-bits", violates="rpc.matching", subtle=True)
 class IdsOfThreeBits(Client):
-    """Compares the lowest three bits of ids only."""
+    """Compares only the lowest three bits of ids."""
 
     def response(self, number: int, error: Any, result: Any) -> None:
         near = (other for other in self.waiting if other % 8 == number % 8)
@@ -46,7 +46,7 @@ class IdsOfThreeBits(Client):
 
 @fault("nil-is-no-result", violates="rpc.success")
 class NilIsNoResult(Client):
-    """Takes a result of nil for a failure."""
+    """Treats a nil result as a failure."""
 
     def response(self, number: int, error: Any, result: Any) -> None:
         super().response(number, "no result" if error is None and result is None else error, result)
@@ -54,7 +54,7 @@ class NilIsNoResult(Client):
 
 @fault("false-as-nil", violates="rpc.success", subtle=True)
 class FalseAsNil(Client):
-    """Hands on nil where the result is false, 0 or empty."""
+    """Reports nil if the result is false, 0 or empty."""
 
     def response(self, number: int, error: Any, result: Any) -> None:
         super().response(number, error, result or None)
@@ -62,7 +62,7 @@ class FalseAsNil(Client):
 
 @fault("nil-members-left-out", violates="rpc.success", subtle=True)
 class NilMembersLeftOut(Client):
-    """Hands on a map without those of its members that are nil."""
+    """Removes nil members from a map in the result."""
 
     def response(self, number: int, error: Any, result: Any) -> None:
         if isinstance(result, dict):
@@ -72,7 +72,7 @@ class NilMembersLeftOut(Client):
 
 @fault("no-call-after-an-error-object", violates="rpc.failure", subtle=True)
 class NoCallAfterAnErrorObject(Client):
-    """Cannot read an error that is not text, and takes its connection for lost from then on."""
+    """Fails all calls after an error that is not text."""
 
     lost = False
 
@@ -88,7 +88,7 @@ class NoCallAfterAnErrorObject(Client):
 
 @fault("only-maps-are-errors", violates="rpc.failure")
 class OnlyMapsAreErrors(Client):
-    """Takes an error that is not a map for no error."""
+    """Treats errors that are not maps as success."""
 
     def failed(self, error: Any) -> bool:
         return isinstance(error, dict)
@@ -96,7 +96,7 @@ class OnlyMapsAreErrors(Client):
 
 @fault("empty-is-no-error", violates="rpc.failure", subtle=True)
 class EmptyIsNoError(Client):
-    """Takes false, 0 and what is empty for no error."""
+    """Treats false, 0 and empty errors as success."""
 
     def failed(self, error: Any) -> bool:
         return bool(error)
@@ -104,7 +104,7 @@ class EmptyIsNoError(Client):
 
 @fault("result-before-error", violates="rpc.failure", subtle=True)
 class ResultBeforeError(Client):
-    """Looks at the error only where there is no result."""
+    """Ignores the error if the response has a result."""
 
     def response(self, number: int, error: Any, result: Any) -> None:
         super().response(number, error if result is None else None, result)
@@ -112,7 +112,7 @@ class ResultBeforeError(Client):
 
 @fault("errors-kept-back", violates="rpc.error-reachable")
 class ErrorsKeptBack(Client):
-    """Reports to its program that a call has failed, without the error."""
+    """Reports a failed call without the error object."""
 
     def response(self, number: int, error: Any, result: Any) -> None:
         super().response(number, None if error is None else "the call has failed", result)
@@ -120,7 +120,7 @@ class ErrorsKeptBack(Client):
 
 @fault("messages-of-errors-only", violates="rpc.error-reachable", subtle=True)
 class MessagesOfErrorsOnly(Client):
-    """Tells the message of an error that is a map, and of any other that it is one."""
+    """Reports only the message of an error that is a map, and hides other errors."""
 
     def response(self, number: int, error: Any, result: Any) -> None:
         if error is not None:
@@ -130,7 +130,7 @@ class MessagesOfErrorsOnly(Client):
 
 @fault("shortest-responses-only", violates="encoding.wider-forms")
 class ShortestResponsesOnly(Client):
-    """Passes over a response that is not in its shortest form."""
+    """Ignores responses that are not in their shortest form."""
 
     def take(self, frame: Frame) -> None:
         if frame.name is None or frame.raw == encode(frame.value):
@@ -139,7 +139,7 @@ class ShortestResponsesOnly(Client):
 
 @fault("signed-ids-passed-over", violates="encoding.wider-forms", subtle=True)
 class SignedIdsPassedOver(Client):
-    """Does not know the id of a response that is written as a signed integer."""
+    """Ignores a response whose id is written as a signed integer."""
 
     def take(self, frame: Frame) -> None:
         if frame.raw[3:5] not in (b"\xd0\x01", b"\xd0\x00"):
@@ -148,7 +148,7 @@ class SignedIdsPassedOver(Client):
 
 @fault("a-read-is-a-response", violates="encoding.segmentation")
 class AReadIsAResponse(Client):
-    """Takes what it reads at once for whole responses."""
+    """Treats each read as complete responses."""
 
     def make_decoder(self) -> Decoder:
         return PerRead(super().make_decoder)
@@ -156,7 +156,7 @@ class AReadIsAResponse(Client):
 
 @fault("last-of-a-read", violates="encoding.segmentation", subtle=True)
 class LastResponseOfARead(Client):
-    """Takes the last response of a read only."""
+    """Uses only the last response of a read."""
 
     def make_decoder(self) -> Decoder:
         return LastOfARead(super().make_decoder())
@@ -173,7 +173,7 @@ class ResponsesOf64Kilobytes(Client):
 
 @fault("deaf-after-a-second", violates="rpc.success", subtle=True)
 class DeafAfterASecond(Client):
-    """Takes nothing more from a connection on which nothing has come for a second."""
+    """Ignores all data after a second of silence on a connection."""
 
     heard: float | None = None
 

@@ -1,4 +1,4 @@
-"""Faults of the RPC client in what it does not survive."""
+"""Faults of the RPC client about unusual input."""
 
 from typing import Any
 
@@ -11,7 +11,7 @@ from mocks.runtime.rpc_client import CallFailed, Client
 
 @fault("dies-of-strangers", violates="robustness.unknown-ids")
 class DiesOfStrangers(Client):
-    """Dies of a response that no call waits for."""
+    """Crashes after a response that no call waits for."""
 
     def response(self, number: int, error: Any, result: Any) -> None:
         if number not in self.waiting:
@@ -21,7 +21,7 @@ class DiesOfStrangers(Client):
 
 @fault("strangers-to-the-first", violates="robustness.unknown-ids", subtle=True)
 class StrangersToTheFirst(Client):
-    """Gives a response with an unknown id to the only call that waits."""
+    """Assigns a response with an unknown id to the only waiting call."""
 
     def response(self, number: int, error: Any, result: Any) -> None:
         if number not in self.waiting and len(self.waiting) == 1:
@@ -31,7 +31,7 @@ class StrangersToTheFirst(Client):
 
 @fault("three-elements-suffice", violates="robustness.malformed-responses", subtle=True)
 class ThreeElementsSuffice(Client):
-    """Takes a response without a result for a success."""
+    """Treats a response of three elements as a success."""
 
     def take(self, frame: Frame) -> None:
         if frame.name == RESPONSE and len(frame.value) == 3:
@@ -41,7 +41,7 @@ class ThreeElementsSuffice(Client):
 
 @fault("any-array-of-four", violates="robustness.malformed-responses", subtle=True)
 class AnyArrayOfFour(Client):
-    """Does not look at the type of a message."""
+    """Ignores the type of a message."""
 
     def take(self, frame: Frame) -> None:
         value = frame.value
@@ -53,7 +53,7 @@ class AnyArrayOfFour(Client):
 
 @fault("dies-of-notifications", violates="robustness.malformed-responses")
 class DiesOfNotifications(Client):
-    """Dies of a notification from the server."""
+    """Crashes after a notification from the server."""
 
     def take(self, frame: Frame) -> None:
         if frame.name == NOTIFICATION:
@@ -63,7 +63,7 @@ class DiesOfNotifications(Client):
 
 @fault("dies-of-noise", violates="robustness.broken-bytes")
 class DiesOfNoise(Client):
-    """Dies of what is not MessagePack."""
+    """Crashes after bytes that are not MessagePack."""
 
     def unreadable(self, frame: Frame) -> None:
         die()
@@ -71,7 +71,7 @@ class DiesOfNoise(Client):
 
 @fault("dies-of-a-cut", violates="robustness.broken-bytes", subtle=True)
 class DiesOfACut(Client):
-    """Dies where the connection ends within a response."""
+    """Crashes if the connection ends within a response."""
 
     def gone(self) -> None:
         if self.decoder.end():
@@ -81,7 +81,7 @@ class DiesOfACut(Client):
 
 @fault("waits-for-ever", violates="robustness.no-response")
 class WaitsForEver(Client):
-    """Has no timeout."""
+    """Waits an hour for a response."""
 
     async def call(self, method: str, params: list[Any], patience: float | None = None) -> Any:
         return await super().call(method, params, 3600)
@@ -89,7 +89,7 @@ class WaitsForEver(Client):
 
 @fault("waits-for-a-lost-server", violates="robustness.no-response", subtle=True)
 class WaitsForALostServer(Client):
-    """Does not tell its calls that the connection has ended."""
+    """Does not fail its calls when the connection ends."""
 
     def gone(self) -> None:
         pass
@@ -97,7 +97,7 @@ class WaitsForALostServer(Client):
 
 @fault("no-call-after-a-timeout", violates="robustness.no-response", subtle=True)
 class NoCallAfterATimeout(Client):
-    """Makes no further call once one was not answered in time."""
+    """Fails all calls after one call was not answered in time."""
 
     late = False
 

@@ -1,1 +1,1 @@
-"""The faults of the RPC server, by what they are about."""
+"""Faults of the RPC server, by topic."""

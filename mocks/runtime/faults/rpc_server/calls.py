@@ -1,4 +1,4 @@
-"""Faults of the RPC server in calls: arguments, results and errors."""
+"""Faults of the RPC server about arguments, results and errors."""
 
 import contextlib
 import struct
@@ -13,7 +13,7 @@ from mocks.runtime.rpc_server import Server
 
 
 def changed(value: Any, change: Callable[[Any], Any]) -> Any:
-    """A value in which every part, keys aside, is changed that way."""
+    """Return a value with a change applied to every part except keys."""
     if isinstance(value, list):
         return [changed(part, change) for part in value]
     if isinstance(value, dict) and not mark(value):
@@ -23,7 +23,7 @@ def changed(value: Any, change: Callable[[Any], Any]) -> Any:
 
 @fault("false-for-no-error", violates="rpc.result")
 class FalseForNoError(Server):
-    """Writes false where there is no error."""
+    """Writes false instead of a nil error."""
 
     def answer(self, number: int, error: Any, result: Any) -> None:
         super().answer(number, False if error is None else error, result)
@@ -31,7 +31,7 @@ class FalseForNoError(Server):
 
 @fault("zero-is-nothing", violates="rpc.result", subtle=True)
 class ZeroIsNothing(Server):
-    """Answers nil where the result is 0."""
+    """Answers nil for results that are 0 or empty."""
 
     def answer(self, number: int, error: Any, result: Any) -> None:
         super().answer(number, error, result or None)
@@ -39,7 +39,7 @@ class ZeroIsNothing(Server):
 
 @fault("results-swapped", violates="encoding.segmentation", subtle=True)
 class ResultsSwapped(Server):
-    """Answers with the result before, where several requests come in one read."""
+    """Answers with the previous result if several requests arrive in one read."""
 
     before: Any = None
 
@@ -54,7 +54,7 @@ class ResultsSwapped(Server):
 
 @fault("error-of-before", violates="rpc.result", subtle=True)
 class ErrorOfBefore(Server):
-    """Has the error of a failure in the next response as well."""
+    """Repeats the error of a failure in the next response."""
 
     before: Any = None
 
@@ -65,7 +65,7 @@ class ErrorOfBefore(Server):
 
 @fault("answers-by-heart", violates="rpc.result", subtle=True)
 class AnswersByHeart(Server):
-    """Answers a request as it has answered an earlier one with that id."""
+    """Repeats its earlier response to the same id."""
 
     def __init__(self, number: int = 1) -> None:
         super().__init__(number)
@@ -77,7 +77,7 @@ class AnswersByHeart(Server):
 
 @fault("empty-for-nothing", violates="rpc.nil-result")
 class EmptyForNothing(Server):
-    """Answers an empty map where there is nothing to answer."""
+    """Answers an empty map instead of a nil result."""
 
     def answer(self, number: int, error: Any, result: Any) -> None:
         super().answer(number, error, {} if error is None and result is None else result)
@@ -85,7 +85,7 @@ class EmptyForNothing(Server):
 
 @fault("error-for-nothing", violates="rpc.nil-result", subtle=True)
 class ErrorForNothing(Server):
-    """Takes a result of nil for a failure."""
+    """Answers an error if the result is nil."""
 
     def answer(self, number: int, error: Any, result: Any) -> None:
         none = {"message": "no result"} if result is None else None
@@ -94,7 +94,7 @@ class ErrorForNothing(Server):
 
 @fault("arguments-reversed", violates="rpc.arguments")
 class ArgumentsReversed(Server):
-    """Takes arguments from the end."""
+    """Reverses the order of the arguments."""
 
     def call(self, method: str, params: list[Any], then: Callable[[Any, Any], None]) -> None:
         super().call(method, params[::-1], then)
@@ -102,7 +102,7 @@ class ArgumentsReversed(Server):
 
 @fault("array-spread", violates="rpc.arguments", subtle=True)
 class ArraySpread(Server):
-    """Takes an array that is the only argument for all of them."""
+    """Uses the elements of a single array argument as the arguments."""
 
     def call(self, method: str, params: list[Any], then: Callable[[Any, Any], None]) -> None:
         only = params[0] if len(params) == 1 else None
@@ -111,7 +111,7 @@ class ArraySpread(Server):
 
 @fault("sixteen-arguments", violates="rpc.arguments", subtle=True)
 class SixteenArguments(Server):
-    """Passes on sixteen arguments at most."""
+    """Passes at most sixteen arguments to the procedure."""
 
     def call(self, method: str, params: list[Any], then: Callable[[Any, Any], None]) -> None:
         super().call(method, params[:16], then)
@@ -119,7 +119,7 @@ class SixteenArguments(Server):
 
 @fault("no-nil-at-the-end", violates="rpc.arguments", subtle=True)
 class NoNilAtTheEnd(Server):
-    """Drops arguments of nil from the end."""
+    """Drops nil arguments at the end."""
 
     def call(self, method: str, params: list[Any], then: Callable[[Any, Any], None]) -> None:
         given = list(params)
@@ -129,7 +129,7 @@ class NoNilAtTheEnd(Server):
 
 
 class _Echo(Server):
-    """What does not pass echo unchanged."""
+    """Changes values in the echo procedure."""
 
     def change(self, value: Any) -> Any:
         return value
@@ -141,7 +141,7 @@ class _Echo(Server):
 
 @fault("bytes-as-text", violates="rpc.bytes")
 class BytesAsText(_Echo):
-    """Reads bytes as text."""
+    """Converts bytes to text."""
 
     def change(self, value: Any) -> Any:
         if mark(value) != "$bin":
@@ -151,7 +151,7 @@ class BytesAsText(_Echo):
 
 @fault("negative-keys-lost", violates="rpc.map-keys", subtle=True)
 class NegativeKeysLost(_Echo):
-    """Leaves out of a map what has a negative number for its key."""
+    """Drops entries of a map with negative keys."""
 
     def change(self, value: Any) -> Any:
         if mark(value) != "$map":
@@ -162,7 +162,7 @@ class NegativeKeysLost(_Echo):
 
 @fault("numbers-as-doubles", violates="rpc.wide-integers", subtle=True)
 class NumbersAsDoubles(_Echo):
-    """Keeps integers in doubles, as JavaScript does."""
+    """Stores integers in doubles, as JavaScript does."""
 
     def change(self, value: Any) -> Any:
         exact = type(value) is not int or abs(value) <= 2**53
@@ -171,7 +171,7 @@ class NumbersAsDoubles(_Echo):
 
 @fault("numbers-of-63-bits", violates="rpc.values", subtle=True)
 class NumbersOf63Bits(_Echo):
-    """Keeps integers in signed ones of 64 bits."""
+    """Stores integers in signed integers of 64 bits."""
 
     def change(self, value: Any) -> Any:
         return value - 2**64 if type(value) is int and value >= 2**63 else value
@@ -179,7 +179,7 @@ class NumbersOf63Bits(_Echo):
 
 @fault("floats-of-single-precision", violates="rpc.values", subtle=True)
 class FloatsOfSinglePrecision(_Echo):
-    """Keeps floats in single precision."""
+    """Stores floats in single precision."""
 
     def change(self, value: Any) -> Any:
         if type(value) is not float or abs(value) > 3e38:
@@ -197,7 +197,7 @@ class BooleansAsIntegers(_Echo):
 
 @fault("long-text-cut", violates="rpc.values", subtle=True)
 class LongTextCut(_Echo):
-    """Cuts text at 65535 bytes."""
+    """Truncates text to 65535 bytes."""
 
     def change(self, value: Any) -> Any:
         if not isinstance(value, str):
@@ -207,7 +207,7 @@ class LongTextCut(_Echo):
 
 @fault("errors-as-results", violates="rpc.unknown-procedure", subtle=True)
 class ErrorsAsResults(Server):
-    """Answers with every error as if it were a result."""
+    """Answers errors as results."""
 
     def answer(self, number: int, error: Any, result: Any) -> None:
         super().answer(number, None, result if error is None else error)
@@ -215,7 +215,7 @@ class ErrorsAsResults(Server):
 
 @fault("unknown-as-nothing", violates="rpc.unknown-procedure")
 class UnknownAsNothing(Server):
-    """Answers nil for a procedure that it does not know."""
+    """Answers nil for an unknown procedure."""
 
     def procedure(self, method: str) -> Callable[..., Any]:
         return self.PROCEDURES.get(method, lambda *args: None)
@@ -223,7 +223,7 @@ class UnknownAsNothing(Server):
 
 @fault("names-of-the-language", violates="rpc.unknown-procedure", subtle=True)
 class NamesOfTheLanguage(Server):
-    """Calls whatever its language finds by the name, as `__class__`."""
+    """Calls any attribute of its language by name, such as `__class__`."""
 
     def procedure(self, method: str) -> Callable[..., Any]:
         if method.startswith("__") and hasattr(self, method):
@@ -233,7 +233,7 @@ class NamesOfTheLanguage(Server):
 
 @fault("names-trimmed", violates="rpc.unknown-procedure", subtle=True)
 class NamesTrimmed(Server):
-    """Takes blanks and newlines from the ends of a name."""
+    """Removes blanks and newlines from the ends of a procedure's name."""
 
     def procedure(self, method: str) -> Callable[..., Any]:
         return super().procedure(method.strip())
@@ -241,7 +241,7 @@ class NamesTrimmed(Server):
 
 @fault("failures-as-results", violates="rpc.failing-procedure")
 class FailuresAsResults(Server):
-    """Answers a failure with its text for the result."""
+    """Answers a failure with its text as the result."""
 
     def answer(self, number: int, error: Any, result: Any) -> None:
         failed = isinstance(error, dict) and "asked" in error.get("message", "")
@@ -250,7 +250,7 @@ class FailuresAsResults(Server):
 
 @fault("fails-once", violates="rpc.failing-procedure", subtle=True)
 class FailsOnce(Server):
-    """Tells the first failure of a connection, and answers nil for those that follow."""
+    """Answers only the first failure with an error, and later ones with nil."""
 
     failures = 0
 
@@ -262,7 +262,7 @@ class FailsOnce(Server):
 
 @fault("text-ends-at-nul", violates="rpc.values", subtle=True)
 class TextEndsAtNul(_Echo):
-    """Answers text up to its first NUL."""
+    """Truncates text at its first NUL."""
 
     def change(self, value: Any) -> Any:
         return value.partition("\0")[0] if isinstance(value, str) else value
@@ -270,7 +270,7 @@ class TextEndsAtNul(_Echo):
 
 @fault("tired-of-failures", violates="rpc.failing-procedure", subtle=True)
 class TiredOfFailures(Server):
-    """Answers the first five calls of a procedure that fails, and no more."""
+    """Answers only the first five calls of a failing procedure."""
 
     failures = 0
 
@@ -282,7 +282,7 @@ class TiredOfFailures(Server):
 
 @fault("result-beside-error", violates="rpc.error-without-result")
 class ResultBesideError(Server):
-    """Puts the text of an error into the result, too."""
+    """Writes the text of an error to the result too."""
 
     def answer(self, number: int, error: Any, result: Any) -> None:
         super().answer(number, error, str(error) if error is not None else result)
@@ -290,7 +290,7 @@ class ResultBesideError(Server):
 
 @fault("false-beside-error", violates="rpc.error-without-result", subtle=True)
 class FalseBesideError(Server):
-    """Answers false for the result of a procedure that has failed."""
+    """Answers an error and the result false for a failing procedure."""
 
     def answer(self, number: int, error: Any, result: Any) -> None:
         failed = isinstance(error, dict) and "asked" in error.get("message", "")
@@ -299,7 +299,7 @@ class FalseBesideError(Server):
 
 @fault("arguments-made-to-fit", violates="rpc.argument-count")
 class ArgumentsMadeToFit(Server):
-    """Takes 0 for arguments that are missing, and leaves out those that are too many."""
+    """Uses 0 for missing arguments, and drops additional ones."""
 
     def call(self, method: str, params: list[Any], then: Callable[[Any, Any], None]) -> None:
         super().call(method, [*params, 0, 0][:2] if method == "subtract" else params, then)
@@ -307,7 +307,7 @@ class ArgumentsMadeToFit(Server):
 
 @fault("surplus-arguments-left-out", violates="rpc.argument-count", subtle=True)
 class SurplusArgumentsLeftOut(Server):
-    """Leaves out arguments that are too many."""
+    """Drops additional arguments."""
 
     def call(self, method: str, params: list[Any], then: Callable[[Any, Any], None]) -> None:
         super().call(method, params[:2] if method == "subtract" else params, then)
@@ -315,7 +315,7 @@ class SurplusArgumentsLeftOut(Server):
 
 @fault("wrong-arguments-ignored", violates="rpc.wrong-arguments")
 class WrongArgumentsIgnored(Server):
-    """Answers nothing where a procedure cannot be called with the arguments of a request."""
+    """Does not answer requests with the wrong number of arguments."""
 
     def request(self, number: int, method: str, params: list[Any]) -> None:
         if method != "subtract" or len(params) == 2:
@@ -324,7 +324,7 @@ class WrongArgumentsIgnored(Server):
 
 @fault("surplus-arguments-end-it", violates="rpc.wrong-arguments", subtle=True)
 class SurplusArgumentsEndIt(Server):
-    """Ends the session where a procedure is called with too many arguments."""
+    """Closes the connection after a call with too many arguments."""
 
     def request(self, number: int, method: str, params: list[Any]) -> None:
         if method == "subtract" and len(params) > 2:
@@ -335,7 +335,7 @@ class SurplusArgumentsEndIt(Server):
 
 @fault("dies-of-no-duration", violates="rpc.wrong-arguments", subtle=True)
 class DiesOfNoDuration(Server):
-    """Dies where a procedure that takes a duration is called without one."""
+    """Crashes if sleep is called without an argument."""
 
     def procedure(self, method: str) -> Callable[..., Any]:
         called = super().procedure(method)
@@ -344,14 +344,14 @@ class DiesOfNoDuration(Server):
 
 @fault("long-bytes-as-text", violates="rpc.bytes", subtle=True)
 class LongBytesAsText(Server):
-    """Answers more than 255 bytes as text."""
+    """Answers bytes as text if there are more than 255."""
 
     def response(self, number: int, error: Any, result: Any) -> list[Any]:
         return super().response(number, error, _as_text(result, 256))
 
 
 def _as_text(value: Any, least: int) -> Any:
-    """A value whose bytes, where there are so many, are text."""
+    """Return a value with long bytes converted to text."""
     if isinstance(value, list):
         return [_as_text(entry, least) for entry in value]
     if mark(value) == "$bin":
@@ -362,7 +362,7 @@ def _as_text(value: Any, least: int) -> Any:
 
 @fault("unencodable-unanswered", violates="rpc.unencodable-result")
 class UnencodableUnanswered(Server):
-    """Does not answer where the result cannot be encoded."""
+    """Does not answer if the result cannot be encoded."""
 
     def send(self, value: Any) -> None:
         with contextlib.suppress(TypeError):
@@ -371,7 +371,7 @@ class UnencodableUnanswered(Server):
 
 @fault("unencodable-as-nil", violates="rpc.unencodable-result", subtle=True)
 class UnencodableAsNil(Server):
-    """Answers nil where the result cannot be encoded."""
+    """Answers nil if the result cannot be encoded."""
 
     def response(self, number: int, error: Any, result: Any) -> list[Any]:
         return super().response(number, error, None if type(result) is object else result)

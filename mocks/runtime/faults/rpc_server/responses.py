@@ -1,4 +1,4 @@
-"""Faults of the RPC server in its responses: their form, their ids, how many there are."""
+"""Faults of the RPC server about the form, the ids and the number of responses."""
 
 import asyncio
 from collections.abc import Callable
@@ -20,7 +20,7 @@ class MapResponses(Server):
 
 @fault("numbered-maps", violates="rpc.response-form")
 class NumberedMaps(Server):
-    """Answers with maps whose keys are the places of what they hold."""
+    """Answers with maps from index to element instead of arrays."""
 
     def response(self, number: int, error: Any, result: Any) -> Any:
         whole = super().response(number, error, result)
@@ -29,7 +29,7 @@ class NumberedMaps(Server):
 
 @fault("typed-as-notifications", violates="rpc.response-form")
 class TypedAsNotifications(Server):
-    """Begins its responses with 2."""
+    """Writes 2, the type of a notification, in its responses."""
 
     def response(self, number: int, error: Any, result: Any) -> Any:
         return [2, number, error, result]
@@ -37,7 +37,7 @@ class TypedAsNotifications(Server):
 
 @fault("results-before-errors", violates="rpc.result")
 class ResultsBeforeErrors(Server):
-    """Answers with the result in the place of the error, and the other way round."""
+    """Swaps the error and the result."""
 
     def response(self, number: int, error: Any, result: Any) -> Any:
         return [1, number, result, error]
@@ -45,7 +45,7 @@ class ResultsBeforeErrors(Server):
 
 @fault("no-element-for-nil", violates="rpc.response-form", subtle=True)
 class NoElementForNil(Server):
-    """Leaves out a result that is nil."""
+    """Omits a nil result."""
 
     def response(self, number: int, error: Any, result: Any) -> Any:
         whole = super().response(number, error, result)
@@ -54,7 +54,7 @@ class NoElementForNil(Server):
 
 @fault("method-behind-response", violates="rpc.response-form", subtle=True)
 class MethodBehindResponse(Server):
-    """Puts a fifth element behind an error."""
+    """Adds a fifth element to responses with an error."""
 
     def response(self, number: int, error: Any, result: Any) -> Any:
         return super().response(number, error, result) + ([self.number] if error else [])
@@ -62,7 +62,7 @@ class MethodBehindResponse(Server):
 
 @fault("sixteen-levels", violates="rpc.values", subtle=True)
 class SixteenLevels(Server):
-    """Leaves out of a result what is nested deeper than 16 levels."""
+    """Replaces parts of a result that are nested deeper than 16 levels by nil."""
 
     def response(self, number: int, error: Any, result: Any) -> Any:
         return super().response(number, error, _shallow(result, 16))
@@ -76,7 +76,7 @@ def _shallow(value: Any, levels: int) -> Any:
 
 @fault("own-ids", violates="rpc.response-id")
 class OwnIds(Server):
-    """Counts its responses, instead of taking over the ids."""
+    """Uses its own counter instead of the ids of requests."""
 
     count = 0
 
@@ -87,7 +87,7 @@ class OwnIds(Server):
 
 @fault("ids-of-16-bits", violates="rpc.response-id", subtle=True)
 class IdsOf16Bits(Server):
-    """Keeps only the lower half of an id."""
+    """Truncates an id to 16 bits."""
 
     def response(self, number: int, error: Any, result: Any) -> Any:
         return super().response(number & 0xFFFF, error, result)
@@ -95,7 +95,7 @@ class IdsOf16Bits(Server):
 
 @fault("signed-ids", violates="rpc.response-id", subtle=True)
 class SignedIds(Server):
-    """Keeps ids in signed integers of 32 bits, as C's int."""
+    """Stores ids in signed integers of 32 bits."""
 
     def response(self, number: int, error: Any, result: Any) -> Any:
         return super().response(number - (number >> 31 << 32), error, result)
@@ -103,7 +103,7 @@ class SignedIds(Server):
 
 @fault("large-ids-as-floats", violates="rpc.response-id", subtle=True)
 class LargeIdsAsFloats(Server):
-    """Writes ids above the signed integers of 32 bits as doubles."""
+    """Writes ids from 2 to the power of 31 as doubles."""
 
     def response(self, number: int, error: Any, result: Any) -> Any:
         return [1, float(number) if number >= 2**31 else number, error, result]
@@ -111,7 +111,7 @@ class LargeIdsAsFloats(Server):
 
 @fault("id-zero-unanswered", violates="rpc.each-answered", subtle=True)
 class IdZeroUnanswered(Server):
-    """Takes a request with the id 0 for one without."""
+    """Does not answer requests with the id 0."""
 
     def answer(self, number: int, error: Any, result: Any) -> None:
         if number:
@@ -120,7 +120,7 @@ class IdZeroUnanswered(Server):
 
 @fault("nil-unanswered", violates="rpc.each-answered")
 class NilUnanswered(Server):
-    """Does not answer a procedure that has nothing to answer."""
+    """Does not answer if the result is nil."""
 
     def answer(self, number: int, error: Any, result: Any) -> None:
         if error is not None or result is not None:
@@ -141,7 +141,7 @@ class TwoHundredAnswers(Server):
 
 @fault("each-id-once", violates="rpc.each-answered", subtle=True)
 class EachIdOnce(Server):
-    """Does not serve a request whose id has come on the connection before."""
+    """Ignores a request whose id was used before on the connection."""
 
     def __init__(self, number: int = 1) -> None:
         super().__init__(number)
@@ -155,7 +155,7 @@ class EachIdOnce(Server):
 
 @fault("slow-answers-twice", violates="rpc.each-answered", subtle=True)
 class SlowAnswersTwice(Server):
-    """Answers a procedure that takes its time at its end a second time."""
+    """Answers a slow procedure twice."""
 
     async def outcome(self, running: Any, then: Callable[[Any, Any], None]) -> None:
         await super().outcome(running, then)
@@ -164,7 +164,7 @@ class SlowAnswersTwice(Server):
 
 @fault("one-at-a-time", violates="rpc.pipelining")
 class OneAtATime(Server):
-    """Drops requests that come while it is busy."""
+    """Drops requests that arrive while a slow call runs."""
 
     def request(self, number: int, method: str, params: list[Any]) -> None:
         if not self._running:
@@ -173,7 +173,7 @@ class OneAtATime(Server):
 
 @fault("five-at-a-time", violates="rpc.pipelining", subtle=True)
 class FiveAtATime(Server):
-    """Has five workers, and drops what comes while all of them are busy."""
+    """Drops requests that arrive while five slow calls run."""
 
     def request(self, number: int, method: str, params: list[Any]) -> None:
         if len(self._running) < 5:
@@ -182,7 +182,7 @@ class FiveAtATime(Server):
 
 @fault("pieces-by-turns", violates="rpc.response-form", subtle=True)
 class PiecesByTurns(Server):
-    """Writes responses in pieces of four kilobytes, by turns where there are several."""
+    """Writes long responses in pieces of 4096 bytes, which mix with other responses."""
 
     def write(self, data: bytes) -> None:
         super().write(data[:4096])
@@ -192,7 +192,7 @@ class PiecesByTurns(Server):
 
 @fault("others-in-between", violates="rpc.response-form", subtle=True)
 class OthersInBetween(Server):
-    """Writes responses in pieces, and waits behind each until the connection has taken it."""
+    """Writes long responses in pieces with pauses, which mix with other responses."""
 
     def write(self, data: bytes) -> None:
         if not self.stream.behind or len(data) < 4096:
@@ -204,7 +204,7 @@ class OthersInBetween(Server):
 
 @fault("fifty-in-a-read", violates="encoding.segmentation", subtle=True)
 class FiftyInARead(Server):
-    """Takes at most fifty requests from one read."""
+    """Uses at most fifty requests of one read."""
 
     def receive(self, data: bytes) -> None:
         for frame in self.decoder.feed(data)[:50]:
@@ -213,7 +213,7 @@ class FiftyInARead(Server):
 
 @fault("answers-notifications", violates="rpc.notification-unanswered")
 class AnswersNotifications(Server):
-    """Answers notifications, with nil for the id."""
+    """Answers notifications with a nil id."""
 
     def notification(self, method: str, params: list[Any]) -> None:
         self.call(method, params, lambda error, result: self.send([1, None, error, result]))
@@ -221,7 +221,7 @@ class AnswersNotifications(Server):
 
 @fault("errors-of-notifications", violates="rpc.notification-unanswered", subtle=True)
 class ErrorsOfNotifications(Server):
-    """Answers a notification that fails, with 0 for the id."""
+    """Answers a failing notification with the id 0."""
 
     def notification(self, method: str, params: list[Any]) -> None:
         def then(error: Any, result: Any) -> None:
@@ -233,7 +233,7 @@ class ErrorsOfNotifications(Server):
 
 @fault("slow-notifications-answered", violates="rpc.notification-unanswered", subtle=True)
 class SlowNotificationsAnswered(Server):
-    """Answers a notification whose procedure takes its time."""
+    """Answers a notification of a slow procedure."""
 
     def notification(self, method: str, params: list[Any]) -> None:
         if method == "sleep":
@@ -242,7 +242,7 @@ class SlowNotificationsAnswered(Server):
 
 @fault("every-seventh-as-before", violates="rpc.response-id", subtle=True)
 class EverySeventhAsBefore(Server):
-    """Writes the id of the response before into every seventh."""
+    """Writes the previous id in every seventh response."""
 
     answers = before = 0
 
@@ -254,7 +254,7 @@ class EverySeventhAsBefore(Server):
 
 @fault("ids-of-all-clients", violates="rpc.clients-apart", subtle=True)
 class IdsOfAllClients(Server):
-    """Sends a response to the client that has used its id last, whichever that is."""
+    """Sends a response to the client that used its id last."""
 
     clients: ClassVar[dict[int, Stream]] = {}
 
@@ -270,7 +270,7 @@ class IdsOfAllClients(Server):
 
 @fault("ids-of-all-clients-once", violates="rpc.clients-apart", subtle=True)
 class IdsOfAllClientsOnce(IdsOfAllClients):
-    """Does so with the first response to an id that several wait with, and none after it."""
+    """Sends the first response to a shared id to the wrong client, and drops that entry."""
 
     def answer(self, number: int, error: Any, result: Any) -> None:
         super().answer(number, error, result)
@@ -279,7 +279,7 @@ class IdsOfAllClientsOnce(IdsOfAllClients):
 
 @fault("one-buffer-for-all", violates="rpc.clients-apart", subtle=True)
 class OneBufferForAll(Server):
-    """Gathers what it is about to write to any of its clients in one buffer."""
+    """Collects the responses to all clients in one buffer."""
 
     buffer: ClassVar[bytearray] = bytearray()
 
@@ -295,7 +295,7 @@ class OneBufferForAll(Server):
 
 @fault("answers-to-the-newest", violates="rpc.clients-apart", subtle=True)
 class AnswersToTheNewest(Server):
-    """Sends every response to the client that has connected last."""
+    """Sends every response to the client that connected last."""
 
     newest: ClassVar[list[Stream]] = []
 
@@ -329,7 +329,7 @@ class AnswersToEverybody(Server):
 
 @fault("one-decoder-for-all", violates="rpc.clients-apart", subtle=True)
 class OneDecoderForAll(Server):
-    """Decodes what all clients send with one decoder."""
+    """Uses one decoder for the data of all clients."""
 
     shared: ClassVar[list[Decoder]] = []
 
@@ -341,7 +341,7 @@ class OneDecoderForAll(Server):
 
 @fault("asks-its-clients", violates="rpc.own-direction")
 class AsksItsClients(Server):
-    """Asks its clients who they are."""
+    """Sends a request to each new client."""
 
     async def run(self, stream: Stream) -> None:
         stream.write(self.encode([0, 1, "who", []]))
@@ -350,7 +350,7 @@ class AsksItsClients(Server):
 
 @fault("asks-after-a-while", violates="rpc.own-direction", subtle=True)
 class AsksAfterAWhile(Server):
-    """Asks whether its client is still there, behind the third response."""
+    """Sends a request to its client after the third response."""
 
     answered = 0
 
@@ -363,7 +363,7 @@ class AsksAfterAWhile(Server):
 
 @fault("notifications-unheard", violates="rpc.notification-calls")
 class NotificationsUnheard(Server):
-    """Does nothing upon a notification."""
+    """Ignores notifications."""
 
     def notification(self, method: str, params: list[Any]) -> None:
         pass
@@ -371,7 +371,7 @@ class NotificationsUnheard(Server):
 
 @fault("notifications-in-a-row", violates="rpc.notification-calls", subtle=True)
 class NotificationsInARow(Server):
-    """Passes over a notification that is the same as the one before."""
+    """Ignores a notification that is equal to the previous one."""
 
     before: Any = None
 

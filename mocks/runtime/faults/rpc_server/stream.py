@@ -1,4 +1,4 @@
-"""Faults of the RPC server in what it takes from the stream, and what it does not survive."""
+"""Faults of the RPC server about decoding and unusual input."""
 
 import asyncio
 import time
@@ -17,7 +17,7 @@ from mocks.streams import Stream
 
 @fault("ends-responses", violates="encoding.messagepack")
 class EndsResponses(Server):
-    """Puts the byte c1 behind each response, to mark its end."""
+    """Writes the byte c1 after each response to mark its end."""
 
     def encode(self, value: Any) -> bytes:
         return super().encode(value) + b"\xc1"
@@ -25,7 +25,7 @@ class EndsResponses(Server):
 
 @fault("ends-long-responses", violates="encoding.messagepack", subtle=True)
 class EndsLongResponses(Server):
-    """Does so behind responses of more than a thousand bytes."""
+    """Writes the byte c1 after responses of more than 1000 bytes."""
 
     def encode(self, value: Any) -> bytes:
         data = super().encode(value)
@@ -39,7 +39,7 @@ class EndsLongResponses(Server):
     needs={"transport": "zmq"},
 )
 class LongResponsesInTwo(Server):
-    """Sends a response of more than a thousand bytes in two messages of ZeroMQ."""
+    """Splits a response of more than 1000 bytes into two ZeroMQ messages."""
 
     def write(self, data: bytes) -> None:
         super().write(data[:1000])
@@ -49,7 +49,7 @@ class LongResponsesInTwo(Server):
 
 @fault("forgets-what-does-not-fit", violates="encoding.messagepack", subtle=True)
 class ForgetsWhatDoesNotFit(Server):
-    """Sends of a response only as much as its connection takes at once."""
+    """Drops parts of a response that its connection cannot send immediately."""
 
     def write(self, data: bytes) -> None:
         for at in range(0, len(data), 4096):
@@ -59,7 +59,7 @@ class ForgetsWhatDoesNotFit(Server):
 
 @fault("arrays-of-four-bits", violates="rpc.response-form", subtle=True)
 class ArraysOfFourBits(Server):
-    """Writes how many items an array has in four bits, also where there are sixteen."""
+    """Writes the length of an array of 16 items in four bits, which is 0."""
 
     def encode(self, value: Any) -> bytes:
         return super().encode(value).replace(b"\xdc\x00\x10", b"\x90")
@@ -67,7 +67,7 @@ class ArraysOfFourBits(Server):
 
 @fault("sixteen-kilobytes", violates="encoding.messagepack", subtle=True)
 class SixteenKilobytes(Server):
-    """Sends 16 kilobytes of a response at most."""
+    """Truncates a response to 16 kB."""
 
     def write(self, data: bytes) -> None:
         super().write(data[: 2**14])
@@ -75,7 +75,7 @@ class SixteenKilobytes(Server):
 
 @fault("shortest-forms-only", violates="encoding.wider-forms")
 class ShortestFormsOnly(Server):
-    """Takes no request that is not in its shortest form."""
+    """Ignores requests that are not in their shortest form."""
 
     def take(self, frame: Frame) -> None:
         if frame.name is None or frame.raw == encode(frame.value):
@@ -84,7 +84,7 @@ class ShortestFormsOnly(Server):
 
 @fault("single-precision-misread", violates="encoding.wider-forms", subtle=True)
 class SinglePrecisionMisread(Server):
-    """Does not know floats of single precision, and leaves out what comes after one."""
+    """Drops the arguments after a float of single precision."""
 
     def take(self, frame: Frame) -> None:
         if frame.name and b"\xca\x3f" in frame.raw:
@@ -94,7 +94,7 @@ class SinglePrecisionMisread(Server):
 
 @fault("counts-of-16-bits", violates="encoding.wider-forms", subtle=True)
 class CountsOf16Bits(Server):
-    """Takes an array with a count of 32 bits for no request."""
+    """Ignores requests with an array header of 32 bits."""
 
     def take(self, frame: Frame) -> None:
         if not frame.raw.startswith(b"\xdd"):
@@ -103,7 +103,7 @@ class CountsOf16Bits(Server):
 
 @fault("a-read-is-a-request", violates="encoding.segmentation")
 class AReadIsARequest(Server):
-    """Takes what it reads at once for whole requests."""
+    """Treats each read as complete requests."""
 
     def make_decoder(self) -> Decoder:
         return PerRead(super().make_decoder)
@@ -111,7 +111,7 @@ class AReadIsARequest(Server):
 
 @fault("later-reads-are-requests", violates="encoding.segmentation", subtle=True)
 class LaterReadsAreRequests(Server):
-    """Does so on all connections but the first."""
+    """Treats each read as complete requests, on all connections except the first."""
 
     def make_decoder(self) -> Decoder:
         made = super().make_decoder
@@ -120,7 +120,7 @@ class LaterReadsAreRequests(Server):
 
 @fault("first-of-a-read", violates="encoding.segmentation", subtle=True)
 class FirstRequestOfARead(Server):
-    """Takes the first request of a read only."""
+    """Uses only the first request of a read."""
 
     def make_decoder(self) -> Decoder:
         return FirstOfARead(super().make_decoder())
@@ -128,7 +128,7 @@ class FirstRequestOfARead(Server):
 
 @fault("one-byte-reads-lost", violates="encoding.segmentation", subtle=True)
 class OneByteReadsLost(Server):
-    """Takes a read of a single byte for a sign of life."""
+    """Ignores reads of a single byte."""
 
     def receive(self, data: bytes) -> None:
         if len(data) > 1:
@@ -146,7 +146,7 @@ class RequestsOf64Kilobytes(Server):
 
 @fault("dies-of-nil-arguments", violates="robustness.malformed-requests")
 class DiesOfNilArguments(Server):
-    """Dies of a request with nil for its arguments."""
+    """Crashes after a request with nil instead of its arguments."""
 
     def malformed(self, value: Any) -> None:
         if isinstance(value, list) and len(value) == 4 and (value[0], value[3]) == (0, None):
@@ -156,7 +156,7 @@ class DiesOfNilArguments(Server):
 
 @fault("hangs-of-an-odd-id", violates="robustness.malformed-requests", subtle=True)
 class HangsOfAnOddId(Server):
-    """Stops serving a connection after a request with an array for its id."""
+    """Answers nothing on a connection after a request with an array as its id."""
 
     hung = False
 
@@ -171,7 +171,7 @@ class HangsOfAnOddId(Server):
 
 @fault("dies-of-an-empty-array", violates="robustness.malformed-requests", subtle=True)
 class DiesOfAnEmptyArray(Server):
-    """Dies of an array of no elements."""
+    """Crashes after an empty array."""
 
     def malformed(self, value: Any) -> None:
         if value == []:
@@ -181,7 +181,7 @@ class DiesOfAnEmptyArray(Server):
 
 @fault("five-workers", violates="robustness.many-malformed", subtle=True)
 class FiveWorkers(Server):
-    """Loses one of its five workers by each request with nil for its arguments."""
+    """Loses one of five workers after each request with nil instead of its arguments."""
 
     left: ClassVar[list[int]] = [1, 2, 3, 4, 5]
 
@@ -197,7 +197,7 @@ class FiveWorkers(Server):
 
 @fault("patience-for-ten", violates="robustness.many-malformed")
 class PatienceForTen(Server):
-    """Dies of the tenth malformed request."""
+    """Crashes after the tenth malformed request."""
 
     count: ClassVar[list[Any]] = []
 
@@ -209,7 +209,7 @@ class PatienceForTen(Server):
 
 @fault("dies-of-broken-bytes", violates="robustness.broken-bytes")
 class DiesOfBrokenBytes(Server):
-    """Dies of what is not MessagePack."""
+    """Crashes after bytes that are not MessagePack."""
 
     def unreadable(self, frame: Frame) -> None:
         die()
@@ -217,7 +217,7 @@ class DiesOfBrokenBytes(Server):
 
 @fault("waits-for-all-bytes", violates="robustness.broken-bytes", subtle=True)
 class WaitsForAllBytes(Server):
-    """Stops serving all clients once one has left within a request."""
+    """Stops serving all clients after one has disconnected within a request."""
 
     stopped: ClassVar[list[bool]] = []
 
@@ -233,7 +233,7 @@ class WaitsForAllBytes(Server):
 
 @fault("dies-of-responses", violates="robustness.foreign-messages")
 class DiesOfResponses(Server):
-    """Dies of a response."""
+    """Crashes after a response."""
 
     def take(self, frame: Frame) -> None:
         if frame.name == RESPONSE:
@@ -243,7 +243,7 @@ class DiesOfResponses(Server):
 
 @fault("confused-by-responses", violates="robustness.foreign-messages", subtle=True)
 class ConfusedByResponses(Server):
-    """Does not serve the request whose id it has seen in a response."""
+    """Ignores a request whose id was in a response from the client."""
 
     def __init__(self, number: int = 1) -> None:
         super().__init__(number)
@@ -257,7 +257,7 @@ class ConfusedByResponses(Server):
 
 
 class _Leaving(Server):
-    """Knows how many of a client's requests are not answered yet when it leaves."""
+    """Counts the unanswered requests of a client."""
 
     unanswered = 0
 
@@ -272,7 +272,7 @@ class _Leaving(Server):
 
 @fault("dies-of-lost-clients", violates="robustness.clients-leave")
 class DiesOfLostClients(_Leaving):
-    """Dies where it is to answer a client that has gone."""
+    """Crashes if a client disconnects before all its requests are answered."""
 
     async def run(self, stream: Stream) -> None:
         await super().run(stream)
@@ -282,7 +282,7 @@ class DiesOfLostClients(_Leaving):
 
 @fault("dies-of-resets", violates="robustness.clients-leave", subtle=True)
 class DiesOfResets(Server):
-    """Dies when the connection of a client is reset."""
+    """Crashes when a client resets its connection."""
 
     def input_ended(self) -> None:
         if self.stream.broken:
@@ -292,7 +292,7 @@ class DiesOfResets(Server):
 
 @fault("waits-for-lost-clients", violates="robustness.clients-leave", subtle=True)
 class WaitsForLostClients(_Leaving):
-    """Stops serving all clients once one has gone that had calls pending."""
+    """Stops serving all clients after one has disconnected with pending calls."""
 
     lost: ClassVar[list[int]] = []
 
@@ -308,7 +308,7 @@ class WaitsForLostClients(_Leaving):
 
 @fault("answers-whoever-is-next", violates="rpc.response-id", subtle=True)
 class AnswersWhoeverIsNext(AnswersToTheNewest):
-    """Sends what a client has asked for that has gone to the one that has connected last."""
+    """Sends the responses for a disconnected client to the client that connected last."""
 
     pending: ClassVar[list[asyncio.Task[None]]] = []
     gone = False
@@ -328,7 +328,7 @@ class AnswersWhoeverIsNext(AnswersToTheNewest):
 
 @fault("deaf-after-three-seconds", violates="rpc.each-answered", subtle=True)
 class DeafAfterThreeSeconds(Server):
-    """Passes over all requests on a connection that is older than three seconds."""
+    """Ignores all requests on a connection after three seconds."""
 
     def __init__(self, number: int = 1) -> None:
         super().__init__(number)
@@ -341,7 +341,7 @@ class DeafAfterThreeSeconds(Server):
 
 @fault("a-second-for-everything", violates="rpc.each-answered", subtle=True)
 class ASecondForEverything(Server):
-    """Closes a connection on which nothing has come for a second, also while a call runs."""
+    """Closes a connection after a second of silence, even while a call runs."""
 
     taken = 0
 
@@ -357,7 +357,7 @@ class ASecondForEverything(Server):
 
 @fault("the-last-leaves-as-well", violates="rpc.each-answered", subtle=True)
 class TheLastLeavesAsWell(Server):
-    """Closes, where a client has gone, the connection of the last one as well."""
+    """Also closes the newest connection when a client disconnects."""
 
     all: ClassVar[list[Server]] = []
 
