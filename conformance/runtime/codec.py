@@ -82,7 +82,7 @@ def encode(value: Any) -> bytes:
 
 
 def place(data: bytes, path: Sequence[str | int]) -> tuple[int, int] | None:
-    """Return the first and the last byte offset of a member, given its path in the decoded form."""
+    """Return the byte range of a member, given its path in the decoded form."""
     return objects.place(data, path)
 
 

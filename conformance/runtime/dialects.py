@@ -1,4 +1,4 @@
-"""Reads messages in another form: in an envelope, with bins, or with integers as gamepad indices.
+"""Reads messages with an envelope, with bins, or with integers as gamepad indices.
 
 The meaning of these messages is clear, so they are decoded and judged. The frame contains the
 decoded message, and its error describes the wrong form.
@@ -78,7 +78,7 @@ READERS: Mapping[str, Callable[[Frame], Frame]] = {
 
 
 def _messages(own: str, values: list[Any]) -> Iterator[dict[str, Any]]:
-    """Yield the maps that have all keys of a message, from the outermost to the innermost."""
+    """Yield the maps with all keys of a message, the outermost first."""
     for _ in range(_WITHIN + 1):
         yield from (value for value in values if isinstance(value, dict) and KEYS[own] <= {*value})
         inner: list[Any] = []

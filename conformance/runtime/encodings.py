@@ -85,6 +85,6 @@ def _length(first: int, length: int, width: int) -> bytes:
 
 
 def _counted(first: int, count: int, width: int) -> bytes:
-    """Encode the header of an array or a map, with a count of 16 or 32 bits."""
+    """Encode the header of an array or a map, counted in 16 or 32 bits."""
     size = 2 if width <= 2 and count < 1 << 16 else 4
     return bytes([first + (size == 4)]) + count.to_bytes(size, "big")

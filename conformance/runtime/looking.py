@@ -153,7 +153,7 @@ class Looker:
 
     @staticmethod
     def _image(seen: _Seen) -> bytes | None:
-        """Return the bytes of an object without its mutex, or None if it may be in use."""
+        """Return an object's bytes without the mutex, or None if it may be in use."""
         mutex = seen.layout["mutex"]
         images = []
         for _ in range(2):

@@ -1,4 +1,4 @@
-"""Finds the end of a MessagePack object, or of a part of it, without decoding its values.
+"""Finds the end of a MessagePack object or its parts without decoding values.
 
 The memory needed is one number for each level of nesting. An object that announces more bytes than
 the limit is rejected immediately. Formats: MessagePack specification.
@@ -57,7 +57,7 @@ class Ending:
         self._open = [1]  # objects still to come, on each level
 
     def find(self, data: bytes | bytearray) -> int | None:
-        """Return the end of the object at the beginning of `data`, or None if it is incomplete.
+        """Return the end of the first object in `data`, or None if incomplete.
 
         `data` is the data of the last call, or that data with more bytes. Raises Malformed.
         """
@@ -105,7 +105,7 @@ def _head(data: bytes | bytearray, at: int) -> tuple[int | None, int]:
 
 
 def place(data: bytes, path: Sequence[str | int]) -> tuple[int, int] | None:
-    """Return the first and last offset of a part, given its path in the decoded form (see `codec`).
+    """Return the byte range of a part, given its decoded path (see `codec`).
 
     Return None if the object has no such part or is incomplete.
     """
@@ -133,7 +133,7 @@ def place(data: bytes, path: Sequence[str | int]) -> tuple[int, int] | None:
 
 
 def _children(data: bytes, at: int) -> Iterator[int]:
-    """Yield the offsets of the elements of an array, or of the keys and values of a map."""
+    """Yield the offsets of an array's elements, or of a map's keys and values."""
     size, elements = _head(data, at)
     at += size or 0
     for _ in range(elements):

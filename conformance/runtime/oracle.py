@@ -103,7 +103,7 @@ class _Called:
 
 
 class Oracle:
-    """The state of one connection: the ids of open requests, and the sides that have closed."""
+    """The state of one connection: open requests, and sides that have closed."""
 
     def __init__(self) -> None:
         self.exercised: set[str] = set()

@@ -22,7 +22,7 @@ _EAGER = 0.5  # seconds in which an IUT that connects by itself usually has conn
 
 @contextlib.asynccontextmanager
 async def connected(iut: Iut, operation: str, **arguments: Any) -> AsyncIterator[Session]:
-    """Open a session with an IUT that connects by itself, or only when it has data to send.
+    """Open a session with an IUT that connects, now or for its first message.
 
     If the IUT does not connect within a short time, the tester runs this operation. Messages that
     the IUT then sends belong to the session.
@@ -95,7 +95,7 @@ async def _does(instance: Instance, operation: str, arguments: dict[str, Any]) -
 
 
 def _unanswered(instance: Instance, operation: str) -> str:
-    """Say that an operation has no answer and how to provide one, as the end of a sentence."""
+    """Describe a missing answer and its remedy, as the end of a sentence."""
     return (
         f"does not answer the operation '{operation}' on its standard "
         f"streams{instance.upper.instead}: see the section on operations in the README, "

@@ -44,7 +44,7 @@ class Receiver(Owning):
                     await self.play(index, pad)
 
     def messages(self, data: bytes) -> list[dict[str, Any]]:
-        """Return the gamepads of a message of input, or an empty list for any other data."""
+        """Return the gamepads of an input message, or an empty list."""
         decoder = Decoder()
         frames = [*decoder.feed(data), *decoder.end()]
         if len(frames) != 1 or frames[0].name != GAMEPADS:

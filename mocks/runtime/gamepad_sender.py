@@ -1,4 +1,4 @@
-"""The reference gamepad sender: sends raw input as positions in the unit circle and a bitmask.
+"""The reference gamepad sender: converts raw input to positions and a bitmask.
 
 The input comes from the upper tester, from a file of moves (mocks/runtime/moves.py), or from a
 simulated gamepad. It reads no hardware.

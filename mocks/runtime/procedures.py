@@ -144,7 +144,7 @@ class Robot:
         return enter
 
     def _known(self, uids: Any) -> None:
-        """Raise Failed if a UID, or one of a list of UIDs, belongs to no device."""
+        """Raise Failed if a UID, or any in a list, belongs to no device."""
         for uid in uids if isinstance(uids, list) else [] if uids is None else [uids]:
             if uid not in self.devices:
                 raise Failed({"message": "no such device", "uid": uid})

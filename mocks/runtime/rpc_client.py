@@ -1,4 +1,4 @@
-"""The reference RPC client: makes the calls of its upper tester or of the command line.
+"""The reference RPC client: makes calls for its upper tester or command line.
 
 It has no user interface.
 """

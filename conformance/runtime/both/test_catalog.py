@@ -30,7 +30,7 @@ async def told_apart(iut: Iut, name: str | Path, requirement: str) -> None:
 
 
 async def refused(iut: Iut, name: str, type_: str = "sensor") -> bool:
-    """Return True if the IUT refuses a catalog, when it is read or when it is used."""
+    """Return True if the IUT refuses to read or to use a catalog."""
     async with memory_tester(iut, None) as tester:
         try:
             return not await _used(tester, name, type_)
@@ -156,7 +156,7 @@ async def test_more_than_16_parameters(iut: Iut) -> None:
 
 @requirement("catalog.device-id")
 async def test_device_id(iut: Iut) -> None:
-    """A buffer has a device control block if its catalog entry has a device_id, even 0."""
+    """A device_id in the catalog, even 0, adds a device control block to the buffer."""
     async with memory_tester(iut) as tester:
         for type_ in tester.catalog:
             await tester.layout(type_)
@@ -206,7 +206,7 @@ async def test_control_widths(iut: Iut) -> None:
 
 @requirement("catalog.array-bounds")
 async def test_array_bounds(iut: Iut) -> None:
-    """The elements of an array beyond a bound are either all clamped or all stored unchanged."""
+    """Array elements beyond a bound are either all clamped or all stored unchanged."""
     cases: list[tuple[str, list[float]]] = [
         ("levels", [50, 3, -50, 11]),
         ("levels", [1, 2, 3, 11]),

@@ -21,7 +21,7 @@ async def test_fields_apart(iut: Iut) -> None:
 @requirement("format.fields-apart")
 @explore(text=strategies.catalogs())
 async def test_any_catalog(iut: Iut, text: str) -> None:
-    """With any valid catalog no two fields share a byte, and every parameter is in its blocks."""
+    """With any valid catalog, fields do not overlap and every parameter has its fields."""
     with tempfile.TemporaryDirectory(prefix="conformance-") as folder:
         path = Path(folder) / "catalog.yaml"
         path.write_text(text, encoding="utf-8")

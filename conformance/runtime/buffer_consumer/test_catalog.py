@@ -39,7 +39,7 @@ UNBOUNDED: list[tuple[str, Any]] = [
 
 @requirement("catalog.clamped")
 async def test_clamped(iut: Iut) -> None:
-    """A number beyond a bound is stored as the bound, on either side and for any type."""
+    """A number beyond either bound is stored as the bound, for any type."""
     async with memory_tester(iut) as tester:
         for name, value, bound in BEYOND:
             buffer = await tester.make("arm")
@@ -63,7 +63,7 @@ async def test_clamped_is_stamped(iut: Iut) -> None:
 
 @requirement("catalog.clamped")
 async def test_clamped_without_control_block(iut: Iut) -> None:
-    """A number beyond a bound is clamped, even if the peripheral is not a Smart Device."""
+    """Numbers beyond a bound are clamped, also without a device_id."""
     async with memory_tester(iut) as tester:
         buffer = await tester.make("panel")
         for value, bound in ((101, 100), (-1, 0), (2**31 - 1, 100)):
@@ -164,7 +164,7 @@ async def test_not_writeable(iut: Iut) -> None:
 
 @requirement("catalog.not-readable")
 async def test_not_readable(iut: Iut) -> None:
-    """A read of a parameter that is not readable warns, returns no value, and changes nothing."""
+    """Reading a parameter that is not readable warns, returns nothing, and changes nothing."""
     cases = {"arm": ["target", "mode"], "latch": ["secret"], "panel": ["wanted"]}
     async with memory_tester(iut) as tester:
         for type_, names in cases.items():

@@ -19,7 +19,7 @@ async def bits_of(buffer: Buffer, name: str) -> int:
 
 @requirement("format.bit-order")
 async def test_order_of_bits(iut: Iut) -> None:
-    """Each parameter's bit is its index in the catalog, or the bit that the layout declares."""
+    """Each parameter's bit is its index in the catalog, or declared by the layout."""
     async with memory_tester(iut) as tester:
         for type_ in ("arm", "latch"):
             declared = (await tester.layout(type_)).bits

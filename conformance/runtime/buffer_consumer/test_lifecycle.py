@@ -73,7 +73,7 @@ def is_listed(names: list[str], buffer: Buffer, how: str) -> None:
 
 @requirement("lifecycle.invalid-absent")
 async def test_invalid_is_absent(iut: Iut) -> None:
-    """An operation on an invalid buffer has the same outcome as one on a missing buffer.
+    """Operations on an invalid and on a missing buffer have the same outcome.
 
     The consumer does not create a missing buffer, because only its owner can.
     """

@@ -45,7 +45,7 @@ async def test_waits_for_the_mutex(iut: Iut) -> None:
 @requirement("operations.mutex")
 @lasting
 async def test_waits_long(iut: Iut) -> None:
-    """An operation that has waited for the mutex for a second does not continue without it."""
+    """An operation does not continue without the mutex after waiting for a second."""
     async with memory_tester(iut) as tester:
         buffer = await tester.make("arm")
         await buffer.put({"control.write": 0})
@@ -117,7 +117,7 @@ async def test_invalid_buffer(iut: Iut) -> None:
 
 @requirement("operations.validity")
 async def test_invalid_afterwards(iut: Iut) -> None:
-    """An operation aborts if its buffer was valid at an earlier read but is invalid now."""
+    """An operation aborts if its buffer was valid before but is invalid now."""
     async with memory_tester(iut) as tester:
         buffer = await tester.make("arm")
         await set_value(buffer, "angle", 0.5)

@@ -134,7 +134,7 @@ async def test_timestamp(iut: Iut) -> None:
 @requirement("set-value.timestamp")
 @lasting
 async def test_time_behind_the_mutex(iut: Iut) -> None:
-    """The timestamp is the time of the write, after the wait for the mutex, with its fraction."""
+    """The timestamp is the exact time of the write, after waiting for the mutex."""
     async with memory_tester(iut) as tester:
         buffer = await tester.make("arm")
         arguments = {**buffer.arguments, "param": "angle", "value": 0.5}
@@ -147,7 +147,7 @@ async def test_time_behind_the_mutex(iut: Iut) -> None:
 
 @requirement("set-value.value")
 async def test_each_element(iut: Iut) -> None:
-    """Each element of an array is written with its own value, and the others are unchanged."""
+    """Each array element is written with its own value; the others are unchanged."""
     async with memory_tester(iut) as tester:
         buffer = await tester.make("arm")
         for name in ("trim", "track"):

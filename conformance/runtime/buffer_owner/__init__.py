@@ -1,4 +1,4 @@
-"""Test cases for an owner of buffers: the suite runs its operations, and reads its memory."""
+"""Test cases for an owner of buffers: its operations, and the resulting memory."""
 
 from conformance.iut import Iut
 from conformance.runtime.both import locks_basis, plain_basis

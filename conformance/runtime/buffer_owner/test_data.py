@@ -1,4 +1,4 @@
-"""Tests of an owner's data operations: what they write to a buffer and read from it."""
+"""Tests of an owner's data operations: values written to and read from a buffer."""
 
 import contextlib
 import struct
@@ -34,7 +34,7 @@ EXTREMES: dict[str, list[Any]] = {
 
 @requirement("set-data.values")
 async def test_values(iut: Iut) -> None:
-    """Every value of a parameter is stored in its type, including the extremes of its range."""
+    """Every value is stored in the parameter's type, including its extremes."""
     async with memory_tester(iut) as tester:
         buffer = await tester.connect("arm")
         for name, values in EXTREMES.items():
@@ -75,7 +75,7 @@ async def test_values_one_after_the_other(iut: Iut) -> None:
 
 @requirement("set-data.bits")
 async def test_bits(iut: Iut) -> None:
-    """set_data adds bits to the set bits, for equal values and for all parameters at once."""
+    """set_data adds bits, for equal values and for all parameters at once."""
     async with memory_tester(iut) as tester:
         buffer = await tester.connect("arm")
         bits = buffer.bits
@@ -110,7 +110,7 @@ async def test_timestamp(iut: Iut) -> None:
 @requirement("set-data.timestamp")
 @lasting
 async def test_time_behind_the_mutex(iut: Iut) -> None:
-    """The timestamp is the time of the write, after the wait for the mutex, with its fraction."""
+    """The timestamp is the exact time of the write, after waiting for the mutex."""
     async with memory_tester(iut) as tester:
         buffer = await tester.connect("arm")
         arguments = {**buffer.arguments, "values": {"angle": 0.5}}
@@ -176,7 +176,7 @@ async def test_set_read(iut: Iut) -> None:
 
 @requirement("set-data.values")
 async def test_each_element(iut: Iut) -> None:
-    """Each element of an array is set to its own value, and the others are unchanged."""
+    """Each array element is set to its own value; the others are unchanged."""
     async with memory_tester(iut) as tester:
         buffer = await tester.connect("arm")
         for name in ("trim", "track"):
@@ -190,7 +190,7 @@ async def test_each_element(iut: Iut) -> None:
 
 @requirement("cycle.dev-read")
 async def test_cycle_reads(iut: Iut) -> None:
-    """A cycle requests the parameters in the Read bitmap and clears it; the next sends nothing."""
+    """A cycle requests the parameters in the Read bitmap once, and clears it."""
     async with memory_tester(iut) as tester:
         buffer = await tester.connect("arm")
         await _by_themselves(tester, buffer, get_read=dict.fromkeys(["angle", "light"]))
@@ -206,7 +206,7 @@ async def test_cycle_reads(iut: Iut) -> None:
 
 @requirement("cycle.dev-write")
 async def test_cycle_writes(iut: Iut) -> None:
-    """A cycle sends the values in the Write bitmap and clears it; the next sends nothing."""
+    """A cycle sends the values in the Write bitmap once, and clears it."""
     async with memory_tester(iut) as tester:
         buffer = await tester.connect("arm")
         plain = {name: sample(buffer.peripheral[name], 4) for name in ("speed", "target", "light")}

@@ -15,7 +15,7 @@ _MANY = 20  # peripherals; more than a robot usually has
 
 @requirement("buffers.shared-memory")
 async def test_objects(iut: Iut) -> None:
-    """Each type has a buffer under /dev/shm with at least the size of its layout."""
+    """The buffer of each type is under /dev/shm, at least as large as its layout."""
     async with memory_tester(iut) as tester:
         for type_ in tester.catalog:
             buffer = await tester.connect(type_)
@@ -29,7 +29,7 @@ async def test_objects(iut: Iut) -> None:
 
 @requirement("buffers.one-each")
 async def test_one_buffer_each(iut: Iut) -> None:
-    """Each peripheral has its own buffer, even with an equal type, UID or part of a UID."""
+    """Each peripheral has its own buffer, even with an equal type or UID."""
     async with memory_tester(iut) as tester:
         uid = new_uid()
         first = await tester.connect("arm", uid)
@@ -104,7 +104,7 @@ async def test_mutex_between_processes(iut: Iut) -> None:
 
 @requirement("format.bit-order")
 async def test_order_of_bits(iut: Iut) -> None:
-    """Each parameter's bit is its index in the catalog, or the bit that the layout declares."""
+    """Each parameter's bit is its index in the catalog, or declared by the layout."""
     async with memory_tester(iut) as tester:
         for type_ in ("arm", "latch"):
             declared = (await tester.layout(type_)).bits
@@ -126,7 +126,7 @@ async def test_every_bit(iut: Iut) -> None:
 
 @requirement("format.bitmaps")
 async def test_other_bitmaps(iut: Iut) -> None:
-    """In Read, Write and Update the first, a middle and the last bit mean the same parameters."""
+    """In Read, Write and Update, the same bits mean the same parameters."""
     chosen = ["angle", "track", "light"]
     async with memory_tester(iut) as tester:
         buffer = await tester.connect("arm")

@@ -1,4 +1,4 @@
-"""Tests of the life of a buffer: created at the first connect, kept until its owner exits."""
+"""Tests of a buffer's life: created at the first connect, kept until exit."""
 
 from conformance.cases import check, requirement
 from conformance.iut import Iut

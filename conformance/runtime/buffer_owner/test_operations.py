@@ -46,7 +46,7 @@ async def test_connects_wait_for_the_mutex(iut: Iut) -> None:
 @requirement("operations.mutex")
 @lasting
 async def test_waits_long(iut: Iut) -> None:
-    """An operation that has waited for the mutex for a second does not continue without it."""
+    """An operation does not continue without the mutex after waiting for a second."""
     async with memory_tester(iut) as tester:
         buffer, operation = await tester.connect("arm"), OPERATIONS[0]
         await buffer.fill()

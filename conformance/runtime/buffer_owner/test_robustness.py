@@ -30,7 +30,7 @@ async def test_odd_operations(iut: Iut) -> None:
 
 @requirement("robustness.odd-operations")
 async def test_arrays_of_other_lengths(iut: Iut) -> None:
-    """An array that is too short or too long is refused, or stored as far as it fits."""
+    """An array of wrong length is refused, or stored as far as it fits."""
     async with memory_tester(iut) as tester:
         buffer = await tester.connect("arm")
         for name, given in OTHER_LENGTHS:

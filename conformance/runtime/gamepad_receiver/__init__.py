@@ -1,4 +1,4 @@
-"""Test cases for a receiver of gamepad input: the suite sends it, and reads the buffers."""
+"""Test cases for a gamepad receiver: the suite sends input, and reads the buffers."""
 
 from conformance.iut import Iut
 from conformance.runtime.gamepad_receiver.tester import AXES, gamepad_tester, pad

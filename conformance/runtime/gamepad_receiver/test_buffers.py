@@ -13,7 +13,7 @@ from conformance.verdicts import Violation
 
 @requirement("lifecycle.created-valid")
 async def test_first_message(iut: Iut) -> None:
-    """The first message of a gamepad creates a valid buffer, also if the gamepad is at rest."""
+    """The first message of a gamepad, even at rest, creates a valid buffer."""
     async with gamepad_tester(iut) as tester:
         for index, first in (("0", pad(1, lx=0.5)), ("2", pad(1, lx=0.5)), ("1", pad())):
             await tester.play({index: first})
@@ -39,7 +39,7 @@ async def test_back_again(iut: Iut) -> None:
 
 @requirement("buffers.shared-memory")
 async def test_object(iut: Iut) -> None:
-    """The buffer is an object under /dev/shm with at least the size of its layout."""
+    """The buffer is under /dev/shm, and at least as large as its layout."""
     async with gamepad_tester(iut) as tester:
         await tester.play({"0": pad(1, lx=0.5)})
         buffer = await tester.made("0")

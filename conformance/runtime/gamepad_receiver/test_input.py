@@ -44,7 +44,7 @@ async def test_form(iut: Iut) -> None:
 
 @requirement("receiver.axes")
 async def test_axes(iut: Iut) -> None:
-    """Each axis is stored in the parameter of its name, over its full range, in any order."""
+    """Each axis is stored in the parameter of its name, over its full range."""
     at_rest = dict.fromkeys(AXES, 0.0)
     async with gamepad_tester(iut) as tester:
         for number in range(6):

@@ -165,7 +165,7 @@ class GamepadTester(Tester):
         values: Mapping[str, Any],
         about: str | None = "receiver.axes",
     ) -> Image:
-        """Send a message, and wait until the buffer of one of its gamepads has these values."""
+        """Send a message, and wait until a gamepad's buffer has these values."""
         await self.play(pads)
         return await self.shows(index, values, about)
 

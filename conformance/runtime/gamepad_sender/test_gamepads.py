@@ -190,7 +190,7 @@ async def test_not_at_rest(iut: Iut) -> None:
 @requirement("gamepad.axes")
 @pytest.mark.parametrize("name", AXES)
 async def test_axes(iut: Iut, name: str) -> None:
-    """A joystick that moves along one axis has only that axis on that side of 0."""
+    """Moving a joystick along one axis changes only the value of that axis."""
     async with operated(iut) as session:
         # The specification does not say if up is positive.
         sign = 1.0 if name.endswith("x") else 0.0
@@ -207,7 +207,7 @@ async def test_axes(iut: Iut, name: str) -> None:
 @requirement("gamepad.axes")
 @pytest.mark.parametrize("name", AXES)
 async def test_half_way(iut: Iut, name: str) -> None:
-    """A joystick that is moved half way is nearer to 0 than one at the end."""
+    """Half way, a joystick is nearer to 0 than at the end."""
     async with operated(iut) as session:
         await play(session, _0=_moved(name, 1.0))
         end = (await shows(session, f"{name} away from 0", along(name, 1.0, 0.0)))[name]
@@ -349,7 +349,7 @@ async def test_numbers(iut: Iut) -> None:
 
 @requirement("encoding.strings")
 async def test_strings(iut: Iut) -> None:
-    """All keys are strs: the keys of the message, the indices, and the keys of each gamepad."""
+    """All keys are strs: those of the message, the indices, and those of each gamepad."""
     async with operated(iut) as session:
         for indices in (["0"], ["1", "3"], []):
             await play(session, **{index: pad(pressed=[1]) for index in indices})

@@ -90,7 +90,7 @@ def away(*names: str) -> Callable[[Any], bool]:
 
 
 def along(name: str, raw: float, sign: float, most: float = 1 + NEAR) -> Callable[[Any], bool]:
-    """Return a condition: this axis is on the side of its movement, and all others are at 0.
+    """Return a condition: this axis has moved to its side; others are at 0.
 
     `sign` is the sign of the value for positive raw input, 0 if unknown. `most` is the greatest
     distance from 0.

@@ -23,7 +23,7 @@ async def test_back_to_back(iut: Iut) -> None:
 
 @requirement("encoding.messagepack")
 async def test_for_a_reader_that_waits(iut: Iut) -> None:
-    """Messages that are published while the client does not read arrive complete or not at all."""
+    """Messages arrive complete or not at all if the client does not read for a while."""
     if iut.transport == "zmq":
         raise NotExercised("a message of ZeroMQ arrives complete or not at all")
     async with publishing(iut) as publisher:

@@ -1,1 +1,1 @@
-"""Code about buffers that suite and mocks share: the catalog, and the layout of a buffer."""
+"""Code that suite and mocks share: the catalog, and the layout of a buffer."""

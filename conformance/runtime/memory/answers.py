@@ -10,7 +10,7 @@ from conformance.verdicts import Violation
 
 
 def same(expected: Any, came: Any, kind: str) -> bool:
-    """Return True if a reported value equals a parameter's value, in the JSON of any language."""
+    """Return True if a value reported in JSON equals a parameter's value."""
     if isinstance(expected, list):
         return (
             isinstance(came, list)

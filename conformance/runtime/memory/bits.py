@@ -1,4 +1,4 @@
-"""Finds the bit of each parameter from the IUT's operations, if the layout does not declare it."""
+"""Finds the bit of each parameter from the effects of the IUT's operations."""
 
 import contextlib
 from collections.abc import Iterable, Mapping

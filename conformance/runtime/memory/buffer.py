@@ -80,7 +80,7 @@ class Image:
             raise Violation(expected, came, requirement, self._wrong(field, raw.hex()))
 
     def _wrong(self, field: Field, expected: str) -> int:
-        """Add an event with the bytes of a wrong field; return the index of the event."""
+        """Add an event with a wrong field's bytes; return the event's index."""
         found = {f"{field.name} @{field.offset}": field.of(self.data).hex(), "expected": expected}
         return self.buffer.tester.session.note("wrong", None, buffer=self.buffer.name, **found)
 

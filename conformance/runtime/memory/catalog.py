@@ -126,7 +126,7 @@ def _check(holds: bool, otherwise: str) -> None:
 
 
 def _is(value: Any, *types: type) -> bool:
-    """Return True if a value has one of these types; a boolean does not count as a number."""
+    """Return True if a value has one of these types; booleans are not numbers."""
     return isinstance(value, types) and (not isinstance(value, bool) or bool in types)
 
 

@@ -48,7 +48,7 @@ def _declared(raw: Mapping[str, Any], params: Mapping[str, Parameter]) -> Iterat
 
 
 def fits(param: Parameter, entry: Field) -> bool:
-    """Return True if a field has the size of a parameter: its width times its number of values.
+    """Return True if a field has the size of all values of a parameter.
 
     A double can be stored in 32 bits, for peripherals without wider numbers.
     """

@@ -78,7 +78,7 @@ async def waits_for_mutex(
 async def frees_it_last(
     buffer: Buffer, values: Mapping[str, Any], begin: Callable[[int], Awaitable[object]]
 ) -> None:
-    """Run an operation repeatedly, and lock the mutex at the moment when the operation releases it.
+    """Run an operation repeatedly, and lock the mutex immediately after each release.
 
     Raises Violation of operations.mutex if a field changes after the release. ``values`` are
     written before each run, so that the operation changes them. ``begin`` starts the run with a
@@ -108,7 +108,7 @@ async def frees_it_last(
 async def invalidated(
     tester: Tester, buffer: Buffer, name: str, arguments: Mapping[str, Any]
 ) -> None:
-    """Run an operation on a buffer that becomes invalid while the operation waits for the mutex.
+    """Run an operation whose buffer becomes invalid while it waits for the mutex.
 
     Raises Violation of operations.validity if the operation then changes anything or has a result.
     An operation that does not wait is not judged here.
@@ -179,7 +179,7 @@ def _bits_stay(
 async def _goes_on(
     tester: Tester, buffer: Buffer, name: str, asked: asyncio.Task[Answer]
 ) -> Answer:
-    """Return the answer of an operation that may have waited for the mutex, after the release.
+    """Return the answer of an operation after the mutex was released.
 
     Raises Violation if no answer arrives.
     """

@@ -1,4 +1,4 @@
-"""Measures how long the tester holds mutexes: an IUT is not late while it waits for one."""
+"""Measures the time in which the tester holds mutexes, which delays an IUT."""
 
 import contextlib
 from collections.abc import Callable, Iterator

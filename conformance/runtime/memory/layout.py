@@ -24,7 +24,7 @@ _REALS = {4: "f", 8: "d"}
 
 
 def width(type_: str) -> int:
-    """Return the size of one value of a type in bytes, as ctypes defines it on this machine."""
+    """Return the size in bytes of a type's value, as ctypes defines it here."""
     return ctypes.sizeof(getattr(ctypes, f"c_{type_}"))
 
 
@@ -47,9 +47,7 @@ class Field:
         return image[self.offset : self.end]
 
     def decode(self, raw: bytes) -> Any:
-        """Return the value of the bytes: a list for an array, an integer for a field without a
-        type.
-        """
+        """Return the value of the bytes: a list for an array, else a single value."""
         if not self.type:
             return int.from_bytes(raw, sys.byteorder)
         one = self.size // (self.count or 1)
@@ -179,7 +177,7 @@ class Layout:
 
 @dataclass(frozen=True)
 class Plan:
-    """Rules for a layout: the order of the parts after mutex and valid bit, and the alignment.
+    """Rules for a layout: the order of the parts, and the alignment.
 
     ``packed`` means without padding. ``mutex`` is the size of the mutex and its attributes in
     bytes.

@@ -1,4 +1,4 @@
-"""Coordinates the `list` operations of a run, each of which locks every buffer for a moment.
+"""Coordinates the `list` operations of a run, which briefly lock every buffer.
 
 An IUT may fail an operation if a mutex is locked. An operation that fails while another test lists
 buffers is therefore repeated. Objects that are not buffers must disturb only the IUT under test.
@@ -72,7 +72,7 @@ def _locks(place: int, how: int) -> bool:
 
 
 def waits_for(template: str, layouts: Mapping[str, Layout | None], own: Collection[str]) -> str:
-    """Return the reason for a list to wait: a buffer of another program is locked; else empty.
+    """Return the reason for a list to wait, or an empty string.
 
     ``template`` is the pattern of the buffers' names. ``layouts`` are the known layouts by type.
     ``own`` are the names of the buffers of this test. Buffers are only read. The position of the

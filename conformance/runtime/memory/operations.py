@@ -39,7 +39,7 @@ OTHER_LENGTHS = (("track", [1.0, 2.0]), ("trim", [1, 2, 3, 4, 5]))
 def as_far_as_it_goes(
     answer: Answer, image: Image, before: Image, field: str, given: Sequence[Any]
 ) -> None:
-    """Raise Violation unless an array of wrong length was refused, or stored as far as it fits.
+    """Raise Violation unless an array of wrong length was refused or partly stored.
 
     The remaining elements keep their values or become zero. Apart from them, only the timestamp and
     the bitmap of the block can change.

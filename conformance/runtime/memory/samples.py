@@ -34,7 +34,7 @@ def _one(param: Parameter, number: int) -> Any:
 
 
 def extremes(param: Parameter) -> list[Any]:
-    """Return the smallest and greatest values of a parameter's type, for arrays once at each index.
+    """Return the smallest and greatest values of a parameter's type.
 
     A double represents each number exactly, also for integers of 64 bits, because some languages
     have no other numbers in JSON. The list is empty if no value of the type is known.
@@ -73,7 +73,7 @@ def _ends(param: Parameter) -> list[Any]:
 
 
 def around_bounds(param: Parameter) -> Iterator[tuple[Any, Any]]:
-    """Yield values at and next to the bounds of a parameter, each with its stored value."""
+    """Yield values around the bounds of a parameter, each with its stored value."""
     step = 1 if param.kind == INTEGER else 0.5
     one = int if param.kind == INTEGER else float
     for value in (param.lower - step, param.lower, param.upper, param.upper + step):

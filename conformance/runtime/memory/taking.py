@@ -21,7 +21,7 @@ STEPS = 8192  # writes at most while the operation runs
 
 
 async def takes(iut: Iut, operation: str, block: str) -> None:
-    """Check that an operation answers the values of the bits that are set, and no others."""
+    """Check that an operation answers exactly the values of the set bits."""
     bitmap = f"control.{operation.removeprefix('get_')}"
     async with memory_tester(iut) as tester:
         buffer = await tester.ready("arm")
@@ -136,7 +136,7 @@ async def takes_whole(iut: Iut, operation: str, block: str) -> None:
 
 
 async def loses_no_bit(iut: Iut, operation: str) -> None:
-    """Check a thousand reads of a bitmap while another process sets bits: each is answered once."""
+    """Check a thousand reads while another process sets bits: each is answered once."""
     names = ["angle", "track", "grip", "light"]
     async with memory_tester(iut) as tester:
         buffer, bitmap = await tester.ready("arm"), f"control.{operation.removeprefix('get_')}"

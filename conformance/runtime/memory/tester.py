@@ -1,4 +1,4 @@
-"""The tester of an IUT with buffers: runs the IUT's operations, and reads the shared memory."""
+"""The tester of an IUT with buffers: runs operations, and reads shared memory."""
 
 import asyncio
 import contextlib
@@ -51,7 +51,7 @@ def catalogs() -> Path:
 
 
 class Tester:
-    """A session with an IUT that has buffers, and the buffers that the tester has opened."""
+    """A session with an IUT that has buffers, and the opened buffers."""
 
     def __init__(self, iut: Iut, session: Session) -> None:
         self.iut = iut
@@ -104,7 +104,7 @@ class Tester:
                 self.tidy()
 
     async def _asked(self, operation: str, **arguments: Any) -> tuple[Answer, str]:
-        """Run an operation once; return its answer, and a reason for a `list` to have waited."""
+        """Run an operation once; return its answer, and a reason for waiting."""
         instance = self.session.instance
         limit, waits = patience(self.session), ""
         try:
@@ -228,7 +228,7 @@ class Tester:
     # An owner's buffers
 
     async def with_uid(self, operation: str, uid: int, **arguments: Any) -> Answer:
-        """Run an operation with a UID as a string or, if that is refused, as a number."""
+        """Run an operation with a UID as a string, or else as a number."""
         answer = await self.ask(operation, uid=self.uid(uid), **arguments)
         if not answer.ok and self.uid is str:
             second = await self.ask(operation, uid=uid, **arguments)
@@ -282,9 +282,7 @@ class Tester:
         return answer.ok
 
     async def ready(self, type_: str) -> Buffer:
-        """Return a valid buffer of a type: a connected one of an owner, or a new one for a
-        consumer.
-        """
+        """Return a valid buffer of a type, from the owner or newly created."""
         return await (self.connect(type_) if self.owns else self.make(type_))
 
     # Buffers for a consumer

@@ -14,7 +14,7 @@ def response(number: Any, error: Any, result: Any) -> list[Any]:
 
 
 def outcome(running: asyncio.Task[Answer]) -> str:
-    """Describe the result of an operation, as the end of a sentence; empty while it runs."""
+    """Describe the result of an operation, as the end of a sentence."""
     if not running.done():
         return ""
     answer = running.result()

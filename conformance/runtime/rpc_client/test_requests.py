@@ -115,7 +115,7 @@ async def test_long_argument(iut: Iut, size: int) -> None:
 
 @requirement("rpc.concurrent-calls")
 async def test_two_calls(iut: Iut) -> None:
-    """A second call is sent while the first waits, on the same or on another connection."""
+    """A second call is sent while the first waits, on any connection."""
     to = "for a second call while the first call waits"
     async with calling(iut) as caller:
         first = await caller.call("first")

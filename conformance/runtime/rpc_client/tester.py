@@ -1,4 +1,4 @@
-"""The tester of an RPC client: the calls that it makes for its program, and their outcomes.
+"""The tester of an RPC client: its calls and their outcomes.
 
 A client can also make calls of its own. A call of a procedure that no operation requested is
 answered immediately with an error, as by a service without that procedure, and then ignored.
@@ -63,9 +63,7 @@ class Caller(Connections):
         return is_request(message.value) and self._method(message) not in asked
 
     def _concerns(self, message: Message) -> bool:
-        """Return True for the request of an operation, False for a repetition of an unanswered
-        request.
-        """
+        """Return True for an operation's request, False for a repeated request."""
         name = self._method(message)
         if self._own(message) or name not in self._latest:
             return not self._own(message)
@@ -197,7 +195,7 @@ class Caller(Connections):
         return bool(memory[_OPERATED])
 
     async def _notifies(self) -> bool:
-        """Return True if an operation that need not wait is answered, or refused as not offered."""
+        """Return True if the operation notify is answered or not offered."""
         asking = asyncio.create_task(self.session.operate("notify", method=PROMPT, params=[]))
         await asyncio.wait({asking}, timeout=self.session.seconds("response"))
         answered = asking.done()
@@ -348,7 +346,7 @@ class Caller(Connections):
             raise Violation(expected, f"received {came}")
 
     async def plain(self, result: Any) -> Any:
-        """Return the result that a call reports for a plain response; called once in a run.
+        """Return the result that a call reports for a plain response, cached.
 
         Raises Inconclusive if the call fails.
         """

@@ -31,7 +31,7 @@ from conformance.verdicts import Inconclusive, NotExercised
 
 @requirement("rpc.result")
 async def test_results(iut: Iut) -> None:
-    """A successful call has a nil error and the return value of the procedure as its result."""
+    """A successful call has a nil error and the procedure's return value as result."""
     async with iut.session() as session:
         subtract = await procedure(iut, session, "subtract")
         for number, (one, other) in enumerate([(7, 3), (3, 3), (0.5, 0.25)], 1):
@@ -59,7 +59,7 @@ async def test_result_after_failure(iut: Iut) -> None:
 
 @requirement("rpc.nil-result")
 async def test_nothing(iut: Iut) -> None:
-    """A procedure without a return value is answered with a nil error and a nil result."""
+    """A procedure without a return value has a nil error and a nil result."""
     async with iut.session() as session:
         nothing = await procedure(iut, session, "nothing")
         check_success(await call(session, 1, nothing), None, "nothing", None)

@@ -54,7 +54,7 @@ async def test_objects_back_to_back(iut: Iut) -> None:
 
 @requirement("encoding.messagepack")
 async def test_long_response_for_a_slow_client(iut: Iut) -> None:
-    """A long response is complete, also for a client that reads a few bytes at a time.
+    """A long response is complete, also for a client that reads slowly.
 
     Other responses that become ready meanwhile are not written into the middle of it.
     """

@@ -43,7 +43,7 @@ IDS = [
 
 @requirement("rpc.response-form")
 async def test_form(iut: Iut) -> None:
-    """A response is an array of four elements after both a successful and a failed call."""
+    """A response is an array of four elements, for success and failure."""
     async with iut.session() as session:
         await call(session, 1, ABSENT)
         await call(session, 2, usual(iut), 1)
@@ -52,7 +52,7 @@ async def test_form(iut: Iut) -> None:
 
 @requirement("rpc.response-id")
 async def test_ids(iut: Iut) -> None:
-    """The id of a response equals the id of its request, for any unsigned integer of 32 bits."""
+    """A response has its request's id, for any unsigned integer of 32 bits."""
     async with iut.session() as session:
         for number in IDS:
             await call(session, number, usual(iut))
@@ -60,7 +60,7 @@ async def test_ids(iut: Iut) -> None:
 
 @requirement("rpc.response-id")
 async def test_ids_together(iut: Iut) -> None:
-    """Each response has the id of its request, also if several requests wait at the same time."""
+    """Each response has its request's id, also if several requests wait."""
     async with iut.session() as session:
         await session.send(*(request(number, usual(iut)) for number in IDS))
         await answers(session, IDS)
@@ -191,7 +191,7 @@ async def _comes_second(one: Session, other: Session) -> bool:
 
 @requirement("rpc.clients-apart")
 async def test_two_clients(iut: Iut) -> None:
-    """Two clients that use the same id at the same time each get their own result."""
+    """Two clients that use the same id simultaneously get their own results."""
     async with _two_clients(iut) as (one, other):
         echo = await echoing(iut, one)
         for number in (7, 8, 300):

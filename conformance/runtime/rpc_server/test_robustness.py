@@ -179,7 +179,7 @@ async def test_broken_bytes(iut: Iut) -> None:
 
 @requirement("robustness.foreign-messages")
 async def test_responses_to_a_server(iut: Iut) -> None:
-    """A response sent to a server has no effect, even with the id of a request."""
+    """A response to a server has no effect, even with a request's id."""
     async with iut.instance() as instance, iut.connect(instance) as session:
         served = Served(iut, instance, session)
         for number, error, result in (

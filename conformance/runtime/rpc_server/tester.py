@@ -129,7 +129,7 @@ async def procedure(iut: Iut, session: Session, name: str) -> str:
 
 
 async def _absent(session: Session, name: str) -> str:
-    """Return the error for a procedure that does not exist, or an empty string if it exists."""
+    """Return the error for a missing procedure, or an empty string."""
     await session.send(request(120, name, *_PROBES[name]))
     about = "rpc.unencodable-result" if name == "unencodable" else "rpc.each-answered"
     error, result = (await answers(session, [120], f", {name}", about))[120]
@@ -140,7 +140,7 @@ async def _absent(session: Session, name: str) -> str:
 
 
 def same_error(error: Any, name: str, other: Any, other_name: str) -> bool:
-    """Return True if the errors for two procedures have the same text apart from the names."""
+    """Return True if two procedures' errors differ only in the procedure names."""
     texts = _outline(error, name), _outline(other, other_name)
     return difflib.SequenceMatcher(None, *texts).ratio() > _ALIKE
 
@@ -362,7 +362,7 @@ def names(iut: Iut) -> list[str]:
 
 
 def alike(sent: Any, came: Any) -> bool:
-    """Return True if a value was returned unchanged; a whole float can have become an integer.
+    """Return True if a value is unchanged, apart from lawful conversions of numbers.
 
     Integers of more than 32 bits can come back as doubles, with the precision of a double.
     """

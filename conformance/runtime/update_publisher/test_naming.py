@@ -24,7 +24,7 @@ from conformance.wire import Message
 
 @requirement("update.aliases")
 async def test_aliases(iut: Iut) -> None:
-    """A device with an alias has it in the updates; a device without an alias has none."""
+    """Updates contain the alias of each device that has one."""
     one, other, *_ = new_uids()
     async with operated(iut) as session:
         await connect(session, one, {"value": 1}, "Left Motor")

@@ -315,7 +315,7 @@ async def test_one_update_a_datagram(iut: Iut) -> None:
 
 
 async def _rounds(session: Session, count: int) -> None:
-    """Wait for some updates, or for as long as they would take if none are sent."""
+    """Wait for some updates, at most for their usual time."""
     for _ in range(count):
         await session.watch(UPDATE, within=2 * session.seconds("update"))
 

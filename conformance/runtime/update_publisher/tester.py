@@ -17,7 +17,7 @@ LINGERING = 1.0  # seconds; a publisher may check for connected devices only onc
 
 
 def new_uids() -> tuple[str, str, str]:
-    """Return UIDs that no device has had: of 66 bits, of 34 bits, and of 88 bits."""
+    """Return three unused UIDs, of 66, 34 and 88 bits."""
     one, other, largest = (str(2**bits - 1 - secrets.randbits(24)) for bits in (66, 34, 88))
     return one, other, largest
 
@@ -118,8 +118,7 @@ def _counts(session: Session) -> tuple[int, int]:
 
 
 async def listed(session: Session, *uids: str, part: str = "sd") -> Message:
-    """Return the first update whose part of this name contains these devices, which are all
-    devices.
+    """Return the first update whose part of this name contains all these devices.
 
     Raises Violation of update.uid-form if other UIDs were sent, else of the requirement for missing
     entries.

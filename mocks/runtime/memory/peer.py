@@ -166,7 +166,7 @@ class Asked(Peer):
         return await self.values(buffer, "update", "read")
 
     async def values(self, buffer: Buffer, bitmap: str, block: str) -> dict[str, Any]:
-        """Return the values in a block of the parameters in a bitmap, and clear the bitmap."""
+        """Return the values of the parameters in a bitmap, and clear the bitmap."""
         async with self.operation(buffer):
             known = buffer.layout.params(block)
             names = [name for name in self.take(buffer, bitmap) if name in known]

@@ -59,7 +59,7 @@ class BitsDeclared(_Downwards):
 
 @variant("narrow-control", of="format.control-widths")
 class NarrowControl(Asked):
-    """Stores 64 bits of a UID, and bitmaps of 8 bits for up to 8 parameters."""
+    """Stores UIDs in 64 bits, and bitmaps of small peripherals in 8 bits."""
 
     def layout(self, peripheral: Peripheral) -> Layout:
         layout = super().layout(peripheral)
@@ -76,7 +76,7 @@ class NarrowControl(Asked):
 
 @variant("wide-control", of="format.control-block")
 class WideControl(Asked):
-    """Stores 16 bytes for a UID and 4 for each other control field, at the end."""
+    """Stores a UID in 16 bytes, and other control fields in 4 bytes."""
 
     def layout(self, peripheral: Peripheral) -> Layout:
         layout = super().layout(peripheral)
@@ -272,7 +272,7 @@ class ElementsClamped(Asked):
 
 
 def _fitted(buffer: Buffer, field: str, value: Any) -> Any:
-    """Return the value for a field; an array is cut or extended with the current elements."""
+    """Return the value for a field; an array is cut or extended."""
     whole = buffer[field] if isinstance(value, list) and field in buffer.layout.fields else None
     return [*value, *whole[len(value) :]][: len(whole)] if isinstance(whole, list) else value
 

@@ -81,7 +81,7 @@ class ToldByPath(Receiver):
 
 @variant("absent-is-gone", of="lifecycle.created-valid")
 class AbsentIsGone(Receiver):
-    """Treats a gamepad that is not in a message as disconnected, and does not report it."""
+    """Disconnects a gamepad that is missing in a message, and stops reporting it."""
 
     async def received(self, data: bytes) -> None:
         for message in self.messages(data):

@@ -111,7 +111,7 @@ class ClosesUponMalformed(Server):
 
 @variant("errors-upon-unreadable", of="robustness.broken-bytes")
 class ErrorsUponUnreadable(Server):
-    """Answers bytes that it cannot decode with an error for id 0, and closes the connection."""
+    """Answers undecodable bytes with an error for id 0, and closes the connection."""
 
     def unreadable(self, frame: Frame) -> None:
         self.answer(0, {"message": "not MessagePack"}, None)
@@ -166,9 +166,7 @@ class RefusesKeys(Server):
 
 @variant("closes-upon-keys", of="rpc.map-keys")
 class ClosesUponKeys(Server):
-    """Closes the connection after a map with keys that are not text, because it cannot decode
-    further.
-    """
+    """Closes the connection after a map with keys that are not text."""
 
     def request(self, number: int, method: str, params: list[Any]) -> None:
         if any(mark(param) == "$map" for param in params):

@@ -85,7 +85,7 @@ class BlockStyleOnly(Asked):
 
 @fault("lists-used-up", violates="catalog.yaml-flow", subtle=True)
 class ListsUsedUp(Asked):
-    """Empties the list of parameters after reading, so that an alias of the list is empty."""
+    """Empties a list of parameters after its use, so its YAML aliases are empty."""
 
     def read_catalog(self, text: bytes) -> dict[str, Peripheral]:
         known = super().read_catalog(text)
@@ -304,7 +304,7 @@ class DelayMakesSmart(Asked):
 
 @fault("bounds-of-booleans", violates="catalog.ignored-keys", subtle=True)
 class BoundsOfBooleans(Asked):
-    """Refuses a boolean with an upper bound of 0 if its peripheral is not a Smart Device."""
+    """Refuses a boolean with an upper bound of 0 without a device_id."""
 
     def layout(self, peripheral: Peripheral) -> Layout:
         for param in peripheral.params:

@@ -120,7 +120,7 @@ class FourBytesAtOnce(Consumer):
 
 @fault("writes-the-sensed", violates="operations.nothing-else", subtle=True)
 class WritesTheSensed(Consumer):
-    """Writes a value to the read block too, if the peripheral is not a Smart Device."""
+    """Without a device_id, also writes a value to the read block."""
 
     def put(self, buffer: Buffer, field: Field, raw: bytes) -> None:
         super().put(buffer, field, raw)

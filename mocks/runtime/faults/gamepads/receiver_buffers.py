@@ -139,7 +139,7 @@ class WaitsForEver(Receiver):
 
 @fault("second-waits-for-ever", violates="format.mutex", subtle=True)
 class SecondWaitsForEver(WaitsForEver):
-    """Hangs after it has had to wait for the mutex of any buffer except the first."""
+    """Hangs after waiting for the mutex of any buffer except the first."""
 
     async def acquire(self, buffer: Buffer) -> None:
         if buffer is next(iter(self.pads.values()), buffer):

@@ -48,7 +48,7 @@ class EveryFourthLost(Receiver):
 
 @fault("axes-in-order", violates="receiver.axes", subtle=True)
 class AxesInOrder(Receiver):
-    """Uses the axes of a gamepad in the order of the message, regardless of their names."""
+    """Uses the axes of a gamepad in their order, regardless of their names."""
 
     def axes(self, pad: dict[str, Any], params: list[Parameter], into: dict[str, Any]) -> None:
         known = [axis for axis in pad if axis in AXES]

@@ -270,7 +270,7 @@ class IdsOfAllClients(Server):
 
 @fault("ids-of-all-clients-once", violates="rpc.clients-apart", subtle=True)
 class IdsOfAllClientsOnce(IdsOfAllClients):
-    """Sends the first response to a shared id to the wrong client, and drops that entry."""
+    """Sends the first response to a shared id to the wrong client."""
 
     def answer(self, number: int, error: Any, result: Any) -> None:
         super().answer(number, error, result)
