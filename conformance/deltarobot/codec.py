@@ -1,14 +1,21 @@
-"""Cuts a deltarobot stream into messages and back: identifier, length where it varies, contents.
+"""Cuts a deltarobot stream into messages, and writes messages as bytes.
 
-What the contents mean stands in the schema files alone (`layout`). A message whose identifier no
-schema has is an `Unknown`: `{"identifier": "0x0123", "data": "7f"}`, its contents in hex. Contents
-longer than the limit are skipped as they come and never held: such a message is an `Oversized`,
-`{"identifier": "0xf009", "length": 4294967295}`, told as soon as its length is known. What is left
-of a message where the stream ends is a `Truncated`, `{"begins": "023f"}`. For every other message
-`encode` gives back the very bytes that were decoded.
+A message is an identifier, a length if the size varies, and contents. The schema files describe
+the contents; `layout` reads them. Four decoded forms do not come from a schema:
 
-A message of an undefined size identifier cannot be followed by anything: where it ends is unknown.
-What makes no sense behind a message of fixed length may show that this has another: that is told.
+- `Unknown`: no schema has the identifier. `{"identifier": "0x0123", "data": "7f"}`, the contents
+  in hex.
+- `Oversized`: the contents are longer than the limit. The decoder skips the contents as they
+  arrive and keeps none of them: `{"identifier": "0xf009", "length": 4294967295}`. The message is
+  reported as soon as the length is known.
+- `Truncated`: the stream ended inside a message: `{"begins": "023f"}`.
+- The lost rest of a stream, after an undefined size identifier: the end of such a message is
+  unknown.
+
+For every other message `encode` returns exactly the bytes that were decoded.
+
+Meaningless bytes after a message of fixed length can show that the message has another length.
+The decoder reports such a message.
 """
 
 import struct
@@ -22,32 +29,38 @@ from conformance.deltarobot import layout
 from conformance.deltarobot.layout import Layout
 
 SIZES = {0x0: 1, 0x1: 2, 0x2: 4, 0x3: 8, 0x4: 16}
-"""The bytes of contents by size identifier. Source: Message content length."""
+"""Number of bytes of contents, by size identifier. Source: Message content length."""
 VARIABLE = 0xF
 HEADER, LENGTH = struct.Struct("<H"), struct.Struct("<I")
 
 UNKNOWN, OVERSIZED, TRUNCATED = "Unknown", "Oversized", "Truncated"
 
-LIMIT = 2 * 1024 * 1024  # bytes of contents that are held; the largest that a test sends has half
+# bytes of contents that the decoder keeps; twice the longest contents of any test
+LIMIT = 2 * 1024 * 1024
 SAID = HEADER.size + LENGTH.size
-"""The bytes in which a message of variable length has said how long it is."""
+"""Number of bytes after which the length of a variable-length message is known."""
 
 _UNDEFINED = "frame.undefined-sizes"
 _FIXED, LENGTHS = "frame.fixed-lengths", "frame.variable-length"
 
-_SEEN = 64  # bytes behind a message that are looked at, to see whether it has another length
+_SEEN = 64  # bytes after a message that are searched to find out if the message has another length
 
 
 @cache
 def layouts() -> dict[int, Layout]:
-    """The layouts of all messages, by identifier. Raises ValueError, naming the file at fault."""
+    """Return the layouts of all messages, by identifier.
+
+    Raises ValueError, which names the faulty file.
+    """
     folder = locate.folder("schemas", "deltarobot")
     if folder is None:
         raise ValueError("the schemas of deltarobot are missing")
     found = layout.load(folder)
     for entry in found.values():
         if entry.size != SIZES.get(entry.identifier >> 12):
-            raise ValueError(f"{folder}: {entry.name} is not of the size that {entry.key} says")
+            raise ValueError(
+                f"{folder}: {entry.name} does not have the size that {entry.key} announces"
+            )
     return found
 
 
@@ -57,12 +70,12 @@ def _by_name() -> dict[str, Layout]:
 
 
 def message(name: str, **fields: Any) -> dict[str, Any]:
-    """The decoded form of a message: `message("Ping", number=5)`."""
+    """Return the decoded form of a message: `message("Ping", number=5)`."""
     return {"identifier": _by_name()[name].key, **fields}
 
 
 def encode(value: Any) -> bytes:
-    """The bytes of a message in its decoded form. Raises ValueError where it cannot be one."""
+    """Return the bytes of a decoded message. Raises ValueError if the value is not a message."""
     try:
         identifier = int(value["identifier"], 16)
         known = layouts().get(identifier)
@@ -73,7 +86,10 @@ def encode(value: Any) -> bytes:
 
 
 def place(data: bytes, path: Sequence[str | int]) -> tuple[int, int] | None:
-    """Where in the bytes of one message the member at a path of its decoded form stands."""
+    """Return the start and end of a member in the bytes of one message.
+
+    Returns None if the member has no place of its own.
+    """
     known = layouts().get(int.from_bytes(data[: HEADER.size], "little"))
     if known is None or not path:
         return None
@@ -85,7 +101,7 @@ def place(data: bytes, path: Sequence[str | int]) -> tuple[int, int] | None:
 
 
 def frame(identifier: int, contents: bytes) -> bytes:
-    """A message of these contents. Raises ValueError where they are not as long as it says."""
+    """Return a message with these contents. Raises ValueError if their length is wrong."""
     size = identifier >> 12
     if size == VARIABLE:
         return HEADER.pack(identifier) + LENGTH.pack(len(contents)) + contents
@@ -95,17 +111,21 @@ def frame(identifier: int, contents: bytes) -> bytes:
 
 
 def begun(data: bytes) -> str:
-    """The name of the known message that these bytes are, or begin; empty where they begin none."""
+    """Return the name of the known message that begins these bytes.
+
+    Returns an empty text if the bytes begin no known message.
+    """
     known = layouts().get(_identifier(data, 0))
     return known.name if known else ""
 
 
 def misfit(data: bytes, meant: bool = False) -> str | None:
-    """What is wrong with the length of the message at the beginning, behind which junk comes.
+    """Return an error text if the first message has the wrong length, else None.
 
-    It is one of fixed length, where a known message begins before its end, or as far behind that
-    as if its numbers had twice their bytes. What may be ``meant`` is junk only where that message,
-    which may be as long as the first, is followed by a known one as well.
+    The function looks for a known identifier at every place before the announced end of a message
+    of fixed length. It also looks where numbers of twice the size would end. With ``meant``, bytes
+    after the message can be an intended unknown message. They then count as an error only if a
+    second known message follows.
     """
     known = layouts()
     entry = known.get(_identifier(data, 0))
@@ -117,13 +137,13 @@ def misfit(data: bytes, meant: bool = False) -> str | None:
         if _identifier(data, at) in known and (
             not meant or any(_identifier(data, end) in known for end in ends)
         ):
-            said = f"where its identifier says {entry.size}"
+            said = f"but its identifier announces {entry.size}"
             return f"{entry.name} has {length} bytes of contents {said}"
     return None
 
 
 def _length(data: bytes, at: int) -> int:
-    """How long the message is that begins here; too long where that has not come yet."""
+    """Return the length of the message at this place; too large if its length is incomplete."""
     size = _SIZES[_identifier(data, at) >> 12]
     if size is not None:
         return HEADER.size + size
@@ -135,24 +155,24 @@ def _identifier(data: bytes, at: int) -> int:
 
 
 class Decoder:
-    """One direction of one session; contents over `limit` bytes are skipped.
+    """Decodes one direction of one session; contents over `limit` bytes are skipped.
 
-    `lost`: what is wrong where nothing can be decoded any more, else empty.
+    `lost` is an error text if nothing more can be decoded, else empty.
     """
 
     def __init__(self, limit: int = LIMIT) -> None:
         self._limit = limit
         self._layouts = layouts()
-        self._wanted = 0  # bytes that are to be held before there is anything to decode
-        self._pieces: list[bytes] = []  # what has come of them
-        self._coming = 0  # how much that is
-        self._skipping = 0  # bytes of an oversized message that are still to come
+        self._wanted = 0  # bytes needed before the next message can be decoded
+        self._pieces: list[bytes] = []  # the received part of those bytes
+        self._coming = 0  # number of bytes in the pieces
+        self._skipping = 0  # bytes of an oversized message that have not arrived yet
         self._oversized = ""
-        self._ragged = False  # the contents of the latest one did not end where they should
-        self._latest = b""  # the latest known message of fixed length, and the unknown ones behind
+        self._ragged = False  # True if the contents of the latest message ended inside a part
+        self._latest = b""  # the latest known message of fixed length, and unknown ones after it
         self.lost = ""
-        self._about = ""  # what is violated then
-        self._wrong = ""  # what is wrong with a message that what comes behind it has shown
+        self._about = ""  # the requirement that is violated if the stream is lost
+        self._wrong = ""  # the error of an earlier message that later bytes have revealed
 
     def feed(self, data: bytes) -> list[Frame]:
         if self._skipping:
@@ -160,7 +180,7 @@ class Decoder:
             self._skipping -= passed
             data = data[passed:]
         self._coming += len(data)
-        # Long contents come in many pieces, which are joined once.
+        # Long contents come in many pieces; joining them only once saves time.
         self._pieces.append(data)
         if self._coming < self._wanted:
             return []
@@ -184,7 +204,7 @@ class Decoder:
         return [Frame(left, TRUNCATED, value)]
 
     def _cut(self, data: bytes, frames: list[Frame]) -> bytes:
-        """Take all messages off the beginning of the data; return the rest, less than a message."""
+        """Remove all complete messages from the start of the data; return the remaining bytes."""
         known = self._layouts
         at, end = 0, len(data)
         self._wanted = HEADER.size
@@ -224,13 +244,13 @@ class Decoder:
         return data[at:]
 
     def _said(self, data: bytes, at: int) -> int | None:
-        """How many bytes of contents the message that begins here says it has.
+        """Return the announced number of bytes of contents of the message at this place.
 
-        None where it has not said it yet, or no identifier of its size can.
+        Returns None if the length is incomplete, or if the size identifier is undefined.
         """
         identifier = _identifier(data, at)
         if identifier >> 12 != VARIABLE:
-            # What comes next may be read from a wrong place.
+            # An earlier message of wrong length can have moved this place.
             if not self._misplaced(None if self._ragged else self._before(data[at:])):
                 self.lost, self._about = _no_size(identifier), _UNDEFINED
             return None
@@ -241,7 +261,7 @@ class Decoder:
         return int(size)
 
     def _passed_over(self, data: bytes, at: int, size: int, frames: list[Frame]) -> bool:
-        """Tell of a message that is too long to be held; False where one before it is wrong."""
+        """Report a message over the limit. Returns False if an earlier message is wrong."""
         identifier, raw = _identifier(data, at), data[at : at + SAID]
         self._oversized = raw.hex()
         if self._misplaced(self._before(data[at:], meant=True)):
@@ -254,8 +274,8 @@ class Decoder:
         return True
 
     def _unknown(self, identifier: int, raw: bytes, contents: bytes) -> Frame:
-        """A message of no known identifier, which may show that the one before it is wrong."""
-        # One of the null type is never meant.
+        """Return a message of unknown type, with the error of the previous message if any."""
+        # A sender never sends the null type on purpose.
         meant = bool(identifier & 0xFFF)
         wrong = self._before(raw, meant)
         self._wrong = self._wrong or (wrong if meant and wrong else "")
@@ -266,11 +286,11 @@ class Decoder:
         return Frame(raw, UNKNOWN, value, wrong, about, earlier=True)
 
     def _before(self, data: bytes, meant: bool = False) -> str | None:
-        """What is wrong with the message before, if that is why this follows it."""
+        """Return the error of the previous message that explains this data, else None."""
         return misfit(self._latest + data[:_SEEN], meant) if self._latest else None
 
     def _misplaced(self, wrong: str | None) -> bool:
-        """Whether a message before is wrong, so that nothing behind it is what it seems to be."""
+        """Mark the stream as lost if an earlier message is wrong. Returns True if lost."""
         if wrong := self._wrong or wrong:
             self.lost, self._about = wrong, _FIXED
         return bool(wrong)
@@ -287,7 +307,7 @@ _SIZES = [SIZES.get(size) for size in range(16)]
 
 
 def name_of(value: Any) -> str | None:
-    """The name of a message in its decoded form; None where it has no identifier."""
+    """Return the name of a decoded message, or None if it has no identifier."""
     try:
         known = layouts().get(int(value["identifier"], 16))
     except (KeyError, TypeError, ValueError):

@@ -1,4 +1,4 @@
-"""The ways in which a stream may bring the same messages: cut in all kinds of places."""
+"""Segmentations of a stream: ways to cut the same messages at different places."""
 
 from collections.abc import Iterator, Sequence
 
@@ -7,7 +7,7 @@ from conformance.segmentation import Segmentation, split_at
 
 
 def _starts(data: bytes) -> Iterator[tuple[int, int]]:
-    """Where each message begins and where its contents do."""
+    """Yield the start of each message and the start of its contents."""
     at = 0
     while len(data) - at >= 2:
         size = data[at + 1] >> 4
@@ -23,24 +23,24 @@ def inside_identifiers(data: bytes) -> Sequence[bytes]:
 
 
 def inside_lengths(data: bytes) -> Sequence[bytes]:
-    """Cut inside the length of every message that has one, at another place each time."""
+    """Cut inside the length of each variable-length message, at a different byte each time."""
     long = [at for at, start in _starts(data) if start - at > 2]
     return split_at(at + 3 + number % 3 for number, at in enumerate(long))(data)
 
 
 def behind_headers(data: bytes) -> Sequence[bytes]:
-    """Cut between identifier (and length) and contents of every message."""
+    """Cut each message between its header and its contents."""
     return split_at(start for _, start in _starts(data))(data)
 
 
 def inside_contents(data: bytes) -> Sequence[bytes]:
-    """Cut inside the first number of every message's contents, and inside a float further on."""
+    """Cut inside the first number of every message's contents, and inside a later float."""
     places = [place for _, start in _starts(data) for place in (start + 1, start + 7)]
     return split_at(places)(data)
 
 
 def last_byte_alone(data: bytes) -> Sequence[bytes]:
-    """All but the last byte, then that."""
+    """Send all bytes but the last, then the last byte."""
     return split_at([-1])(data)
 
 

@@ -1,7 +1,7 @@
-"""What wrong bytes seem to be instead: numbers of another kind, an opening of another form.
+"""Guesses how wrong bytes were written: another number format, or another form of the opening.
 
-What an IUT says of its own accord cannot be compared with anything. But bytes that make no sense as
-they are, and all make sense in one other way, were written in that way.
+The suite cannot predict the values that an IUT sends by itself. If they make no sense as they are,
+and all make sense in exactly one other format, then the IUT wrote them in that format.
 """
 
 import struct
@@ -15,13 +15,16 @@ _READINGS = {
     "integers": "<i",
     "big-endian integers": ">i",
 }
-_SHOWN = 40  # bytes of an opening
-_ENOUGH = 8  # different numbers that it takes to tell
-_LEAST, _MOST = 2.0**-20, 2.0**20  # of coordinates, in whatever unit
+_SHOWN = 40  # bytes of an opening that a message shows
+_ENOUGH = 8  # different numbers that are needed before a format is named
+_LEAST, _MOST = 2.0**-20, 2.0**20  # plausible coordinates lie between these, in any unit of length
 
 
 def meant(words: Sequence[bytes]) -> str | None:
-    """What these floats of four bytes each seem to be instead; None where nothing is said."""
+    """Return the format in which these 4-byte floats seem to be written.
+
+    Returns None if they are plausible as they are, or if no other format fits.
+    """
     if len(set(words)) < _ENOUGH or _sensible(words, "<f") > 3 / 4:
         return None
     readings = (name for name, form in _READINGS.items() if _sensible(words, form) >= 9 / 10)
@@ -29,7 +32,7 @@ def meant(words: Sequence[bytes]) -> str | None:
 
 
 def _sensible(words: Sequence[bytes], form: str) -> float:
-    """The share of the numbers that are plausible coordinates."""
+    """Return the share of numbers that are plausible coordinates, from 0 to 1."""
     data = b"".join(words)
     size = struct.calcsize(form)
     numbers = [number for (number,) in struct.iter_unpack(form, data[: len(data) // size * size])]
@@ -38,7 +41,7 @@ def _sensible(words: Sequence[bytes], form: str) -> float:
 
 
 def in_fours(words: Sequence[bytes]) -> bool:
-    """Whether each fourth of these floats is the same, as where a point has a number too many."""
+    """Return True if every fourth float is the same: each point then has one number too many."""
     if len(words) % 4:
         return False
     columns = [set(words[place::4]) for place in range(4)]
@@ -46,7 +49,10 @@ def in_fours(words: Sequence[bytes]) -> bool:
 
 
 def opening(data: bytes) -> tuple[str, str] | None:
-    """What is wrong with an opening in which magic or version is missing, where that is plain."""
+    """Return the requirement and the error of an opening without magic or version.
+
+    Returns None if the bytes do not show the error.
+    """
     if data[:2] in (b"\x30\x01", b"\x20\x02"):
         return "frame.identifier", f"{data[:2].hex(' ')} is an identifier in big-endian"
     if data[:2] in (b"\x13\x00", b"\x22\x00"):
@@ -59,6 +65,6 @@ def opening(data: bytes) -> tuple[str, str] | None:
     if rest.startswith(b"\x02\x20") and len(rest) < 6:
         return "frame.fixed-lengths", f"the version has only {len(rest) - 2} bytes of contents"
     if len(data) >= HEADER.size and HEADER.unpack_from(data)[0] not in layouts():
-        # Where the first message is none, nothing behind it was meant as what it seems to be.
-        return "handshake.first", f"what came first, {data[:_SHOWN]!r}, begins no known message"
+        # If the first message is unknown, no later bytes can be trusted.
+        return "handshake.first", f"the first bytes, {data[:_SHOWN]!r}, begin no known message"
     return None

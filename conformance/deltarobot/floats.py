@@ -1,4 +1,4 @@
-"""Numbers of single precision: those at its edges, and when two are the same."""
+"""Single-precision numbers: boundary values and comparison."""
 
 import math
 import struct
@@ -11,18 +11,18 @@ EDGES: list[list[Any]] = [
     [-DENORMAL, LARGEST, -LARGEST],
     [2.0**-126, -(2.0**-127), 1.0],
 ]
-"""Points of finite numbers."""
+"""Points of finite numbers at the limits of single precision."""
 NO_NUMBERS: list[list[Any]] = [["NaN", "Infinity", "-Infinity"], ["NaN:ff800001", 1.0, "NaN"]]
 
 _SINGLE, _REVERSE = struct.Struct(">f"), struct.Struct("<f")
 
 
 def same(wanted: Any, seen: Any) -> bool:
-    """Whether these, or all in these lists, are the same number in 32 bits.
+    """Return True if both numbers, or all numbers of both lists, are equal.
 
-    One NaN is like another, and so is one zero: many a JSON library loses the sign of zero on the
-    way between the suite and the application. What is seen may be anything that an application
-    tells; null is what it knows of no points.
+    Any NaN equals any other. Zero equals minus zero, because many JSON libraries lose the sign of
+    zero between the suite and the application. ``seen`` can be any value that an application
+    reports; null means that the application knows no points.
     """
     if isinstance(wanted, list | tuple):
         seen = [] if seen is None else seen
@@ -34,10 +34,7 @@ def same(wanted: Any, seen: Any) -> bool:
 
 
 def turned(wanted: Any, seen: Any) -> bool:
-    """Whether the bytes of these numbers, or of some in these lists, were taken in reverse order.
-
-    The others are as they are wanted.
-    """
+    """Return True if some numbers were read in big-endian, and all others correctly."""
     return not same(wanted, seen) and _but_for_order(wanted, seen)
 
 
@@ -52,13 +49,13 @@ def _but_for_order(wanted: Any, seen: Any) -> bool:
 
 
 def _single(number: Any) -> float | None:
-    """A number, or the text of one, in single precision; None where it is neither."""
+    """Return a number, or its text, in single precision; None for any other value."""
     if isinstance(number, bool) or not isinstance(number, int | float | str):
         return None
     if isinstance(number, str) and number.lower().startswith("nan"):
         return math.nan
     try:
-        # An integer may be beyond what a float holds, which its text is not.
+        # An integer can be too large for float(); float() of its text never raises OverflowError.
         whole = number if isinstance(number, float) else float(str(number))
         single: float = _SINGLE.unpack(_SINGLE.pack(whole))[0]
     except (ValueError, OverflowError):

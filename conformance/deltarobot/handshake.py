@@ -1,4 +1,4 @@
-"""The beginning of a session: magic and version of both sides."""
+"""The start of a session: both sides send magic and version."""
 
 import contextlib
 from collections.abc import AsyncIterator
@@ -18,7 +18,7 @@ _SENT = {"ProtocolMagic": "handshake.magic-sent", "ProtocolVersion": "handshake.
 
 @contextlib.asynccontextmanager
 async def opened(iut: Iut, *, segmentation: Segmentation | None = None) -> AsyncIterator[Session]:
-    """A session in which both sides have sent their handshake; pings are answered from now on."""
+    """Open a session, exchange the handshakes, and answer pings from then on."""
     async with iut.session(segmentation=segmentation) as session:
         await shake_hands(session)
         yield session
@@ -27,7 +27,7 @@ async def opened(iut: Iut, *, segmentation: Segmentation | None = None) -> Async
 async def shake_hands(
     session: Session, *handshake: Any, segmentation: Segmentation | None = None
 ) -> None:
-    """The handshake of both sides; ours is the usual one if none is given."""
+    """Send our handshake and wait for the IUT's; ours is the usual one if none is given."""
     await answer_handshake(session, *handshake, segmentation=segmentation)
     await greeted(session)
 
@@ -35,27 +35,27 @@ async def shake_hands(
 async def answer_handshake(
     session: Session, *handshake: Any, segmentation: Segmentation | None = None
 ) -> None:
-    """Our handshake, or what is left of it, without waiting for the IUT's.
+    """Send our handshake, or the rest of it, without waiting for the IUT's.
 
-    Raises Hindered where the machine has kept us from it for longer than the IUT waits.
+    Raises Hindered if the machine was so slow that the handshake took longer than the IUT waits.
     """
     before, began = len(session.received), session.now
     await session.send(*(handshake or HANDSHAKE), segmentation=segmentation)
     patience = session.instance.configuration.declared("handshake")
     if patience is not None and began <= patience < session.now:
-        took = f"{session.now:.1f} s, and {patience:g} s are waited for it"
-        raise Hindered(f"the suite's own handshake has taken {took}")
-    # Not sooner: a pong in the midst of our handshake would come before it is finished.
+        took = f"{session.now:.1f} s; the IUT waits {patience:g} s for it"
+        raise Hindered(f"the suite needed too long to send its own handshake: {took}")
+    # Pings are answered only now: an earlier pong would interrupt our handshake.
     tester.of(session).attend(session, since=before)
 
 
 async def greeted(
     session: Session, to: str = "right after the connection", requirement: str = ""
 ) -> list[Message]:
-    """The IUT's magic and version, in the order in which they come.
+    """Wait for the IUT's magic and version; return them in the order of arrival.
 
-    Raises Violation of the statement that explains best why one of them does not, or of
-    ``requirement`` where nothing explains it.
+    Raises Violation if a message is missing. The violated requirement is the best explanation that
+    the bytes give, or else ``requirement``.
     """
     found: list[Message] = []
     missing = dict(_SENT)
@@ -64,7 +64,7 @@ async def greeted(
         try:
             message = await session.expect(*missing, to=to, requirement=about)
         except Violation as none:
-            # What has begun to come is only seen once the stream ends.
+            # An incomplete message becomes visible only when the stream ends.
             await session.finish()
             await session.until_closed()
             if explained := diagnosis.opening(said(session)):
@@ -82,5 +82,5 @@ async def greeted(
 
 
 def said(session: Session) -> bytes:
-    """All bytes of the IUT, whether they could be cut into messages or not."""
+    """Return all bytes that the IUT sent, decodable or not."""
     return b"".join(event.data or b"" for event in session.theirs)

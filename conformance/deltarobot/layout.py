@@ -1,19 +1,21 @@
 """Reads and writes the contents of binary messages by the layouts in their schema files.
 
-A schema file with the keyword `x-wire` is that of one message; its `title` is the message's name.
-A message has numbers, or one text, or one array:
+A schema file with the keyword `x-wire` describes one message; its `title` is the message's name.
+A message consists of numbers, or of one text, or of one array:
 
     "x-wire": {"identifier": "0x4003", "byte-order": "little", "fields": [FIELD, …]}
 
-Numbers stand one behind the other, without padding. A FIELD is one of
+Numbers follow each other without padding. A FIELD is one of
 
     {"name": "x", "type": "f32"}                            u8 … u64, i8 … i64, f32, f64
     {"name": "magic", "type": "ascii", "bytes": 8}          a text; "bytes": "rest" to the end
     {"name": "points", "type": ["f32", …], "repeat": "rest"}   groups of numbers, to the end
 
-The decoded form is an object of the identifier and the fields. It keeps every bit: a byte of a text
-that is not ASCII becomes the character of its number; what is left at the end becomes the member
-`rest`, in hex; a float that is not a finite number becomes a string, as the schema of floats says.
+The decoded form is an object with the identifier and the fields. It keeps every bit:
+
+- A byte of a text that is not ASCII becomes the character with the same number.
+- Bytes that remain at the end become the member `rest`, in hex.
+- A float that is not a finite number becomes a string, which the schema of floats defines.
 """
 
 import json
@@ -43,14 +45,14 @@ _CODES = {
     "i64": "q",
     "f64": "d",
 }
-_PATTERNS = {"f": "I", "d": "Q"}  # the integer as wide as a float
-_DIGITS = {"f": 8, "d": 16}  # of that, in hex
+_PATTERNS = {"f": "I", "d": "Q"}  # the integer type of the same width
+_DIGITS = {"f": 8, "d": 16}  # number of hex digits of that integer
 _QUIET_NAN = {"f": 0x7FC00000, "d": 0x7FF8000000000000}
 _ORDERS = {"little": "<", "big": ">"}
 
 
 class _Numbers:
-    """A run of numbers without gaps, such as three floats: to and from their decoded forms."""
+    """Converts a sequence of numbers without gaps, such as three floats, to and from bytes."""
 
     def __init__(self, order: str, types: Sequence[str]) -> None:
         codes = "".join(_CODES[name] for name in types)
@@ -65,7 +67,8 @@ class _Numbers:
 
     def read(self, data: bytes, at: int) -> Sequence[Any]:
         numbers = self.struct.unpack_from(data, at)
-        # The sum of finite floats of 32 bits is finite; of 64 bits it may not be, which costs time.
+        # A sum of finite 32-bit floats is finite. A sum of 64-bit floats can overflow, and the
+        # second reading then only costs time.
         if self._has_floats and not isfinite(sum(numbers)):
             patterns = self._patterns.unpack_from(data, at)
             return list(map(_shown, self._codes, numbers, patterns))
@@ -77,7 +80,7 @@ class _Numbers:
         return self._patterns.pack(*map(self._pattern, self._codes, values))
 
     def _pattern(self, code: str, value: Any) -> int:
-        """A number as the integer of the same bits."""
+        """Return a number as the integer with the same bits."""
         if code not in _PATTERNS:
             return int(value)
         if isinstance(value, str) and value.startswith("NaN"):
@@ -97,21 +100,24 @@ def _shown(code: str, value: Any, pattern: int) -> Any:
 
 @dataclass(frozen=True)
 class Layout:
-    """The layout of one message. `size` is that of its contents, None where it varies."""
+    """The layout of one message.
+
+    `size` is the number of bytes of its contents, None if it varies.
+    """
 
     name: str
     identifier: int
     size: int | None
     read: _Read
-    """Takes data and where in it the contents begin and end; they have their size."""
+    """Takes the data and the start and end of the contents, whose size is correct."""
     write: _Write
-    """The contents of a decoded form. Raises ValueError where the form is wrong."""
+    """Returns the contents of a decoded message. Raises ValueError if the form is wrong."""
 
     parts: Sequence[tuple[str, Sequence[str]]]
-    """The fields, each with its types: one number, those of a group, or none for a text."""
+    """Each field with its types: one number, the numbers of a group, or none for a text."""
 
     def place(self, path: Sequence[str | int], size: int) -> tuple[int, int] | None:
-        """Where in contents of this size a member stands; None where it has no place of its own."""
+        """Return the start and end of a member in contents of this size, else None."""
         start = 0
         for name, types in self.parts:
             sizes = [struct.calcsize(f"<{_CODES[each]}") for each in types]
@@ -128,14 +134,14 @@ class Layout:
 
     @property
     def key(self) -> str:
-        """The identifier as it stands in the decoded form."""
+        """The identifier as the decoded form writes it."""
         return f"{self.identifier:#06x}"
 
 
 def load(folder: Path) -> dict[int, Layout]:
-    """The layouts of all schema files below a folder, by identifier.
+    """Return the layouts of all schema files below a folder, by identifier.
 
-    Raises ValueError, naming the file, where a layout cannot be read.
+    Raises ValueError, which names the file, if a layout cannot be read.
     """
     found: dict[int, Layout] = {}
     for file in sorted(folder.rglob("*.json")):
@@ -146,13 +152,15 @@ def load(folder: Path) -> dict[int, Layout]:
             except (KeyError, TypeError, ValueError, struct.error) as error:
                 raise ValueError(f"{file}: its x-wire cannot be read: {error!r}") from error
             if layout.identifier in found:
-                raise ValueError(f"{file}: {layout.key} is {found[layout.identifier].name} already")
+                raise ValueError(
+                    f"{file}: {layout.key} already belongs to {found[layout.identifier].name}"
+                )
             found[layout.identifier] = layout
     return found
 
 
 def of(name: str, wire: Mapping[str, Any]) -> Layout:
-    """The layout that a keyword `x-wire` describes: one text, one array of groups, or numbers."""
+    """Return the layout of an `x-wire` keyword: one text, one array of groups, or numbers."""
     identifier, order = int(wire["identifier"], 16), _ORDERS[wire["byte-order"]]
     key = f"{identifier:#06x}"
     size: int | None = None
@@ -195,7 +203,7 @@ def _read_text(name: str, key: str, data: bytes, start: int, stop: int) -> Value
 def _write_text(name: str, size: int | None, value: Value) -> bytes:
     text: bytes = value[name].encode("latin-1")
     if size is not None and len(text) != size:
-        raise ValueError(f"{name} has {len(text)} bytes where there is room for {size}")
+        raise ValueError(f"{name} has {len(text)} bytes; its field has {size}")
     return text
 
 

@@ -1,4 +1,4 @@
-"""Messages that the test cases of both roles are made of, in their decoded form."""
+"""The messages that the test cases of both roles send, in their decoded form."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -38,12 +38,12 @@ def vector(name: str, x: Any, y: Any, z: Any, u: Any = 0.0) -> dict[str, Any]:
 
 
 def unknown(identifier: int, data: str) -> dict[str, Any]:
-    """A message of any identifier, its contents in hex."""
+    """Return a message with any identifier; the contents are given in hex."""
     return {"identifier": f"{identifier:#06x}", "data": data}
 
 
 def announcing(identifier: int, length: int, contents: bytes = b"") -> bytes:
-    """The beginning of a message of variable length that says that so much is to come."""
+    """Return the start of a variable-length message that announces `length` bytes."""
     return frame(identifier, contents)[:2] + length.to_bytes(4, "little") + contents
 
 
@@ -58,7 +58,7 @@ OF_EACH_SIZE: dict[str, dict[str, Any]] = {
 }
 """A message of an unknown type of each defined size.
 
-Where one is not skipped by its size, contents of FF are read as a message that never ends.
+Contents of FF look like an endless message to an IUT that does not skip them by their size.
 """
 
 NEARLY_KNOWN: dict[str, dict[str, Any]] = {
@@ -70,7 +70,7 @@ NEARLY_KNOWN: dict[str, dict[str, Any]] = {
     "low-byte-of-another-direction": unknown(0x4208, "0000a040" * 4),
     "low-byte-of-a-curve": unknown(0xF309, "0000a040" * 6),
 }
-"""Messages of unknown types that have a part of a known identifier, or contents like a message."""
+"""Unknown types that share bits with a known type, or whose contents look like a message."""
 
 UNKNOWN = {**OF_EACH_SIZE, **NEARLY_KNOWN, "highest-type": unknown(0x4FFF, "0430" * 8)}
 
@@ -88,7 +88,7 @@ OTHER_SIZES: dict[str, dict[str, Any]] = {
     "direction-of-64": unknown(0x3007, "00" * 8),
     "curve-of-128": unknown(0x4009, "00" * 16),
 }
-"""Known types with a size that they do not have."""
+"""Known types, each with a size that the specification does not give them."""
 
 NULLS: dict[str, dict[str, Any]] = {
     "8-bit": unknown(0x0000, "00"),

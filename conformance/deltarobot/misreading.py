@@ -1,4 +1,4 @@
-"""What the IUT misreads of every message, so that it understands nothing else."""
+"""Finds an error in how the IUT reads every message, which explains all other failures."""
 
 from typing import Any
 
@@ -12,9 +12,9 @@ from conformance.iut import Iut
 
 
 async def identifiers_turned(iut: Iut) -> bool:
-    """Whether it reads identifiers, or all numbers, with the most significant byte first.
+    """Return True if the IUT reads identifiers, or all numbers, in big-endian byte order.
 
-    The last session shows it.
+    The last session of the IUT is the evidence.
     """
     for form in (_turned_identifier, _turned_numbers):
         if await _understands(iut, form):
@@ -33,16 +33,17 @@ def _turned_numbers(value: Any) -> bytes:
 
 
 async def _understands(iut: Iut, form: Form) -> bool:
-    """Whether a peer is served that sends its messages in this form."""
+    """Return True if the IUT serves a peer whose messages have this form."""
     async with iut.session() as session:
         await session.send_bytes(b"".join(map(form, HANDSHAKE)))
         return await tester.of(session).served_in_form(session, form)
 
 
 async def lengths_turned(iut: Iut) -> bool:
-    """Whether it reads lengths with the most significant byte first.
+    """Return True if the IUT reads lengths in big-endian byte order.
 
-    Then 256 bytes of contents are 65536, and it understands nothing before these have come.
+    It then takes 256 bytes of contents for 65536, and understands nothing before these have
+    arrived.
     """
 
     async def found() -> bool:
@@ -61,9 +62,10 @@ async def lengths_turned(iut: Iut) -> bool:
 
 
 async def miscounted(iut: Iut) -> str:
-    """What it violates who does not pass over each unknown message by its size; else empty.
+    """Return the violated requirement if the IUT does not skip unknown messages by their size.
 
-    One that closes the connection upon some, or dies of them, has not miscounted these.
+    Returns an empty text if the IUT skips them correctly. Unknown messages that close the
+    connection or crash the IUT are left out.
     """
     known = await refused(iut)
     each = {size: one for size, one in OF_EACH_SIZE.items() if one not in known}
@@ -78,7 +80,7 @@ async def miscounted(iut: Iut) -> str:
 
 
 async def in_step(iut: Iut, *messages: Any) -> bool:
-    """Whether it understands what comes after these messages."""
+    """Return True if the IUT understands the next message after these messages."""
     async with opened(iut) as session:
         await session.send(*messages)
         return await tester.of(session).in_step(iut, session)

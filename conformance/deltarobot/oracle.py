@@ -1,13 +1,13 @@
-"""The passive judge of a deltarobot session: what may follow what, and what values must agree.
+"""The passive judge of a deltarobot session: the order of messages, and values that must agree.
 
-It sees both sides, does not know which of them is under test, and has no clock. Each side goes
-through its course in COURSES; everything else is a small rule under the name of the message that
-it is about. Rules for this module:
+The oracle sees both sides, does not know which of them is under test, and has no clock. COURSES
+define the order of each side's messages; every other rule is a small method, named after its
+message. Rules for this module:
 
 - A message changes a phase only through COURSES.
-- A finding is about the message at hand; what the other side did wrong only explains its absence.
-- Wherever the specification leaves something open there is no rule. In particular the oracle cannot
-  see when an exercise begins: a server may have begun it before the session.
+- A finding is about the current message. Errors of the other side only explain missing messages.
+- There is no rule for anything that the specification leaves open. In particular the oracle cannot
+  see the beginning of an exercise: a server can have begun the exercise before the session.
 """
 
 import re
@@ -42,16 +42,16 @@ PROGRESS = ("CurrentActuatorPosition", "CurrentDirectionVector", "DesiredDirecti
 _SERVICE = ("Ping", "Curve", *PROGRESS)
 
 _UNREADABLE = re.compile(r"[^\t\n\v\f\r -\U0010ffff]")
-_TURNED = 1 << 24  # the version, its bytes in reverse order
+_TURNED = 1 << 24  # the version 1 with its bytes reversed
 _END_TYPE = 0x006
-_RANDOM = 5  # pings after which equal steps between them are not chance
-_MANY = 20  # pings without any pong, which take longer than a pong does
-_ALONE = 300  # of one message of progress behind a curve, where another of them has never come
-_FEW = 2  # different ones among those, which are not chance either; nor are as many repetitions
+_RANDOM = 5  # pings; equal steps between so many numbers are no coincidence
+_MANY = 20  # pings without any pong; a slow pong arrives before so many pings have been sent
+_ALONE = 300  # messages of one progress type after a curve; another type must have arrived by then
+_FEW = 2  # so few different numbers among those pings, or so many repetitions, are no coincidence
 
 
 class Phase(StrEnum):
-    """How far one side has come with what it sends."""
+    """The state of one side, given by the messages that it has sent."""
 
     CONNECTED = "connected"
     MAGIC_SENT = "magic sent"
@@ -70,13 +70,16 @@ _HALVES: Mapping[StrEnum, tuple[str, str]] = {
     Phase.MAGIC_SENT: ("version", "handshake.version-sent"),
     Phase.VERSION_SENT: ("magic", "handshake.magic-sent"),
 }
-"""By phase of a side: what it still has to send to its handshake."""
+"""By phase of a side: the missing message of its handshake, and the requirement for it."""
 _SERVED = "service"
-"""What a server's messages are to the course of the client, when they serve it."""
+"""The name under which a server's service messages appear in the client's course."""
 
 
 def _side(sender: str, before: Mapping[Step, Violates]) -> Course:
-    """The course of one side; `before` are rows of each state until its handshake is complete."""
+    """Return the course of one side.
+
+    `before` are extra rows for each state until the handshake of the side is complete.
+    """
     magic, version, other = (sender, MAGIC), (sender, VERSION), (sender, ANY)
     return Course(
         f"the {sender}'s side of a session",
@@ -99,25 +102,27 @@ SIDES = {
     SERVER: _side(SERVER, before={}),
     CLIENT: _side(CLIENT, before={(SERVER, _SERVED): _UNSHAKEN}),
 }
-"""By side; a server may serve a client only once that has finished its handshake."""
+"""By side. A server can serve a client only after the client has completed its handshake."""
 COURSES = tuple(SIDES.values())
 
 
 @dataclass
 class _Side:
-    """What one side has done so far."""
+    """The observed behaviour of one side."""
 
     walk: Walk
     closed: bool = False
     disturbed: bool = False
-    """It has given the other one a reason to end the connection without a word."""
+    """True if this side gave the other a reason to end the connection without an announcement."""
     strays: dict[str, Finding] = field(default_factory=dict)
-    """By name: what has come between the halves of its handshake, or an end before both of them,
-    where the rest is still to come."""
+    """Findings by message name, postponed while the handshake of this side can still be completed.
+
+    They are about messages between magic and version, and about an early end of transmission.
+    """
     ragged: bool = False
-    """The contents of its latest message do not end where their parts do: their end is in doubt."""
+    """True if the contents of the latest message end inside a part, so that its end is unknown."""
     reset: bool = False
-    """It has ended the stream by a reset, which may lose the end of what it sent."""
+    """True if this side reset the stream, which can destroy the last bytes that it sent."""
 
     @property
     def phase(self) -> StrEnum:
@@ -125,23 +130,24 @@ class _Side:
 
 
 class Oracle:
-    """The state of one session and the rules that it obeys."""
+    """Judges one session by its state and rules."""
 
     def __init__(self) -> None:
         self.exercised: set[str] = set()
         self._sides = {name: _Side(Walk(course)) for name, course in SIDES.items()}
         self._pings: deque[int] = deque(maxlen=_RANDOM)
         self._unanswered: Recent[int, list[int]] = Recent()
-        """By number of a ping: the places of those with that number among all pings."""
+        """By ping number: the positions of all pings with this number."""
         self._pinged = 0
         self._ponged = 0
-        """The latest place of a ping that was answered."""
+        """The highest position of an answered ping."""
         self._progress: Counter[str] | None = None
-        """What has come since the first curve; before, no exercise need go on."""
+        """Counts progress messages since the first curve; None before the first curve."""
         self._answered: Recent[int, None] = Recent()
         self._again: deque[int] = deque(maxlen=_RANDOM)
-        """The numbers of pongs that came once more while other pings waited for theirs."""
-        self._strange: Recent[bytes, str] = Recent()  # what begins messages that are not pings
+        """Numbers of repeated pongs that arrived while other pings were unanswered."""
+        # first bytes of unknown messages, which an IUT can mistake for pings
+        self._strange: Recent[bytes, str] = Recent()
 
     def message(self, sender: str, name: str, value: Any) -> Iterator[Finding]:
         self._sides[sender].ragged = "rest" in value
@@ -155,13 +161,14 @@ class Oracle:
     def unknown(self, sender: str, name: str, value: Any, foreign: bool) -> Iterator[Finding]:
         side, peer = self._sides[sender], self._sides[_other(sender)]
         if name == TRUNCATED:
-            # Who leaves bytes of its peer unread ends by a reset, and may lose its last word by it.
+            # A side that leaves received bytes unread resets the stream when it closes, which can
+            # destroy the last message of its peer.
             peer.disturbed |= side.reset
-            # A side whose peer has gone need not finish its message.
+            # A side need not complete its message after its peer has closed.
             if not (peer.closed or peer.disturbed or peer.phase is Phase.ENDED):
                 begins = bytes.fromhex(value["begins"])
                 what = f"the stream ended inside a message that begins {begins.hex(' ')}"
-                # What ends the session says in vain how much more there is of it.
+                # After an end of transmission the announced bytes can never arrive.
                 said = begun(begins) == END and len(begins) == SAID
                 if turned := _turned(begins):
                     what += f", whose length would be {turned} in the other byte order"
@@ -170,25 +177,25 @@ class Oracle:
         yield from self._course(sender, name)
         if foreign:
             side.disturbed = True
-            came = f"the {sender} sent {name}, which is its peer's"
+            came = f"the {sender} sent {name}, which only its peer can send"
             yield Finding("messages.own-direction", came)
         elif name == OVERSIZED:
             side.disturbed = True
         elif side.ragged:
             side.disturbed = True
-            what = "what comes behind a curve whose length is not that of points makes no sense"
+            what = "the bytes after a curve with an incomplete point make no sense"
             yield Finding(LENGTHS, what, earlier=True)
         elif value["identifier"].endswith("000"):
             side.disturbed = True
-            yield Finding("messages.null-not-sent", f"{value['identifier']} came, of the null type")
+            yield Finding("messages.null-not-sent", f"{value['identifier']} has the null type")
         else:
             known = int(value["identifier"], 16) & 0xFFF in _types()
             about = "messages.whole-identifier" if known else "messages.type-identifier"
             self._strange[bytes.fromhex(value["data"])[:8]] = about
-            # A side that ends the connection because of it must say so, unless it takes it for an
-            # end, which is what is wrong then.
+            # A side that ends the connection for this reason must announce the end. If the side
+            # takes the message for an end of transmission, the error is that mistake.
             side.disturbed |= int(value["identifier"], 16) & 0xFF == _END_TYPE
-            what = f"{value['identifier']} came, which version 1 does not have"
+            what = f"version 1 does not define {value['identifier']}"
             yield Finding("messages.defined-only", what)
 
     def broken(self, sender: str) -> None:
@@ -203,11 +210,11 @@ class Oracle:
     def closed(self, sender: str) -> Iterator[Finding]:
         side, peer = self._sides[sender], self._sides[_other(sender)]
         side.closed = True
-        # One that listens first may give up a peer of which it hears no handshake that is right.
+        # A side that listens first can give up a peer whose correct handshake does not arrive.
         waited = peer.disturbed or peer.phase not in (Phase.OPEN, Phase.ENDED)
         if [*side.strays] == [END] and waited:
-            what = f"the {sender} ended the session, and had kept its handshake back"
-            # Whether one that has sent a half ever sends the rest, other sessions show.
+            what = f"the {sender} ended the session without having sent its handshake"
+            # Only other sessions show if a side that has sent one half ever sends the other.
             half = side.phase in _HALVES
             yield Finding("handshake.unasked", what, earlier=True, inconclusive=half)
         elif side.strays and side.phase is Phase.CONNECTED:
@@ -225,7 +232,7 @@ class Oracle:
             yield Finding("end.announced", what)
 
     def _never_came(self, sender: str, side: _Side, peer: _Side) -> Iterator[Finding]:
-        """What one side still had to send when it ended the stream, and nothing had kept it."""
+        """Report the messages that one side did not send before it closed."""
         if peer.phase is Phase.OPEN and side.phase in _HALVES:
             yield _lacking(sender, _HALVES[side.phase])
         if sender == CLIENT:
@@ -235,25 +242,25 @@ class Oracle:
                 what = f"the ping {number} was never answered, although later ones were"
                 yield Finding("pong.each", what)
             elif not self._ponged and self._pinged > 1:
-                what = f"{self._pinged} pings came, and the client left without any pong"
+                what = f"the client closed without any pong to {self._pinged} pings"
                 yield Finding("pong.each", what, inconclusive=self._pinged < _MANY)
 
     def _owes_a_word(self, sender: str, side: _Side, peer: _Side) -> bool:
-        """Nothing that the other side did, or did not do, explains that this one just closes."""
+        """Return True if no behaviour of the other side explains an unannounced close."""
         dead = sender == SERVER and bool(self._unanswered)
         shaken = side.phase is Phase.OPEN and peer.phase is Phase.OPEN
         return shaken and not (peer.closed or peer.disturbed or dead)
 
     def _course(self, sender: str, name: str) -> Iterator[Finding]:
-        """What holds for a message of any name."""
+        """Apply the rules for a message of any name."""
         side = self._sides[sender]
         began = side.phase
         found = side.walk.step(sender, name)
-        # A side that insists on the usual order of the handshake has a reason, right or wrong.
+        # A side can insist on the usual order of the handshake, rightly or wrongly.
         side.disturbed |= bool(found) or side.phase is Phase.VERSION_SENT
         instead = (END,) if began is Phase.CONNECTED else (*_SERVICE, "Pong", END)
         if began in (Phase.CONNECTED, *_HALVES) and name in instead:
-            # Where the rest never comes, that is what is wrong, and not what came instead.
+            # If the rest of the handshake never arrives, that is the error to report.
             for stray in found:
                 side.strays.setdefault(name, stray)
             found = []
@@ -279,13 +286,13 @@ class Oracle:
     # Rules, one for each message that has any
 
     def _hello(self, sender: str, value: Any) -> Iterator[Finding]:
-        # Its schema says what is wrong; here it explains that the other side closes.
+        # The schema reports a wrong value. The value also explains why the other side closes.
         if value.get("magic", "DeltaRVr") != "DeltaRVr" or value.get("version", 1) != 1:
             self._sides[sender].disturbed = True
             if wrong := misfit(encode(value)):
                 yield Finding("frame.fixed-lengths", wrong)
         if value.get("version") == _TURNED:
-            yield Finding("frame.byte-order", "the version 1 came as 00 00 00 01, in big-endian")
+            yield Finding("frame.byte-order", "received version 1 as 00 00 00 01, in big-endian")
 
     def _ping(self, sender: str, value: Any) -> Iterator[Finding]:
         number = value["number"]
@@ -299,7 +306,7 @@ class Oracle:
         steps = {(after - before) % 2**64 for before, after in pairwise(self._pings)}
         repeated = sum(before == after for before, after in pairwise(self._pings))
         if (different := len(set(self._pings))) <= _FEW or repeated >= _FEW:
-            how = f"are {different} different ones" if different > 1 else "are all the same"
+            how = f"have {different} different values" if different > 1 else "are all equal"
         elif len(steps) == 1:
             how = f"grow by {steps.pop()} each"
         else:
@@ -322,14 +329,14 @@ class Oracle:
         if wrong := self._strange.get(number.to_bytes(8, "little")):
             yield Finding(wrong, f"a message that is not a ping was answered by the pong {number}")
         elif number in self._answered and self._unanswered:
-            # Or else it answers one of those that wait, by a wrong number.
+            # The pong can also be the answer to a waiting ping, with a wrong number.
             self._again.append(number)
         elif number in self._answered:
             yield _twice(number)
         elif short := misfit(encode(value)):
             yield Finding("frame.fixed-lengths", short)
         else:
-            yield Finding("pong.number", f"a pong with {number} came, and no ping has that number")
+            yield Finding("pong.number", f"received a pong with {number}; no ping has that number")
 
     def _curve(self, sender: str, value: Any) -> Iterator[Finding]:
         self.exercised.add("exercise.curve-structure")
@@ -345,16 +352,18 @@ class Oracle:
         if came[name] == max(came.values()) == _ALONE:
             self.exercised.add("progress.continuous")
             for other in (each for each in PROGRESS if not came[each]):
-                what = f"{_ALONE} of {name} came, and no {other}"
+                what = f"received {_ALONE} of {name}, and no {other}"
                 yield Finding("progress.continuous", what)
 
     def _end(self, sender: str, value: Any) -> Iterator[Finding]:
         self.exercised.add("end.reason-ascii")
         reason = value["reason"]
-        # A string of C may bring its end along. Other control characters are not readable text:
-        # they are the length of a string, or half of a letter in UTF-16.
+        # A C string can include its terminating NUL. Other control characters are no readable
+        # text: they show a length before the text, or UTF-16.
         if _UNREADABLE.search(reason.rstrip("\0")):
-            yield Finding("end.reason-ascii", f"{reason[:80]!r} came, which is not readable text")
+            yield Finding(
+                "end.reason-ascii", f"received {reason[:80]!r}, which is no readable text"
+            )
 
 
 _RULES = {
@@ -368,7 +377,7 @@ _RULES = {
 
 @cache
 def _types() -> set[int]:
-    """The known types, without their sizes."""
+    """Return the known types, without their size identifiers."""
     return {identifier & 0xFFF for identifier in layouts()}
 
 
@@ -377,7 +386,7 @@ def _twice(number: int) -> Finding:
 
 
 def _turned(begins: bytes) -> int:
-    """What the length that begins a message would be in the other byte order; 0 if it may be so."""
+    """Return the length of a message in big-endian; 0 if the usual length is plausible."""
     length = begins[HEADER.size : SAID]
     turned = int.from_bytes(length, "big")
     return turned if int.from_bytes(length, "little") > LIMIT >= turned else 0
@@ -385,7 +394,7 @@ def _turned(begins: bytes) -> int:
 
 def _lacking(sender: str, half: tuple[str, str]) -> Finding:
     missing, requirement = half
-    return Finding(requirement, f"the {sender} ended the session without its {missing}")
+    return Finding(requirement, f"the {sender} ended the session without sending its {missing}")
 
 
 def _other(sender: str) -> str:

@@ -1,4 +1,4 @@
-"""Refusal: how the IUT treats a peer whose handshake is wrong, or does not come."""
+"""Refusal: how the IUT treats a peer with a wrong or missing handshake."""
 
 import asyncio
 import contextlib
@@ -13,33 +13,38 @@ from conformance.verdicts import Conclusion, Inconclusive, Violation
 
 
 async def refused(iut: Iut, session: Session, what: str, requirement: str | None = None) -> None:
-    """Raise Violation unless the connection is closed, and nothing is served, after this handshake.
+    """Raise Violation unless the IUT closes the connection after this handshake and serves nothing.
 
-    ``requirement`` is what it violates otherwise, if not the one that the test decides.
+    ``requirement`` is the requirement to blame; the default is the one under test.
     """
     expected = f"the connection to be closed after {what}"
     await tester.of(session).prompt(session)
     sign = await session.watch(*tester.of(session).signs, within="response")
     if sign and not await _serves_anybody(iut):
         about = "end.nothing-after" if announced(session, sign) else requirement
-        raise Violation(expected, f"{sign.name} came: the peer is served", about, sign.event)
+        raise Violation(
+            expected, f"received {sign.name}: the IUT serves the peer", about, sign.event
+        )
     if not await _closes(iut, session, "wrong"):
         about = "end.closes" if announced(session) else requirement
-        raise Violation(expected, "it stays open", about)
+        raise Violation(expected, "the connection stays open", about)
     await unharmed(session, what)
 
 
 async def unserved(iut: Iut, session: Session, what: str) -> None:
-    """Raise Violation if a peer that sends nothing more is served, or is not dropped."""
+    """Raise Violation if the IUT serves or keeps a peer that sends nothing more."""
     sign = await session.watch(*tester.of(session).signs, within=session.seconds("quiet"))
     if sign and not await _serves_anybody(iut):
-        came = f"{sign.name} came: the peer is served"
+        came = f"received {sign.name}: the IUT serves the peer"
         raise Violation(f"the connection to be closed after {what}", came, event=sign.event)
     await dropped(iut, session, what)
 
 
 async def _serves_anybody(iut: Iut) -> bool:
-    """Whether a peer is served that has sent no more than its magic: then that shows nothing."""
+    """Return True if the IUT serves even a peer that has sent only its magic.
+
+    Service is then no evidence that the IUT accepted a handshake.
+    """
 
     async def find() -> bool:
         async with iut.session() as session:
@@ -50,9 +55,10 @@ async def _serves_anybody(iut: Iut) -> bool:
 
 
 async def dropped(iut: Iut, session: Session, what: str) -> None:
-    """Raise Violation unless a peer that sends nothing more is dropped within the declared time.
+    """Raise Violation unless the IUT drops a silent peer within the declared time.
 
-    Raises Inconclusive where none is declared and it is kept for as long as a test may wait.
+    Raises Inconclusive if no time is declared and the IUT keeps the peer for the longest wait of a
+    test.
     """
     if await _closes(iut, session, "silent"):
         await unharmed(session, what)
@@ -60,12 +66,12 @@ async def dropped(iut: Iut, session: Session, what: str) -> None:
     declared = iut.configuration.declared("handshake")
     if declared is None:
         raise Inconclusive(
-            f"{what} is kept for more than {iut.configuration.max_wait:g} s, and the "
+            f"the IUT keeps {what} for more than {iut.configuration.max_wait:g} s, and the "
             "specification sets no limit; declare --timing handshake=SECONDS"
         )
     raise Violation(
         f"the connection to be closed about {declared:g} s after {what}",
-        f"it was still open after {session.now:.1f} s",
+        f"the connection was still open after {session.now:.1f} s",
         "end.closes" if announced(session) else None,
     )
 
@@ -73,10 +79,11 @@ async def dropped(iut: Iut, session: Session, what: str) -> None:
 async def twice_as_long_as_a_silent_peer_is_kept(
     iut: Iut, session: Session, look: Callable[[], Awaitable[None]]
 ) -> None:
-    """Look again and again while a peer that says nothing is dropped, and as long once more.
+    """Call `look` repeatedly for twice the time after which the IUT drops a silent peer.
 
-    Where it is kept for as long as a test may wait, that is enough. Raises Violation where the
-    session ends with the time for a handshake, which it has had.
+    If the IUT keeps the silent peer for the longest wait of a test, `look` is called for that time
+    only. Raises Violation if the session ends together with the silent one, although its handshake
+    was complete.
     """
     async with iut.session() as silent:
         dropping = asyncio.ensure_future(_closes(iut, silent, "silent"))
@@ -87,7 +94,7 @@ async def twice_as_long_as_a_silent_peer_is_kept(
             await look()
         except Conclusion:
             if session.ended and await dropping and _as_old(silent, session):
-                expected = "the session to go on when the time for the handshake is over"
+                expected = "the session to go on after the time for the handshake is over"
                 came = f"the {session.role.name} ended it then, as it does without a handshake"
                 wrong = Violation(expected, came, "handshake.patient", len(session.events) - 1)
                 raise wrong.shown_in(session) from None
@@ -96,7 +103,7 @@ async def twice_as_long_as_a_silent_peer_is_kept(
             dropping.cancel()
             await asyncio.wait({dropping})
         enough = 2 * silent.now if dropping.result() else 0
-        # It may end its sessions by itself: of so long a one that decides nothing.
+        # The IUT can end a long session by itself, which decides nothing.
         with contextlib.suppress(Inconclusive):
             while silent.now < enough:
                 await asyncio.sleep(silent.seconds("quiet"))
@@ -104,15 +111,16 @@ async def twice_as_long_as_a_silent_peer_is_kept(
 
 
 def _as_old(silent: Session, session: Session) -> bool:
-    """Whether both sessions were ended after the same time."""
+    """Return True if the IUT ended both sessions after the same time."""
     ages = [max(event.at for event in each.theirs) for each in (silent, session)]
     return max(ages) - min(ages) < silent.seconds("quiet")
 
 
 async def _closes(iut: Iut, session: Session, peer: str) -> bool:
-    """Whether it closes in the time that it may take: until its patience is over.
+    """Wait for the IUT to close the connection; return True if it does.
 
-    Where that is not declared, it is waited out once in a run for each kind of peer.
+    The wait is twice the declared time for the handshake. If none is declared, the longest wait of
+    a test is used once in a run for each kind of peer.
     """
     declared = iut.configuration.declared("handshake")
     if declared is not None:

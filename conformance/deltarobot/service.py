@@ -1,4 +1,4 @@
-"""Whether the IUT serves its peer, understands what comes next, and is still alive."""
+"""Checks that the IUT serves its peer, understands the next message, and is alive."""
 
 import contextlib
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -17,23 +17,24 @@ from conformance.verdicts import Inconclusive, Violation
 from conformance.wire import Message
 
 _LONG = unknown(0xF321, "ff" * 0x1_8FF0)
-"""The lower bytes of its length are negative numbers to who takes bytes for signed."""
+"""The lower bytes of its length are negative numbers for an IUT that reads bytes as signed."""
 
-_ORDINARY = "ordinary"  # under which the run remembers it
+_ORDINARY = "ordinary"  # key of the ordinary session in the memory of the run
 
 REASON = "bye"
-"""The usual reason of our end of transmission."""
+"""The usual reason in our end of transmission."""
 
 
-# What an undisturbed session shows
+# Facts that an undisturbed session shows
 
 
 @dataclass(frozen=True)
 class Habits:
-    """What the IUT does in an ordinary session.
+    """The behaviour of the IUT in an ordinary session.
 
-    ``serves``: it shows that it serves its peer; ``closing``: the reason of an end of transmission
-    upon which it closes, before its peer does, REASON or else none; None if it closes upon neither.
+    ``serves``: the IUT shows that it serves its peer. ``closing``: the reason of an end of
+    transmission after which the IUT closes before its peer does. The value is REASON, or empty if
+    only an end without a reason has this effect; None if neither has.
     """
 
     serves: bool
@@ -41,7 +42,7 @@ class Habits:
 
 
 async def kept(iut: Iut, name: str, hold: Callable[[Iut], Awaitable[Session]]) -> Session:
-    """A session that several tests look at, and that is held once in a run."""
+    """Return a session that several tests share and that runs once in a run."""
     return _shown(iut, await iut.once(name, lambda: hold(iut)))
 
 
@@ -52,25 +53,28 @@ def _shown(iut: Iut, session: Session) -> Session:
 
 
 async def ordinary(iut: Iut) -> Session:
-    """A session as it usually is, from its beginning to its end."""
+    """Return an ordinary session, complete from its start to its end."""
     session, _ = await iut.once(_ORDINARY, lambda: _ordinary(iut))
     return _shown(iut, session)
 
 
 async def habits(iut: Iut) -> Habits:
-    """What the IUT does in an ordinary session."""
+    """Return the IUT's behaviour in an ordinary session."""
     _, found = await iut.once(_ORDINARY, lambda: _ordinary(iut))
     return found
 
 
 def seen(tested: Iut | Session) -> tuple[Session | None, Habits | None]:
-    """An ordinary session and what it has shown, as far as one was held in this run."""
+    """Return the ordinary session and its findings, if one has run already; do not wait."""
     found: tuple[Session | None, Habits | None] = tested.memory.get(_ORDINARY, (None, None))
     return found
 
 
 async def _ordinary(iut: Iut) -> tuple[Session, Habits]:
-    """Hold it, and a second time if it shows no service: too much rests on it for one bad start."""
+    """Run the ordinary session; repeat it once if it shows no service.
+
+    Many tests depend on the result, so one bad start must not decide it.
+    """
     session, found = await _plain(iut)
     return (session, found) if found.serves else await _plain(iut)
 
@@ -80,7 +84,7 @@ async def _plain(iut: Iut) -> tuple[Session, Habits]:
         served = await tester.of(session).served(session)
         await tester.of(session).show_more(session)
         if session.ended:
-            # It ends soon by itself: only a short session shows what it closes upon.
+            # Sessions of this IUT end early by themselves; a new, short session shows the reaction.
             closing = await _closing(iut, REASON, "")
         else:
             closes = await closes_upon(session, REASON)
@@ -100,9 +104,9 @@ async def _closing(iut: Iut, *reasons: str) -> str | None:
 
 
 async def closes_upon(session: Session, reason: str) -> bool:
-    """Whether it closes, before its peer does, upon an end of transmission with this reason.
+    """Send an end with this reason. Returns True if the IUT closes before its peer does.
 
-    Nothing more is sent, which might end a message in which one waits that understands nothing.
+    Nothing else is sent. More bytes could complete a message for which a misreading IUT waits.
     """
     await session.stop_answering()
     await session.send(end(reason))
@@ -111,9 +115,10 @@ async def closes_upon(session: Session, reason: str) -> bool:
 
 @dataclass(frozen=True)
 class Refused:
-    """The messages of unknown types, one of each size, upon which it closes the connection or dies.
+    """Unknown messages, one of each size, after which the IUT closes the connection or dies.
 
-    The specification does not forbid to close it: what rests on such messages cannot be seen then.
+    The specification does not forbid the IUT to close. Tests that depend on such messages can
+    decide nothing then.
     """
 
     closed: list[Any]
@@ -123,14 +128,14 @@ class Refused:
         return message in self.closed or message in self.deadly
 
     def like(self, message: Any) -> bool:
-        """Whether one of them has the size of this message."""
-        size = slice(3)  # what its identifier begins with: 0x and a digit
+        """Return True if a message of the same size is refused."""
+        size = slice(3)  # the characters of an identifier that give its size: 0x and one digit
         ends = (one["identifier"][size] for one in (*self.closed, *self.deadly))
         return message["identifier"][size] in ends
 
 
 async def refused(iut: Iut) -> Refused:
-    """Upon which unknown messages the IUT ends the session, found out once in a run."""
+    """Find the unknown messages after which the IUT ends the session, once in a run."""
     return await iut.once("refused", lambda: _refused(iut))
 
 
@@ -143,7 +148,7 @@ async def _refused(iut: Iut) -> Refused:
 
 
 async def _ends_upon(iut: Iut, *messages: Any) -> str:
-    """How it ends the session upon these: closed, died, or an empty text if it does not."""
+    """Return how these messages end the session: closed, died, or empty if they do not."""
     async with opened(iut) as session:
         await session.send(*messages)
         await tester.of(session).prompt(session)
@@ -158,41 +163,41 @@ async def _ends_upon(iut: Iut, *messages: Any) -> str:
 
 
 async def taken(iut: Iut, messages: dict[str, Any]) -> dict[str, Any]:
-    """Those of no size of which it ends the session upon an unknown one. Raises Inconclusive."""
+    """Return the messages whose size the IUT does not refuse. Raises Inconclusive if none."""
     known = await refused(iut)
     left = {name: value for name, value in messages.items() if not known.like(value)}
     if not left:
-        raise Inconclusive("it closes the connection upon unknown ones (messages.unknown-skipped)")
+        raise Inconclusive("the IUT closes after unknown messages (messages.unknown-skipped)")
     return left
 
 
 async def script(iut: Iut) -> list[Any]:
-    """What its peer may say, of every size, without what it would end the session upon."""
+    """Return the script of the peer without the messages that the IUT refuses."""
     left_out = await refused(iut)
     return [message for message in tester.of(iut).script if message not in left_out]
 
 
-# Whether it serves
+# Checks that the IUT serves
 
 
 async def serves(iut: Iut, session: Session, after: str) -> None:
-    """Raise Violation unless the IUT shows, by a new message, that it serves this session."""
+    """Raise Violation unless a new message of the IUT shows that it serves this session."""
     _, known = seen(iut)
     if (known is None or known.serves) and await tester.of(session).served(session):
         return
-    # Not before: one that serves a single client at a time has no plain session beside this one.
+    # Opened only now: a server that serves one client at a time refuses a second session.
     if not (await habits(iut)).serves:
         raise Inconclusive(f"{tester.of(session).unseen} in a plain session either")
     await _stopped(iut, session, after)
 
 
 async def goes_on(iut: Iut, session: Session, after: str) -> None:
-    """Raise Violation unless the IUT is still in step: it serves, and understands what comes next.
+    """Raise Violation unless the IUT serves and understands the next message.
 
-    A server shows the latter only by ending the session upon an end of transmission.
+    A server shows that it understands only by closing after an end of transmission.
     """
     await serves(iut, session, after)
-    # What a server sends may have been on its way before it closed the connection.
+    # A server can have sent its last messages before it closed the connection.
     within = 0 if tester.of(session).asks else session.seconds("quiet")
     if await session.until_closed(within):
         await _stopped(iut, session, after)
@@ -200,30 +205,33 @@ async def goes_on(iut: Iut, session: Session, after: str) -> None:
 
 
 async def passes_over(iut: Iut, session: Session, after: str) -> None:
-    """As `goes_on`, where it may know the messages as little as those of no meaning."""
+    """Call `goes_on`; raise Inconclusive if the IUT closes after unknown messages, too.
+
+    The IUT need not know these messages, so it can treat them as unknown.
+    """
     try:
         await goes_on(iut, session, after)
     except Violation as wrong:
         if session.ended and (await refused(iut)).closed:
-            known = "it closes the connection upon unknown ones, too (messages.unknown-skipped)"
+            known = "the IUT closes after unknown messages, too (messages.unknown-skipped)"
             raise Inconclusive(f"{wrong}; {known}") from None
         raise
 
 
 async def _stopped(iut: Iut, session: Session, after: str) -> None:
-    """Raise Violation, as the IUT no longer serves this session, or why that decides nothing."""
+    """Raise Violation because the IUT stopped serving, or Inconclusive with the reason."""
     await unharmed(session, after)
     expected = f"the session to go on after {after}"
     if not session.ended:
         known = await tester.of(session).falters(iut)
         raise Violation(expected, f"the {session.role.name} {tester.of(session).silent}", known)
     if await _ends_anyway(iut, session):
-        raise Inconclusive("it ends its sessions by itself before this could be seen")
+        raise Inconclusive("the IUT ends its sessions by itself too early for this test")
     raise Violation(expected, f"the {session.role.name} closed the connection{_why(session)}")
 
 
 async def _ends_anyway(iut: Iut, session: Session) -> bool:
-    """Whether a plain session ends by itself within the time that this one took."""
+    """Return True if a plain session ends by itself within the time of this session."""
     async with opened(iut) as plain:
         return await plain.until_closed(session.now)
 
@@ -235,10 +243,12 @@ def _why(session: Session) -> str:
 
 @contextlib.asynccontextmanager
 async def in_many_reads(iut: Iut) -> AsyncIterator[None]:
-    """What is sent here is too long for one read of the IUT.
+    """Run a block in which the suite sends more than the IUT reads at once.
 
-    Where it does not understand even short messages in pieces, a Violation is one of
-    frame.segmentation; where it passes over none of more than 65535 bytes, frame.variable-length.
+    A Violation in the block is blamed on a simpler failure, if there is one:
+
+    - frame.segmentation, if the IUT does not understand short messages in pieces either.
+    - frame.variable-length, if it skips no message of more than 65535 bytes.
     """
     try:
         yield
@@ -254,7 +264,7 @@ async def in_many_reads(iut: Iut) -> AsyncIterator[None]:
 
 
 async def _loses(iut: Iut, segmentation: Segmentation | None, *messages: Any) -> bool:
-    """Whether it serves no peer that says this, or whose messages come in pieces."""
+    """Return True if the IUT does not serve a peer after these messages."""
     try:
         async with opened(iut, segmentation=segmentation) as session:
             await session.send(*messages)
@@ -264,29 +274,29 @@ async def _loses(iut: Iut, segmentation: Segmentation | None, *messages: Any) ->
     return False
 
 
-# Whether it is still alive
+# Checks that the IUT is alive
 
 
 def announced(session: Session, before: Message | None = None) -> bool:
-    """Whether it has said, ``before`` this message, that it ends the session."""
+    """Return True if the IUT announced the end of the session ``before`` this message."""
     said = takewhile(lambda message: message is not before, session.received)
     return any(message.name == "EndOfTransmission" for message in said)
 
 
 async def unharmed(session: Session, after: str) -> None:
-    """Raise Violation if the IUT has died, by a signal or an unhandled error."""
+    """Raise Violation if a signal or an unhandled error ended the IUT."""
     if not (session.ended and (announced(session) or await tester.of(session).lives(session))):
         await session.unharmed(after)
 
 
 async def lives_on(iut: Iut, session: Session, after: str) -> None:
-    """Raise Violation unless the IUT serves on or has closed the connection of its own accord.
+    """Raise Violation unless the IUT goes on serving or closes the connection by itself.
 
     A server must also serve its next client.
     """
     serving = (await habits(iut)).serves
     if not session.ended and serving and not await tester.of(session).served(session):
-        hangs = f"it hangs{session.instance.describe_end()}"
+        hangs = f"the IUT hangs{session.instance.describe_end()}"
         check(session.ended, f"the session to go on or to end after {after}", hangs)
     await unharmed(session, after)
     await tester.of(session).next_is_served(iut, session, after)

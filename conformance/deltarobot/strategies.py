@@ -1,4 +1,4 @@
-"""Strategies for what a peer may say: legal interleavings, and handshakes that are nearly right."""
+"""Hypothesis strategies: legal interleavings of messages, and nearly correct handshakes."""
 
 from functools import cache
 from typing import Any
@@ -25,7 +25,10 @@ EXERCISE = (
 
 @st.composite
 def strangers(draw: st.DrawFn) -> Any:
-    """A message of a type that version 1 does not have, of any defined size; never a null."""
+    """Draw a message of any defined size whose type version 1 does not define.
+
+    The null type is never drawn.
+    """
     size, kind = draw(_SIZES), draw(st.integers(0x00A, 0xFFF))
     count = SIZES.get(size)
     data = draw(st.binary(min_size=count or 0, max_size=40 if count is None else count))
@@ -33,33 +36,38 @@ def strangers(draw: st.DrawFn) -> Any:
 
 
 def _deferred(schema: Schema) -> SearchStrategy[Any]:
-    """Its values, made when drawn: it takes long, and a run of other tests needs none."""
+    """Return the valid values of a schema.
+
+    The strategy is built when the first value is drawn: building takes long, and most runs need
+    none.
+    """
     return st.deferred(lambda: valid(schema))
 
 
 @cache
 def of_a_server() -> SearchStrategy[list[Any]]:
-    """What a server may say once the handshake is finished, in any order."""
+    """Draw messages that a server can send after the handshake, in any order."""
     protocol = protocols.load("deltarobot")
     schemas = (
         protocol.schemas.schema(protocol.messages["server", name].schema) for name in EXERCISE
     )
-    # What becomes of a curve without points is not said.
+    # The specification does not define the effect of a curve without points.
     known = [_deferred(each).filter(lambda value: value.get("points") != []) for each in schemas]
     pings = st.one_of(_U64, st.sampled_from([0, 2**64 - 1])).map(ping)
     return st.lists(st.one_of(pings, strangers(), *known), min_size=1, max_size=30)
 
 
 def of_a_client() -> SearchStrategy[list[Any]]:
-    """What a client may say that no version 1 has a meaning for, in any order."""
+    """Draw messages of a client that version 1 does not define, in any order."""
     return st.lists(strangers(), min_size=1, max_size=30)
 
 
 @st.composite
 def near_handshakes(draw: st.DrawFn) -> tuple[str, str, list[Any]]:
-    """An opening that is not quite magic and version.
+    """Draw an opening that differs slightly from magic and version.
 
-    With the requirement by which it is to be refused, and what is wrong with it in words.
+    The result has three parts: the requirement by which the IUT is to refuse it, a description of
+    the difference, and the messages.
     """
     magic, version = dict(MAGIC), dict(VERSION)
     match draw(st.sampled_from(["character", "version", "other"])):
@@ -81,6 +89,6 @@ def near_handshakes(draw: st.DrawFn) -> tuple[str, str, list[Any]]:
 
 
 def points() -> SearchStrategy[list[list[float]]]:
-    """Points of a curve, of finite numbers."""
+    """Draw the points of a curve; all numbers are finite."""
     numbers = st.floats(width=32, allow_nan=False, allow_infinity=False)
     return st.lists(st.lists(numbers, min_size=3, max_size=3), min_size=1, max_size=40)

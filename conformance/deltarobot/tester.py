@@ -1,7 +1,7 @@
-"""What the tester does for each role in its own way: keep it busy, see that it serves.
+"""The tester of each role: keeps the IUT busy and observes that it serves its peer.
 
-An IUT shows that it serves its peer by what only its role sends: a client by its pongs, a server by
-pings and exercise data.
+Only messages that belong to the IUT's role are evidence of service: the pongs of a client, the
+pings and exercise data of a server.
 """
 
 import importlib
@@ -15,86 +15,86 @@ from conformance.segmentation import Segmentation
 from conformance.session import Session
 
 Form = Callable[[Any], bytes]
-"""Writes a message in some way of its own."""
+"""Writes a message in a deliberately different form."""
 
 
 class Tester(ABC):
-    """The side of a session that the suite plays towards one role."""
+    """The peer that the suite plays for one role under test."""
 
     signs: ClassVar[tuple[str, ...]]
-    """By which messages the IUT shows that it serves its peer."""
+    """Names of the messages by which the IUT shows that it serves its peer."""
     unseen: ClassVar[str]
-    """The text for an IUT that never shows it."""
+    """Text for an IUT that never shows service."""
     silent: ClassVar[str]
-    """The text for an IUT that no longer shows it."""
+    """Text for an IUT that no longer shows service."""
     foreign: ClassVar[dict[str, Any]]
-    """A message that only the IUT's peer may send, and not before the handshake."""
+    """A message that only the IUT's peer can send, and only after the handshake."""
     script: ClassVar[list[Any]]
-    """What the peer may say, of every size, with what is unknown in between."""
+    """Messages that a peer can send, of every size, with unknown messages between them."""
 
     asks: ClassVar[bool]
-    """Whether it can have the IUT show at any time that it serves and understands."""
+    """True if the tester can ask the IUT at any time for a sign of service."""
 
     @abstractmethod
     async def served(self, session: Session) -> bool:
-        """Whether the IUT shows, by a new message, that it serves this session."""
+        """Return True if a new message of the IUT shows that it serves this session."""
 
     @abstractmethod
     async def served_in_form(self, session: Session, form: Form) -> bool:
-        """The same of one whose peer writes its messages in this form."""
+        """Return True if the IUT serves a session whose peer writes messages in this form."""
 
     @abstractmethod
     async def in_step(self, iut: Iut, session: Session) -> bool:
-        """Whether the IUT shows that it understands what it is sent now, if it ever shows that."""
+        """Return True if the IUT shows that it understands the messages that it receives now."""
 
     @abstractmethod
     async def show_more(self, session: Session) -> None:
-        """Let the IUT send more of what its role sends."""
+        """Let the IUT send more messages of its role."""
 
     @abstractmethod
     async def occupy(self, session: Session) -> None:
-        """Bring the IUT to send and to receive."""
+        """Make the IUT send and receive messages."""
 
     @abstractmethod
     def later(
         self, iut: Iut, segmentation: Segmentation | None = None
     ) -> AbstractAsyncContextManager[Session]:
-        """A session that is not the first of its process; nothing has been sent yet.
+        """Open a session that is not the first of its process; nothing has been sent yet.
 
-        Raises NotExercised where there is no second one.
+        Raises NotExercised if there is no second session.
         """
 
     @abstractmethod
     async def lives(self, session: Session) -> bool:
-        """Whether it seems, without waiting, that it has not died of the end of this session."""
+        """Return True if the IUT seems to have survived the end of this session; do not wait."""
 
-    # What some need to do and others do not
+    # Operations that only some roles need
 
     def attend(self, session: Session, since: int) -> None:  # noqa: B027
-        """From now on do what a peer has to do all the time, also for what came ``since``."""
+        """From now on do the permanent duties of a peer, also for messages received ``since``."""
 
     async def settle(self, session: Session) -> None:  # noqa: B027
-        """Wait until the IUT has read the handshake, where that shows."""
+        """Wait until the IUT has read the handshake, if the role shows that."""
 
     async def prompt(self, session: Session) -> None:  # noqa: B027
-        """Give the IUT a reason to show whether it serves."""
+        """Give the IUT a reason to show service."""
 
     async def ask(self, session: Session) -> None:  # noqa: B027
-        """Ask for what the IUT would answer, were the session not at its end."""
+        """Send a request that the IUT would answer before its end of transmission."""
 
     async def falters(self, iut: Iut) -> str | None:
-        """What it violates that does not always show service in a plain session either."""
+        """Return the violated requirement if the IUT fails at times in a plain session, too."""
         return None
 
     async def all_understood(  # noqa: B027
         self, session: Session, after: str, times: int = 1
     ) -> None:
-        """Raise Violation unless everything that the scripts ask for has been answered."""
+        """Raise Violation unless the IUT has answered every request of the scripts."""
 
     async def follows(self, iut: Iut, session: Session, after: str) -> None:  # noqa: B027
-        """Raise Violation unless the IUT, which serves, understands what comes next.
+        """Raise Violation unless the serving IUT understands the next message.
 
-        Raises Inconclusive where nothing would show it.
+        Raises Inconclusive if the IUT cannot show that.
         """
 
     async def next_is_served(  # noqa: B027
@@ -104,6 +104,6 @@ class Tester(ABC):
 
 
 def of(tested: Iut | Session) -> Tester:
-    """The tester of the role that is under test."""
+    """Return the tester of the role under test."""
     found: Tester = importlib.import_module(f"{tested.role.package}.tester").TESTER
     return found

@@ -1,6 +1,6 @@
-"""The reference client: keeps the exercise as the server describes it, and shows it as text.
+"""The reference client: stores the exercise that the server describes, and shows it as text.
 
-It keeps what it is told and draws it as text. It has no picture in three dimensions.
+The client has no three-dimensional picture.
 """
 
 import argparse
@@ -29,7 +29,7 @@ HANDLERS = {
 
 @dataclass(slots=True)
 class View:
-    """What the application knows of the exercise; None is what it was not told yet."""
+    """The values of the exercise that the application knows; None for unknown values."""
 
     curve: list[Vector] | None = None
     position: Vector | None = None
@@ -39,8 +39,11 @@ class View:
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """`patience` in seconds for the server's handshake; `show` is none, lines or picture, every
-    `every` seconds."""
+    """The settings of a client; times are in seconds.
+
+    `patience` is the longest wait for the server's handshake. `show` is none, lines or picture; the
+    client shows the exercise every `every` seconds.
+    """
 
     patience: float = 5.0
     show: str = "none"
@@ -48,7 +51,7 @@ class Settings:
 
 
 class Client(Session):
-    """One connection to a server."""
+    """A connection to a server."""
 
     HANDLERS = HANDLERS
 
@@ -68,7 +71,7 @@ class Client(Session):
         self.send(message("Pong", number=number))
 
     def curve(self, value: Any) -> None:
-        # An incomplete point at the end of the contents does not count.
+        # An incomplete point at the end of the contents is ignored.
         self.view.curve = value["points"]
 
     def position(self, value: Any) -> None:
@@ -87,7 +90,7 @@ class Client(Session):
         return await streams.connect(address)
 
     def pause(self, again: float | None) -> float | None:
-        """Seconds until it connects again after its end; None for never."""
+        """Return the seconds until the client connects again after the end; None for never."""
         return again
 
     def state(self) -> dict[str, Any]:
@@ -122,7 +125,7 @@ def options(parser: argparse.ArgumentParser) -> None:
 
 
 async def main(args: argparse.Namespace, peer: type[Client]) -> int:
-    """Play one connection, or with --again one after another until it is ended."""
+    """Play one connection; with --again, play one after another until the process is ended."""
     if not (args.connect or args.listen):
         raise ValueError("a client needs --connect")
     settings = Settings(
@@ -134,7 +137,7 @@ async def main(args: argparse.Namespace, peer: type[Client]) -> int:
         if args.upper_tester:
             await upper_tester.serve(operations(clients))
         else:
-            # It says that it ends before it is made to.
+            # The client announces its end before it is cancelled.
             await asyncio.shield(playing)
     finally:
         if hasattr(clients[-1], "stream"):
@@ -144,7 +147,7 @@ async def main(args: argparse.Namespace, peer: type[Client]) -> int:
 
 
 async def _play(args: argparse.Namespace, clients: list[Client]) -> None:
-    """Play the last of the clients, and as long as there is to be another, that one."""
+    """Play the last of the clients, and its successors while there is to be another connection."""
     while True:
         client = clients[-1]
         try:

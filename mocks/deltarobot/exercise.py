@@ -1,4 +1,4 @@
-"""The exercise of the reference server: a curve in space, and a patient's hand that follows it."""
+"""The exercise of the reference server: a curve in space, and a hand that follows the curve."""
 
 from dataclasses import dataclass
 from math import cos, pi, sin, sqrt
@@ -9,10 +9,10 @@ from mocks import given
 
 Vector = list[Any]  # three coordinates in m, as on the wire
 
-POINTS = 64  # of a curve
-SPEED = 0.25  # m/s that the hand makes
-REACH = 0.01  # m from a point at which the next one is aimed at
-WOBBLE = 0.3  # by how much the hand strays to the side
+POINTS = 64  # points of each built-in curve
+SPEED = 0.25  # speed of the hand in m/s
+REACH = 0.01  # distance in m from a point at which the hand aims at the next point
+WOBBLE = 0.3  # sideways part of the hand's direction, relative to the desired direction
 
 
 def circle() -> list[Vector]:
@@ -35,17 +35,17 @@ CURVES = {"circle": circle, "eight": eight, "line": line, "helix": helix}
 
 
 def read(path: Path) -> list[Vector]:
-    """A curve out of a file, a JSON or YAML list of points [X, Y, Z] in m.
+    """Read a curve from a file: a JSON or YAML list of points [X, Y, Z] in m.
 
-    Raises ValueError or OSError.
+    Raises ValueError if the contents are wrong, OSError if the file cannot be read.
     """
     points = given.load(path)
     if not isinstance(points, list) or not points:
-        raise ValueError(f"{path}: a list of points [X, Y, Z] was expected")
+        raise ValueError(f"{path}: expected a list of points [X, Y, Z]")
     for number, point in enumerate(points, 1):
         plain = isinstance(point, list) and len(point) == 3
         if not plain or not all(type(c) in (int, float) for c in point):
-            raise ValueError(f"{path}: point {number}: three numbers were expected")
+            raise ValueError(f"{path}: point {number}: expected three numbers")
     return [[float(c) for c in point] for point in points]
 
 
@@ -59,7 +59,7 @@ def _rounded(*coordinates: float) -> Vector:
 
 @dataclass(slots=True)
 class State:
-    """What progress tells: where the actuator is, and the two directions."""
+    """The contents of progress: the position of the actuator in m, and the two directions."""
 
     position: Vector
     current: Vector
@@ -67,7 +67,7 @@ class State:
 
 
 class Hand:
-    """A patient's hand: it wants to follow the curve and wobbles a little on the way."""
+    """A simulated hand that follows the curve and wobbles a little."""
 
     def __init__(self, curve: list[Vector]) -> None:
         numbers = [point for point in curve if all(isinstance(c, (int, float)) for c in point)]
@@ -77,7 +77,7 @@ class Hand:
         self.state = State(list(self._curve[0]), [0.0, 0.0, 0.0], [0.0, 0.0, 0.0])
 
     def step(self, seconds: float) -> None:
-        """Let the hand move on; it is always the same motion."""
+        """Move the hand for this many seconds; the motion is always the same."""
         self._time += seconds
         position = self.state.position
         target = self._curve[self._target]

@@ -1,4 +1,4 @@
-"""What the mocks of servers and clients can forgive their peers."""
+"""Lenient modes: errors of a peer that the mocks forgive."""
 
 from typing import Any
 
@@ -8,7 +8,7 @@ from mocks.deviations import lenient
 
 @lenient("any-version", of="handshake.version-value")
 class AnyVersion(Session):
-    """Takes a peer that speaks any other version of the protocol, as if it were version 1."""
+    """Accepts a peer with any other version of the protocol."""
 
     def acceptable(self, name: str, value: Any) -> bool:
         if not super().acceptable(name, value) and name == VERSION:
@@ -19,7 +19,7 @@ class AnyVersion(Session):
 
 @lenient("no-end", of="end.announced")
 class NoEnd(Session):
-    """Takes the end of a connection for an orderly one, though nothing has announced it."""
+    """Accepts the end of a connection without an end of transmission."""
 
     def input_ended(self) -> None:
         self.stream.tell("forgiven", "forgiven: no end of transmission was sent")

@@ -1,4 +1,4 @@
-"""The exercise robot behind the reference server: one exercise at a time, seen by every client."""
+"""The exercise robot of the reference server: one exercise at a time, seen by every client."""
 
 import asyncio
 from typing import Any, Protocol
@@ -7,23 +7,25 @@ from mocks.deltarobot.exercise import Hand, State, Vector
 
 
 class Watcher(Protocol):
-    """A connection that is told of the exercise."""
+    """A connection that is informed about the exercise."""
 
     def begin(self, curve: list[Vector]) -> None:
-        """An exercise begins, or goes on as the connection begins."""
+        """Report that an exercise begins, or is running when the connection begins."""
         ...
 
     def show(self, state: State) -> None: ...
 
     def end(self, reason: str) -> None:
-        """The connection is to be ended."""
+        """End the connection."""
         ...
 
 
 class Machine:
-    """`own` is the curve of the exercise that it runs by itself whenever somebody is there to see.
+    """Runs the exercise and informs all watchers.
 
-    `duration` is how many seconds that takes; then all connections are ended.
+    `own` is the curve of the exercise that the machine runs by itself while there are watchers.
+    `duration` is the length of this exercise in seconds; after the exercise all connections are
+    ended.
     """
 
     def __init__(self, rate: float, own: list[Vector] | None, duration: float) -> None:
@@ -52,7 +54,7 @@ class Machine:
             self.stop()
 
     def begin(self, curve: list[Vector]) -> None:
-        """Begin an exercise; one that goes on is ended."""
+        """Begin an exercise; a running exercise ends."""
         self.stop()
         self._curve = curve
         self._hand, self._fixed, self._left = Hand(curve), None, float("inf")
@@ -61,7 +63,7 @@ class Machine:
         self._later()
 
     def hold(self, state: State) -> None:
-        """From now on the exercise stays in this state."""
+        """Keep the exercise in this state from now on."""
         self._fixed = state
 
     def stop(self) -> None:
@@ -92,7 +94,7 @@ class Machine:
 
 
 def vector(given: Any) -> Vector:
-    """Three coordinates out of JSON. Raises ValueError."""
+    """Return three coordinates from JSON. Raises ValueError if the value has another form."""
     if not isinstance(given, list) or len(given) != 3:
         raise ValueError(f"{str(given)[:80]} is not an array of X, Y and Z")
     return [c if isinstance(c, str) else float(c) for c in given]

@@ -1,4 +1,4 @@
-"""Draws a curve and where the actuator is as text, seen along Z."""
+"""Draws a curve and the actuator as text, seen along Z."""
 
 from typing import Any
 
@@ -6,7 +6,7 @@ WIDTH, HEIGHT = 60, 20
 
 
 def draw(curve: list[list[Any]], position: list[Any] | None) -> str:
-    """Dots for the points of the curve, an O for the actuator; empty where there is nothing."""
+    """Return dots for the curve's points and an O for the actuator; empty if there are none."""
     dots = [spot for point in curve if (spot := _spot(point))]
     actuator = _spot(position) if position else None
     seen = [*dots, *([actuator] if actuator else [])]
@@ -29,7 +29,7 @@ def draw(curve: list[list[Any]], position: list[Any] | None) -> str:
 
 
 def _spot(point: list[Any]) -> tuple[float, float] | None:
-    """X and Y where both are numbers that can be drawn."""
+    """Return X and Y if both are numbers that can be drawn, else None."""
     x, y = point[0], point[1]
     if any(isinstance(c, str) or abs(c) > 1e9 for c in (x, y)):
         return None

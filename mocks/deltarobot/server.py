@@ -1,7 +1,7 @@
-"""The reference server: an exercise robot and a patient's hand on it, for any number of clients.
+"""The reference server: a simulated exercise robot and hand, for any number of clients.
 
-It simulates a hand that follows the curve with a wobble, always the same. It only acts as if there
-were an actuator: no force, no limit of its reach, no patient who stops.
+The simulated hand always follows the curve with the same wobble. There is no real actuator: no
+force, no limited reach, and no patient who stops.
 """
 
 import argparse
@@ -24,7 +24,11 @@ SHUT_DOWN = "the server shuts down"
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """Seconds: `patience` for a handshake, `ping` between two pings, `pong` until one must come."""
+    """The settings of a server in seconds.
+
+    `patience` is the longest wait for a handshake, `ping` the time between two pings, and `pong`
+    the longest wait for a pong.
+    """
 
     patience: float = 5.0
     ping: float = 1.0
@@ -32,7 +36,7 @@ class Settings:
 
 
 class Server(Session):
-    """One connection of a client."""
+    """The connection of a client."""
 
     HANDLERS: ClassVar = {"Pong": "pong", "EndOfTransmission": "peer_ends"}
 
@@ -40,7 +44,7 @@ class Server(Session):
         super().__init__(settings.patience, number)
         self.settings = settings
         self.machine = machine
-        self.waiting: dict[int, float] = {}  # pings without a pong, and when they were sent
+        self.waiting: dict[int, float] = {}  # unanswered pings, each with its sending time
 
     def welcome(self) -> None:
         self.start_pings()
@@ -85,7 +89,7 @@ class Server(Session):
         self.send(message("Curve", points=curve))
 
     def show(self, state: State) -> None:
-        """Tell the state, unless the client does not read what it was told before."""
+        """Send the state, unless the client has not read the earlier states."""
         if not self.stream.congested:
             self.send_position(state.position)
             self.send_current(state.current)
@@ -126,7 +130,7 @@ def options(parser: argparse.ArgumentParser) -> None:
 
 
 async def main(args: argparse.Namespace, peer: type[Server]) -> int:
-    """Serve any number of clients until it is ended."""
+    """Serve any number of clients until the process is ended."""
     if not (args.listen or args.connect):
         raise ValueError("a server needs --listen")
     name = args.exercise or ("none" if args.upper_tester else "eight")
@@ -151,7 +155,7 @@ async def main(args: argparse.Namespace, peer: type[Server]) -> int:
         if args.upper_tester:
             await upper_tester.serve(operations(machine))
         else:
-            # It says that it ends before it is made to.
+            # The server announces its end before it is cancelled.
             await asyncio.shield(serving)
     finally:
         machine.shut_down(SHUT_DOWN)

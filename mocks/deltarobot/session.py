@@ -1,7 +1,7 @@
-"""What both deltarobot mocks do alike in one connection: handshake, messages by name, the end.
+"""The common part of both deltarobot mocks: handshake, dispatch of messages, end.
 
-A mock names its method for each message that it understands (`HANDLERS`); whatever else comes it
-skips. Everything it may do wrong is in a method of its own.
+A mock names its method for each message that it understands (`HANDLERS`), and skips all other
+messages. Each behaviour that a fault can change is a method of its own.
 """
 
 import asyncio
@@ -23,29 +23,29 @@ HANDSHAKE: dict[str, Any] = {
 
 
 class Session(session.Session):
-    """One side of one connection; `run` plays it on a stream. `number` counts from 1."""
+    """A side of a connection; `run` plays it on a stream. `number` counts from 1."""
 
     HANDLERS: ClassVar[Mapping[str, str]]
     Reader: ClassVar[type[Decoder]] = Decoder
 
     def __init__(self, patience: float, number: int = 1) -> None:
-        """`patience` is how many seconds the peer may take for its handshake."""
+        """`patience` is the time in seconds that the peer has for its handshake."""
         super().__init__()
         self.patience = patience
         self.number = number
-        self.missing = {MAGIC, VERSION}  # what has not come yet of the peer's handshake
+        self.missing = {MAGIC, VERSION}  # messages of the peer's handshake that have not arrived
         self._timers: list[asyncio.TimerHandle] = []
 
     def make_decoder(self) -> codec.Decoder:
         return self.Reader()
 
     def later(self, seconds: float, action: Callable[[], None]) -> None:
-        """Do this after a while, unless the session has ended by then."""
+        """Run this action after a delay, unless the session has ended by then."""
         loop = asyncio.get_running_loop()
         self._timers = [timer for timer in self._timers if timer.when() > loop.time()]
         self._timers.append(loop.call_later(seconds, action))
 
-    # What is sent
+    # Sending
 
     def send(self, value: Any) -> None:
         self.write(encode(value))
@@ -83,24 +83,24 @@ class Session(session.Session):
         else:
             self.missing.discard(name)
             if self.shaken:
-                self.stream.tell("agreed", "the handshake is finished")
+                self.stream.tell("agreed", "the handshake is complete")
                 self.welcome()
 
     def acceptable(self, name: str, value: Any) -> bool:
         return bool(value == HANDSHAKE[name])
 
     def unexpected(self, frame: Frame) -> None:
-        """Something else has come before the handshake was finished."""
-        self.refuse(f"{frame.name} came before the handshake was finished")
+        """Handle another message that arrives before the handshake is complete."""
+        self.refuse(f"{frame.name} came before the handshake was complete")
 
     def refuse(self, why: str) -> None:
         self.end(f"handshake failed: {why}")
 
     @abstractmethod
     def welcome(self) -> None:
-        """The peer's handshake is finished."""
+        """Start the service; the peer's handshake is complete."""
 
-    # What comes
+    # Receiving
 
     def take(self, frame: Frame) -> None:
         if frame.name is None:
@@ -116,7 +116,7 @@ class Session(session.Session):
         getattr(self, self.HANDLERS[name])(value)
 
     def skip(self, frame: Frame) -> None:
-        """A message that means nothing here."""
+        """Ignore a message that has no handler."""
 
     def undecodable(self, frame: Frame) -> None:
         self.end(frame.error or "bytes that are not a message")
@@ -140,7 +140,7 @@ class Session(session.Session):
         self.close("the peer has gone without its end of transmission")
 
     def close(self, why: str = "") -> None:
-        """Close the connection; what was sent is still delivered."""
+        """Close the connection; bytes already sent are still delivered."""
         if not self.ended:
             self.ended = True
             self.closed()
@@ -153,4 +153,4 @@ class Session(session.Session):
         await super().leave()
 
     def closed(self) -> None:
-        """The session has just ended."""
+        """Release the resources of the session, which has just ended."""

@@ -19,17 +19,20 @@ _END = "EndOfTransmission"
 
 
 async def shut_down(iut: Iut) -> Session:
-    """A quiet session that the application has ended."""
+    """Return a quiet session that the application has ended."""
     return await kept(iut, "shut down", _shut_down)
 
 
 async def shut_down_busy(iut: Iut) -> Session:
-    """The same while messages come and go; what is asked for afterwards is not answered."""
+    """Return a busy session that the application has ended.
+
+    Requests after the end are not answered.
+    """
     return await kept(iut, "shut down busy", _shut_down_busy)
 
 
 async def shut_down_later(iut: Iut) -> Session:
-    """A quiet session that is not the first of its process, and that the application has ended."""
+    """Return a quiet session, not the first of its process, that the application has ended."""
     return await kept(iut, "shut down later", _shut_down_later)
 
 
@@ -61,14 +64,14 @@ async def _shut_down_busy(iut: Iut) -> Session:
 
 
 async def _close(session: Session) -> None:
-    """Have the application end the connection: by its operation, or else by the end of input."""
+    """Make the application end the connection, by its operation or by closing stdin."""
     instance = session.instance
     by_line = instance.configuration.upper_tester == "stdio" and instance.process
     try:
         answer = await instance.upper("close")
         done, error = answer.ok, answer.why
     except Inconclusive as none:
-        # An application may go away with its connection, before it has answered.
+        # An application can exit with its connection before it has answered.
         done, error = False, str(none)
     if by_line and not done:
         by_line.standard.finish()
@@ -78,13 +81,16 @@ async def _close(session: Session) -> None:
 
 
 def _announcement(session: Session) -> Message:
-    """Its end of transmission. Raises Inconclusive where there is none, unless it claims so."""
+    """Return the IUT's end of transmission.
+
+    Raises NotExercised if the IUT declares that it sends none, Inconclusive if it is missing.
+    """
     for message in session.received:
         if message.name == _END:
             return message
     if why := session.instance.configuration.leaves_out("end.announced"):
-        raise NotExercised(f"it sends no end of transmission: {why}")
-    raise Inconclusive("no end of transmission came (end.announced)")
+        raise NotExercised(f"the IUT sends no end of transmission: {why}")
+    raise Inconclusive("received no end of transmission (end.announced)")
 
 
 SHUT_DOWN = {"quiet": shut_down, "busy": shut_down_busy, "later": shut_down_later}
@@ -93,12 +99,12 @@ SHUT_DOWN = {"quiet": shut_down, "busy": shut_down_busy, "later": shut_down_late
 @requirement("end.announced")
 @pytest.mark.parametrize("held", SHUT_DOWN.values(), ids=SHUT_DOWN)
 async def test_announced(iut: Iut, held: Callable[[Iut], Awaitable[Session]]) -> None:
-    """An application that ends the connection says so before."""
+    """An application that ends the connection announces the end."""
     session = await held(iut)
     if not announced(session):
         if session.reset and any(begun(event.data or b"") == _END for event in session.theirs):
-            raise Inconclusive("its end of transmission was cut by a reset of the connection")
-        came = "the connection was closed without one" if session.ended else "none came"
+            raise Inconclusive("a reset of the connection cut the end of transmission")
+        came = "the connection was closed without one" if session.ended else "received none"
         raise Violation("an end of transmission before the connection is closed", came)
 
 
@@ -107,12 +113,12 @@ async def test_reason(iut: Iut) -> None:
     """The reason given in an end of transmission, if any, is ASCII."""
     message = _announcement(await shut_down(iut))
     reason = message.value["reason"]
-    check(reason.isascii(), "ASCII text", f"{reason[:80]!r} came", message.event)
+    check(reason.isascii(), "ASCII text", f"received {reason[:80]!r}", message.event)
 
 
 @requirement("frame.variable-length")
 async def test_length_of_the_reason(iut: Iut) -> None:
-    """The length of an end of transmission is that of its reason."""
+    """The length of an end of transmission is the length of its reason."""
     session = await shut_down(iut)
     _fits(session)
     _announcement(session)
@@ -120,13 +126,13 @@ async def test_length_of_the_reason(iut: Iut) -> None:
 
 @requirement("frame.variable-length")
 async def test_length_of_the_answer(iut: Iut) -> None:
-    """An end of transmission that answers one says the length of its reason."""
+    """An end of transmission that answers another one carries the length of its reason."""
     _fits(await ordinary(iut))
 
 
 @requirement("frame.variable-length")
 async def test_length_of_a_refusal(iut: Iut) -> None:
-    """An end of transmission that refuses a peer says the length of its reason."""
+    """An end of transmission that refuses a peer carries the length of its reason."""
     async with iut.session() as session:
         await session.send(UNKNOWN["32-bit"])
         await session.until_closed()
@@ -134,21 +140,21 @@ async def test_length_of_a_refusal(iut: Iut) -> None:
 
 
 def _fits(session: Session) -> None:
-    """Raise Violation unless an end of transmission, if there is one, is as long as it says."""
+    """Raise Violation if the length of an end of transmission is wrong."""
     ending = False
-    # Out of step before, it does not begin where it seems to.
+    # If the stream was out of step before, the end of transmission can be an illusion.
     astray = any(found.requirement == "frame.fixed-lengths" for found in session.judge.findings)
     for event in session.theirs:
         ending = ending or begun(event.data or b"") == _END
         if ending and event.message == OVERSIZED:
-            came = f"a length of {event.value['length']} came"
+            came = f"received a length of {event.value['length']}"
             raise Violation("the length of the reason", came, explains=not astray)
-        # One that breaks off before has said no length yet.
+        # A message that breaks off earlier has not announced its length yet.
         said = event.message is None or (
             event.message == TRUNCATED and len(event.data or b"") >= SAID and not session.reset
         )
         if ending and event.data is not None and said:
-            came = f"there are more or fewer bytes than it says: {event.data[:60]!r}"
+            came = f"received more or fewer bytes than the length says: {event.data[:60]!r}"
             raise Violation("the length of the reason", came, explains=not astray)
 
 
@@ -158,13 +164,15 @@ async def test_closes_after_it(iut: Iut) -> None:
     session = await shut_down(iut)
     _announcement(session)
     check(
-        session.ended, "the connection to be closed after an end of transmission", "it stays open"
+        session.ended,
+        "the connection to be closed after an end of transmission",
+        "the connection stays open",
     )
 
 
 @requirement("end.nothing-after")
 async def test_nothing_after_it(iut: Iut) -> None:
-    """After an end of transmission nothing comes, not even an answer that was asked for."""
+    """The IUT sends nothing after its end of transmission, not even a requested answer."""
     session = await shut_down_busy(iut)
     last = _announcement(session)
     later = [message for message in session.received if message.event > last.event]
@@ -180,7 +188,7 @@ REASONS = {
 @requirement("end.received")
 @pytest.mark.parametrize("reason", REASONS)
 async def test_received(iut: Iut, reason: str) -> None:
-    """Once the peer has ended the transmission, the connection is closed, or its close accepted."""
+    """After the peer's end of transmission the connection is closed, or its close accepted."""
     async with opened(iut) as session:
         await session.send(end(REASONS[reason]))
         if (await habits(iut)).closing != REASON or not await session.until_closed():
@@ -189,16 +197,16 @@ async def test_received(iut: Iut, reason: str) -> None:
 
 
 async def _ends(session: Session, after: str, requirement: str | None = None) -> None:
-    """Raise Violation, of this requirement if one is given, unless it closes the connection."""
+    """Raise Violation, of this requirement if one is given, unless the IUT disconnects."""
     if not await session.until_closed():
         expected = f"the connection to be closed after {after}"
-        raise Violation(expected, "it stays open", requirement)
+        raise Violation(expected, "the connection stays open", requirement)
     await unharmed(session, after)
 
 
 @requirement("end.reason-optional")
 async def test_no_reason(iut: Iut) -> None:
-    """An end of transmission without a reason is understood as well as one with it."""
+    """An end of transmission without a reason is understood like one with a reason."""
     with_reason = (await habits(iut)).closing == REASON
     async with opened(iut) as session:
         await session.send(end(""))
@@ -206,13 +214,13 @@ async def test_no_reason(iut: Iut) -> None:
         does = {True: "closed the connection", False: "did not close the connection"}
         check(
             closed == with_reason,
-            f"the same as with a reason, upon which it {does[with_reason]}",
-            f"it {does[closed]}",
+            f"the same as with a reason, after which the IUT {does[with_reason]}",
+            f"the IUT {does[closed]}",
         )
         await session.finish()
         await _ends(session, "an end of transmission without a reason", "end.received")
         if not closed:
-            raise Inconclusive("it closes upon neither, so that nothing shows that it took note")
+            raise Inconclusive("the IUT closes after neither, so nothing shows that it read them")
 
 
 WHERE = {
@@ -226,7 +234,10 @@ WHERE = {
 @requirement("end.abrupt")
 @pytest.mark.parametrize("where", WHERE)
 async def test_abrupt_end(iut: Iut, where: str) -> None:
-    """A peer that goes without an end of transmission kills nothing; a server serves the next."""
+    """A peer that disconnects without an end of transmission crashes nothing.
+
+    A server also serves its next client.
+    """
     last = WHERE[where]
     async with iut.session() as session:
         if last is not None:

@@ -1,4 +1,4 @@
-"""Messages as a stream brings them: cut anywhere, of every size, and none that is not defined."""
+"""Messages in a stream: segmentation, every size, and only defined messages."""
 
 import contextlib
 from collections.abc import AsyncIterator
@@ -43,45 +43,47 @@ from conformance.verdicts import Inconclusive, Violation
 
 @requirement("frame.byte-order")
 async def test_identifiers_as_they_are_read(iut: Iut) -> None:
-    """A peer is served whose identifiers are in little-endian, and not only one that swaps them."""
+    """The IUT serves a peer that sends its identifiers in little-endian."""
     if (await habits(iut)).serves:
         return
     if await identifiers_turned(iut):
-        came = "they are understood in big-endian only"
+        came = "the IUT understands them in big-endian only"
         raise Violation("identifiers to be read in little-endian", came)
-    raise Inconclusive("no peer is served in a plain session, whatever it sends")
+    raise Inconclusive("the IUT serves no peer in a plain session, in either byte order")
 
 
 @requirement("frame.byte-order")
 async def test_lengths_in_little_endian(iut: Iut) -> None:
-    """The length of a message is read with its least significant byte first."""
+    """The IUT reads the length of a message in little-endian."""
     async with opened(iut) as session:
         await session.send(*(m for m in await script(iut) if m["identifier"].startswith("0xf")))
         try:
             await goes_on(iut, session, "messages of variable length")
         except Violation as lost:
             if await lengths_turned(iut):
-                expected = "lengths to be read with their least significant byte first"
-                came = "256 bytes of contents were taken for 65536: they are read in reverse order"
+                expected = "lengths to be read in little-endian"
+                came = (
+                    "the IUT took 256 bytes of contents for 65536: it reads lengths in big-endian"
+                )
                 raise Violation(expected, came) from lost
             raise Violation(lost.expected, lost.came, "frame.variable-length", lost.event) from lost
 
 
 @contextlib.asynccontextmanager
 async def only_in_pieces(iut: Iut, later: bool = False) -> AsyncIterator[None]:
-    """What fails here decides nothing where the same fails in whole messages, one by one."""
+    """Raise Inconclusive instead of a Violation if the same fails with whole messages."""
     try:
         yield
     except Violation as wrong:
         wrong.shown_in(next(reversed(iut.sessions), None))
         name = f"script fails{' in a later connection' * later}"
         if why := await iut.once(name, lambda: _fails(iut, later)):
-            raise Inconclusive(f"{wrong}; so it is in whole messages: {why}") from None
+            raise Inconclusive(f"{wrong}; the same fails with whole messages: {why}") from None
         raise
 
 
 async def _fails(iut: Iut, later: bool) -> str:
-    """What is wrong with a session in which the script comes in whole messages; else empty."""
+    """Return the error of a session with whole messages, else empty."""
     if known := await tester.of(iut).falters(iut):
         return f"in the plainest session, too ({known})"
     said_to_it, plain = await script(iut), Iut(iut.testbed, "")
@@ -89,7 +91,7 @@ async def _fails(iut: Iut, later: bool) -> str:
     try:
         async with tester.of(iut).later(plain) if later else plain.session() as session:
             await shake_hands(session)
-            # More than once: in pieces they come again and again.
+            # Twice, because the tests with pieces also send the script repeatedly.
             await session.send(*said_to_it, *said_to_it)
             await tester.of(session).all_understood(session, "whole messages", 2)
             await goes_on(plain, session, "whole messages")
@@ -100,12 +102,12 @@ async def _fails(iut: Iut, later: bool) -> str:
 
 @requirement("frame.segmentation")
 async def test_byte_by_byte(iut: Iut) -> None:
-    """A session in which every byte arrives alone is taken as if in whole messages."""
+    """A session in which every byte arrives alone works like one with whole messages."""
     said_to_it = await script(iut)
     async with only_in_pieces(iut), iut.session(segmentation=byte_by_byte) as session:
         await shake_hands(session)
         for value in said_to_it:
-            # One by one, so that pings are answered in between: a server may insist on that.
+            # Separate sends let the suite answer pings in between; a server can insist on that.
             await session.send(value)
         await tester.of(session).all_understood(session, "messages that came byte by byte")
         await goes_on(iut, session, "messages that came byte by byte")
@@ -113,7 +115,7 @@ async def test_byte_by_byte(iut: Iut) -> None:
 
 @requirement("frame.segmentation")
 async def test_cut_messages(iut: Iut) -> None:
-    """Messages that are cut at one place each, anywhere, are taken as if they came whole."""
+    """Messages that are each cut at any one place are understood."""
     said_to_it = await script(iut)
     async with only_in_pieces(iut), iut.session(segmentation=inside_contents) as session:
         await _cut(iut, session, said_to_it)
@@ -121,7 +123,7 @@ async def test_cut_messages(iut: Iut) -> None:
 
 @requirement("frame.segmentation")
 async def test_cut_messages_of_a_later_connection(iut: Iut) -> None:
-    """Messages that are cut anywhere are taken in a later connection as well."""
+    """Messages that are cut anywhere are understood in a later connection as well."""
     said_to_it = await script(iut)
     later = tester.of(iut).later(iut, inside_contents)
     async with only_in_pieces(iut, later=True), later as session:
@@ -129,7 +131,7 @@ async def test_cut_messages_of_a_later_connection(iut: Iut) -> None:
 
 
 async def _cut(iut: Iut, session: Session, said_to_it: list[Any]) -> None:
-    """A session in which every message comes in pieces, also those that answer the IUT's."""
+    """Run a session in which every message is cut, also our answers to the IUT."""
     await session.send(MAGIC, segmentation=inside_identifiers)
     await answer_handshake(session, VERSION)
     await greeted(session)
@@ -142,14 +144,14 @@ async def _cut(iut: Iut, session: Session, said_to_it: list[Any]) -> None:
 
 @requirement("frame.segmentation")
 async def test_everything_in_one_write(iut: Iut) -> None:
-    """Handshake and all that follows may come in one write."""
+    """The handshake and all messages after it can arrive in one write."""
     said_to_it = await script(iut)
     async with iut.session() as session:
         await shake_hands(session, *HANDSHAKE, *said_to_it, segmentation=whole)
         if not (await habits(iut)).serves and await _served_bit_by_bit(iut):
             raise Violation(
-                "magic and version in one write to be taken like any others",
-                "the peer is served only if they come apart",
+                "magic and version in one write to be understood",
+                "the IUT serves the peer only if they arrive separately",
             )
         async with only_in_pieces(iut):
             await tester.of(session).all_understood(session, "everything in one write")
@@ -157,7 +159,7 @@ async def test_everything_in_one_write(iut: Iut) -> None:
 
 
 async def _served_bit_by_bit(iut: Iut) -> bool:
-    """Whether a peer is served that lets each message of its handshake arrive by itself."""
+    """Return True if the IUT serves a peer whose handshake messages arrive separately."""
     async with iut.session() as session:
         await session.send(MAGIC)
         await session.watch(within=session.seconds("quiet"))
@@ -168,7 +170,7 @@ async def _served_bit_by_bit(iut: Iut) -> bool:
 
 @requirement("frame.segmentation")
 async def test_a_message_and_a_half(iut: Iut) -> None:
-    """A write may end anywhere inside the next message, also long after."""
+    """A write can end anywhere inside the next message."""
     said_to_it = await script(iut)
     if OF_EACH_SIZE["variable"] not in await refused(iut):
         said_to_it.append(unknown(0xF321, "ff" * 300))
@@ -180,15 +182,15 @@ async def test_a_message_and_a_half(iut: Iut) -> None:
 
 @requirement("frame.fixed-lengths")
 async def test_every_fixed_size(iut: Iut) -> None:
-    """As many bytes are taken of a message as its size identifier says, also of an unknown one.
+    """The IUT reads as many bytes as the size identifier says, also of unknown messages.
 
-    One upon which the connection is closed shows nothing, and is left out.
+    Sizes for which the IUT closes the connection are left out.
     """
     await each(iut, await _skipped(iut, "bit"), "an unknown message")
 
 
 async def _skipped(iut: Iut, what: str) -> dict[str, Any]:
-    """A message of an unknown type of each size of this kind that it does not refuse."""
+    """Return the unknown messages of this kind that the IUT does not refuse."""
     left_out = (await refused(iut)).closed
     sizes = {size: message for size, message in OF_EACH_SIZE.items() if what in size}
     return {size: message for size, message in sizes.items() if message not in left_out}
@@ -196,9 +198,10 @@ async def _skipped(iut: Iut, what: str) -> dict[str, Any]:
 
 @requirement("frame.variable-length")
 async def test_every_length(iut: Iut) -> None:
-    """Of an unknown message of any length as many bytes are skipped as it says, up to 1 MiB.
+    """Unknown messages of any length up to 1 MiB are skipped by their length.
 
-    An end of transmission of some length shows it as well, where unknown ones close the connection.
+    If unknown messages close the connection, an end of transmission shows how the IUT reads
+    lengths.
     """
     sizes = (1, 5, 255, 256, 65_536, 1024 * 1024, 0) if await _skipped(iut, "variable") else ()
     messages = {f"{size} bytes": unknown(0xF321, "ff" * size) for size in sizes}
@@ -209,7 +212,7 @@ async def test_every_length(iut: Iut) -> None:
 @lasting
 @requirement("messages.unknown-skipped")
 async def test_unknown_messages(iut: Iut) -> None:
-    """Unknown messages of every size, one after another, change nothing; nor do a thousand."""
+    """Unknown messages of every size change nothing, not even a thousand of them."""
     await each(iut, UNKNOWN, "an unknown message", again=111)
 
 
@@ -224,9 +227,9 @@ async def test_unknown_messages_of_a_later_connection(iut: Iut) -> None:
 
 @requirement("messages.type-identifier")
 async def test_nearly_known_types(iut: Iut) -> None:
-    """A type that shares some bits with a known one, or brings bytes like one, is not that."""
+    """An unknown type that resembles a known type is not taken for the known type."""
     if (await refused(iut)).closed:
-        raise Inconclusive("it closes the connection upon unknown ones (messages.unknown-skipped)")
+        raise Inconclusive("the IUT closes after unknown messages (messages.unknown-skipped)")
     await each(iut, NEARLY_KNOWN, "a message that looks like a known one")
 
 
@@ -243,7 +246,10 @@ async def test_null_messages(iut: Iut) -> None:
 
 
 async def each(iut: Iut, messages: dict[str, Any], what: str, again: int = 0) -> None:
-    """Send all of them, a client being asked for a sign of life behind each, and then so often."""
+    """Send all messages, and then `again` times more.
+
+    A client is asked for a sign of service after each message.
+    """
     async with opened(iut) as session:
         if tester.of(session).asks:
             for name, value in messages.items():
@@ -254,7 +260,7 @@ async def each(iut: Iut, messages: dict[str, Any], what: str, again: int = 0) ->
         await session.send(*list(messages.values()) * again)
         await goes_on(iut, session, f"{what} of every size")
     if not tester.of(iut).asks:
-        # Pongs in between, of whatever numbers, may bring it back into step by chance.
+        # Pongs with arbitrary numbers can bring a lost reader back into step by chance.
         async with opened(iut) as session:
             await session.stop_answering()
             await session.send(*messages.values())
@@ -266,5 +272,5 @@ async def each(iut: Iut, messages: dict[str, Any], what: str, again: int = 0) ->
     *("messages.null-not-sent", "messages.own-direction", "messages.defined-only"),
 )
 async def test_ordinary_session(iut: Iut, statement: str) -> None:
-    """All that comes in an ordinary session, to its end, keeps this rule."""
+    """All messages of an ordinary session obey the requirement."""
     await ordinary(iut)

@@ -1,4 +1,4 @@
-"""Magic and version: what is sent right after the connection, and what is accepted."""
+"""Magic and version: the IUT's own, and the IUT's reaction to those of its peer."""
 
 from typing import Any
 
@@ -33,13 +33,13 @@ def first(session: Session, name: str) -> Message:
 
 @requirement("handshake.magic-sent")
 async def test_magic_sent(iut: Iut) -> None:
-    """The magic comes right after the connection."""
+    """The magic arrives right after the connection."""
     await ordinary(iut)
 
 
 @requirement("handshake.version-sent")
 async def test_version_sent(iut: Iut) -> None:
-    """The version comes right after the connection."""
+    """The version arrives right after the connection."""
     await ordinary(iut)
 
 
@@ -50,16 +50,16 @@ async def test_nothing_before(iut: Iut) -> None:
     check(
         sorted(names) == ["ProtocolMagic", "ProtocolVersion"],
         "magic and version as the first messages",
-        f"{' and '.join(names)} came first",
+        f"received {' and '.join(names)} first",
     )
 
 
 @requirement("handshake.once")
 async def test_once(iut: Iut) -> None:
-    """As long as the session goes on, neither magic nor version comes again."""
+    """Neither magic nor version arrives again during the session."""
     for name in ("ProtocolMagic", "ProtocolVersion"):
         came = [message for message in (await ordinary(iut)).received if message.name == name]
-        check(len(came) == 1, f"{name} once", f"it came {len(came)} times", came[-1].event)
+        check(len(came) == 1, f"{name} once", f"received it {len(came)} times", came[-1].event)
 
 
 @requirement("handshake.magic-value")
@@ -68,7 +68,7 @@ async def test_magic_value(iut: Iut) -> None:
     message = first(await ordinary(iut), "ProtocolMagic")
     magic = message.value["magic"]
     swapped = ", its bytes reversed" if magic == "rVRatleD" else ""
-    check(magic == "DeltaRVr", "'DeltaRVr'", f"{magic!r} came{swapped}", message.event)
+    check(magic == "DeltaRVr", "'DeltaRVr'", f"received {magic!r}{swapped}", message.event)
 
 
 @requirement("handshake.version-value")
@@ -76,7 +76,7 @@ async def test_version_value(iut: Iut) -> None:
     """The version is 1."""
     message = first(await ordinary(iut), "ProtocolVersion")
     version = message.value["version"]
-    check(version == 1, "version 1", f"{version} came", message.event)
+    check(version == 1, "version 1", f"received {version}", message.event)
 
 
 @requirement("frame.byte-order")
@@ -87,10 +87,10 @@ async def test_version_in_little_endian(iut: Iut) -> None:
 
 @requirement("frame.identifier")
 async def test_identifiers(iut: Iut) -> None:
-    """Magic and version are sent as 01 30 and 02 20, each followed by its contents."""
+    """The identifiers of magic and version are sent as 01 30 and 02 20."""
     begun = [(event.data or b"")[:2] for event in (await ordinary(iut)).theirs]
     came = " and ".join(start.hex(" ") for start in begun[:2])
-    check({b"\x01\x30", b"\x02\x20"} <= {*begun}, "01 30 and 02 20", f"{came} came")
+    check({b"\x01\x30", b"\x02\x20"} <= {*begun}, "01 30 and 02 20", f"received {came}")
 
 
 @each_of(
@@ -98,7 +98,7 @@ async def test_identifiers(iut: Iut) -> None:
     *("handshake.version-value", "frame.byte-order", "frame.identifier"),
 )
 async def test_greeting_of_a_later_connection(iut: Iut, statement: str) -> None:
-    """Magic and version come in a later connection as they do in the first."""
+    """Magic and version arrive in a later connection as they do in the first."""
     await kept(iut, "greeting of a later connection", _greeted_later)
 
 
@@ -110,16 +110,16 @@ async def _greeted_later(iut: Iut) -> Session:
 
 @requirement("handshake.unasked")
 async def test_unasked(iut: Iut) -> None:
-    """Magic and version come while the peer is still silent; once it speaks, it is served."""
+    """Magic and version arrive while the peer is silent; the peer is served later."""
     async with iut.session() as session:
-        await greeted(session, "unasked, from a side that waits as well", "handshake.unasked")
+        await greeted(session, "before the peer has sent its own", "handshake.unasked")
         await answer_handshake(session)
-        await serves(iut, session, "a handshake that waited for the other")
+        await serves(iut, session, "a handshake that waited for the other side")
 
 
 @requirement("handshake.either-order")
 async def test_version_first(iut: Iut) -> None:
-    """A peer that sends its version first is served like one that sends its magic first."""
+    """A peer that sends its version before its magic is served."""
     async with iut.session() as session:
         await shake_hands(session, VERSION, MAGIC)
         await goes_on(iut, session, "a version that came before the magic")
@@ -131,13 +131,13 @@ DIFFERENT: dict[str, Any] = {
     "unknown": UNKNOWN["variable"],
     "null": NULLS["32-bit"],
 }
-"""What may come instead of a handshake; None for what only a peer of the role may send."""
+"""Messages in place of a handshake; None means the message that only the IUT's peer can send."""
 
 
 @requirement("handshake.closes-different")
 @pytest.mark.parametrize("kind", DIFFERENT)
 async def test_different_message_first(iut: Iut, kind: str) -> None:
-    """A peer that begins with something else is not served, even if its handshake follows."""
+    """A peer that begins with a different message is not served."""
     async with iut.session() as session:
         await session.send(DIFFERENT[kind] or tester.of(session).foreign, *HANDSHAKE)
         await refused(iut, session, f"a message of the kind '{kind}' before magic and version")
@@ -145,7 +145,7 @@ async def test_different_message_first(iut: Iut, kind: str) -> None:
 
 @requirement("handshake.closes-different")
 async def test_different_message_between(iut: Iut) -> None:
-    """A peer that sends something else between magic and version is not served."""
+    """A peer that sends a different message between magic and version is not served."""
     async with iut.session() as session:
         await session.send(MAGIC, UNKNOWN["64-bit"], VERSION)
         await refused(iut, session, "an unknown message between magic and version")
@@ -155,13 +155,13 @@ NEARLY = {
     "magic": (unknown(0x3101, OPENING[2:10].hex()), VERSION),
     "version": (MAGIC, unknown(0x2102, OPENING[12:].hex())),
 }
-"""Messages of unknown types that share the low byte and the contents of what they stand for."""
+"""Unknown types that share the low byte and the contents of the messages that they replace."""
 
 
 @requirement("handshake.closes-different")
 @pytest.mark.parametrize("nearly", NEARLY)
 async def test_nearly_known_type(iut: Iut, nearly: str) -> None:
-    """A peer is not served that sends the right contents as a message of another type."""
+    """A peer that sends the right contents with another type is not served."""
     async with iut.session() as session:
         await session.send(*NEARLY[nearly])
         await refused(iut, session, f"a message of another type in the place of the {nearly}")
@@ -170,7 +170,7 @@ async def test_nearly_known_type(iut: Iut, nearly: str) -> None:
 @requirement("handshake.closes-different")
 @explore(near=strategies.near_handshakes())
 async def test_near_handshakes(iut: Iut, near: tuple[str, str, list[Any]]) -> None:
-    """A handshake that is wrong in any small way gets the connection closed."""
+    """The IUT closes the connection if a handshake is wrong in any small way."""
     refusal, what, messages = near
     async with iut.session() as session:
         await session.send(*messages)
@@ -186,7 +186,7 @@ LATER = {
 
 @each_of(*LATER)
 async def test_refused_in_a_later_connection(iut: Iut, statement: str) -> None:
-    """A peer is not trusted because it, or another, had the right handshake before."""
+    """A correct handshake in an earlier connection does not excuse a wrong one now."""
     async with tester.of(iut).later(iut) as session:
         await session.send(*LATER[statement])
         await refused(iut, session, "a wrong handshake in a later connection")
@@ -194,16 +194,16 @@ async def test_refused_in_a_later_connection(iut: Iut, statement: str) -> None:
 
 @requirement("handshake.closes-silent")
 async def test_silent_peer(iut: Iut) -> None:
-    """A peer that says nothing at all is dropped."""
+    """A peer that sends nothing at all is dropped."""
     async with iut.session() as session:
-        await dropped(iut, session, "a peer that says nothing")
+        await dropped(iut, session, "a peer that sends nothing")
 
 
 @requirement("handshake.closes-silent")
 async def test_silent_peer_of_a_later_connection(iut: Iut) -> None:
-    """A peer that says nothing at all is dropped in a later connection as well."""
+    """A peer that sends nothing at all is dropped in a later connection as well."""
     async with tester.of(iut).later(iut) as session:
-        await dropped(iut, session, "a peer that says nothing in a later connection")
+        await dropped(iut, session, "a peer that sends nothing in a later connection")
 
 
 PARTS = {
@@ -225,7 +225,10 @@ async def test_partial_handshake(iut: Iut, part: str) -> None:
 
 @requirement("handshake.closes-partial")
 async def test_half_a_handshake_in_a_later_connection(iut: Iut) -> None:
-    """Half a handshake does not complete that of an earlier connection: the peer is dropped."""
+    """Half a handshake does not complete the handshake of an earlier connection.
+
+    The peer is dropped.
+    """
     async with tester.of(iut).later(iut) as session:
         await session.send(VERSION)
         await unserved(iut, session, "only a version in a later connection")
@@ -258,10 +261,12 @@ async def test_wrong_version(iut: Iut, version: int) -> None:
 
 @requirement("handshake.patient")
 async def test_late_peer(iut: Iut) -> None:
-    """A peer that takes half of the time that it has, before and in its handshake, is served."""
+    """A peer that uses half of the declared time for its handshake is served."""
     patience = iut.configuration.declared("handshake")
     if patience is None:
-        raise NotExercised("what is late is not known; declare --timing handshake=SECONDS")
+        raise NotExercised(
+            "the time for a handshake is unknown; declare --timing handshake=SECONDS"
+        )
     async with iut.session() as session:
         await _still_open(session, patience / 8)
         await session.send(MAGIC)

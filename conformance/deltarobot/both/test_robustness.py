@@ -1,4 +1,7 @@
-"""What any sane peer survives: a handshake out of place, lengths that lie, undefined sizes."""
+"""Malformed or misplaced input that must do no harm.
+
+Examples are a second handshake, wrong lengths and undefined sizes.
+"""
 
 from typing import Any
 
@@ -14,7 +17,7 @@ from conformance.iut import Iut
 from conformance.session import Session
 
 GIBIBYTE = 1 << 30
-_GROWING = 16 << 20  # bytes by which memory grows that is still being taken
+_GROWING = 16 << 20  # bytes; memory that grows by at least this much is still being allocated
 
 
 @requirement("robustness.second-handshake")
@@ -24,7 +27,7 @@ _GROWING = 16 << 20  # bytes by which memory grows that is still being taken
     ids=["same", "other-version"],
 )
 async def test_second_handshake(iut: Iut, again: tuple[Any, ...]) -> None:
-    """A magic or version in the middle of a session is ignored or ends it."""
+    """A magic or version during a session is ignored or ends the session."""
     async with opened(iut) as session:
         await session.send(*again)
         await lives_on(iut, session, "a second handshake")
@@ -40,20 +43,20 @@ HUGE = {
 @requirement("robustness.huge-length")
 @pytest.mark.parametrize("kind", HUGE)
 async def test_huge_length(iut: Iut, kind: str) -> None:
-    """A message that announces gigabytes, and brings a few bytes, takes no gigabytes of memory."""
+    """A message that announces gigabytes but carries few bytes allocates no gigabytes."""
     async with opened(iut) as session:
         before = _memory(session)
         await session.send_bytes(HUGE[kind])
         await session.send_bytes(bytes(64 * 1024))
         taken = await _taken(session, before)
-        check(taken < GIBIBYTE, "no memory to be taken for it", f"it took {taken >> 20} MiB")
-        await _harmless(iut, session, "a message of four gigabytes that do not come")
+        check(taken < GIBIBYTE, "less than 1 GiB of memory", f"the process took {taken >> 20} MiB")
+        await _harmless(iut, session, "a message that announces 4 GiB and does not carry them")
 
 
 @requirement("robustness.undefined-sizes")
 @pytest.mark.parametrize("identifier", [0x5123, 0xE006])
 async def test_undefined_size(iut: Iut, identifier: int) -> None:
-    """A message of an undefined size may be refused, but kills neither server nor client."""
+    """A message of an undefined size can be refused, but crashes neither server nor client."""
     async with opened(iut) as session:
         stray = identifier.to_bytes(2, "little") + b"\x01\x02\x03\x04"
         await session.send_bytes(stray + encode(HANDSHAKE[1]) * 3)
@@ -62,7 +65,10 @@ async def test_undefined_size(iut: Iut, identifier: int) -> None:
 
 
 async def _harmless(iut: Iut, session: Session, after: str) -> None:
-    """Nobody dies of it, now or when the connection ends; a server serves its next client."""
+    """Raise Violation if the IUT dies now or after the disconnect.
+
+    A server must also serve its next client.
+    """
     await unharmed(session, after)
     await session.finish()
     await session.until_closed()
@@ -71,7 +77,7 @@ async def _harmless(iut: Iut, session: Session, after: str) -> None:
 
 
 async def _taken(session: Session, before: int) -> int:
-    """The memory in bytes that it has taken, once that no longer grows or is too much."""
+    """Return the process's memory in bytes after it stopped growing or exceeded 1 GiB."""
     deadline = session.now + session.instance.configuration.max_wait
     while True:
         await session.until_closed(session.seconds("quiet"))
@@ -82,6 +88,6 @@ async def _taken(session: Session, before: int) -> int:
 
 
 def _memory(session: Session) -> int:
-    """The largest size in bytes that the IUT's process has had in memory; 0 if it is not known."""
+    """Return the peak memory of the IUT's process in bytes; 0 if it is unknown."""
     process = session.instance.process
     return process.peak if process else 0

@@ -10,13 +10,16 @@ SMOKE = "handshake.magic-sent"
 
 
 async def smoke(iut: Iut) -> None:
-    """Magic and version, which come right after the connection."""
+    """Magic and version arrive right after the connection."""
     async with iut.session() as session:
         await shake_hands(session)
 
 
 async def basis(iut: Iut) -> str:
-    """What it violates who reads the plainest exercise wrong, or the messages as such."""
+    """Return the violated requirement if the client misreads the plainest exercise or all messages.
+
+    An empty text means that it misreads neither.
+    """
     if not (await habits(iut)).serves:
         return "frame.byte-order" if await identifiers_turned(iut) else ""
     return await misread(iut) or await miscounted(iut)

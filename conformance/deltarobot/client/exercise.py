@@ -1,4 +1,4 @@
-"""What a client's application shows of an exercise, and what is wrong with the plainest one."""
+"""The exercise as the client's application shows it, and errors of the plainest exercise."""
 
 import contextlib
 from collections.abc import AsyncIterator, Mapping, Sequence
@@ -33,12 +33,12 @@ ABOUT = {
     "current": "progress.current-direction",
     "desired": "progress.desired-direction",
 }
-"""By what the application sees, which requirement says what that is to be."""
+"""By value of the application: the requirement for this value."""
 _FLOATS = "frame.floats"
 _UNUSED = "progress.unused-value"
 
 ODD = [1.0, "NaN", "Infinity", "-Infinity", "NaN:7f800001", DENORMAL, -0.0]
-"""Values of U, which none has a meaning for."""
+"""Values of U; the specification gives none of them a meaning."""
 
 _PLAINLY: dict[str, Sequence[Any]] = {
     "curve": PLAIN,
@@ -46,16 +46,16 @@ _PLAINLY: dict[str, Sequence[Any]] = {
     "current": (-3.125, -1.125, -2.125),
     "desired": (-2.125, -3.125, -1.125),
 }
-"""What it is to see of the plainest exercise: any number may lose its sign, or be rounded."""
-_FEW = 4  # points that are told all
+"""The values of the plainest exercise. Lost signs and rounding change each of them."""
+_FEW = 4  # a message shows up to this many points in full
 
 
 async def sees(
     session: Session, what: str, wanted: Sequence[Any], requirement: str | None = None
 ) -> None:
-    """Raise Violation unless the application sees this in time.
+    """Raise Violation unless the application shows this value in time.
 
-    ``requirement`` is what it violates otherwise, if not the one that the test decides.
+    ``requirement`` is the requirement to blame; the default is the one under test.
     """
     state = Answer(ok=False)
     facts: Mapping[str, Any] = {}
@@ -66,26 +66,28 @@ async def sees(
         state = await session.instance.upper("state")
         facts = _facts(state)
         right = what in facts and same(wanted, facts[what])
-        # Bytes in reverse order have arrived as well: nothing else is to be waited for.
+        # Reversed bytes are a final answer as well, so waiting longer is useless.
         return right or (what in facts and turned(wanted, facts[what]))
 
     await session.shows(decided, f"the {what} shown", "response", requirement)
     if right:
         return
     if not state.ok or not isinstance(state.result, dict):
-        raise Inconclusive(f"the operation 'state' tells nothing: {state.error or state.result}")
+        raise Inconclusive(
+            f"the operation 'state' returns no object: {state.error or state.result}"
+        )
     if what not in facts:
-        raise NotExercised(f"its application leaves {what} out of what it tells: it keeps none")
+        raise NotExercised(f"the application leaves {what} out of its state: it keeps none")
     seen = facts[what]
     if turned(wanted, seen):
-        # Whatever else it reads rightly: that is about its floats, and not about what they mean.
-        came = f"its bytes are read in reverse order: it is {shown(seen, 120)}"
+        # Reversed bytes concern the floats as such, whatever else the client reads correctly.
+        came = f"the client reads its bytes in reverse order: it is {shown(seen, 120)}"
         raise Violation(f"{what} to be {shown(list(wanted), 40)}", came, _FLOATS)
     raise Violation(*_difference(what, wanted, seen), requirement)
 
 
 def _difference(what: str, wanted: Sequence[Any], seen: Any) -> tuple[str, str]:
-    """What was expected, and what is seen; of many points, from the first on that differs."""
+    """Return the expected and the seen value; of many points, the first that differs."""
     if len(wanted) <= _FEW:
         return f"{what} to be {shown(list(wanted), 120)}", f"it is {shown(seen, 120)}"
     if not isinstance(seen, list):
@@ -97,9 +99,9 @@ def _difference(what: str, wanted: Sequence[Any], seen: Any) -> tuple[str, str]:
 
 
 async def sees_laid(iut: Iut, session: Session, what: str, wanted: Sequence[Any]) -> None:
-    """As `sees`, and what the plainest exercise shows, too, is laid to that value.
+    """Call `sees`, and blame the plainest exercise if the same value is wrong there, too.
 
-    A client that scales directions has understood the messages around them.
+    A client that scales directions, for example, has understood all other messages.
     """
     async with in_many_reads(iut):
         try:
@@ -111,9 +113,9 @@ async def sees_laid(iut: Iut, session: Session, what: str, wanted: Sequence[Any]
 
 
 async def _changed(iut: Iut) -> Mapping[str, str]:
-    """By what a client shows wrong in the plainest exercise as well: which requirement it violates.
+    """Return the values that are wrong in the plainest exercise, each with its requirement.
 
-    Where it does so with all that it shows, that is about floats as such, unless points are lost.
+    If all values are wrong, the requirement is frame.floats for each, unless points are lost.
     """
 
     async def found() -> Mapping[str, str]:
@@ -121,7 +123,8 @@ async def _changed(iut: Iut) -> Mapping[str, str]:
         async with opened(Iut(iut.testbed, "")) as session:
             await session.send(curve(*PLAIN))
             vectors = {what: at for what, at in _PLAINLY.items() if what in STATE_OF}
-            # Not the first ones: what it keeps of these is not what is sent now.
+            # The first vectors are different, so that a client that keeps the first ones is
+            # noticed.
             await session.send(*(vector(name, 9.0, 9.0, 9.0) for name in STATE_OF.values()))
             await session.send(*(vector(STATE_OF[what], *at) for what, at in vectors.items()))
             facts = await told(session)
@@ -140,7 +143,7 @@ async def _changed(iut: Iut) -> Mapping[str, str]:
 
 
 async def misread(iut: Iut) -> str:
-    """Which requirement a client violates that reads the plainest exercise wrong; else empty."""
+    """Return the violated requirement if the client misreads the plainest exercise, else empty."""
     async with opened(iut) as session:
         await session.send(curve(*PLAIN))
         if not await TESTER.served(session):
@@ -148,7 +151,8 @@ async def misread(iut: Iut) -> str:
                 return "frame.byte-order"
             if not await in_step(iut, unknown(0xF321, "ff" * 12 * len(PLAIN))):
                 return "frame.variable-length"
-            # What it takes of that length it has not misread: it answers no pings in an exercise.
+            # The client skips unknown messages of that length: it only answers no pings in an
+            # exercise.
             return "" if session.ended else "pong.each"
         await session.send(vector(POSITION, *PLAIN[1]))
         seen = await told(session)
@@ -163,7 +167,7 @@ async def misread(iut: Iut) -> str:
 
 
 async def told(session: Session) -> Mapping[str, Any]:
-    """The values of the exercise that its application shows: it need not keep all of them."""
+    """Return the values of the exercise that the application shows; they need not be complete."""
     if not session.instance.upper.offers("state"):
         return {}
     return _facts(await session.instance.upper("state"))
@@ -174,7 +178,7 @@ def _facts(state: Answer) -> Mapping[str, Any]:
 
 
 def _finite(value: Mapping[str, Any]) -> bool:
-    """Whether all numbers of a message are finite; another is decoded as a text."""
+    """Return True if all numbers of a message are finite; other numbers are decoded as text."""
     points = value.get("points") or [[value.get(axis) for axis in "xyz"]]
     return not any(isinstance(number, str) for point in points for number in point)
 
@@ -182,7 +186,7 @@ def _finite(value: Mapping[str, Any]) -> bool:
 async def sees_next_curve(iut: Iut, session: Session, points: Sequence[Any]) -> None:
     """Raise Violation unless the application sees a curve that is not the first.
 
-    One that sees none in a later connection either shows a single curve ever.
+    If it sees no curve in a later connection either, exercise.curve-shown is to blame.
     """
     async with in_many_reads(iut):
         try:
@@ -210,10 +214,10 @@ async def _one_curve_ever(iut: Iut) -> bool:
 
 
 async def sees_the_latest(iut: Iut, session: Session, sent: Sequence[Any]) -> None:
-    """Raise Violation unless the application sees the last curve, and the last vectors behind it.
+    """Raise Violation unless the application sees the last curve and the last vectors after it.
 
-    With a new curve a new exercise begins, of which nothing is known yet; it is not the first. What
-    a client makes of numbers that are not finite is its own affair.
+    A new curve begins a new exercise, so values of the exercise before no longer count. The curve
+    is not the first of its session. Numbers that are not finite are not compared.
     """
     seen = await told(session)
     curves = [number for number, entry in enumerate(sent) if "points" in entry]
@@ -231,7 +235,11 @@ async def sees_the_latest(iut: Iut, session: Session, sent: Sequence[Any]) -> No
 
 
 async def _sees_whatever_u(session: Session, what: str, value: Mapping[str, Any]) -> None:
-    """As `sees`; what is seen with another unused value, or with plain numbers, is laid to that."""
+    """Call `sees`, and blame the unused value or the numbers if they are the cause.
+
+    The unused value is the cause if the vector is seen with U = 0; the numbers are the cause if a
+    plain vector is seen.
+    """
     try:
         await sees(session, what, [value[axis] for axis in "xyz"], ABOUT[what])
     except Violation as wrong:
@@ -245,7 +253,7 @@ async def _sees_whatever_u(session: Session, what: str, value: Mapping[str, Any]
 
 @contextlib.asynccontextmanager
 async def whatever_u(iut: Iut) -> AsyncIterator[None]:
-    """Where it serves nobody any more who has sent an odd U, a Violation is laid to that."""
+    """Blame the unused value if the client stops serving after odd values of U."""
     try:
         yield
     except Violation as wrong:
@@ -256,7 +264,7 @@ async def whatever_u(iut: Iut) -> AsyncIterator[None]:
 
 
 async def _ends_upon(iut: Iut) -> bool:
-    """Whether it serves after vectors with the usual U, but not after odd ones."""
+    """Return True if the client serves after usual values of U only."""
     try:
         async with opened(iut) as session:
             await session.send(curve(*PLAIN))
@@ -271,7 +279,7 @@ async def _ends_upon(iut: Iut) -> bool:
 
 
 async def _seen_too(session: Session, what: str, value: Mapping[str, Any]) -> bool:
-    """Whether the application sees this, sent instead of what it does not see."""
+    """Return True if the application sees this value, sent in place of the unseen one."""
     await session.send(value)
     try:
         await sees(session, what, value.get("points") or [value[axis] for axis in "xyz"])

@@ -1,4 +1,4 @@
-"""An exercise as the client's application sees it."""
+"""An exercise as the client's application shows it."""
 
 import asyncio
 import contextlib
@@ -30,7 +30,7 @@ from conformance.segmentation import split_at
 from conformance.session import Session
 from conformance.verdicts import Inconclusive, Unreachable
 
-_STORM, _WITHIN = 10, 0.5  # new connections, and the seconds in which they come
+_STORM, _WITHIN = 10, 0.5  # number of new connections, and the seconds within which they arrive
 
 POINTS: list[list[Any]] = [[0.0, 0.0, 0.0], [1.0, 2.0, -3.0], [0.125, -2.5, 1024.0]]
 
@@ -41,7 +41,7 @@ def many(count: int) -> list[list[float]]:
 
 @contextlib.asynccontextmanager
 async def exercising(iut: Iut) -> AsyncIterator[Session]:
-    """A session in which an exercise has begun: without one there need be no progress to see."""
+    """Open a session in which an exercise has begun: without one, progress need not be shown."""
     async with opened(iut) as session:
         await session.send(curve(*POINTS))
         yield session
@@ -51,7 +51,7 @@ async def exercising(iut: Iut) -> AsyncIterator[Session]:
 async def test_curve(iut: Iut) -> None:
     """The application sees all points of a curve in their order, however many there are."""
     for points in (many(1), POINTS, POINTS[1:2] * 3, many(10_000)):
-        # In a session each: that a curve replaces another is not a must.
+        # Each curve has its own session: to replace an earlier curve is only a should.
         async with in_many_reads(iut), opened(iut) as session:
             await session.send(curve(*points))
             await sees_laid(iut, session, "curve", points)
@@ -59,7 +59,7 @@ async def test_curve(iut: Iut) -> None:
 
 @requirement("exercise.curve-replaced")
 async def test_next_curve(iut: Iut) -> None:
-    """The curve of the next exercise replaces the one before, be it shorter, as long or longer."""
+    """The curve of the next exercise replaces the one before, whatever its length."""
     async with opened(iut) as session:
         for points in (POINTS, POINTS[1:2], POINTS[2:], many(20)):
             await session.send(curve(*points))
@@ -69,7 +69,7 @@ async def test_next_curve(iut: Iut) -> None:
 
 @requirement("exercise.odd-curves")
 async def test_odd_curves(iut: Iut) -> None:
-    """A curve of no points, or of ten thousand, ends nothing."""
+    """The session goes on after curves of no points and of ten thousand."""
     async with in_many_reads(iut), opened(iut) as session:
         for count in (0, 10_000):
             await session.send(curve(*many(count)))
@@ -86,22 +86,22 @@ RAGGED = {
 @requirement("exercise.odd-curves")
 @pytest.mark.parametrize("what", RAGGED)
 async def test_ragged_curves(iut: Iut, what: str) -> None:
-    """A curve of no whole number of points is passed over, or closes the connection."""
+    """A curve with an incomplete point is skipped, or the connection is closed."""
     async with opened(iut) as session:
         await session.send(RAGGED[what])
         await lives_on(iut, session, f"a curve with {what}")
 
 
-AT_ONCE = 100  # vectors, which are more than a queue may have room for
+AT_ONCE = 100  # vectors; more than a short queue can store
 
 
 async def _shown(iut: Iut, what: str) -> None:
-    """The application sees the latest vector of this kind; the others change nothing about it.
+    """Check that the application sees the latest vector of this kind.
 
-    So it does in the next exercise, in which many come at once.
+    The other kinds change nothing. In the next exercise many vectors arrive at once.
     """
     others = [name for name in PROGRESS if name != STATE_OF[what]]
-    # One differs from the one before in a single coordinate; None is another exercise.
+    # Each vector differs from the one before in few coordinates; None starts another exercise.
     moved = ([1.0, -2.5, 0.125], [1.0, -2.5, -1.0], [1.0, 0.0, -1.0], [0.0, 0.0, -1.0], [0.0] * 3)
     before: list[Any] = []
     async with exercising(iut) as session:
@@ -118,19 +118,19 @@ async def _shown(iut: Iut, what: str) -> None:
 
 @requirement("progress.position")
 async def test_position(iut: Iut) -> None:
-    """0x4003 is the position of the actuator."""
+    """Message 0x4003 is the position of the actuator."""
     await _shown(iut, "position")
 
 
 @requirement("progress.current-direction")
 async def test_current_direction(iut: Iut) -> None:
-    """0x4007 is the direction in which the patient moves it."""
+    """Message 0x4007 is the direction in which the patient moves the actuator."""
     await _shown(iut, "current")
 
 
 @requirement("progress.desired-direction")
 async def test_desired_direction(iut: Iut) -> None:
-    """0x4008 is the direction in which the patient should move it."""
+    """Message 0x4008 is the direction in which the patient should move the actuator."""
     await _shown(iut, "desired")
 
 
@@ -147,7 +147,7 @@ async def test_unused_value(iut: Iut) -> None:
 
 @requirement("frame.floats")
 async def test_floats_of_a_curve(iut: Iut) -> None:
-    """Zeros, denormals and the largest numbers are seen as such."""
+    """Zeros, denormals and the largest numbers in a curve are seen unchanged."""
     async with opened(iut) as session:
         await session.send(curve(*EDGES))
         await sees_laid(iut, session, "curve", EDGES)
@@ -155,13 +155,13 @@ async def test_floats_of_a_curve(iut: Iut) -> None:
 
 @requirement("frame.floats")
 async def test_floats_of_progress(iut: Iut) -> None:
-    """Zeros, denormals and the largest numbers in position and directions are seen as such."""
+    """Zeros, denormals and the largest numbers in position and directions are seen unchanged."""
     await _vectors_seen(iut, EDGES)
 
 
 @requirement("frame.not-finite")
 async def test_curve_of_no_numbers(iut: Iut) -> None:
-    """Infinities and NaN in a curve are seen as such."""
+    """Infinities and NaN in a curve are seen unchanged."""
     async with opened(iut) as session:
         await session.send(curve(*NO_NUMBERS))
         await sees_laid(iut, session, "curve", NO_NUMBERS)
@@ -169,7 +169,7 @@ async def test_curve_of_no_numbers(iut: Iut) -> None:
 
 @requirement("frame.not-finite")
 async def test_progress_of_no_numbers(iut: Iut) -> None:
-    """Infinities and NaN in position and directions are seen as such."""
+    """Infinities and NaN in position and directions are seen unchanged."""
     await _vectors_seen(iut, NO_NUMBERS)
 
 
@@ -194,9 +194,9 @@ async def test_cut_exercise(iut: Iut) -> None:
 
 @requirement("messages.type-identifier")
 async def test_unknown_messages_change_nothing(iut: Iut) -> None:
-    """Bytes like a curve or a position inside an unknown message change nothing."""
+    """Bytes inside an unknown message that look like a curve or a position change nothing."""
     if (await refused(iut)).closed:
-        raise Inconclusive("it closes the connection upon unknown ones (messages.unknown-skipped)")
+        raise Inconclusive("the IUT closes after unknown messages (messages.unknown-skipped)")
     inner = frame(0xF009, b"\0" * 12) + frame(0x4003, b"\0" * 16)
     async with opened(iut) as session:
         await _unmoved(iut, session, unknown(0xF321, inner.hex()), *NEARLY_KNOWN.values())
@@ -204,14 +204,14 @@ async def test_unknown_messages_change_nothing(iut: Iut) -> None:
 
 @requirement("messages.whole-identifier")
 async def test_known_types_of_other_sizes_change_nothing(iut: Iut) -> None:
-    """A known type of another size is not taken for a curve, a position or a direction."""
+    """A known type of another size is not taken for exercise data."""
     left = await taken(iut, OTHER_SIZES)
     async with opened(iut) as session:
         await _unmoved(iut, session, *left.values())
 
 
 async def _unmoved(iut: Iut, session: Session, *messages: Any) -> None:
-    """Raise Violation unless these messages leave what the application sees as it was."""
+    """Raise Violation unless the application's values stay the same after these messages."""
     vectors = zip(STATE_OF.values(), POINTS, strict=True)
     await session.send(curve(*POINTS), *(vector(name, *point) for name, point in vectors))
     await session.send(*messages)
@@ -223,7 +223,7 @@ async def _unmoved(iut: Iut, session: Session, *messages: Any) -> None:
 
 @requirement("end.no-storm")
 async def test_no_storm(iut: Iut) -> None:
-    """A client whose server ends the transmission does not connect again and again at once."""
+    """A client does not reconnect in quick succession after its server ended the transmission."""
     async with iut.instance() as instance:
         async with iut.connect(instance) as session:
             await session.send(*HANDSHAKE, end("closed for today"))
@@ -242,5 +242,5 @@ async def test_no_storm(iut: Iut) -> None:
         check(
             count <= _STORM,
             f"at most {_STORM} new connections within {_WITHIN:g} s",
-            f"{count} came",
+            f"received {count}",
         )

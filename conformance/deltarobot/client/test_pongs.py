@@ -1,4 +1,4 @@
-"""Pongs: one for each ping, with its number."""
+"""Pongs: one for each ping, with the number of the ping."""
 
 from typing import Any
 
@@ -43,9 +43,10 @@ async def test_one_ping_after_another(iut: Iut) -> None:
 
 @requirement("pong.each")
 async def test_bursts(iut: Iut) -> None:
-    """Each of two pings that come in one write gets one pong, and so does each of a thousand.
+    """Each ping of a burst in one write gets one pong.
 
-    A client that takes its time over each gets fewer.
+    The bursts have two, ten and up to a thousand pings. A client that needs long for each ping gets
+    fewer.
     """
     async with in_many_reads(iut), opened(iut) as session:
         await _burst(session, 2)
@@ -55,7 +56,7 @@ async def test_bursts(iut: Iut) -> None:
 
 
 async def _burst(session: Session, count: int) -> list[Message]:
-    """Have so many pings answered that come in one write; what came by then."""
+    """Send this many pings in one write; return all messages received until they are answered."""
     numbers = [(0xABCDE << 44) + (count << 32) + (number << 14) for number in range(count)]
     before = len(session.received)
     await session.send(*map(ping, numbers), segmentation=whole)
@@ -75,7 +76,7 @@ async def test_equal_pings(iut: Iut) -> None:
 
 @requirement("pong.each")
 async def test_ping_behind_the_handshake(iut: Iut) -> None:
-    """A ping that comes in one write with the handshake is answered as well."""
+    """A ping in the same write as the handshake is answered as well."""
     async with iut.session() as session:
         await session.send(*HANDSHAKE, ping(99), segmentation=whole)
         await greeted(session)
@@ -85,18 +86,18 @@ async def test_ping_behind_the_handshake(iut: Iut) -> None:
 @requirement("pong.each")
 @lasting
 async def test_pings_of_a_long_session(iut: Iut) -> None:
-    """Pings are answered for twice as long as a client waits for a peer that says nothing."""
+    """Pings are answered for twice the time after which a client drops a silent peer."""
     async with opened(iut) as session:
 
         async def look() -> None:
-            await serves(iut, session, f"{session.now:.1f} s of it")
+            await serves(iut, session, f"{session.now:.1f} s of the session")
 
         await twice_as_long_as_a_silent_peer_is_kept(iut, session, look)
 
 
 @requirement("pong.each")
 async def test_pings_during_an_exercise(iut: Iut) -> None:
-    """Pings between exercise data are answered while that goes on."""
+    """Pings between exercise data are answered during the exercise."""
     async with in_many_reads(iut), opened(iut) as session:
         points = [(0.001 * number, 0.0, 0.0) for number in range(500)]
         told = [vector(name, 0.1, 0.2, 0.3) for name in PROGRESS]
@@ -108,7 +109,7 @@ async def test_pings_during_an_exercise(iut: Iut) -> None:
 @requirement("pong.each")
 @explore(plan=strategies.of_a_server(), cuts=generation.cuts())
 async def test_any_interleaving_of_a_server(iut: Iut, plan: list[Any], cuts: list[int]) -> None:
-    """Among any messages of a server, in any order, each of its pings is answered."""
+    """Each ping is answered among any messages of a server, in any order."""
     known = await refused(iut)
     plan = [message for message in plan if "data" not in message or not known.like(message)]
 
@@ -127,18 +128,18 @@ async def test_any_interleaving_of_a_server(iut: Iut, plan: list[Any], cuts: lis
 
 @requirement("pong.number")
 async def test_all_bits_of_the_number(iut: Iut) -> None:
-    """The pong has the number of its ping, also 0 and 2^64 - 1, alone or among others."""
+    """The pong has the number of its ping, also 0 and 2^64 - 1."""
     async with opened(iut) as session:
         for place, number in enumerate(NUMBERS):
             await session.send(ping(number))
             answer = await session.expect("Pong", to=f"with {number:#x}", requirement="pong.each")
             came = answer.value["number"]
             if came != number:
-                # Of an earlier ping a second one may come, and this one's own behind that.
+                # A second pong to an earlier ping can arrive, followed by the pong to this ping.
                 own = await session.watch("Pong") if came in NUMBERS[:place] else None
                 about = "pong.each" if own and own.value["number"] == number else None
                 expected = f"a pong with {number:#x}"
-                raise Violation(expected, f"{came:#x} came", about, answer.event)
+                raise Violation(expected, f"received {came:#x}", about, answer.event)
         await session.send(*map(ping, NUMBERS), segmentation=whole)
         try:
             await all_answered(session, NUMBERS * 2)
@@ -150,7 +151,7 @@ async def test_all_bits_of_the_number(iut: Iut) -> None:
 
 @requirement("pong.prompt")
 async def test_prompt(iut: Iut) -> None:
-    """At least one pong out of five comes within a second."""
+    """At least one pong out of five arrives within one second."""
     async with opened(iut) as session:
         took = []
         for number in range(300, 305):
@@ -160,12 +161,12 @@ async def test_prompt(iut: Iut) -> None:
             took.append(answer.at - asked)
             if took[-1] <= 1:
                 return
-        raise Violation("a pong within a second", f"the quickest of five took {min(took):.1f} s")
+        raise Violation("a pong within 1 s", f"the quickest of five took {min(took):.1f} s")
 
 
 @requirement("robustness.foreign-messages")
 async def test_foreign_messages(iut: Iut) -> None:
-    """Messages that only a client may send are ignored where they come from a server."""
+    """Messages that only a client can send are ignored if a server sends them."""
     async with opened(iut) as session:
         await session.send(pong(1), vector(POSITION, 0.0, 0.0, 0.0), pong(1), pong(2**64 - 1))
         await passes_over(iut, session, "pongs from a server")

@@ -1,4 +1,4 @@
-"""A client that connects again: each of its connections begins anew."""
+"""A client that connects again: each connection starts from the beginning."""
 
 from conformance.cases import requirement
 from conformance.deltarobot import tester
@@ -19,7 +19,7 @@ async def test_greets_again(iut: Iut) -> None:
 
 @requirement("pong.each")
 async def test_answers_again(iut: Iut) -> None:
-    """Pings are answered in each connection, be their numbers those of an earlier one."""
+    """Pings are answered in each connection, even if an earlier connection used their numbers."""
     async with tester.of(iut).later(iut) as session:
         await shake_hands(session)
         numbers = [1, 1 << 63, 2]
@@ -29,7 +29,7 @@ async def test_answers_again(iut: Iut) -> None:
 
 @requirement("frame.segmentation")
 async def test_half_of_an_earlier_connection(iut: Iut) -> None:
-    """What came of a message as a connection broke off is no part of what comes in the next."""
+    """Half a message of a broken connection is no part of the next connection."""
     async with TESTER.later(iut, last=encode(ping(2))[:5]) as session:
         await shake_hands(session)
         await session.send(ping(3))

@@ -1,4 +1,4 @@
-"""The tester of a client: asks by pings what it understands, and its application what it shows."""
+"""The tester of a client: sends pings to see what the client understands, and reads its state."""
 
 import asyncio
 import contextlib
@@ -25,22 +25,26 @@ from conformance.session import Session
 from conformance.verdicts import Conclusion, Inconclusive, NotExercised, Unreachable, Violation
 
 NUMBERS = (0x0012_3456_781A_3C5E, 0x1A2B_3C4D, 0x7F6D_4B29)
-"""Of the pings of the script: a client that loses bits of large ones answers these.
+"""The numbers of the script's pings.
 
-So does one that sends bytes as text: they are letters as ASCII has them, and ends of no lines.
+A client that loses bits of large numbers answers with a wrong number. All bytes are ASCII letters
+without line ends, so a client that sends bytes as text answers correctly.
 """
-MANY = 24  # pings, one after the other, of which a client that loses some loses one
+MANY = 24  # consecutive pings; enough to meet a client that occasionally loses one
 
 
 def plain(count: int) -> list[list[float]]:
-    """So many points of plain numbers, all of them different."""
+    """Return this many different points with plain numbers."""
     return [[-float(number), -0.5 * number, -3.125] for number in range(count)]
 
 
 PLAIN = plain(11)
-"""The points of the plainest curve, of as many bytes as are negative in a signed one."""
+"""The points of the plainest curve.
 
-_STAYS_AWAY = "it connects once only"
+The length of the curve, read as a signed byte, is negative.
+"""
+
+_STAYS_AWAY = "the client connects only once"
 
 _numbers = itertools.count()
 
@@ -59,14 +63,14 @@ class ClientTester(Tester):
     """Plays the server."""
 
     signs = ("Pong",)
-    unseen = "a ping is not answered"
+    unseen = "the client answers no ping"
     silent = "answers no ping"
     foreign: ClassVar = ping(1)
     script: ClassVar = _script()
     asks = True
 
     async def settle(self, session: Session) -> None:
-        # What it has not read when it closes the connection makes that a reset.
+        # Unread bytes would turn the client's close into a reset.
         await self.served(session)
 
     async def prompt(self, session: Session) -> None:
@@ -101,7 +105,7 @@ class ClientTester(Tester):
         return await self.served(session)
 
     async def falters(self, iut: Iut) -> str | None:
-        """That it does not even answer each of many pings, one after the other."""
+        """Return pong.each if the client loses pings even in a plain session, else None."""
         return await iut.once("loses pings", lambda: self._loses(Iut(iut.testbed, "")))
 
     async def _loses(self, iut: Iut) -> str | None:
@@ -128,19 +132,26 @@ class ClientTester(Tester):
     async def later(
         self, iut: Iut, segmentation: Segmentation | None = None, last: bytes = b""
     ) -> AsyncIterator[Session]:
-        """``last``: with what the first one breaks off, where that is not ended in order."""
+        """Open a later session. ``last``: the bytes with which the first session breaks off.
+
+        Without ``last`` the first session ends with an end of transmission.
+        """
         async with self._later(iut, segmentation, last) as session:
             try:
                 yield session
             except Violation as wrong:
                 wrong.shown_in(session)
-                # Where it answers nothing there, nothing else is to be expected.
+                # If the client answers nothing in a later connection, that failure explains all
+                # others.
                 if not await iut.once("serves later", lambda: self._serves_later(iut)):
                     wrong.requirement = "pong.each"
                 raise
 
     async def _serves_later(self, iut: Iut) -> bool:
-        """Whether it answers a ping in a later connection as well, if there is one."""
+        """Return True if the client answers a ping in a later connection as well.
+
+        The answer is also True if there is no later connection.
+        """
         try:
             async with self._later(Iut(iut.testbed, "")) as session:
                 await shake_hands(session)
@@ -184,21 +195,21 @@ TESTER = ClientTester()
 
 
 def fresh_number() -> int:
-    """A number that no other ping has, whose bytes are letters as well."""
+    """Return a number that no other ping has; its bytes are ASCII letters."""
     count = next(_numbers)
     return sum((0x30 + (count >> 6 * place) % 0x40) << 8 * place for place in range(4))
 
 
 def _none_left(session: Session) -> bool:
-    """Whether as many pongs have come as pings were sent, so that nothing is left to come."""
+    """Return True if every sent ping has its pong."""
     numbers = {message.value["number"] for message in session.received if message.name == "Pong"}
     return len(numbers) >= session.told.count("Ping")
 
 
 async def all_answered(session: Session, numbers: list[int], after: str = "") -> None:
-    """Wait until each of these pings has its pong, as long as any pongs come.
+    """Wait until each of these pings has its pong, as long as any pongs arrive.
 
-    Raises Violation naming those that have none.
+    Raises Violation, which names the pings without a pong.
     """
     missing = Counter(numbers)
     looked_at = 0
@@ -215,11 +226,11 @@ async def all_answered(session: Session, numbers: list[int], after: str = "") ->
             break
     none, asked = +missing, Counter(numbers)
     came = Counter(each.value["number"] for each in session.received if each.name == "Pong")
-    # One that is answered by the number of another is.
+    # A ping that was answered with another ping's number was answered.
     wrong = any(times > max(asked[number], 1) for number, times in came.items())
     text = ", ".join(f"{number:#x}" for number in list(none)[:4])
     raise Violation(
         f"a pong for each of {len(numbers)} pings{after}",
-        f"none came for {sum(none.values())} of them: {text}",
+        f"received none for {sum(none.values())} of them: {text}",
         "pong.number" if wrong else None,
     )

@@ -10,15 +10,16 @@ SMOKE = "handshake.magic-sent"
 
 
 async def smoke(iut: Iut) -> None:
-    """Magic and version, which come right after the connection."""
+    """Magic and version arrive right after the connection."""
     async with iut.session() as session:
         await shake_hands(session)
 
 
 async def basis(iut: Iut) -> str:
-    """What it violates whose plainest curve is wrong, all of its numbers, or how it reads messages.
+    """Return the violated requirement if the plainest curve, all numbers, or all reading is wrong.
 
-    One that reads lengths in reverse order understands an end without a reason, and none with it.
+    An empty text means that none of them is wrong. A server that reads lengths in big-endian
+    understands only an end of transmission without a reason.
     """
     usual = await habits(iut)
     turned = lengths_turned if usual.serves else identifiers_turned

@@ -1,4 +1,4 @@
-"""How the tester brings a server to run an exercise, and what it looks for in one."""
+"""Starts exercises of a server and checks their messages."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -17,48 +17,53 @@ from conformance.wire import Message
 STATE = {"position": [1.0, -2.5, 0.125], "current": [0.25, 0.0, -2.0], "desired": [0.5, -0.5, 0.25]}
 SECOND = {"position": [-0.25, 3.0, 8.0], "current": [0.75, 0.5, 0.0], "desired": [0.0, 1.0, -0.5]}
 AT_REST = {what: [0.0, 0.0, 0.0] for what in STATE}
-STATES = ((STATE, SECOND, AT_REST), (SECOND, STATE))  # of two exercises, one after the other
+# the states of two exercises, one after the other
+STATES = ((STATE, SECOND, AT_REST), (SECOND, STATE))
 MEANS = {"position": POSITION, "current": CURRENT, "desired": DESIRED}
 ABOUT = {
     POSITION: "progress.position",
     CURRENT: "progress.current-direction",
     DESIRED: "progress.desired-direction",
 }
-"""By message of progress, which requirement says what that is to be."""
+"""By progress message: the requirement for its contents."""
 A_CURVE = ("Curve", "Oversized")
-"""The names of one, as long as a message may be or longer."""
+"""Names of a curve message: within the size limit, or above it."""
 _BEGINNING = "the beginning of an exercise"
 _PLAIN = [[0.0, 0.0, 0.0], [1.0, 2.0, -3.5]]
-"""A plain curve; its last number shows whether fractions are lost."""
+"""A plain curve; its last number shows if fractions are lost."""
 _VALUES, _FLOATS = "exercise.curve-values", "frame.floats"
 _REVERSE = "in reverse order of bytes, "
 LONG = [[number % 100, number // 100, 1] for number in range(5500)]
-"""A curve of more bytes than 16 bits can count."""
+"""A curve whose length in bytes needs more than 16 bits."""
 SQUARE = [[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [1.0, 1.0, 0.0], [0.0, 1.0, 0.5]]
 
 
 async def do(session: Session, operation: str, **arguments: Any) -> None:
-    """An operation of the application. Raises NotExercised, and Inconclusive where it fails."""
+    """Run an operation of the application.
+
+    Raises NotExercised if the IUT does not offer it, Inconclusive if it fails.
+    """
     (await session.instance.upper(operation, **arguments)).required(operation)
 
 
 async def begin(session: Session, curve: Sequence[Sequence[float]] = SQUARE) -> Message:
-    """Begin an exercise by hand; the first of its messages.
+    """Start an exercise by its hook; return the first message of the exercise.
 
-    Raises NotExercised where that is not possible, Violation of exercise.curve-first where nothing
-    of it comes.
+    Raises NotExercised if the hook is missing, and Violation of exercise.curve-first if no message
+    of the exercise arrives.
     """
     present, first = is_served(session), None
     await do(session, "exercise", curve=[list(point) for point in curve])
     began, left = session.now, session.left("exercise", "response")
     if not present:
-        # Too short a time asks for it once more only.
+        # If this time is too short, the only effect is a second request.
         soon = max(session.pace(_BEGINNING, left()), session.seconds("quiet"))
         first = await _first(session, session.left(soon))
     if first is None and (present or not is_served(session)):
         first = await _first(session, left)
     if first is None and not present and is_served(session) and not session.ended:
-        # It may not have had our handshake by then: what a late client is sent is open.
+        # The server possibly had not read our handshake yet. The specification leaves open what a
+        # late client receives, so the exercise starts again.
         await do(session, "exercise", curve=[list(point) for point in curve])
         began = session.now
         first = await _first(session, session.left("exercise", "response"))
@@ -68,38 +73,39 @@ async def begin(session: Session, curve: Sequence[Sequence[float]] = SQUARE) -> 
     if session.ended and not is_served(session):
         await session.unharmed("the beginning of an exercise")
         raise Inconclusive("the server closed the connection before it served anything")
-    raise Violation("the exercise to show", "no message about it came", "exercise.curve-first")
+    raise Violation("the exercise to show", "received no message about it", "exercise.curve-first")
 
 
 async def present(session: Session) -> None:
-    """Wait, where an exercise is begun by hand, until a ping shows that it has our handshake.
+    """Wait for a ping that shows that the server has read our handshake.
 
-    What it sends a client that comes when an exercise has begun is open.
+    The wait is only needed before an exercise by hook. The specification leaves open what a late
+    client receives.
     """
     if session.instance.upper.offers("exercise"):
         await session.watch("Ping", within=session.left("ping", "response"))
 
 
 def is_curve(message: Message) -> bool:
-    """Whether it is a curve, also one that announces more bytes than can be taken."""
+    """Return True if the message is a curve, even one above the size limit."""
     oversized = message.name == "Oversized" and message.value["identifier"] == curve()["identifier"]
     return message.name == "Curve" or oversized
 
 
 async def proceed(session: Session) -> None:
-    """Give an exercise that was begun by hand a state to report, where it takes one."""
+    """Give the current exercise a state to report, if the hook progress is available."""
     if session.instance.upper.offers("progress"):
         await session.instance.upper("progress", **STATE)
 
 
 async def running(session: Session) -> Message:
-    """The first message of an exercise, begun by hand if possible, else by the server itself."""
+    """Return the first message of an exercise that starts by hook, or else by itself."""
     if session.instance.upper.offers("exercise"):
         return await begin(session)
     first = await _first(session, session.left("exercise", "response"))
     if first is None:
         raise NotExercised(
-            "the server runs no exercise by itself; give --hook exercise=COMMAND "
+            "the server starts no exercise by itself; give --hook exercise=COMMAND "
             f"({session.role.hooks['exercise'].description})"
         )
     return first
@@ -111,10 +117,11 @@ async def _first(session: Session, left: Left) -> Message | None:
 
 @dataclass(frozen=True)
 class Plain:
-    """What is wrong with the plainest exercise.
+    """The errors of the plainest exercise.
 
-    ``about`` is what its curve violates, or all of its numbers; else empty. ``changed`` are the
-    messages of progress with other numbers than were set, where the rest of it is right.
+    ``about`` is the requirement that its curve, or all its numbers, violate; else empty.
+    ``changed`` are the progress messages whose numbers differ from the set ones although the rest
+    is right.
     """
 
     about: str = ""
@@ -122,7 +129,7 @@ class Plain:
 
 
 async def plain(iut: Iut) -> Plain:
-    """What is wrong with the plainest exercise, found out once in a run."""
+    """Find the errors of the plainest exercise, once in a run."""
 
     async def found() -> Plain:
         try:
@@ -154,7 +161,7 @@ async def _plain(iut: Iut) -> Plain:
 
 
 async def _changed(session: Session) -> frozenset[str]:
-    """The messages of progress that come with other numbers than are set, to the end of a while."""
+    """Return the progress messages whose latest numbers are not the ones that were set."""
     await session.instance.upper("progress", **STATE)
     wanted = {name: STATE[what] for what, name in MEANS.items()}
     latest: dict[str, Any] = {}
@@ -172,14 +179,14 @@ async def _changed(session: Session) -> frozenset[str]:
 
 
 async def seen(iut: Iut, session: Session, name: str, wanted: Sequence[Any]) -> None:
-    """Wait until a vector has these coordinates. Raises Violation with what it has instead.
+    """Wait until a vector has these coordinates. Raises Violation with the latest ones.
 
-    Where none comes any more, that is one of progress.continuous; what the plainest exercise shows,
-    too, is laid to that.
+    The requirement to blame is progress.continuous if no vector arrives any more. If the plainest
+    exercise fails in the same way, its requirement is to blame.
     """
     latest = await _latest(session, name, wanted, session.left("exercise", "response"))
     if latest is None:
-        raise Violation(f"{name} again and again", "none came at all", "progress.continuous")
+        raise Violation(f"{name} repeatedly", "received none at all", "progress.continuous")
     if same(wanted, latest):
         return
     await comes_again(session, name)
@@ -187,11 +194,11 @@ async def seen(iut: Iut, session: Session, name: str, wanted: Sequence[Any]) -> 
     about = ABOUT[name] if name in known.changed else None
     if reverse or known.about == _FLOATS:
         about = _FLOATS
-    raise Violation(f"{name} with {list(wanted)}", f"{_REVERSE * reverse}{latest} came", about)
+    raise Violation(f"{name} with {list(wanted)}", f"received {_REVERSE * reverse}{latest}", about)
 
 
 async def _latest(session: Session, name: str, wanted: Sequence[Any], left: Left) -> Any:
-    """The latest coordinates of a vector, at the time when it has those that are wanted."""
+    """Read messages until a vector has the wanted coordinates; return its latest coordinates."""
     latest: Any = None
     while message := await session.watch(name, within=left):
         latest = [message.value[axis] for axis in "xyz"]
@@ -201,26 +208,26 @@ async def _latest(session: Session, name: str, wanted: Sequence[Any], left: Left
 
 
 async def stays(session: Session, name: str, wanted: Sequence[Any]) -> None:
-    """Raise Violation where a vector that was set and seen comes otherwise again, unasked."""
+    """Raise Violation if a vector changes although no new state was set."""
     for _ in range(2):
         left = session.left("exercise", "response")
         message = await session.watch(name, within=left)
         came = [message.value[axis] for axis in "xyz"] if message else wanted
         if message and not same(wanted, came):
             expected = f"{name} to stay {list(wanted)}"
-            raise Violation(expected, f"{came} came behind that", event=message.event)
+            raise Violation(expected, f"received {came} after that", event=message.event)
 
 
 async def stopped(session: Session) -> None:
-    """End the exercise, and wait until what was under way has come."""
+    """End the exercise, and read the messages that were already under way."""
     await do(session, "stop")
     await drained(session, session.seconds("quiet"))
 
 
 async def next_curve(session: Session, first: Message) -> Message:
-    """The first curve from this message on; the message where none comes.
+    """Return the first curve from this message on, or the message itself if none arrives.
 
-    One that connects in the middle of an exercise may have to wait for the next.
+    A client that connects during an exercise can have to wait for the next exercise.
     """
     if first.name in A_CURVE:
         return first
@@ -229,9 +236,9 @@ async def next_curve(session: Session, first: Message) -> Message:
 
 
 async def shows_curve(iut: Iut, session: Session, points: Sequence[Sequence[float]]) -> None:
-    """Begin an exercise with these points. Raises Violation with what came instead of its curve.
+    """Start an exercise with these points. Raises Violation unless its curve arrives.
 
-    What the plainest curve shows, too, is laid to that.
+    If the plainest curve fails in the same way, its requirement is to blame.
     """
     before = len(session.received)
     await begin(session, points)
@@ -245,16 +252,16 @@ async def shows_curve(iut: Iut, session: Session, points: Sequence[Sequence[floa
             break
         came.append(following)
     if not came:
-        raise Inconclusive("no curve came (exercise.curve-first)")
+        raise Inconclusive("received no curve (exercise.curve-first)")
     shown = came[-1].value["points"]
     reverse = turned(points, shown)
-    # Points that are lost are no matter of their numbers, and bytes in reverse are one of theirs.
+    # Lost points are no error of the number format, but reversed bytes are.
     own = _FLOATS if reverse else _VALUES if len(shown) != len(points) else None
     both = list(zip(points, shown, strict=False))
     wrong = next((at for at, (one, other) in enumerate(both) if not same(one, other)), len(both))
     raise Violation(
         f"a curve of {len(points)} points, from number {wrong + 1} on {_some(points[wrong:])}",
-        f"{_REVERSE * reverse}{len(shown)} came, from there on {_some(shown[wrong:])}",
+        f"received {_REVERSE * reverse}{len(shown)} points, from there on {_some(shown[wrong:])}",
         (await plain(iut)).about or own,
         came[-1].event,
     )
@@ -265,7 +272,7 @@ def _some(points: Sequence[Sequence[float]]) -> str:
 
 
 async def comes_again(session: Session, name: str) -> None:
-    """One more message of a name, which may have come among those that were passed over."""
+    """Wait for one more message of a name; earlier ones can have been read already."""
     count = sum(message.name == name for message in session.received)
     left = session.left("exercise", "response")
     while sum(message.name == name for message in session.received) <= count:
@@ -275,5 +282,5 @@ async def comes_again(session: Session, name: str) -> None:
     if came <= count and session.ended:
         raise Inconclusive(f"the server ended the session after {came} of {name}")
     if came <= count:
-        stopped = f"it came {came} times and then stopped"
-        raise Violation(f"{name} again and again", stopped, "progress.continuous")
+        stopped = f"received it {came} times and then no more"
+        raise Violation(f"{name} repeatedly", stopped, "progress.continuous")

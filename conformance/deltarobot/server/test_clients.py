@@ -1,7 +1,7 @@
-"""Several clients at a time: a server need not serve them, but those that it does it serves apart.
+"""Several clients at once: a server need not serve them, but must keep the served ones apart.
 
-That one is not served beside another is lawful, and so is that the later one takes its place; not
-that one which reads nothing keeps others away when it has gone.
+A server can refuse a second client, and a later client can replace an earlier one. A client that
+reads nothing must not keep others away after it has disconnected.
 """
 
 import asyncio
@@ -19,13 +19,13 @@ from conformance.iut import Iut
 from conformance.session import Session
 from conformance.verdicts import NotExercised, Unreachable, Violation
 
-_UNREAD = 4  # curves, which are more than a system keeps for who reads nothing
+_UNREAD = 4  # curves; more bytes than a system buffers for a client that reads nothing
 _ALONE = "the server serves one client at a time, as it may"
 
 
 @contextlib.asynccontextmanager
 async def _two(iut: Iut) -> AsyncIterator[tuple[Session, Session]]:
-    """Two clients of one server. Raises NotExercised where it serves one at a time."""
+    """Open two sessions with one server. Raises NotExercised if it serves one client at a time."""
     if iut.memory.get(_ALONE):
         raise NotExercised(_ALONE)
     async with (
@@ -49,11 +49,11 @@ async def _two(iut: Iut) -> AsyncIterator[tuple[Session, Session]]:
 
 @requirement("exercise.curve-first")
 async def test_curve_for_each_client(iut: Iut) -> None:
-    """To whichever client an exercise is shown, its curve comes first."""
+    """An exercise that is shown to two clients begins with its curve for both."""
     async with _two(iut) as both:
         for session in both:
             if await session.watch(*PROGRESS) is not None:
-                raise NotExercised("progress comes without an exercise, too")
+                raise NotExercised("the server sends progress without an exercise, too")
         await do(both[0], "exercise", curve=SQUARE)
         for which, session in zip(("first", "second"), both, strict=True):
             came = await session.watch(
@@ -63,13 +63,13 @@ async def test_curve_for_each_client(iut: Iut) -> None:
                 raise NotExercised(_ALONE)
             if not is_curve(came):
                 expected = f"Curve first to the {which} of two clients"
-                wrong = Violation(expected, f"{came.name} came first", event=came.event)
+                wrong = Violation(expected, f"received {came.name} first", event=came.event)
                 raise wrong.shown_in(session)
 
 
 @requirement("frame.segmentation")
 async def test_halves_of_two_clients(iut: Iut) -> None:
-    """What another client says between two halves of a message is no part of it."""
+    """Bytes of another client between two halves of a message do not matter."""
     [message] = (await taken(iut, {"64-bit": OF_EACH_SIZE["64-bit"]})).values()
     whole = encode(message)
     half = len(whole) // 2
@@ -95,7 +95,7 @@ async def test_halves_of_two_clients(iut: Iut) -> None:
 
 @requirement(NEXT)
 async def test_after_one_that_reads_nothing(iut: Iut) -> None:
-    """A client is served after one that has read nothing of several long curves, and has gone."""
+    """A client is served after another client disconnected without reading several long curves."""
     async with iut.instance() as instance:
         if not instance.upper.offers("exercise"):
             raise NotExercised("needs the operation 'exercise', to send a client long curves")
@@ -107,14 +107,14 @@ async def test_after_one_that_reads_nothing(iut: Iut) -> None:
             *(instance.upper("exercise", curve=LONG) for _ in range(_UNREAD)),
             return_exceptions=True,
         )
-        # A server that waits for its client may do nothing else meanwhile.
+        # A server that waits for its client can block everything else meanwhile.
         await asyncio.wait({beginning}, timeout=iut.seconds("response"))
         beginning.cancel()
         await deaf.close()
         instance.narrow = False
-        after = f"one that has read nothing of {_UNREAD} long curves"
+        after = f"a client that has read nothing of {_UNREAD} long curves"
         async with following(iut, instance, after) as session:
-            # That an exercise begins is not asked for: it may be that which is stuck.
+            # The suite does not start an exercise here: the exercise operation can be blocked.
             sign = await session.watch(*TESTER.signs, within=session.left("ping", "response"))
             if sign is None:
-                raise Violation(f"the next client to be served after {after}", "nothing came")
+                raise Violation(f"the next client to be served after {after}", "received nothing")

@@ -1,4 +1,4 @@
-"""An exercise: its curve at the beginning, then its progress again and again."""
+"""Exercises of a server: first the curve, then repeated progress messages."""
 
 from collections import defaultdict
 from collections.abc import Sequence
@@ -43,8 +43,8 @@ from conformance.session import Session
 from conformance.verdicts import Inconclusive, NotExercised, Violation
 from conformance.wire import Message
 
-_LOOK = 2.0  # seconds of an exercise that are looked at
-_SHORT = 18  # bytes of the longest message of an exercise that is no curve
+_LOOK = 2.0  # seconds of an exercise that the suite reads
+_SHORT = 18  # bytes of the longest exercise message other than a curve
 
 
 @requirement("exercise.curve-first")
@@ -53,30 +53,30 @@ async def test_curve_first(iut: Iut) -> None:
     async with opened(iut) as session:
         await present(session)
         by_hand = session.instance.upper.offers("exercise")
-        # A server that always sends progress shows the beginning by the curve alone.
+        # If a server always sends progress, only the curve shows the beginning of an exercise.
         earlier = by_hand and await session.watch(*PROGRESS) is not None
         first = await running(session)
         if not is_curve(first) and (earlier or not by_hand):
             why = "the exercise may have begun before the connection; give --hook exercise=COMMAND"
             if by_hand:
-                why = "progress comes without an exercise, too"
-            raise Inconclusive(f"{first.name} came first: {why}")
-        check(is_curve(first), "Curve first", f"{first.name} came first", first.event)
+                why = "the server sends progress without an exercise, too"
+            raise Inconclusive(f"received {first.name} first: {why}")
+        check(is_curve(first), "Curve first", f"received {first.name} first", first.event)
 
 
 @requirement("exercise.curve-first")
 async def test_curve_of_the_next_exercise(iut: Iut) -> None:
-    """The next exercise begins with its curve, too, whether or not the one before was ended.
+    """Each further exercise begins with its curve, whether or not the last one was ended.
 
-    So it does where that is the curve of the one before.
+    An exercise with an unchanged curve begins with the curve as well.
     """
     async with opened(iut) as session:
         await begin(session)
         await stopped(session)
-        # A server that always sends progress shows the beginning by the curve alone.
+        # If a server always sends progress, only the curve shows the beginning of an exercise.
         quiet = await session.watch(*PROGRESS) is None
         first = await begin(session, [*SQUARE, [2.0, 2.0, 2.0]])
-        came = f"{first.name} came first"
+        came = f"received {first.name} first"
         check(is_curve(first) or not quiet, "Curve first", came, first.event)
         await next_curve(session, first)
         await proceed(session)
@@ -85,7 +85,7 @@ async def test_curve_of_the_next_exercise(iut: Iut) -> None:
         for which in ("third", "fourth"):
             await do(session, "exercise", curve=SQUARE[:2])
             following = await session.watch("Curve", within=within)
-            check(following is not None, f"the curve of a {which} exercise", "none came")
+            check(following is not None, f"the curve of a {which} exercise", "received none")
 
 
 @requirement("exercise.curve-first")
@@ -96,39 +96,39 @@ async def test_curve_of_a_later_connection(iut: Iut) -> None:
         await present(session)
         quiet = await session.watch(*PROGRESS) is None
         first = await begin(session)
-        came = f"{first.name} came first"
+        came = f"received {first.name} first"
         check(is_curve(first) or not quiet, "Curve first", came, first.event)
         name = (await next_curve(session, first)).name
-        check(name == "Curve", "the curve of the exercise", "none came")
+        check(name == "Curve", "the curve of the exercise", "received none")
 
 
 @requirement("exercise.curve-structure")
 async def test_structure_of_a_curve(iut: Iut) -> None:
-    """A curve has contents of whole points; so has that of the next exercise."""
+    """The contents of a curve are whole points, in the next exercise as well."""
     async with opened(iut) as session:
         await next_curve(session, await running(session))
         if session.instance.upper.offers("exercise"):
             await next_curve(session, await begin(session, SQUARE[1:]))
         else:
-            # Its own exercises may follow one another.
+            # The server's own exercises can follow each other.
             for _ in range(2):
                 await session.watch("Curve", within=session.seconds("exercise"))
         curves = [message for message in session.received if message.name == "Curve"]
         if not curves:
-            raise Inconclusive("no curve came (exercise.curve-first)")
+            raise Inconclusive("received no curve (exercise.curve-first)")
         for message in curves:
             fours = in_fours(_words(encode(message.value)[6:]))
             check(not fours, "points of three numbers", "each fourth is the same", message.event)
 
 
 def _words(contents: bytes) -> list[bytes]:
-    """The floats that these contents are made of."""
+    """Split these contents into 4-byte floats."""
     return [contents[at : at + 4] for at in range(0, len(contents) - 3, 4)]
 
 
 @requirement("exercise.curve-values")
 async def test_points_of_a_curve(iut: Iut) -> None:
-    """All points of the curve come in their order, however many there are."""
+    """All points of the curve arrive in their order, however many there are."""
     async with opened(iut) as session:
         for count in (1, 2, 85, 1000):
             await shows_curve(iut, session, _plain(count))
@@ -138,33 +138,33 @@ async def test_points_of_a_curve(iut: Iut) -> None:
 @requirement("exercise.curve-values")
 @explore(points=strategies.points())
 async def test_any_curve(iut: Iut, points: list[list[float]]) -> None:
-    """Any curve of finite numbers comes as it is."""
+    """Any curve of finite numbers arrives unchanged."""
     async with opened(iut) as session:
         try:
             await shows_curve(iut, session, points)
         except Violation as wrong:
             if not wrong.requirement:
-                # It is about these numbers where as many others come as they are.
+                # If a plain curve of the same size arrives unchanged, these numbers are the cause.
                 await shows_curve(iut, session, _plain(len(points)))
                 wrong.requirement = "frame.floats"
             raise
 
 
 def _plain(count: int) -> list[list[float]]:
-    """A curve of so many points, all of them different, and plain numbers."""
+    """Return a curve of this many different points with plain numbers."""
     return [[float(number), -0.5 * number, 0.25] for number in range(count)]
 
 
 @requirement("frame.floats")
 async def test_floats_of_a_curve(iut: Iut) -> None:
-    """Zeros, denormals and the largest numbers, of either sign, come as they are."""
+    """Zeros, denormals and the largest numbers of either sign arrive unchanged in a curve."""
     async with opened(iut) as session:
         await shows_curve(iut, session, EDGES)
 
 
 @requirement("frame.floats")
 async def test_floats_of_progress(iut: Iut) -> None:
-    """Zeros, denormals and the largest numbers in position and directions come as they are."""
+    """Zeros, denormals and the largest numbers arrive unchanged in position and directions."""
     async with opened(iut) as session:
         await begin(session)
         first, second, third = EDGES
@@ -175,7 +175,7 @@ async def test_floats_of_progress(iut: Iut) -> None:
 
 @requirement("frame.floats")
 async def test_floats_of_its_own_exercise(iut: Iut) -> None:
-    """The floats of an exercise of the server's own do not only make sense in another encoding."""
+    """The floats of the server's own exercise are not plausible only in another encoding."""
     async with opened(iut) as session:
         await running(session)
         await drained(session, min(_LOOK, session.seconds("exercise")))
@@ -188,13 +188,15 @@ async def test_floats_of_its_own_exercise(iut: Iut) -> None:
                 told[f"curve {message.event}"] += _words(encode(message.value)[6:])
     for what, words in told.items():
         instead = meant(words)
-        check(instead is None, f"{what} to be numbers of single precision", f"{instead} came")
-    raise NotExercised("an exercise of its own; give --hook exercise=COMMAND and progress=COMMAND")
+        check(instead is None, f"{what} in single precision", f"received {instead}")
+    raise NotExercised(
+        "needs an exercise with known numbers; give --hook exercise=COMMAND and progress=COMMAND"
+    )
 
 
 @requirement("frame.variable-length")
 async def test_length_of_a_curve(iut: Iut) -> None:
-    """The length of a curve is that of its contents in bytes, which the next message follows."""
+    """The length of a curve counts its contents in bytes."""
     async with opened(iut) as session:
         first = await next_curve(session, await running(session))
         if first.name == "Oversized":
@@ -202,25 +204,25 @@ async def test_length_of_a_curve(iut: Iut) -> None:
             swapped = int.from_bytes(length.to_bytes(4, "little"), "big")
             raise Violation(
                 "the length of the curve",
-                f"{length} came, which would be {swapped} in the other byte order",
+                f"received {length}, which would be {swapped} in the other byte order",
                 event=first.event,
                 explains=True,
             )
         if first.name != "Curve":
-            raise Inconclusive("no curve came (exercise.curve-first)")
+            raise Inconclusive("received no curve (exercise.curve-first)")
         within = session.left("ping", "exercise")
         if not await session.watch("Ping", *PROGRESS, within=within):
             sent = len(encode(first.value)) - 6
             if session.instance.upper.offers("exercise") and sent != 12 * len(SQUARE):
                 raise Violation(
                     f"a length of {12 * len(SQUARE)} bytes for {len(SQUARE)} points",
-                    f"{sent} came",
+                    f"received {sent}",
                     event=first.event,
                     explains=True,
                 )
             raise Violation(
-                "messages behind the curve",
-                "what came behind it cannot be read",
+                "readable messages after the curve",
+                "the bytes after the curve cannot be read",
                 event=first.event,
                 explains=session.judge.spoiled,
             )
@@ -228,14 +230,14 @@ async def test_length_of_a_curve(iut: Iut) -> None:
 
 @requirement("frame.variable-length")
 async def test_length_of_a_long_curve(iut: Iut) -> None:
-    """The length of a curve of more than 65535 bytes is sent with all its bits."""
+    """The length of a curve above 65535 bytes is sent with all its bits."""
     async with opened(iut) as session:
         first = await begin(session, LONG)
         if first.name == "Oversized" or _cut_short(first):
             oversized = first.value.get("length")
             raise Violation(
                 f"a length of {12 * len(LONG)} bytes for {len(LONG)} points",
-                f"{oversized or 12 * len(LONG) % 2**16} came",
+                f"received {oversized or 12 * len(LONG) % 2**16}",
                 event=first.event,
                 explains=True,
             )
@@ -243,7 +245,7 @@ async def test_length_of_a_long_curve(iut: Iut) -> None:
 
 @requirement("frame.variable-length")
 async def test_contents_for_a_slow_client(iut: Iut) -> None:
-    """All contents of a long curve follow its length, though few bytes are taken at a time."""
+    """All contents of a long curve follow its length, even if the client reads slowly."""
     async with iut.instance() as instance:
         instance.narrow = True
         async with iut.connect(instance) as session:
@@ -254,21 +256,21 @@ async def test_contents_for_a_slow_client(iut: Iut) -> None:
             within = session.left("exercise", "response")
             came = await session.watch(*A_CURVE, within=within)
             behind = _unread(session) - before
-            # It may leave a curve out, or end the session, where the client is slow.
+            # A server can omit a curve, or end the session, if its client is slow.
             begun = came is None and behind > _SHORT
             if session.ended or not (begun or (came and not _is(came, LONG))):
                 return
     async with opened(iut) as plain:
         first = await begin(plain, LONG)
         if not _is(first, LONG):
-            raise Inconclusive("a long curve does not come in a plain session, either")
-    what = f"{12 * len(LONG)} bytes behind the length of a curve, whose client takes few at a time"
-    told = f"{behind} bytes came" if begun else "others came"
+            raise Inconclusive("a long curve does not arrive in a plain session either")
+    what = f"{12 * len(LONG)} bytes after the length of a curve, sent to a slow client"
+    told = f"received {behind} bytes" if begun else "received other contents"
     raise Violation(what, told).shown_in(session)
 
 
 def _unread(session: Session) -> int:
-    """How many bytes have come of a message that is not whole yet, unless one was too long."""
+    """Return how many bytes of an incomplete message have arrived."""
     whole = [message for message in session.received if message.name not in (OVERSIZED, TRUNCATED)]
     return session.size - sum(len(encode(message.value)) for message in whole)
 
@@ -278,14 +280,14 @@ def _is(message: Message, points: Sequence[Sequence[float]]) -> bool:
 
 
 def _cut_short(message: Message) -> bool:
-    """Whether the length of the long curve has come in 16 bits."""
+    """Return True if the length of the long curve was reduced to 16 bits."""
     length = len(encode(message.value)) - 6 if message.name == "Curve" else None
     return length == 12 * len(LONG) % 2**16
 
 
 @requirement("exercise.curve-values")
 async def test_points_of_a_long_curve(iut: Iut) -> None:
-    """All points come of a curve that has more bytes than 16 bits can count."""
+    """All points arrive of a curve whose length needs more than 16 bits."""
     async with opened(iut) as session:
         await shows_curve(iut, session, LONG)
 
@@ -293,7 +295,7 @@ async def test_points_of_a_long_curve(iut: Iut) -> None:
 @lasting
 @requirement("progress.continuous")
 async def test_progress_goes_on(iut: Iut) -> None:
-    """Position, current and desired direction come again and again, each of them, to its end."""
+    """Position, current and desired direction arrive repeatedly until the exercise ends."""
     async with opened(iut) as session:
         await running(session)
         await proceed(session)
@@ -301,7 +303,8 @@ async def test_progress_goes_on(iut: Iut) -> None:
             for name in PROGRESS:
                 await comes_again(session, name)
         if session.instance.upper.offers("exercise"):
-            # One of its own may be over by then.
+            # The server's own exercise can be over at this time, so only exercises by hook are
+            # checked.
             await drained(session, _LOOK)
         for name in PROGRESS:
             await comes_again(session, name)
@@ -309,7 +312,7 @@ async def test_progress_goes_on(iut: Iut) -> None:
 
 @requirement("progress.continuous")
 async def test_progress_of_the_next_exercise(iut: Iut) -> None:
-    """Position and directions come again and again in the second exercise of a session, too."""
+    """Position and directions arrive repeatedly in the second exercise of a session, too."""
     async with opened(iut) as session:
         for _ in range(2):
             await begin(session)
@@ -321,7 +324,7 @@ async def test_progress_of_the_next_exercise(iut: Iut) -> None:
 
 @requirement("progress.continuous")
 async def test_progress_of_a_later_connection(iut: Iut) -> None:
-    """Progress comes in a later connection as well, also of an exercise of the server's own."""
+    """Progress arrives in a later connection as well, also for the server's own exercise."""
     async with tester.of(iut).later(iut) as session:
         await shake_hands(session)
         await running(session)
@@ -331,9 +334,9 @@ async def test_progress_of_a_later_connection(iut: Iut) -> None:
 
 
 async def _told(iut: Iut, what: str) -> None:
-    """What the application sets comes in the message that is for it, and so do changes.
+    """Values and changes that the application sets arrive in the right message.
 
-    So it does in the next exercise, in which nothing comes of the one before.
+    The next exercise shows its own values, and none of the exercise before.
     """
     async with opened(iut) as session:
         for states in STATES:
@@ -346,27 +349,27 @@ async def _told(iut: Iut, what: str) -> None:
 
 @requirement("progress.position")
 async def test_position(iut: Iut) -> None:
-    """The position of the actuator comes as 0x4003."""
+    """The position of the actuator arrives as 0x4003."""
     await _told(iut, "position")
 
 
 @requirement("progress.current-direction")
 async def test_current_direction(iut: Iut) -> None:
-    """The direction in which the patient moves it comes as 0x4007."""
+    """The direction in which the patient moves the actuator arrives as 0x4007."""
     await _told(iut, "current")
 
 
 @requirement("progress.desired-direction")
 async def test_desired_direction(iut: Iut) -> None:
-    """The direction in which the patient should move it comes as 0x4008."""
+    """The direction in which the patient should move the actuator arrives as 0x4008."""
     await _told(iut, "desired")
 
 
 @requirement("progress.ends")
 async def test_nothing_after_the_exercise(iut: Iut) -> None:
-    """After its end, once what was under way has come, nothing about its progress comes.
+    """No progress arrives after an exercise has ended and messages under way have arrived.
 
-    Nor does it after the end of the next.
+    The same is checked after a second exercise.
     """
     async with opened(iut) as session:
         for _ in range(2):
@@ -388,11 +391,11 @@ FOREIGN = (
 
 @requirement("robustness.foreign-messages")
 async def test_foreign_messages(iut: Iut) -> None:
-    """Messages that only a server may send are ignored from a client, and not passed on."""
+    """A client's messages that only a server can send are ignored, and not sent back."""
     async with opened(iut) as session:
         if session.instance.upper.offers("exercise"):
             await begin(session)
         await session.send(*FOREIGN)
         await passes_over(iut, session, "a ping and exercise data from a client")
         passed = [message for message in session.received if message.value in FOREIGN]
-        absent(passed[0] if passed else None, "a client's messages not to come back to it")
+        absent(passed[0] if passed else None, "no message of a client to be sent back to it")

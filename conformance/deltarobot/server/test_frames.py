@@ -1,4 +1,4 @@
-"""What a server takes from the stream, and what it puts there."""
+"""The stream as a server reads it and writes it."""
 
 from typing import Any
 
@@ -15,13 +15,13 @@ from conformance.segmentation import Segmentation
 from conformance.session import Session
 from conformance.verdicts import Inconclusive, Violation
 
-_LONGER = 4  # times the pause between two pings, after which the next is missing
+_LONGER = 4  # times the pause between two messages; the next one is missing after that time
 
 
 @requirement("messages.unknown-skipped")
 @explore(plan=strategies.of_a_client(), cuts=generation.cuts())
 async def test_any_interleaving(iut: Iut, plan: list[Any], cuts: list[int]) -> None:
-    """Any unknown messages, however they arrive, leave the session as it was."""
+    """Any unknown messages, however segmented, leave the session as it was."""
 
     async def play(cut: Segmentation | None) -> None:
         async with opened(iut) as session:
@@ -33,15 +33,15 @@ async def test_any_interleaving(iut: Iut, plan: list[Any], cuts: list[int]) -> N
 
 @requirement("messages.unknown-skipped")
 async def test_unknown_messages_stop_nothing(iut: Iut) -> None:
-    """What came again and again before unknown messages goes on after them."""
+    """Messages that the server repeats continue after unknown messages."""
     if stopped := await _stopped(iut, *UNKNOWN.values()):
         if await _stopped(iut):
-            raise Inconclusive(f"{stopped.came} without unknown messages either")
+            raise Inconclusive(f"{stopped.came}, without unknown messages either")
         raise stopped
 
 
 async def _stopped(iut: Iut, *messages: Any) -> Violation | None:
-    """What no longer comes behind these messages, if that came again and again before."""
+    """Return a Violation if a repeated message stops after these messages, else None."""
     async with opened(iut) as session:
         pauses = {"Ping": await _pause(session, "Ping", session.seconds("response"))}
         if session.instance.upper.offers("exercise"):
@@ -58,13 +58,13 @@ async def _stopped(iut: Iut, *messages: Any) -> Violation | None:
             if not await session.watch(name, within=within):
                 if session.ended:
                     await serves(iut, session, "unknown messages")
-                expected = f"{name} to come again after unknown messages"
-                return Violation(expected, f"none came within {within:.1f} s").shown_in(session)
+                expected = f"{name} again after unknown messages"
+                return Violation(expected, f"received none in {within:.1f} s").shown_in(session)
     return None
 
 
 async def _pause(session: Session, name: str, within: float) -> float | None:
-    """The seconds between two messages of a name; None where no two come, each in its time."""
+    """Return the seconds between two messages of a name; None if either times out."""
     first = await session.watch(name, within=within)
     second = await session.watch(name, within=within) if first else None
     return second.at - first.at if first and second else None

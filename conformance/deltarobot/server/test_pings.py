@@ -1,4 +1,4 @@
-"""Pings: that they come, and how pongs are taken."""
+"""Pings: their arrival, their numbers, and the server's treatment of pongs."""
 
 import contextlib
 import itertools
@@ -29,20 +29,22 @@ from conformance.session import Session
 from conformance.verdicts import Hindered, Inconclusive, Unreachable, Violation
 from conformance.wire import Message
 
-_STEADY = 0.05  # how far from a line, in parts of their range, random numbers do not all lie
-ENOUGH = 5  # pings by which the oracle tells whether their numbers are random
+# largest distance from a straight line, as a share of the range of the numbers; random numbers do
+# not all lie so close
+_STEADY = 0.05
+ENOUGH = 5  # pings that the oracle needs to decide if their numbers are random
 
 
 async def next_ping(session: Session) -> Message:
-    """The next ping. Raises Inconclusive where none comes and no interval was declared."""
+    """Wait for the next ping. Raises Inconclusive if none arrives and no interval is declared."""
     within = session.seconds("ping") + session.seconds("response")
     declared = "ping" in session.instance.configuration.timing
     message = await session.watch("Ping", within=within)
     if message is not None:
         return message
     if session.ended and announced(session):
-        raise Inconclusive("the server ended the session before a ping came")
-    came = f"none came within {within:g} s"
+        raise Inconclusive("the server ended the session before a ping arrived")
+    came = f"received none within {within:g} s"
     if declared:
         expected = f"a ping within the declared {session.seconds('ping'):g} s"
         raise Violation(expected, came, "ping.sent")
@@ -53,7 +55,7 @@ async def next_ping(session: Session) -> Message:
 
 @requirement("ping.sent")
 async def test_pings_come(iut: Iut) -> None:
-    """Pings come again and again while the connection is quiet."""
+    """Pings arrive repeatedly while the connection is otherwise quiet."""
     async with opened(iut) as session:
         for _ in range(4):
             await next_ping(session)
@@ -62,7 +64,7 @@ async def test_pings_come(iut: Iut) -> None:
 @requirement("ping.sent")
 @lasting
 async def test_pings_of_a_long_session(iut: Iut) -> None:
-    """Pings come for twice as long as a server waits for a peer that says nothing."""
+    """Pings continue for twice the time after which a server drops a silent peer."""
     async with opened(iut) as session:
 
         async def look() -> None:
@@ -76,7 +78,7 @@ async def test_pings_of_a_long_session(iut: Iut) -> None:
 
 @requirement("ping.sent")
 async def test_pings_during_an_exercise(iut: Iut) -> None:
-    """Pings do not stop while an exercise goes on."""
+    """Pings continue during an exercise."""
     async with opened(iut) as session:
         await do(session, "exercise", curve=[[0, 0, 0], [1, 2, -3]])
         await session.watch("Curve", within="response")
@@ -86,7 +88,7 @@ async def test_pings_during_an_exercise(iut: Iut) -> None:
 
 @requirement("ping.sent")
 async def test_pings_after_an_exercise(iut: Iut) -> None:
-    """Pings go on when an exercise has ended, and when the next one has."""
+    """Pings continue after an exercise has ended, and after the next one."""
     async with opened(iut) as session:
         for _ in range(2):
             await begin(session)
@@ -98,16 +100,16 @@ async def test_pings_after_an_exercise(iut: Iut) -> None:
 
 @requirement("ping.random")
 async def test_numbers_are_random(iut: Iut) -> None:
-    """The numbers of several pings follow no plain rule."""
+    """The numbers of several pings follow no simple rule."""
     iut.worth(ENOUGH * iut.configuration.seconds("ping"), "ping")
     async with opened(iut) as session:
         pings = [await next_ping(session) for _ in range(ENOUGH)]
     rate = _like_a_clock([(ping.at, ping.value["number"]) for ping in pings])
-    check(rate is None, "random numbers", f"they grow by {rate} a second, like a clock")
+    check(rate is None, "random numbers", f"they grow by {rate} per second, like a clock")
 
 
 def _like_a_clock(numbers: list[tuple[float, int]]) -> int | None:
-    """By how much a second these numbers at their times grow, if they do so steadily."""
+    """Return the growth per second of these numbers if it is steady, else None."""
     (began, first), *_, (ended, last) = numbers
     if ended <= began or last <= first:
         return None
@@ -121,9 +123,9 @@ def _like_a_clock(numbers: list[tuple[float, int]]) -> int | None:
 
 @each_of("ping.random", "ping.fresh")
 async def test_numbers_of_the_next_session(iut: Iut, statement: str) -> None:
-    """The next client does not get one number all the time, nor those of a client before it.
+    """The next client gets several numbers, and other numbers than an earlier client.
 
-    Neither does the first of a process get those of another process.
+    The first client of a process gets other numbers than the client of another process.
     """
     async with iut.instance() as instance:
         async with iut.connect(instance) as session:
@@ -136,18 +138,18 @@ async def test_numbers_of_the_next_session(iut: Iut, statement: str) -> None:
         plain = [
             ping.value["number"] for ping in (await ordinary(iut)).received if ping.name == "Ping"
         ]
-        came = f"{earlier} came in both"
+        came = f"received {earlier} in both"
         check(later[:2] != earlier, "other numbers in the next session", came)
-        check(plain[:2] != earlier, "other numbers than in an earlier one", came)
+        check(plain[:2] != earlier, "other numbers than in an earlier session", came)
     else:
-        check(len(set(later)) > 1, "several numbers in the next session", f"{later} came")
+        check(len(set(later)) > 1, "several numbers in the next session", f"received {later}")
 
 
 @requirement("handshake.before-service")
 @pytest.mark.parametrize("order", [(MAGIC, VERSION), (VERSION, MAGIC)], ids=["usual", "reversed"])
 async def test_waits_for_the_client(iut: Iut, order: tuple[Any, ...]) -> None:
-    """As long as the client's handshake is not finished, neither ping nor exercise data comes."""
-    # A server may give up a client that takes longer than it has.
+    """No pings or exercise data arrive before the client's handshake is complete."""
+    # A server can give up a client that needs more than the declared time.
     patience = iut.configuration.declared("handshake") or iut.configuration.max_wait
     async with iut.session() as session:
         upper = session.instance.upper
@@ -160,27 +162,29 @@ async def test_waits_for_the_client(iut: Iut, order: tuple[Any, ...]) -> None:
             if message is order[0]:
                 await session.send(message)
         if session.now > patience:
-            raise Hindered(f"half of a client's {patience:g} s took {session.now:.1f} s")
+            raise Hindered(
+                f"half of the client's {patience:g} s for its handshake took {session.now:.1f} s"
+            )
         await shake_hands(session, order[1])
         if order[0] is VERSION and await session.until_closed(session.seconds("quiet")):
-            raise Inconclusive("it takes no version before the magic (handshake.either-order)")
-        await serves(iut, session, "a handshake that took its time")
+            raise Inconclusive("it refuses a version before the magic (handshake.either-order)")
+        await serves(iut, session, "a slow handshake")
 
 
 @requirement("robustness.odd-pongs")
 async def test_missing_pongs(iut: Iut) -> None:
-    """A client that answers no ping does not affect the next one."""
+    """A client that answers no ping does not affect the next client."""
     async with iut.session() as session:
         await session.send(*HANDSHAKE)
         await greeted(session)
-        for _ in range(4):  # one may be counted as missing only when the next is due
+        for _ in range(4):  # the server can notice a missing pong only when the next ping is due
             await session.watch("Ping", within=session.seconds("ping"))
         await lives_on(iut, session, "pings without a pong")
 
 
 @requirement("robustness.odd-pongs")
 async def test_wrong_pongs(iut: Iut) -> None:
-    """A client that answers pings with wrong numbers does not affect the next one."""
+    """A client that answers pings with wrong numbers does not affect the next client."""
     wrong = itertools.cycle((1, 1 << 32, 1 << 63))
     async with iut.session() as session:
         session.answer("Ping", lambda m: pong((m.value["number"] + next(wrong)) % 2**64))
@@ -193,24 +197,24 @@ async def test_wrong_pongs(iut: Iut) -> None:
 
 @requirement("robustness.odd-pongs")
 async def test_pongs_that_nobody_asked_for(iut: Iut) -> None:
-    """A client that sends unasked pongs, or one again and again, does not affect the next one."""
+    """A client that sends unrequested or repeated pongs does not affect the next client."""
     async with opened(iut) as session:
         await session.send(*map(pong, (0, 2**64 - 1, *[7] * 100)))
         await session.watch("Ping", within=session.seconds("ping"))
-        await lives_on(iut, session, "pongs that nobody asked for")
+        await lives_on(iut, session, "unrequested pongs")
 
 
 @requirement("robustness.next-client")
 async def test_one_client_after_another(iut: Iut) -> None:
-    """Six clients are served one after another, however the one before went."""
+    """Six clients are served one after another, whatever the end of the one before."""
     bye = encode(end("bye"))
-    clients = {  # by what each comes after: what it leaves behind
+    clients = {  # by the event before each client: the bytes that the client leaves behind
         "its start": bye,
-        "a client that said goodbye": b"",
-        "a client that left without a word": b"\x05",
-        "a client that left within an identifier": b"\x05\x30\x01\x02",
-        "a client that left within a Pong": b"\x23\xf1\xff\xff\x00\x00ab",
-        "a client that left within a long message": b"\x23\xf1\x10",
+        "a client that sent an end of transmission": b"",
+        "a client that disconnected without an end of transmission": b"\x05",
+        "a client that disconnected inside an identifier": b"\x05\x30\x01\x02",
+        "a client that disconnected inside a Pong": b"\x23\xf1\xff\xff\x00\x00ab",
+        "a client that disconnected inside a long message": b"\x23\xf1\x10",
     }
     async with iut.instance() as instance:
         for before, rest in clients.items():
@@ -223,7 +227,7 @@ async def test_one_client_after_another(iut: Iut) -> None:
 
 @contextlib.asynccontextmanager
 async def _next(iut: Iut, instance: Instance, before: str) -> AsyncIterator[Session]:
-    """A further client, which is served, whatever the one before did."""
+    """Open a session with a further client, which must be served."""
     try:
         async with following(iut, instance, before) as session:
             await serves(iut, session, before)
@@ -234,11 +238,11 @@ async def _next(iut: Iut, instance: Instance, before: str) -> AsyncIterator[Sess
 
 @requirement("robustness.next-client")
 async def test_clients_that_break_off(iut: Iut) -> None:
-    """A client is served after one that was killed, and so has reset its connection."""
+    """A client is served after another client has reset its connection."""
     clients = {
         "its start": b"",
         "a client that reset its connection": b"\x23\xf1\xff\xff\x00\x00ab",
-        "a client that reset its connection within a Pong": b"",
+        "a client that reset its connection inside a message": b"",
     }
     async with iut.instance() as instance:
         for before, rest in clients.items():

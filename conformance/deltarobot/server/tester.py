@@ -1,4 +1,4 @@
-"""The tester of a server: answers its pings, and brings it to run an exercise if it can."""
+"""The tester of a server: answers pings, and starts an exercise if the server offers a hook."""
 
 import asyncio
 import contextlib
@@ -20,7 +20,7 @@ from conformance.waiting import LAST_WORDS, Within
 EXERCISE = ("Curve", *PROGRESS)
 NEXT = "robustness.next-client"
 
-_NEVER = "does not even close late upon an end that it did not understand"
+_NEVER = "does not even close late after an end that it did not understand"
 _NEXT_UNSERVED = "the next client is told instead"
 
 
@@ -28,8 +28,8 @@ class ServerTester(Tester):
     """Plays the client."""
 
     signs = ("Ping", *EXERCISE)
-    unseen = "no ping and no exercise data come"
-    silent = "does not send anything any more"
+    unseen = "the server sends no ping and no exercise data"
+    silent = "no longer sends anything"
     foreign: ClassVar = pong(1)
     script: ClassVar = [*OF_EACH_SIZE.values(), *reversed(OF_EACH_SIZE.values())]
     asks = False
@@ -38,14 +38,15 @@ class ServerTester(Tester):
         session.answer("Ping", lambda message: pong(message.value["number"]), since)
 
     async def settle(self, session: Session) -> None:
-        # Its application may know no client before, and have none to end the connection of.
+        # The server's application can learn of its client only now, and can end only a known
+        # connection.
         if _pings(session):
             await session.watch("Ping", within=session.left("ping", "response"))
 
     async def served(self, session: Session) -> bool:
-        """Whether a ping or exercise data come, by themselves or because an exercise begins."""
+        """Return True if a ping or exercise data arrive; start an exercise if necessary."""
         upper = session.instance.upper
-        # Who is not known to ping shows it by an exercise only.
+        # A server that is not known to ping shows service only by an exercise.
         idle = upper.offers("exercise") and not _pings(session)
         within: Within = "quiet" if idle else session.left("ping", "response")
         await drained(session, 0)
@@ -55,7 +56,7 @@ class ServerTester(Tester):
             return False
         await upper("exercise", curve=[[0, 0, 0], [1, 2, -3]])
         within = session.left("exercise", "response")
-        # One whose length is wrong swallows all that comes behind it.
+        # A message with a wrong length hides all messages after it.
         return await session.watch(*self.signs, "Oversized", within=within) is not None
 
     async def served_in_form(self, session: Session, form: Form) -> bool:
@@ -71,7 +72,10 @@ class ServerTester(Tester):
             await session.watch("Ping", within=session.seconds("ping"))
 
     async def in_step(self, iut: Iut, session: Session) -> bool:
-        """Whether it closes upon an end: it goes on talking whatever it hears."""
+        """Return True if the server closes after an end of transmission.
+
+        A server sends its messages in any case, so they are no evidence of understanding.
+        """
         closing = (await habits(iut)).closing
         return closing is not None and await closes_upon(session, closing)
 
@@ -82,31 +86,35 @@ class ServerTester(Tester):
             await session.watch("CurrentActuatorPosition", within=session.seconds("exercise"))
 
     async def follows(self, iut: Iut, session: Session, after: str) -> None:
-        """A server goes on talking whatever it hears: it shows it by closing upon an end."""
+        """Raise Violation unless the server closes after an end of transmission.
+
+        A server sends its messages in any case, so only the close is evidence of understanding.
+        """
         closing = (await habits(iut)).closing
         if closing is None:
             raise Inconclusive(
-                "it keeps the connection upon an end of transmission in a plain session, too: "
-                f"nothing shows whether it understands what comes after {after}"
+                "the server keeps the connection after an end of transmission in a plain session, "
+                f"too: nothing shows if the server understands messages after {after}"
             )
         if await closes_upon(session, closing):
             return
         expected = f"an end of transmission to be understood after {after}"
-        # Where one never closed, the next is hardly late.
+        # If the server never closed late before, a short wait is enough.
         hardly = iut.memory.get(_NEVER, False)
         late = await session.until_closed("quiet" if hardly else session.left(*2 * ["response"]))
         iut.memory[_NEVER] = hardly or not late
         async with opened(iut) as plain:
             if not await closes_upon(plain, closing):
-                raise Inconclusive("it does not always close upon an end of transmission")
+                raise Inconclusive("the server does not always close after an end of transmission")
         if late:
-            # One that has understood nothing may well give up a client after a while.
+            # A server that has understood nothing can still give up its client after some time.
             if (reason := _last_word(session)) is not None and _last_word(plain) is None:
                 raise Violation(
-                    expected, f"the server ended the session {session.now:.1f} s on: {reason!r}"
+                    expected,
+                    f"the server ended the session after {session.now:.1f} s, saying {reason!r}",
                 )
-            raise Inconclusive(f"expected {expected}; it was, after {session.now:.1f} s")
-        came = "the server did not close the connection, as it does without that"
+            raise Inconclusive(f"expected {expected}; the server did so after {session.now:.1f} s")
+        came = "the server did not close the connection, as it does in a plain session"
         raise Violation(expected, came)
 
     @contextlib.asynccontextmanager
@@ -121,7 +129,10 @@ class ServerTester(Tester):
                 yield session
 
     async def lives(self, session: Session) -> bool:
-        """Whether it still listens; the port of a dying server may accept for a moment."""
+        """Return True if the server still listens.
+
+        The port of a dying server can accept connections for a moment.
+        """
         with contextlib.suppress(TimeoutError, Unreachable):
             async with asyncio.timeout(LAST_WORDS):
                 await (await session.instance.link()).close()
@@ -143,27 +154,27 @@ TESTER = ServerTester()
 
 
 def _pings(session: Session) -> bool:
-    """Whether it is to ping, and does where it has been seen in an ordinary session."""
+    """Return True if a ping interval is declared and the server is not known to send no pings."""
     ordinary, _ = seen(session)
     declared = "ping" in session.instance.configuration.timing
     return declared and (ordinary is None or any(m.name == "Ping" for m in ordinary.received))
 
 
 def _last_word(session: Session) -> str | None:
-    """The reason of the server's own end of transmission; None where it sent none."""
+    """Return the reason of the server's own end of transmission; None if it sent none."""
     ends = (m.value["reason"] for m in session.received if m.name == "EndOfTransmission")
     return next((str(reason)[:200] for reason in ends), None)
 
 
 async def drained(session: Session, seconds: float) -> None:
-    """Pass over all that has come, and that comes within a while."""
+    """Read all messages that have arrived or that arrive within this time."""
     deadline = session.now + seconds
     while await session.watch(within=deadline - session.now):
         pass
 
 
 async def visit(iut: Iut, instance: Instance) -> None:
-    """A whole session, after which another client may come."""
+    """Run a whole session, after which another client can connect."""
     async with iut.connect(instance) as session:
         await shake_hands(session)
         await _end(session)
@@ -176,7 +187,7 @@ async def _end(session: Session) -> None:
 
 
 async def unserved(iut: Iut, before: int = 1) -> str:
-    """What comes instead where the client after so many plain ones is not served; else empty."""
+    """Return the refusal if a client after ``before`` plain clients is not served, else empty."""
     known = f"{_NEXT_UNSERVED} after {before}"
 
     async def ask(iut: Iut) -> Session:
@@ -188,7 +199,7 @@ async def unserved(iut: Iut, before: int = 1) -> str:
                         if left:
                             await _end(session)
             except Violation as none:
-                # What is wrong with a handshake is no refusal.
+                # A wrong handshake is an error of its own, and no refusal.
                 came = none.came if none.requirement == NEXT else ""
             iut.memory[known] = came
             return iut.sessions[-1]
@@ -202,11 +213,11 @@ async def unserved(iut: Iut, before: int = 1) -> str:
 async def following(
     iut: Iut, instance: Instance, after: str, requirement: str | None = None
 ) -> AsyncIterator[Session]:
-    """A session with a server that has had another client just before.
+    """Open a session with a server that had another client just before.
 
-    One that serves a single client at a time may turn away the next one until it has noticed that
-    the last one is gone.
-    ``requirement`` is what it violates by serving none, if not the one that the test decides.
+    A server that serves one client at a time can refuse the next client until it has noticed the
+    disconnect of the last. ``requirement`` is the requirement to blame if no client is served; the
+    default is the one under test.
     """
     expected = f"the next client to be served after {after}"
     probed = iut.deciding != NEXT and not iut.configuration.fixed
@@ -219,7 +230,7 @@ async def following(
             served = True
             yield session
     except Violation as none:
-        # It may refuse whoever is the next one after so many.
+        # The server can refuse every client after this number of clients.
         if served or not probed or not await unserved(iut, before):
             raise
         raise Violation(none.expected, none.came, NEXT, none.event) from none
@@ -229,7 +240,7 @@ async def following(
 async def _following(
     iut: Iut, instance: Instance, expected: str, requirement: str | None = None
 ) -> AsyncIterator[Session]:
-    """The same, whatever such a server does otherwise."""
+    """Open a session with the next client, without comparing with other numbers of clients."""
 
     async def away(session: Session) -> bool:
         try:
@@ -248,18 +259,18 @@ async def _following(
 
 
 async def _turned_away(session: Session) -> bool:
-    """Whether a server ends a session that is not its first before it serves that."""
+    """Return True if a server ends a later session before it serves the client."""
     await session.turned_away(lambda: bool(_refusal(session)) or is_served(session))
     return bool(_refusal(session))
 
 
 def is_served(session: Session) -> bool:
-    """Whether the server has shown in this session that it serves it."""
+    """Return True if the server has shown in this session that it serves its client."""
     return any(message.name in TESTER.signs for message in session.received)
 
 
 def _refusal(session: Session) -> str:
-    """How a server has ended a session that is not its first and that it never served; or empty."""
+    """Return how a server ended a later, unserved session, else an empty text."""
     reason = _last_word(session)
     ended = session.ended or reason is not None
     if session.number == 1 or not ended or is_served(session):

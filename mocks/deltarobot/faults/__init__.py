@@ -1,1 +1,1 @@
-"""Deliberate violations of either mock, a module a topic."""
+"""Deliberate violations of both mocks, one module for each topic."""

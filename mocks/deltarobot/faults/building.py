@@ -1,4 +1,4 @@
-"""What several faults are made of: sudden death, a message out of place, a reader to get wrong."""
+"""Building blocks of several faults: sudden death, a misplaced message, a wrong reader."""
 
 import os
 import signal
@@ -9,16 +9,16 @@ from conformance.deltarobot.codec import SIZES, VARIABLE, Decoder, frame
 from mocks.deltarobot.session import Session
 
 Header = tuple[int, int, int]
-"""The identifier, the bytes up to the contents, and the bytes of contents."""
+"""The identifier, the number of bytes before the contents, and the number of bytes of contents."""
 
 
 def die() -> None:
-    """End as a program does that has a grave error."""
+    """Kill the own process, like a program with a fatal error."""
     os.kill(os.getpid(), signal.SIGKILL)
 
 
 class AfterThird(Session):
-    """Does something once, after the third message that it sends."""
+    """Performs an action once, after the third message that it sends."""
 
     sent = 0
 
@@ -33,10 +33,10 @@ class AfterThird(Session):
 
 
 class Tiring(Session):
-    """Tires half a time later than it would wait for a handshake, if nothing but pings comes."""
+    """Stops its duty after 1.5 times its patience for a handshake, if only ping messages arrive."""
 
     PINGS = ""
-    """What of them comes to it."""
+    """The name of the ping message that this side receives."""
     busy = tired = False
 
     def handshake(self, frame: Frame) -> None:
@@ -53,7 +53,7 @@ class Tiring(Session):
 
 
 class Misreader(Decoder):
-    """Cuts messages off a buffer, one after another; right as long as nothing is overridden."""
+    """Cuts messages off a buffer; correct as long as no method is overridden."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -72,7 +72,7 @@ class Misreader(Decoder):
         return found
 
     def header(self) -> Header | None:
-        """What the message at the beginning of the buffer says; None until it has said it."""
+        """Return the header of the message at the start of the buffer; None if it is incomplete."""
         if len(self.buffer) < 2:
             return None
         identifier = self.identifier(self.buffer[:2])

@@ -1,4 +1,4 @@
-"""Faults that show in a later connection only: of another client, or of one that connects again."""
+"""Faults that only a later connection or another client reveals."""
 
 import os
 from typing import Any, ClassVar
@@ -16,7 +16,7 @@ from mocks.streams import Stream
 
 @fault("magic-of-another", violates="handshake.closes-partial", subtle=True)
 class MagicOfAnother(Server):
-    """Serves a client that sends no magic once another client has sent one."""
+    """Serves a client without a magic if another client has sent one."""
 
     def handshake(self, frame: Any) -> None:
         if self.number > 1 and frame.name == "ProtocolVersion":
@@ -37,7 +37,7 @@ class OneClientEver(Server):
 
 @fault("three-clients-ever", violates="robustness.next-client", subtle=True)
 class ThreeClientsEver(Server):
-    """Closes every connection but the first three at once, as one that never gives places back."""
+    """Closes every connection but the first three at once, because it never frees places."""
 
     async def run(self, stream: Stream) -> None:
         if self.number > 3:
@@ -48,7 +48,7 @@ class ThreeClientsEver(Server):
 
 @fault("busy-for-ever", violates="robustness.next-client", subtle=True)
 class BusyForEver(Server):
-    """Ends the transmission to every client but the first behind its handshake."""
+    """Ends the transmission to every client but the first after its handshake."""
 
     def opened(self) -> None:
         super().opened()
@@ -58,7 +58,7 @@ class BusyForEver(Server):
 
 @fault("fourth-client-unserved", violates="robustness.next-client", subtle=True)
 class FourthClientUnserved(Server):
-    """Greets its fourth client, and then does not serve it."""
+    """Sends the handshake to its fourth client, and then does not serve it."""
 
     def welcome(self) -> None:
         if self.number != 4:
@@ -88,12 +88,12 @@ class _OneBuffer(Session):
 
 @fault("shared-buffer", violates="robustness.next-client", subtle=True)
 class SharedBuffer(_OneBuffer, Server):
-    """Puts what a client left half said before what the next one says."""
+    """Puts an incomplete message of one client before the bytes of the next client."""
 
 
 @fault("half-of-before", violates="frame.segmentation", subtle=True)
 class HalfOfBefore(_OneBuffer, Client):
-    """Puts what came of a message as a connection broke off before what comes in the next one."""
+    """Puts an incomplete message of a broken connection before the bytes of the next connection."""
 
 
 @fault("later-magic-reversed", violates="handshake.magic-value", subtle=True)
@@ -126,7 +126,7 @@ class LaterNoVersion(Server):
 
 @fault("ends-with-its-client", violates="robustness.next-client", subtle=True)
 class EndsWithItsClient(Server):
-    """Ends altogether, and in order, once a client has ended the transmission."""
+    """Exits in an orderly way after a client has ended the transmission."""
 
     def peer_ends(self, value: Any) -> None:
         super().peer_ends(value)
@@ -135,7 +135,7 @@ class EndsWithItsClient(Server):
 
 @fault("ends-with-a-reset", violates="robustness.next-client", subtle=True)
 class EndsWithAReset(Server):
-    """Ends altogether, and in order, once the connection of a client was reset."""
+    """Exits in an orderly way after a client has reset its connection."""
 
     def input_ended(self) -> None:
         if self.stream.broken:
@@ -163,7 +163,7 @@ class LaterPingsUnanswered(Client):
 
 @fault("later-peer-trusted", violates="handshake.closes-different", subtle=True)
 class LaterPeerTrusted(Session):
-    """Skips whatever comes before the handshake, from the second connection on."""
+    """Skips all messages before the handshake, from the second connection on."""
 
     def unexpected(self, frame: Frame) -> None:
         if self.number == 1:
@@ -172,7 +172,7 @@ class LaterPeerTrusted(Session):
 
 @fault("later-any-magic", violates="handshake.closes-wrong-magic", subtle=True)
 class LaterAnyMagic(Session):
-    """Takes any magic, from the second connection on."""
+    """Accepts any magic, from the second connection on."""
 
     def acceptable(self, name: str, value: Any) -> bool:
         return (name == MAGIC and self.number > 1) or super().acceptable(name, value)
@@ -180,7 +180,7 @@ class LaterAnyMagic(Session):
 
 @fault("later-any-version", violates="handshake.closes-wrong-version", subtle=True)
 class LaterAnyVersion(Session):
-    """Takes any version, from the second connection on."""
+    """Accepts any version, from the second connection on."""
 
     def acceptable(self, name: str, value: Any) -> bool:
         return (name == VERSION and self.number > 1) or super().acceptable(name, value)
@@ -188,7 +188,7 @@ class LaterAnyVersion(Session):
 
 @fault("later-endless-patience", violates="handshake.closes-silent", subtle=True)
 class LaterEndlessPatience(Session):
-    """Drops no peer for want of a handshake, from the second connection on."""
+    """Never drops a peer because of a missing handshake, from the second connection on."""
 
     def out_of_patience(self) -> None:
         if self.number == 1:
@@ -197,7 +197,7 @@ class LaterEndlessPatience(Session):
 
 @fault("later-halves-lost", violates="frame.segmentation", subtle=True)
 class LaterHalvesLost(Session):
-    """Loses the first byte of an identifier that comes alone, from the second connection on."""
+    """Loses the first byte of an identifier that arrives alone, from the second connection on."""
 
     def opened(self) -> None:
         if self.number > 1:
@@ -207,7 +207,7 @@ class LaterHalvesLost(Session):
 
 @fault("later-closes-upon-unknown", violates="messages.unknown-skipped", subtle=True)
 class LaterClosesUponUnknown(Session):
-    """Closes the connection upon an unknown message, from the second connection on."""
+    """Closes the connection after an unknown message, from the second connection on."""
 
     def skip(self, frame: Frame) -> None:
         if self.number > 1 and frame.name == UNKNOWN:
@@ -216,7 +216,7 @@ class LaterClosesUponUnknown(Session):
 
 @fault("later-no-word-at-the-end", violates="end.announced", subtle=True)
 class LaterNoWordAtTheEnd(Session):
-    """Closes the connection without a word, from the second connection on."""
+    """Closes without an end of transmission, from the second connection on."""
 
     def announce_end(self, reason: str) -> None:
         if self.number == 1:
@@ -225,7 +225,7 @@ class LaterNoWordAtTheEnd(Session):
 
 @fault("later-no-curve", violates="exercise.curve-first", subtle=True)
 class LaterNoCurve(Server):
-    """Sends the curve of an exercise to its first client only."""
+    """Sends the curve of an exercise only to its first client."""
 
     def send_curve(self, curve: list[Vector]) -> None:
         if self.number == 1:
@@ -234,7 +234,7 @@ class LaterNoCurve(Server):
 
 @fault("curve-for-one-client", violates="exercise.curve-first", subtle=True)
 class CurveForOneClient(Server):
-    """Sends the curve of an exercise to one of the clients that are there, its progress to all."""
+    """Sends the curve of an exercise to one connected client, but its progress to all."""
 
     there: ClassVar[list[Server]] = []
 
@@ -254,7 +254,7 @@ class CurveForOneClient(Server):
 
 @fault("one-buffer-for-all", violates="frame.segmentation", subtle=True)
 class OneBufferForAll(Server):
-    """Puts together what comes from all clients that are there at the same time."""
+    """Joins the bytes of all clients that are connected at the same time."""
 
     there: ClassVar[set[Server]] = set()
     buffer: ClassVar[list[Decoder]] = []
@@ -272,7 +272,7 @@ class OneBufferForAll(Server):
 
 @fault("later-no-progress", violates="progress.continuous", subtle=True)
 class LaterNoProgress(Server):
-    """Tells its first client only how an exercise goes on."""
+    """Sends progress only to its first client."""
 
     def show(self, state: State) -> None:
         if self.number == 1:
@@ -281,7 +281,7 @@ class LaterNoProgress(Server):
 
 @fault("later-curves-unseen", violates="exercise.curve-shown", subtle=True)
 class LaterCurvesUnseen(Client):
-    """Shows no curve of its second connection."""
+    """Shows no curve in its second connection."""
 
     def curve(self, value: Any) -> None:
         if self.number == 1:
@@ -290,7 +290,7 @@ class LaterCurvesUnseen(Client):
 
 @fault("first-curve-ever", violates="exercise.curve-shown", subtle=True)
 class FirstCurveEver(Client):
-    """Shows the first curve of all its connections, and no other."""
+    """Shows only the first curve of all its connections."""
 
     seen: ClassVar[list[Vector]] = []
 
@@ -302,7 +302,7 @@ class FirstCurveEver(Client):
 
 @fault("one-ends-all", violates="end.received", subtle=True)
 class OneEndsAll(Server):
-    """Ends the sessions of all clients when one of them has said that it goes."""
+    """Ends the sessions of all clients when one of them ends the transmission."""
 
     def peer_ends(self, value: Any) -> None:
         super().peer_ends(value)
@@ -311,7 +311,7 @@ class OneEndsAll(Server):
 
 @fault("stuck-by-one", violates="robustness.next-client", subtle=True)
 class StuckByOne(Server):
-    """Serves nobody any more once a client has not read what it was sent."""
+    """Serves no new client after one client has not read its messages."""
 
     stuck: ClassVar[list[Server]] = []
 

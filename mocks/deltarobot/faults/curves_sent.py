@@ -1,4 +1,4 @@
-"""Faults of the server in the curve with which an exercise begins."""
+"""Faults of the server in the curve at the beginning of an exercise."""
 
 import struct
 from itertools import groupby
@@ -28,7 +28,7 @@ class NoCurve(Server):
 
 @fault("first-curve-only", violates="exercise.curve-first", subtle=True)
 class FirstCurveOnly(Server):
-    """Sends the curve of the first exercise of a connection only."""
+    """Sends the curve only for the first exercise of a connection."""
 
     begun = False
 
@@ -56,7 +56,7 @@ class FirstExerciseUntold(Server):
 
 @fault("same-curve-untold", violates="exercise.curve-first", subtle=True)
 class SameCurveUntold(Server):
-    """Sends no curve for an exercise that has the curve of the one before."""
+    """Sends no curve for an exercise with the same curve as the exercise before."""
 
     latest: list[Vector] | None = None
 
@@ -77,7 +77,7 @@ class PointsOfFour(Server):
 
 @fault("counted-curve", violates="exercise.curve-structure", subtle=True)
 class CountedCurve(Server):
-    """Puts the number of points before them."""
+    """Sends the number of points before the points."""
 
     def send_curve(self, curve: list[Vector]) -> None:
         contents = encode(message("Curve", points=curve))[6:]
@@ -86,7 +86,7 @@ class CountedCurve(Server):
 
 @fault("second-curve-cut", violates="exercise.curve-structure", subtle=True)
 class SecondCurveCut(Server):
-    """Cuts the curve of a connection's second exercise inside its last point."""
+    """Cuts the curves of later exercises inside the last point."""
 
     begun = False
 
@@ -101,7 +101,7 @@ class SecondCurveCut(Server):
 
 @fault("curve-length-big-endian", violates="frame.variable-length")
 class CurveLengthBigEndian(Server):
-    """Sends the length of the curve with the most significant byte first."""
+    """Sends the length of the curve in big-endian."""
 
     def send_curve(self, curve: list[Vector]) -> None:
         data = encode(message("Curve", points=curve))
@@ -119,7 +119,7 @@ class CurveLengthInPoints(Server):
 
 @fault("curve-counts-its-header", violates="frame.variable-length", subtle=True)
 class CurveCountsItsHeader(Server):
-    """Counts identifier and length in the length of the curve."""
+    """Includes identifier and length in the length of the curve."""
 
     def send_curve(self, curve: list[Vector]) -> None:
         data = encode(message("Curve", points=curve))
@@ -128,7 +128,7 @@ class CurveCountsItsHeader(Server):
 
 @fault("curve-length-of-16-bits", violates="frame.variable-length", subtle=True)
 class CurveLengthOf16Bits(Server):
-    """Sends only the lower half of the length of the curve."""
+    """Sends only the lower 16 bits of the length of the curve."""
 
     def send_curve(self, curve: list[Vector]) -> None:
         data = encode(message("Curve", points=curve))
@@ -137,7 +137,7 @@ class CurveLengthOf16Bits(Server):
 
 @fault("last-point-missing", violates="exercise.curve-values")
 class LastPointMissing(Server):
-    """Leaves out the last point of the curve."""
+    """Omits the last point of the curve."""
 
     def send_curve(self, curve: list[Vector]) -> None:
         super().send_curve(curve[:-1])
@@ -170,7 +170,7 @@ class LastAxesSwapped(Server):
 
 @fault("closed-curve", violates="exercise.curve-values", subtle=True)
 class ClosedCurve(Server):
-    """Sends the first point again at the end of curves of more than two points."""
+    """Repeats the first point at the end of curves of more than two points."""
 
     def send_curve(self, curve: list[Vector]) -> None:
         super().send_curve([*curve, curve[0]] if len(curve) > 2 else curve)
@@ -178,7 +178,7 @@ class ClosedCurve(Server):
 
 @fault("equal-points-once", violates="exercise.curve-values", subtle=True)
 class EqualPointsOnce(Server):
-    """Sends only one of equal points that follow one another."""
+    """Sends only one of several equal consecutive points."""
 
     def send_curve(self, curve: list[Vector]) -> None:
         super().send_curve([point for point, _ in groupby(curve)])
@@ -186,7 +186,7 @@ class EqualPointsOnce(Server):
 
 @fault("forgets-what-does-not-fit", violates="frame.variable-length", subtle=True)
 class ForgetsWhatDoesNotFit(Server):
-    """Sends of a message only as much as its connection takes at once."""
+    """Sends only as much of a message as the connection accepts at once."""
 
     def write(self, data: bytes) -> None:
         for at in range(0, len(data), 512):

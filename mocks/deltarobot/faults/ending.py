@@ -1,4 +1,4 @@
-"""Faults at the end of a session, and in what is survived."""
+"""Faults at the end of a session, and in the robustness against unusual input."""
 
 import asyncio
 from typing import Any
@@ -29,7 +29,7 @@ class ReasonInLatin1(Session):
 
 @fault("reason-in-utf-16", violates="end.reason-ascii", subtle=True)
 class ReasonInUtf16(Session):
-    """Sends the reason as a QString is in memory."""
+    """Sends the reason in UTF-16, the memory format of a QString."""
 
     def announce_end(self, reason: str) -> None:
         self.send(message(END, reason=reason.encode("utf-16-le").decode("latin-1")))
@@ -37,7 +37,7 @@ class ReasonInUtf16(Session):
 
 @fault("reason-as-qstring", violates="end.reason-ascii", subtle=True)
 class ReasonAsQString(Session):
-    """Sends the reason as a QDataStream writes a QString: its length, then UTF-16."""
+    """Sends the reason as QDataStream writes a QString: its length, then UTF-16."""
 
     def announce_end(self, reason: str) -> None:
         text = reason.encode("utf-16-le")
@@ -47,7 +47,7 @@ class ReasonAsQString(Session):
 
 @fault("reason-with-its-length", violates="end.reason-ascii", subtle=True)
 class ReasonWithItsLength(Session):
-    """Puts a byte before the reason that counts its letters, as a BinaryWriter does."""
+    """Puts a byte with the length of the reason before it, as a BinaryWriter does."""
 
     def announce_end(self, reason: str) -> None:
         self.send(message(END, reason=f"{chr(len(reason))}{reason}"))
@@ -55,7 +55,7 @@ class ReasonWithItsLength(Session):
 
 @fault("refusal-in-big-endian", violates="frame.variable-length", subtle=True)
 class RefusalInBigEndian(Session):
-    """Refuses a peer with a reason whose length has its most significant byte first."""
+    """Refuses a peer with a reason whose length is in big-endian."""
 
     def refuse(self, why: str) -> None:
         reason = why.encode("ascii", "replace")
@@ -65,7 +65,7 @@ class RefusalInBigEndian(Session):
 
 @fault("wants-a-reason", violates="end.reason-optional")
 class WantsAReason(Session):
-    """Passes over an end of transmission without a reason."""
+    """Ignores an end of transmission without a reason."""
 
     def peer_ends(self, value: Any) -> None:
         if value["reason"]:
@@ -108,7 +108,7 @@ class OneMoreWord(Session):
 
 @fault("ignores-ends", violates="end.received")
 class IgnoresEnds(Session):
-    """Stays whatever the peer ends."""
+    """Stays connected after the peer's end of transmission and disconnect."""
 
     async def run(self, stream: Stream) -> None:
         self.stream = stream
@@ -124,7 +124,7 @@ class IgnoresEnds(Session):
 
 @fault("dies-of-reason", violates="end.received", subtle=True)
 class DiesOfReason(Session):
-    """Dies of a reason that is not ASCII."""
+    """Crashes on a reason that is not ASCII."""
 
     def peer_ends(self, value: Any) -> None:
         if not value["reason"].isascii():
@@ -134,7 +134,7 @@ class DiesOfReason(Session):
 
 @fault("reason-as-format", violates="end.received", subtle=True)
 class ReasonAsFormat(Session):
-    """Dies of a reason with a percent sign, as it logs that in the place of a format."""
+    """Crashes on a reason with a percent sign, because it logs the reason as a format string."""
 
     def peer_ends(self, value: Any) -> None:
         if "%" in value["reason"]:
@@ -144,7 +144,7 @@ class ReasonAsFormat(Session):
 
 @fault("dies-of-abrupt-ends", violates="end.abrupt")
 class DiesOfAbruptEnds(Session):
-    """Dies if the peer goes without a word."""
+    """Crashes if the peer disconnects without an end of transmission."""
 
     def input_ended(self) -> None:
         die()
@@ -152,7 +152,7 @@ class DiesOfAbruptEnds(Session):
 
 @fault("dies-inside-messages", violates="end.abrupt", subtle=True)
 class DiesInsideMessages(Session):
-    """Dies if the peer goes inside a message."""
+    """Crashes if the peer disconnects inside a message."""
 
     def input_ended(self) -> None:
         if self.decoder.end():
@@ -162,7 +162,7 @@ class DiesInsideMessages(Session):
 
 @fault("closes-upon-foreign", violates="robustness.foreign-messages")
 class ClosesUponForeign(Session):
-    """Closes the connection upon a message of its own role."""
+    """Closes the connection after a message of its own role."""
 
     def skip(self, frame: Frame) -> None:
         if frame.name != UNKNOWN and frame.name not in (MAGIC, VERSION):
@@ -171,7 +171,7 @@ class ClosesUponForeign(Session):
 
 @fault("dies-of-second-handshake", violates="robustness.second-handshake")
 class DiesOfSecondHandshake(Session):
-    """Dies of a second handshake."""
+    """Crashes on a second handshake."""
 
     def skip(self, frame: Frame) -> None:
         if frame.name in (MAGIC, VERSION):
@@ -180,7 +180,7 @@ class DiesOfSecondHandshake(Session):
 
 @fault("dies-of-other-version", violates="robustness.second-handshake", subtle=True)
 class DiesOfOtherVersion(Session):
-    """Dies of a second version that is another."""
+    """Crashes on a second version message with another version."""
 
     def skip(self, frame: Frame) -> None:
         if frame.name == VERSION and frame.value["version"] != 1:
@@ -189,7 +189,7 @@ class DiesOfOtherVersion(Session):
 
 @fault("signed-lengths", violates="robustness.huge-length")
 class SignedLengths(Session):
-    """Takes lengths for signed and dies of negative ones."""
+    """Reads lengths as signed numbers and crashes on negative ones."""
 
     def take(self, frame: Frame) -> None:
         if frame.name == "Oversized" and frame.value["length"] >= 1 << 31:
@@ -199,7 +199,7 @@ class SignedLengths(Session):
 
 @fault("dies-of-huge-curves", violates="robustness.huge-length", subtle=True)
 class DiesOfHugeCurves(Session):
-    """Dies of a curve that does not fit into memory."""
+    """Crashes on a curve that does not fit into memory."""
 
     def take(self, frame: Frame) -> None:
         if frame.name == "Oversized" and frame.value["identifier"] == "0xf009":
@@ -209,7 +209,7 @@ class DiesOfHugeCurves(Session):
 
 @fault("dies-of-undefined", violates="robustness.undefined-sizes")
 class DiesOfUndefined(Session):
-    """Dies of an undefined size identifier."""
+    """Crashes on an undefined size identifier."""
 
     def undecodable(self, frame: Frame) -> None:
         die()
@@ -217,7 +217,7 @@ class DiesOfUndefined(Session):
 
 @fault("dies-of-last-undefined", violates="robustness.undefined-sizes", subtle=True)
 class DiesOfLastUndefined(Session):
-    """Dies of the size identifier 0xE."""
+    """Crashes on the size identifier 0xE."""
 
     def undecodable(self, frame: Frame) -> None:
         if "0xe006" in (frame.error or ""):

@@ -1,4 +1,4 @@
-"""Faults of the client in what it makes of an exercise."""
+"""Faults of the client in the exercise that it shows."""
 
 import asyncio
 import struct
@@ -14,7 +14,7 @@ from mocks.deviations import fault
 
 @fault("no-curves", violates="exercise.curve-shown")
 class NoCurves(Client):
-    """Does not take curves."""
+    """Ignores curves."""
 
     def curve(self, value: Any) -> None:
         pass
@@ -22,7 +22,7 @@ class NoCurves(Client):
 
 @fault("last-point-lost", violates="exercise.curve-shown", subtle=True)
 class LastPointLost(Client):
-    """Loses the last point of a curve of more than one."""
+    """Loses the last point of a curve of more than one point."""
 
     def curve(self, value: Any) -> None:
         super().curve(value)
@@ -32,7 +32,7 @@ class LastPointLost(Client):
 
 @fault("curve-of-4096", violates="exercise.curve-shown", subtle=True)
 class CurveOf4096(Client):
-    """Has room for 4096 points."""
+    """Keeps at most 4096 points."""
 
     def curve(self, value: Any) -> None:
         super().curve(value)
@@ -41,7 +41,7 @@ class CurveOf4096(Client):
 
 @fault("hundredths", violates="frame.floats", subtle=True)
 class Hundredths(Client):
-    """Shows hundredths of all that it is told."""
+    """Rounds all values to hundredths."""
 
     digits = 2
 
@@ -56,7 +56,7 @@ class Hundredths(Client):
 
 @fault("thousandths", violates="frame.floats", subtle=True)
 class Thousandths(Hundredths):
-    """Shows thousandths of all that it is told, which is enough for plain numbers."""
+    """Rounds all values to thousandths, which does not change plain numbers."""
 
     digits = 3
 
@@ -72,7 +72,7 @@ class FirstCurveStays(Client):
 
 @fault("curves-add-up", violates="exercise.curve-replaced", subtle=True)
 class CurvesAddUp(Client):
-    """Appends the points of the next curve to those that it has."""
+    """Appends the points of the next curve to the points of the curves before."""
 
     def curve(self, value: Any) -> None:
         before = self.view.curve or []
@@ -82,7 +82,7 @@ class CurvesAddUp(Client):
 
 @fault("shorter-curve-leaves-rest", violates="exercise.curve-replaced", subtle=True)
 class ShorterCurveLeavesRest(Client):
-    """Leaves the last points of a longer curve behind those of a shorter one."""
+    """Keeps the last points of a longer curve after the points of a shorter one."""
 
     def curve(self, value: Any) -> None:
         before = self.view.curve or []
@@ -93,7 +93,7 @@ class ShorterCurveLeavesRest(Client):
 
 @fault("curve-of-equal-length-stays", violates="exercise.curve-replaced", subtle=True)
 class CurveOfEqualLengthStays(Client):
-    """Takes a curve of as many points as it has for the one that it has."""
+    """Ignores a curve that has as many points as the current curve."""
 
     def curve(self, value: Any) -> None:
         if len(self.view.curve or []) != len(value["points"]):
@@ -102,7 +102,7 @@ class CurveOfEqualLengthStays(Client):
 
 @fault("closes-upon-empty-curve", violates="exercise.odd-curves")
 class ClosesUponEmptyCurve(Client):
-    """Closes the connection upon a curve without points."""
+    """Closes the connection after a curve without points."""
 
     def curve(self, value: Any) -> None:
         if not value["points"]:
@@ -113,7 +113,7 @@ class ClosesUponEmptyCurve(Client):
 
 @fault("dies-of-ragged-curve", violates="exercise.odd-curves", subtle=True)
 class DiesOfRaggedCurve(Client):
-    """Dies of a curve with a part of a point at its end."""
+    """Crashes on a curve that ends inside a point."""
 
     def curve(self, value: Any) -> None:
         if "rest" in value and value["points"]:
@@ -123,7 +123,7 @@ class DiesOfRaggedCurve(Client):
 
 @fault("first-position-only", violates="progress.position")
 class FirstPositionOnly(Client):
-    """Keeps the first position."""
+    """Keeps the first position for ever."""
 
     def position(self, value: Any) -> None:
         if self.view.position is None:
@@ -132,7 +132,7 @@ class FirstPositionOnly(Client):
 
 @fault("position-swapped", violates="progress.position", subtle=True)
 class PositionSwapped(Client):
-    """Takes Z for Y and Y for Z of the position, for an application where Y points up."""
+    """Swaps Y and Z of the position, as for an application whose Y axis points up."""
 
     def position(self, value: Any) -> None:
         x, y, z = self.vector(value)
@@ -141,7 +141,7 @@ class PositionSwapped(Client):
 
 @fault("current-is-desired", violates="progress.current-direction")
 class CurrentIsDesired(Client):
-    """Takes each direction for the other one."""
+    """Swaps the current and the desired direction."""
 
     def current(self, value: Any) -> None:
         self.view.desired = self.vector(value)
@@ -152,7 +152,7 @@ class CurrentIsDesired(Client):
 
 @fault("desired-normalised", violates="progress.desired-direction")
 class DesiredNormalised(Client):
-    """Brings the desired direction to the length 1."""
+    """Scales the desired direction to the length 1."""
 
     def desired(self, value: Any) -> None:
         vector = self.vector(value)
@@ -167,13 +167,13 @@ class ClosesUponOddU(Client):
 
     def vector(self, value: Any) -> Vector:
         if value["u"] != 0:
-            self.end("U is to be 0")
+            self.end("U must be 0")
         return super().vector(value)
 
 
 @fault("u-as-weight", violates="progress.unused-value", subtle=True)
 class UAsWeight(Client):
-    """Does not take vectors whose U is NaN."""
+    """Ignores vectors whose U is NaN."""
 
     def handle(self, name: str, value: Any) -> None:
         if not str(value.get("u", "")).startswith("NaN"):
@@ -182,7 +182,7 @@ class UAsWeight(Client):
 
 @fault("big-endian-floats", violates="frame.floats")
 class BigEndianFloats(Client):
-    """Reads floats with the most significant byte first."""
+    """Reads floats in big-endian."""
 
     def vector(self, value: Any) -> Vector:
         return [
@@ -193,7 +193,7 @@ class BigEndianFloats(Client):
 
 @fault("no-denormals", violates="frame.floats", subtle=True)
 class NoDenormals(Client):
-    """Takes denormals in curves for zero."""
+    """Reads denormals in curves as zero."""
 
     def curve(self, value: Any) -> None:
         super().curve(value)
@@ -205,7 +205,7 @@ class NoDenormals(Client):
 
 @fault("no-nan", violates="frame.not-finite", subtle=True)
 class NoNan(Client):
-    """Takes what is not a number for zero, in vectors."""
+    """Reads NaN in vectors as zero."""
 
     def vector(self, value: Any) -> Vector:
         return [0.0 if str(c).startswith("NaN") else c for c in super().vector(value)]
@@ -213,7 +213,7 @@ class NoNan(Client):
 
 @fault("curve-inside-unknown", violates="messages.type-identifier", subtle=True)
 class CurveInsideUnknown(Client):
-    """Looks for messages inside the contents of an unknown one of variable length."""
+    """Reads the contents of an unknown message of variable length as messages."""
 
     def skip(self, frame: Frame) -> None:
         if frame.value["identifier"].startswith("0xf"):
@@ -225,7 +225,7 @@ class CurveInsideUnknown(Client):
 
 @fault("equal-points-once", violates="exercise.curve-shown", subtle=True)
 class EqualPointsOnce(Client):
-    """Takes only one of equal points that follow one another."""
+    """Keeps only one of several equal consecutive points."""
 
     def curve(self, value: Any) -> None:
         super().curve({"points": [point for point, _ in groupby(value["points"])]})
@@ -233,7 +233,7 @@ class EqualPointsOnce(Client):
 
 @fault("curve-at-rest-only", violates="exercise.curve-replaced", subtle=True)
 class CurveAtRestOnly(Client):
-    """Takes no curve once it knows a position."""
+    """Ignores curves after it has received a position."""
 
     def curve(self, value: Any) -> None:
         if self.view.position is None:
@@ -242,7 +242,7 @@ class CurveAtRestOnly(Client):
 
 @fault("equal-x-is-equal", violates="progress.position", subtle=True)
 class EqualXIsEqual(Client):
-    """Takes a position whose X has not changed for the position that it knows."""
+    """Ignores a position whose X is the same as before."""
 
     def position(self, value: Any) -> None:
         if self.view.position is None or self.view.position[0] != value["x"]:
@@ -251,7 +251,7 @@ class EqualXIsEqual(Client):
 
 @fault("queue-too-short", violates="progress.position", subtle=True)
 class QueueTooShort(Client):
-    """Has room for 64 positions that come at once, and drops all others."""
+    """Keeps only the first 64 positions that arrive at once."""
 
     came = 0
 
@@ -268,7 +268,7 @@ class QueueTooShort(Client):
 
 @fault("rest-unseen", violates="progress.desired-direction", subtle=True)
 class RestUnseen(Client):
-    """Keeps the last desired direction where there is none, as it cannot be made of length 1."""
+    """Ignores a desired direction of zero, which it cannot scale to the length 1."""
 
     def desired(self, value: Any) -> None:
         if any(value[axis] for axis in "xyz"):
@@ -277,7 +277,7 @@ class RestUnseen(Client):
 
 @fault("later-directions-swapped", violates="progress.current-direction", subtle=True)
 class LaterDirectionsSwapped(Client):
-    """Takes each direction for the other one from the second exercise of a connection on."""
+    """Swaps the two directions from the second exercise of a connection on."""
 
     begun = 0
 

@@ -13,7 +13,7 @@ from mocks.misreading import PerRead
 
 @fault("big-endian-identifiers", violates="frame.identifier")
 class BigEndianIdentifiers(Session):
-    """Sends its identifiers with the most significant byte first."""
+    """Sends its identifiers in big-endian."""
 
     def send(self, value: Any) -> None:
         data = encode(value)
@@ -32,7 +32,7 @@ class SwappedIdentifiers(Session):
 
 @fault("one-at-first", violates="frame.segmentation")
 class OneAtFirst(Session):
-    """Takes only the first message of each read until the peer's handshake is complete."""
+    """Reads only the first message of each read until the peer's handshake is complete."""
 
     def receive(self, data: bytes) -> None:
         frames = self.decoder.feed(data)
@@ -43,7 +43,7 @@ class OneAtFirst(Session):
 
 @fault("big-endian-version", violates="frame.byte-order")
 class BigEndianVersion(Session):
-    """Sends its version with the most significant byte first."""
+    """Sends its version in big-endian."""
 
     def send_version(self) -> None:
         self.send(message(VERSION, version=1 << 24))
@@ -51,7 +51,7 @@ class BigEndianVersion(Session):
 
 @fault("reads-big-endian-identifiers", violates="frame.byte-order")
 class ReadsBigEndianIdentifiers(Session):
-    """Takes the first byte of an identifier for the most significant one."""
+    """Reads identifiers in big-endian."""
 
     class Reader(Misreader):
         def identifier(self, data: bytes) -> int:
@@ -60,7 +60,7 @@ class ReadsBigEndianIdentifiers(Session):
 
 @fault("version-of-16-bits", violates="frame.fixed-lengths")
 class VersionOf16Bits(Session):
-    """Sends a version of two bytes under an identifier that says four."""
+    """Sends a version of two bytes under an identifier that announces four."""
 
     def send_version(self) -> None:
         self.write(encode(HANDSHAKE[VERSION])[:4])
@@ -68,7 +68,7 @@ class VersionOf16Bits(Session):
 
 @fault("eight-bits-are-none", violates="frame.fixed-lengths")
 class EightBitsAreNone(Session):
-    """Takes messages of the size identifier 0x0 for empty."""
+    """Takes messages with the size identifier 0x0 for empty."""
 
     class Reader(Misreader):
         def fixed(self, identifier: int) -> int:
@@ -77,7 +77,7 @@ class EightBitsAreNone(Session):
 
 @fault("sixteen-bits-are-one-byte", violates="frame.fixed-lengths", subtle=True)
 class SixteenBitsAreOneByte(Session):
-    """Skips one byte of messages of the size identifier 0x1."""
+    """Skips only one byte of messages with the size identifier 0x1."""
 
     class Reader(Misreader):
         def fixed(self, identifier: int) -> int:
@@ -86,7 +86,7 @@ class SixteenBitsAreOneByte(Session):
 
 @fault("unknown-vectors-are-three", violates="frame.fixed-lengths", subtle=True)
 class UnknownVectorsAreThree(Session):
-    """Skips twelve bytes of unknown messages of 128 bits."""
+    """Skips only 12 bytes of unknown messages of 128 bits."""
 
     class Reader(Misreader):
         def fixed(self, identifier: int) -> int:
@@ -96,7 +96,7 @@ class UnknownVectorsAreThree(Session):
 
 @fault("big-endian-lengths", violates="frame.byte-order")
 class BigEndianLengths(Session):
-    """Reads lengths with the most significant byte first."""
+    """Reads lengths in big-endian."""
 
     class Reader(Misreader):
         def variable(self, identifier: int, length: bytes) -> int:
@@ -105,7 +105,7 @@ class BigEndianLengths(Session):
 
 @fault("short-lengths", violates="frame.variable-length", subtle=True)
 class ShortLengths(Session):
-    """Reads only the lower half of lengths, which shows from 64 KiB on."""
+    """Reads only the lower 16 bits of lengths, which shows from 64 KiB on."""
 
     class Reader(Misreader):
         def variable(self, identifier: int, length: bytes) -> int:
@@ -114,7 +114,7 @@ class ShortLengths(Session):
 
 @fault("short-lengths-and-leaves", violates="frame.variable-length", subtle=True)
 class ShortLengthsAndLeaves(Server):
-    """Reads the lower half of lengths, and leaves where pongs bring it out of what it waits for."""
+    """Reads only the lower 16 bits of lengths, and then closes after bytes of undefined size."""
 
     class Reader(ShortLengths.Reader):
         def decoded(self, identifier: int, contents: bytes) -> list[Frame]:
@@ -129,7 +129,7 @@ class ShortLengthsAndLeaves(Server):
 
 @fault("lengths-with-themselves", violates="frame.variable-length")
 class LengthsWithThemselves(Session):
-    """Takes lengths to count themselves."""
+    """Reads lengths as if they included the length field itself."""
 
     class Reader(Misreader):
         def variable(self, identifier: int, length: bytes) -> int:
@@ -138,7 +138,7 @@ class LengthsWithThemselves(Session):
 
 @fault("nothing-is-not-yet", violates="frame.variable-length", subtle=True)
 class NothingIsNotYet(Session):
-    """Waits for the contents of an empty message."""
+    """Waits for contents of an empty message."""
 
     class Reader(Misreader):
         def variable(self, identifier: int, length: bytes) -> int:
@@ -147,7 +147,7 @@ class NothingIsNotYet(Session):
 
 @fault("big-endian-reason", violates="frame.variable-length")
 class BigEndianReason(Session):
-    """Sends the length of its reason with the most significant byte first."""
+    """Sends the length of its reason in big-endian."""
 
     def announce_end(self, reason: str) -> None:
         data = reason.encode()
@@ -156,7 +156,7 @@ class BigEndianReason(Session):
 
 @fault("reason-counts-its-length", violates="frame.variable-length", subtle=True)
 class ReasonCountsItsLength(Session):
-    """Counts the length itself in the length of its reason."""
+    """Includes the length field in the length of its reason."""
 
     def announce_end(self, reason: str) -> None:
         data = reason.encode()
@@ -165,7 +165,7 @@ class ReasonCountsItsLength(Session):
 
 @fault("undefined-size", violates="frame.undefined-sizes")
 class UndefinedSize(AfterThird):
-    """Sends a message of the size identifier 0x5."""
+    """Sends a message with the size identifier 0x5."""
 
     def after_third(self) -> None:
         self.write(b"\x01\x50" + bytes(8))
@@ -181,7 +181,7 @@ class HalfAnEnd(Session):
 
 @fault("one-message-a-read", violates="frame.segmentation")
 class OneMessageARead(Session):
-    """Forgets what has come of a message at the end of each read."""
+    """Loses an incomplete message at the end of each read."""
 
     def make_decoder(self) -> Decoder:
         return PerRead(super().make_decoder)
@@ -189,7 +189,7 @@ class OneMessageARead(Session):
 
 @fault("small-reads", violates="frame.segmentation", subtle=True)
 class SmallReads(OneMessageARead):
-    """The same, and reads no more than 64 bytes at a time."""
+    """Loses an incomplete message at the end of each read, and reads only 64 bytes at a time."""
 
     def receive(self, data: bytes) -> None:
         for at in range(0, len(data), 64):
@@ -199,7 +199,7 @@ class SmallReads(OneMessageARead):
 
 @fault("first-of-a-read", violates="frame.segmentation", subtle=True)
 class FirstOfARead(Session):
-    """Sees only the first of messages that come together, after the handshake."""
+    """Reads only the first of several messages that arrive together after the handshake."""
 
     class Reader(Misreader):
         seen = 0
@@ -212,7 +212,7 @@ class FirstOfARead(Session):
 
 @fault("loses-half-identifiers", violates="frame.segmentation", subtle=True)
 class LosesHalfIdentifiers(Session):
-    """Loses the first byte of an identifier that comes alone."""
+    """Loses the first byte of an identifier that arrives alone."""
 
     class Reader(Misreader):
         def feed(self, data: bytes) -> list[Frame]:
@@ -224,7 +224,7 @@ class LosesHalfIdentifiers(Session):
 
 @fault("loses-half-lengths", violates="frame.segmentation", subtle=True)
 class LosesHalfLengths(Session):
-    """Loses the beginning of a length that does not come whole."""
+    """Loses the first bytes of a length that arrives in pieces."""
 
     class Reader(Misreader):
         def feed(self, data: bytes) -> list[Frame]:
@@ -236,7 +236,7 @@ class LosesHalfLengths(Session):
 
 @fault("deaf-after-a-half", violates="frame.segmentation", subtle=True)
 class DeafAfterAHalf(Session):
-    """Reads nothing more once a read has ended inside a message, and goes on sending."""
+    """Reads nothing more after a read that ended inside a message, but goes on sending."""
 
     class Reader(Misreader):
         deaf = False

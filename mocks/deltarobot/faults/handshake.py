@@ -1,4 +1,4 @@
-"""Faults in the handshake, as it is sent and as it is taken."""
+"""Faults in the handshake, as sent and as accepted."""
 
 from typing import Any
 
@@ -46,7 +46,7 @@ class UnknownBetween(Session):
 
 @fault("reversed-magic", violates="handshake.magic-value")
 class ReversedMagic(Session):
-    """Sends the magic as a little-endian number of its characters."""
+    """Sends the magic as a little-endian number, which reverses its characters."""
 
     def send_magic(self) -> None:
         self.send(message(MAGIC, magic="rVRatleD"))
@@ -62,7 +62,7 @@ class MagicInOtherCase(Session):
 
 @fault("version-two", violates="handshake.version-value")
 class VersionTwo(Session):
-    """Says that it speaks version 2."""
+    """Announces version 2."""
 
     def send_version(self) -> None:
         self.send(message(VERSION, version=2))
@@ -91,7 +91,7 @@ class GreetsLater(Session):
 
 @fault("version-after-the-peer", violates="handshake.unasked", subtle=True)
 class VersionAfterThePeer(Session):
-    """Sends its magic at once, its version after the peer's first message."""
+    """Sends its magic at once, but its version only after the peer's first message."""
 
     def greet(self) -> None:
         self.send_magic()
@@ -115,7 +115,7 @@ class MagicFirstOnly(Session):
 
 @fault("skips-before-handshake", violates="handshake.closes-different")
 class SkipsBeforeHandshake(Session):
-    """Skips what comes before the handshake."""
+    """Skips all messages before the handshake."""
 
     def unexpected(self, frame: Frame) -> None:
         pass
@@ -123,7 +123,7 @@ class SkipsBeforeHandshake(Session):
 
 @fault("skips-unknown-before-handshake", violates="handshake.closes-different", subtle=True)
 class SkipsUnknownBeforeHandshake(Session):
-    """Skips what is unknown before the handshake."""
+    """Skips unknown messages before the handshake."""
 
     def unexpected(self, frame: Frame) -> None:
         if frame.name != UNKNOWN:
@@ -132,7 +132,7 @@ class SkipsUnknownBeforeHandshake(Session):
 
 @fault("opening-by-low-byte", violates="handshake.closes-different", subtle=True)
 class OpeningByLowByte(Session):
-    """Compares but the low byte of a type before the handshake is finished."""
+    """Compares only the low byte of types before the handshake is complete."""
 
     def unexpected(self, frame: Frame) -> None:
         low = bytes([frame.raw[0], frame.raw[1] & 0xF0])
@@ -145,7 +145,7 @@ class OpeningByLowByte(Session):
 
 @fault("skips-between", violates="handshake.closes-different", subtle=True)
 class SkipsBetween(Session):
-    """Skips what comes between magic and version."""
+    """Skips messages between magic and version."""
 
     def unexpected(self, frame: Frame) -> None:
         if len(self.missing) == 2:
@@ -154,7 +154,7 @@ class SkipsBetween(Session):
 
 @fault("any-two-will-do", violates="handshake.closes-partial", subtle=True)
 class AnyTwoWillDo(Session):
-    """Counts to two messages of a handshake, whichever they are."""
+    """Accepts any two messages of a handshake, for example two magics."""
 
     came = 0
 
@@ -167,7 +167,7 @@ class AnyTwoWillDo(Session):
 
 @fault("endless-patience", violates="handshake.closes-silent")
 class EndlessPatience(Session):
-    """Never drops a peer for want of a handshake."""
+    """Never drops a peer because of a missing handshake."""
 
     def out_of_patience(self) -> None:
         pass
@@ -175,7 +175,7 @@ class EndlessPatience(Session):
 
 @fault("content-with-little", violates="handshake.closes-partial")
 class ContentWithLittle(Session):
-    """Drops only a peer that says nothing at all."""
+    """Drops only a peer that sends nothing at all."""
 
     heard = False
 
@@ -199,7 +199,7 @@ class ContentWithMagic(Session):
 
 @fault("any-magic", violates="handshake.closes-wrong-magic")
 class AnyMagic(Session):
-    """Takes any magic."""
+    """Accepts any magic."""
 
     def acceptable(self, name: str, value: Any) -> bool:
         return name == MAGIC or super().acceptable(name, value)
@@ -207,7 +207,7 @@ class AnyMagic(Session):
 
 @fault("magic-of-any-case", violates="handshake.closes-wrong-magic", subtle=True)
 class MagicOfAnyCase(Session):
-    """Takes the magic in any case."""
+    """Accepts the magic in upper and lower case."""
 
     def acceptable(self, name: str, value: Any) -> bool:
         if name == MAGIC:
@@ -217,7 +217,7 @@ class MagicOfAnyCase(Session):
 
 @fault("seven-of-the-magic", violates="handshake.closes-wrong-magic", subtle=True)
 class SevenOfTheMagic(Session):
-    """Does not look at the last character of the magic."""
+    """Ignores the last character of the magic."""
 
     def acceptable(self, name: str, value: Any) -> bool:
         if name == MAGIC:
@@ -227,7 +227,7 @@ class SevenOfTheMagic(Session):
 
 @fault("any-version", violates="handshake.closes-wrong-version")
 class AnyVersion(Session):
-    """Takes any version."""
+    """Accepts any version."""
 
     def acceptable(self, name: str, value: Any) -> bool:
         return name == VERSION or super().acceptable(name, value)
@@ -235,7 +235,7 @@ class AnyVersion(Session):
 
 @fault("newer-versions", violates="handshake.closes-wrong-version", subtle=True)
 class NewerVersions(Session):
-    """Takes any version from 1 on."""
+    """Accepts any version from 1 on."""
 
     def acceptable(self, name: str, value: Any) -> bool:
         if name == VERSION:
@@ -245,7 +245,7 @@ class NewerVersions(Session):
 
 @fault("version-of-8-bits-read", violates="handshake.closes-wrong-version", subtle=True)
 class VersionOf8BitsRead(Session):
-    """Looks only at the first byte of the version."""
+    """Compares only the first byte of the version."""
 
     def acceptable(self, name: str, value: Any) -> bool:
         if name == VERSION:
@@ -255,7 +255,7 @@ class VersionOf8BitsRead(Session):
 
 @fault("version-of-either-order", violates="handshake.closes-wrong-version", subtle=True)
 class VersionOfEitherOrder(Session):
-    """Takes a big-endian 1 as well."""
+    """Accepts a big-endian 1 as well."""
 
     def acceptable(self, name: str, value: Any) -> bool:
         if name == VERSION:
@@ -265,7 +265,7 @@ class VersionOfEitherOrder(Session):
 
 @fault("greets-again", violates="handshake.once")
 class GreetsAgain(Session):
-    """Sends its handshake again once the peer's has come."""
+    """Sends its handshake again after the peer's handshake."""
 
     def handshake(self, frame: Frame) -> None:
         super().handshake(frame)
@@ -283,7 +283,7 @@ class VersionAgain(AfterThird):
 
 @fault("impatient", violates="handshake.patient")
 class Impatient(Session):
-    """Waits a quarter of the time that it declares for the handshake."""
+    """Waits only a quarter of the declared time for the handshake."""
 
     def opened(self) -> None:
         self.patience /= 4
@@ -292,7 +292,7 @@ class Impatient(Session):
 
 @fault("impatient-between", violates="handshake.patient", subtle=True)
 class ImpatientBetween(Session):
-    """Waits a quarter of that time between magic and version."""
+    """Waits only a quarter of the declared time between magic and version."""
 
     def handshake(self, frame: Frame) -> None:
         super().handshake(frame)
@@ -302,7 +302,7 @@ class ImpatientBetween(Session):
 
 @fault("time-goes-on", violates="handshake.patient", subtle=True)
 class TimeGoesOn(Session):
-    """Ends each session when the time for its handshake is over, which has come long since."""
+    """Ends each session when the time for the handshake is over, although it is complete."""
 
     def out_of_patience(self) -> None:
         self.refuse(f"no handshake within {self.patience:g} s")

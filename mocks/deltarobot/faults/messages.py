@@ -1,4 +1,4 @@
-"""Faults with messages of unknown types, of the null type, and of known types in other sizes."""
+"""Faults with unknown types, the null type, and known types of other sizes."""
 
 import struct
 
@@ -16,7 +16,7 @@ def _is_null(frame: Frame) -> bool:
 
 @fault("closes-upon-variable", violates="messages.unknown-skipped", subtle=True)
 class ClosesUponVariable(Session):
-    """Closes the connection upon an unknown message of variable length."""
+    """Closes the connection after an unknown message of variable length."""
 
     def skip(self, frame: Frame) -> None:
         if frame.value["identifier"].startswith("0xf") and not _is_null(frame):
@@ -25,7 +25,7 @@ class ClosesUponVariable(Session):
 
 @fault("closes-upon-highest", violates="messages.unknown-skipped", subtle=True)
 class ClosesUponHighest(Session):
-    """Closes the connection upon the type 0xFFF."""
+    """Closes the connection after a message of the type 0xFFF."""
 
     def skip(self, frame: Frame) -> None:
         if frame.value["identifier"].endswith("fff"):
@@ -34,7 +34,7 @@ class ClosesUponHighest(Session):
 
 @fault("skips-five-hundred", violates="messages.unknown-skipped", subtle=True)
 class SkipsFiveHundred(Session):
-    """Closes the connection once it has skipped 500 messages."""
+    """Closes the connection after it has skipped 500 messages."""
 
     skipped = 0
 
@@ -72,7 +72,7 @@ class SendsNull(AfterThird):
 
 @fault("sends-unknown", violates="messages.defined-only")
 class SendsUnknown(AfterThird):
-    """Sends one message of a type that version 1 does not have."""
+    """Sends one message of a type that version 1 does not define."""
 
     def after_third(self) -> None:
         self.write(frame(0x200A, b"\0\0\0\1"))
@@ -80,7 +80,7 @@ class SendsUnknown(AfterThird):
 
 @fault("closes-upon-empty-null", violates="messages.null-skipped", subtle=True)
 class ClosesUponEmptyNull(Session):
-    """Closes the connection upon a null message without contents."""
+    """Closes the connection after a null message without contents."""
 
     def skip(self, frame: Frame) -> None:
         if frame.name == UNKNOWN and _is_null(frame) and not frame.value["data"]:
@@ -89,7 +89,7 @@ class ClosesUponEmptyNull(Session):
 
 @fault("ends-by-low-byte", violates="messages.type-identifier", subtle=True)
 class EndsByLowByte(Session):
-    """Takes any message for an end of transmission whose identifier is 0xF?06."""
+    """Takes any message with an identifier 0xF?06 for an end of transmission."""
 
     def skip(self, frame: Frame) -> None:
         if frame.name == UNKNOWN and int(frame.value["identifier"], 16) & 0xF0FF == 0xF006:
@@ -97,7 +97,7 @@ class EndsByLowByte(Session):
 
 
 class Guessing(Client):
-    """Takes a message for what a part of its identifier says; not a fault."""
+    """Identifies a message by only a part of its identifier; not a fault."""
 
     part: int
 
@@ -120,7 +120,7 @@ class Guessing(Client):
 
 @fault("pongs-by-low-byte", violates="messages.type-identifier", subtle=True)
 class PongsByLowByte(Guessing):
-    """Answers any message whose identifier is 0x3?04."""
+    """Answers any message with an identifier 0x3?04."""
 
     part = 0xF0FF
 
@@ -130,7 +130,7 @@ class PongsByLowByte(Guessing):
 
 @fault("position-by-low-byte", violates="messages.type-identifier", subtle=True)
 class PositionByLowByte(Guessing):
-    """Takes any message for a position whose identifier is 0x4?03."""
+    """Takes any message with an identifier 0x4?03 for a position."""
 
     part = 0xF0FF
 
@@ -150,7 +150,7 @@ class PongsByTypeAlone(Guessing):
 
 @fault("position-by-type-alone", violates="messages.whole-identifier", subtle=True)
 class PositionByTypeAlone(Guessing):
-    """Takes any message of the type 0x003 for a position that is long enough."""
+    """Takes any message of the type 0x003 that is long enough for a position."""
 
     part = 0x0FFF
 

@@ -1,4 +1,4 @@
-"""Faults of the server in its pings, and in what it makes of pongs."""
+"""Faults of the server in its pings, and in its reaction to pongs."""
 
 import time
 from dataclasses import replace
@@ -35,7 +35,7 @@ class TwoPings(Server):
 
 @fault("tires-of-pings", violates="ping.sent", subtle=True)
 class TiresOfPings(Tiring, Server):
-    """Sends pings for little longer than it would wait for a handshake, if only pongs come."""
+    """Stops sending pings after 1.5 times its patience for a handshake, if only pongs arrive."""
 
     PINGS = "Pong"
 
@@ -46,7 +46,7 @@ class TiresOfPings(Tiring, Server):
 
 @fault("no-pings-during-exercise", violates="ping.sent", subtle=True)
 class NoPingsDuringExercise(Server):
-    """Sends no pings once an exercise has begun: there are other messages then."""
+    """Sends no pings during an exercise, because other messages are sent then."""
 
     exercising = False
 
@@ -61,7 +61,7 @@ class NoPingsDuringExercise(Server):
 
 @fault("no-pings-after-exercise", violates="ping.sent", subtle=True)
 class NoPingsAfterExercise(Server):
-    """Sends no pings any more when an exercise has ended."""
+    """Sends no more pings after an exercise has ended."""
 
     told = float("inf")
 
@@ -84,7 +84,7 @@ class OneNumber(Server):
 
 @fault("counted-pings", violates="ping.random", subtle=True)
 class CountedPings(Server):
-    """Numbers its pings in order, from a random beginning."""
+    """Numbers its pings consecutively, from a random start."""
 
     def __init__(self, *args: Any) -> None:
         super().__init__(*args)
@@ -108,7 +108,7 @@ class SameNumbersAgain(Server):
 
 @fault("same-numbers-in-each-process", violates="ping.fresh", subtle=True)
 class SameNumbersInEachProcess(Server):
-    """Sends the same numbers whenever it is started."""
+    """Sends the same numbers in every process."""
 
     numbers = Random(1)
 
@@ -118,7 +118,7 @@ class SameNumbersInEachProcess(Server):
 
 @fault("later-number-fixed", violates="ping.random", subtle=True)
 class LaterNumberFixed(Server):
-    """Sends one and the same number to every client but the first."""
+    """Sends the same number in all pings to every client but the first."""
 
     def number_of_ping(self) -> int:
         return super().number_of_ping() if self.number == 1 else 42
@@ -126,7 +126,7 @@ class LaterNumberFixed(Server):
 
 @fault("time-as-number", violates="ping.random", subtle=True)
 class TimeAsNumber(Server):
-    """Sends the time in microseconds, four times a second."""
+    """Sends the time in microseconds, four times per second."""
 
     def __init__(self, *args: Any) -> None:
         super().__init__(*args)
@@ -138,7 +138,7 @@ class TimeAsNumber(Server):
 
 @fault("each-number-twice", violates="ping.random", subtle=True)
 class EachNumberTwice(Server):
-    """Draws a number for every second ping only."""
+    """Draws a new number only for every second ping."""
 
     number_of_last = -1
 
@@ -152,7 +152,7 @@ class EachNumberTwice(Server):
 
 @fault("pings-of-32-bits", violates="frame.fixed-lengths", subtle=True)
 class PingsOf32Bits(Server):
-    """Sends four bytes of number under an identifier that says eight."""
+    """Sends four bytes of number under an identifier that announces eight."""
 
     def send_ping(self, number: int) -> None:
         self.write(b"\x04\x30" + (number % 2**32).to_bytes(4, "little"))
@@ -160,7 +160,7 @@ class PingsOf32Bits(Server):
 
 @fault("pings-at-once", violates="handshake.before-service")
 class PingsAtOnce(Server):
-    """Pings before the client's handshake has come."""
+    """Sends pings before the client's handshake has arrived."""
 
     def opened(self) -> None:
         super().opened()
@@ -172,7 +172,7 @@ class PingsAtOnce(Server):
 
 @fault("serves-after-magic", violates="handshake.before-service", subtle=True)
 class ServesAfterMagic(Server):
-    """Serves a client whose version has not come yet."""
+    """Serves a client whose version has not arrived yet."""
 
     def handshake(self, frame: Any) -> None:
         before = len(self.missing)
@@ -183,7 +183,7 @@ class ServesAfterMagic(Server):
 
 @fault("unknown-stops-pings", violates="messages.unknown-skipped", subtle=True)
 class UnknownStopsPings(Server):
-    """Stops sending pings once something unknown has come."""
+    """Stops sending pings after it has received an unknown message."""
 
     puzzled = False
 
@@ -197,7 +197,7 @@ class UnknownStopsPings(Server):
 
 @fault("answers-itself", violates="messages.own-direction")
 class AnswersItself(Server):
-    """Sends a pong to each pong."""
+    """Sends a pong in reply to each pong."""
 
     def pong(self, value: Any) -> None:
         super().pong(value)
@@ -206,7 +206,7 @@ class AnswersItself(Server):
 
 @fault("answers-pings", violates="messages.own-direction", subtle=True)
 class AnswersPings(Server):
-    """Sends a pong to the ping of a client, which clients do not send."""
+    """Sends a pong in reply to a ping, which clients must not send."""
 
     HANDLERS: ClassVar = {**Server.HANDLERS, "Ping": "ping"}
 
@@ -216,7 +216,7 @@ class AnswersPings(Server):
 
 @fault("dies-of-wrong-pongs", violates="robustness.odd-pongs")
 class DiesOfWrongPongs(Server):
-    """Dies of a pong that answers no ping."""
+    """Crashes on a pong that answers no ping."""
 
     def pong(self, value: Any) -> None:
         if value["number"] not in self.waiting:
@@ -226,7 +226,7 @@ class DiesOfWrongPongs(Server):
 
 @fault("dies-of-missing-pongs", violates="robustness.odd-pongs", subtle=True)
 class DiesOfMissingPongs(Server):
-    """Dies if three pings are not answered."""
+    """Crashes if three pings are not answered."""
 
     def next_ping(self) -> None:
         if len(self.waiting) >= 3:

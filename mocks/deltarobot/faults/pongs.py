@@ -1,4 +1,4 @@
-"""Faults of the client in its pongs, and in what it sends besides."""
+"""Faults of the client in its pongs, and in its other messages."""
 
 import secrets
 from typing import Any
@@ -20,7 +20,7 @@ class NoPongs(Client):
 
 @fault("last-ping-of-a-read", violates="frame.segmentation", subtle=True)
 class LastPingOfARead(Client):
-    """Answers only the last of pings that come together."""
+    """Answers only the last of several pings that arrive together."""
 
     latest: int | None = None
 
@@ -60,7 +60,7 @@ class TenthPingLost(Client):
 
 @fault("pongs-as-text", violates="pong.number", subtle=True)
 class PongsAsText(Client):
-    """Sends the bytes of a pong as letters, in UTF-8."""
+    """Sends the bytes of a pong as letters in UTF-8."""
 
     def send_pong(self, number: int) -> None:
         self.write(encode(message("Pong", number=number)).decode("latin-1").encode())
@@ -68,7 +68,7 @@ class PongsAsText(Client):
 
 @fault("tires", violates="pong.each", subtle=True)
 class Tires(Tiring, Client):
-    """Answers pings little longer than it would wait for a handshake, if nothing else comes."""
+    """Stops answering after 1.5 times its patience for a handshake, if only pings arrive."""
 
     PINGS = "Ping"
 
@@ -79,7 +79,7 @@ class Tires(Tiring, Client):
 
 @fault("each-number-once", violates="pong.each", subtle=True)
 class EachNumberOnce(Client):
-    """Does not answer a ping whose number it has answered already."""
+    """Does not answer a ping whose number it has answered before."""
 
     def __init__(self, *args: Any) -> None:
         super().__init__(*args)
@@ -93,7 +93,7 @@ class EachNumberOnce(Client):
 
 @fault("no-pong-to-zero", violates="pong.each", subtle=True)
 class NoPongToZero(Client):
-    """Takes a ping with the number 0 for none."""
+    """Ignores a ping with the number 0."""
 
     def send_pong(self, number: int) -> None:
         if number:
@@ -115,7 +115,7 @@ class TwoPongs(Client):
 
 @fault("no-pongs-during-exercise", violates="pong.each", subtle=True)
 class NoPongsDuringExercise(Client):
-    """Answers no pings once it has a curve and a position."""
+    """Answers no pings after it has received a curve and a position."""
 
     def ping(self, value: Any) -> None:
         if self.view.curve is None or self.view.position is None:
@@ -124,7 +124,7 @@ class NoPongsDuringExercise(Client):
 
 @fault("own-numbers", violates="pong.number")
 class OwnNumbers(Client):
-    """Puts a random number of its own into its pongs."""
+    """Puts its own random numbers into its pongs."""
 
     def send_pong(self, number: int) -> None:
         super().send_pong(secrets.randbits(64))
@@ -132,7 +132,7 @@ class OwnNumbers(Client):
 
 @fault("numbers-of-32-bits", violates="pong.number", subtle=True)
 class NumbersOf32Bits(Client):
-    """Keeps only the lower half of the number."""
+    """Keeps only the lower 32 bits of the number."""
 
     def send_pong(self, number: int) -> None:
         super().send_pong(number % 2**32)
@@ -148,7 +148,7 @@ class NumbersOf53Bits(Client):
 
 @fault("numbers-of-63-bits", violates="pong.number", subtle=True)
 class NumbersOf63Bits(Client):
-    """Loses the bit that is the sign of a signed number."""
+    """Loses the highest bit, which is the sign of a signed number."""
 
     def send_pong(self, number: int) -> None:
         super().send_pong(number % 2**63)
@@ -156,7 +156,7 @@ class NumbersOf63Bits(Client):
 
 @fault("numbers-saturate", violates="pong.number", subtle=True)
 class NumbersSaturate(Client):
-    """Cuts numbers off at the largest signed one."""
+    """Limits numbers to the largest signed number."""
 
     def send_pong(self, number: int) -> None:
         super().send_pong(min(number, 2**63 - 1))
@@ -172,7 +172,7 @@ class BigEndianPongs(Client):
 
 @fault("pongs-of-32-bits", violates="frame.fixed-lengths", subtle=True)
 class PongsOf32Bits(Client):
-    """Sends four bytes of number under an identifier that says eight."""
+    """Sends four bytes of number under an identifier that announces eight."""
 
     def send_pong(self, number: int) -> None:
         self.write(b"\x05\x30" + (number % 2**32).to_bytes(4, "little"))
@@ -180,7 +180,7 @@ class PongsOf32Bits(Client):
 
 @fault("slow-pongs", violates="pong.prompt")
 class SlowPongs(Client):
-    """Takes more than a second for a pong."""
+    """Needs 1.15 s for a pong."""
 
     def send_pong(self, number: int) -> None:
         self.later(1.15, lambda: Client.send_pong(self, number))
@@ -188,7 +188,7 @@ class SlowPongs(Client):
 
 @fault("pings-back", violates="messages.own-direction")
 class PingsBack(Client):
-    """Sends a ping of its own once it is welcome."""
+    """Sends a ping after the handshake."""
 
     def welcome(self) -> None:
         super().welcome()
@@ -206,14 +206,14 @@ class EchoesCurves(Client):
 
 @fault("big-endian-lengths-read", violates="frame.byte-order", subtle=True)
 class BigEndianLengthsRead(Client):
-    """Sends its version right, and reads lengths with the most significant byte first."""
+    """Sends its version correctly, but reads lengths in big-endian."""
 
     Reader = frames.BigEndianLengths.Reader
 
 
 @fault("dies-of-pongs", violates="robustness.foreign-messages", subtle=True)
 class DiesOfPongs(Client):
-    """Dies of a pong from the server with the largest number."""
+    """Crashes on a pong from the server with the largest number."""
 
     def skip(self, frame: Any) -> None:
         if frame.name == "Pong" and frame.value["number"] == 2**64 - 1:
@@ -222,7 +222,7 @@ class DiesOfPongs(Client):
 
 @fault("storms", violates="end.no-storm")
 class Storms(Client):
-    """Connects again at once, whatever the end."""
+    """Connects again at once, whatever the reason of the end."""
 
     def pause(self, again: float | None) -> float | None:
         return 0.001

@@ -1,4 +1,4 @@
-"""Faults of the server in the numbers of an exercise, and in the progress that it sends."""
+"""Faults of the server in the numbers of an exercise, and in its progress messages."""
 
 import math
 import struct
@@ -19,7 +19,7 @@ CODES = {
 
 @fault("vectors-without-u", violates="frame.fixed-lengths")
 class VectorsWithoutU(Server):
-    """Leaves out the unused number of the vectors."""
+    """Omits the unused number of the vectors."""
 
     def send_vector(self, name: str, vector: Vector) -> None:
         self.write(struct.pack("<H3f", CODES[name], *vector))
@@ -27,7 +27,7 @@ class VectorsWithoutU(Server):
 
 @fault("vectors-of-doubles", violates="frame.fixed-lengths")
 class VectorsOfDoubles(Server):
-    """Sends vectors of double precision."""
+    """Sends vectors in double precision."""
 
     def send_vector(self, name: str, vector: Vector) -> None:
         self.write(struct.pack("<H4d", CODES[name], *vector, 0.0))
@@ -35,7 +35,7 @@ class VectorsOfDoubles(Server):
 
 @fault("big-endian-curves", violates="frame.floats", subtle=True)
 class BigEndianCurves(Server):
-    """Sends the floats of curves alone with the most significant byte first."""
+    """Sends the floats of curves, and only these, in big-endian."""
 
     def send_curve(self, curve: list[Vector]) -> None:
         self.write(frame(0xF009, b"".join(struct.pack(">3f", *point) for point in curve)))
@@ -43,7 +43,7 @@ class BigEndianCurves(Server):
 
 @fault("big-endian-floats", violates="frame.floats")
 class BigEndianFloats(BigEndianCurves):
-    """Sends floats with the most significant byte first, as QDataStream does by itself."""
+    """Sends floats in big-endian, the default of QDataStream."""
 
     def send_vector(self, name: str, vector: Vector) -> None:
         self.write(frame(CODES[name], struct.pack(">4f", *vector, 0.0)))
@@ -51,7 +51,7 @@ class BigEndianFloats(BigEndianCurves):
 
 @fault("second-number-big-endian", violates="frame.floats", subtle=True)
 class SecondNumberBigEndian(Server):
-    """Sends the second number of each point and vector with the most significant byte first."""
+    """Sends the second number of each point and vector in big-endian."""
 
     def send_curve(self, curve: list[Vector]) -> None:
         super().send_curve([_mixed(point) for point in curve])
@@ -93,7 +93,7 @@ def _whole(vector: Vector) -> Vector:
 
 @fault("three-decimals", violates="frame.floats", subtle=True)
 class ThreeDecimals(Server):
-    """Sends every float with three decimals."""
+    """Rounds every float to three decimals."""
 
     def send_curve(self, curve: list[Vector]) -> None:
         super().send_curve([[round(c, 3) for c in point] for point in curve])
@@ -104,7 +104,7 @@ class ThreeDecimals(Server):
 
 @fault("no-denormals", violates="frame.floats", subtle=True)
 class NoDenormals(Server):
-    """Sends zero for denormals."""
+    """Sends zero in place of denormals."""
 
     def send_curve(self, curve: list[Vector]) -> None:
         super().send_curve([[c if abs(c) >= 2.0**-126 else 0.0 * c for c in p] for p in curve])
@@ -112,7 +112,7 @@ class NoDenormals(Server):
 
 @fault("whole-directions", violates="progress.desired-direction", subtle=True)
 class WholeDirections(Server):
-    """Sends the desired direction as integers of 32 bits."""
+    """Sends the desired direction as 32-bit integers."""
 
     def send_desired(self, direction: Vector) -> None:
         numbers = [max(-(2**31), min(2**31 - 1, round(c))) for c in direction]
@@ -121,7 +121,7 @@ class WholeDirections(Server):
 
 @fault("unknown-stops-progress", violates="messages.unknown-skipped", subtle=True)
 class UnknownStopsProgress(Server):
-    """Stops sending the progress of an exercise during which something unknown has come."""
+    """Stops the progress of an exercise after an unknown message."""
 
     puzzled = False
 
@@ -139,7 +139,7 @@ class UnknownStopsProgress(Server):
 
 @fault("state-once", violates="progress.continuous")
 class StateOnce(Server):
-    """Sends a state only once, until the next exercise."""
+    """Sends only one state for each exercise."""
 
     told = False
 
@@ -155,7 +155,7 @@ class StateOnce(Server):
 
 @fault("first-exercise-only", violates="progress.continuous", subtle=True)
 class FirstExerciseOnly(Server):
-    """Tells how the first exercise of a connection goes on, and no other."""
+    """Sends progress only for the first exercise of a connection."""
 
     begun = 0
 
@@ -170,7 +170,7 @@ class FirstExerciseOnly(Server):
 
 @fault("once-more-after-a-while", violates="progress.ends", subtle=True)
 class OnceMoreAfterAWhile(Server):
-    """Sends the last position once more when nothing has come of the exercise for a while."""
+    """Repeats the last position 0.35 s after the last progress message."""
 
     shown = 0
 
@@ -186,7 +186,7 @@ class OnceMoreAfterAWhile(Server):
 
 @fault("desired-for-a-second", violates="progress.continuous", subtle=True)
 class DesiredForASecond(Server):
-    """Sends the desired direction a hundred times, and no more."""
+    """Sends the desired direction only one hundred times."""
 
     desired = 0
 
@@ -198,7 +198,7 @@ class DesiredForASecond(Server):
 
 @fault("goes-on-after-second-stop", violates="progress.ends", subtle=True)
 class GoesOnAfterSecondStop(Server):
-    """Goes on telling the last state after the end of its second exercise."""
+    """Continues to send the last position after the end of its second exercise."""
 
     begun = 0
 
@@ -231,7 +231,7 @@ class NoDesiredDirection(Server):
 
 @fault("position-late", violates="progress.position")
 class PositionLate(Server):
-    """Sends the first position of an exercise all the time."""
+    """Sends the first position of an exercise in all position messages."""
 
     first: Vector | None = None
 
@@ -242,7 +242,7 @@ class PositionLate(Server):
 
 @fault("z-mirrored", violates="progress.position", subtle=True)
 class ZMirrored(Server):
-    """Turns Z of the position around, for an application with a left-handed frame."""
+    """Negates Z of the position, as for a left-handed coordinate frame."""
 
     def send_position(self, position: Vector) -> None:
         x, y, z = position
@@ -259,7 +259,7 @@ class DirectionsSwapped(Server):
 
 @fault("current-of-unit-length", violates="progress.current-direction", subtle=True)
 class CurrentOfUnitLength(Server):
-    """Brings the current direction to the length 1."""
+    """Scales the current direction to the length 1."""
 
     def send_current(self, direction: Vector) -> None:
         length = sum(float(c) ** 2 for c in direction) ** 0.5
@@ -269,7 +269,7 @@ class CurrentOfUnitLength(Server):
 
 @fault("desired-from-origin", violates="progress.desired-direction")
 class DesiredFromOrigin(Server):
-    """Sends the position to go to as the desired direction."""
+    """Sends the target position as the desired direction."""
 
     def show(self, state: State) -> None:
         aim = [p + d for p, d in zip(state.position, state.desired, strict=True)]
@@ -287,7 +287,7 @@ class DesiredZFirst(Server):
 
 @fault("goes-on-after-stop", violates="progress.ends")
 class GoesOnAfterStop(Server):
-    """Goes on telling the last state after the end of the exercise."""
+    """Continues to send the last position after the end of an exercise."""
 
     def show(self, state: State) -> None:
         super().show(state)
@@ -301,7 +301,7 @@ class GoesOnAfterStop(Server):
 
 @fault("passes-curves-on", violates="robustness.foreign-messages", subtle=True)
 class PassesCurvesOn(Server):
-    """Takes a client's curve for that of the exercise."""
+    """Sends a client's curve back, as if it were the curve of the exercise."""
 
     HANDLERS: ClassVar = {**Server.HANDLERS, "Curve": "foreign_curve"}
 
@@ -311,7 +311,7 @@ class PassesCurvesOn(Server):
 
 @fault("exercise-before-goes-on", violates="progress.position", subtle=True)
 class ExerciseBeforeGoesOn(Server):
-    """Tells the last position of an exercise while the next one runs, too: its timer goes on."""
+    """Sends the last position of an exercise also during the next exercise."""
 
     latest: Vector | None = None
     before: Vector | None = None
@@ -329,7 +329,7 @@ class ExerciseBeforeGoesOn(Server):
 
 @fault("rest-untold", violates="progress.current-direction", subtle=True)
 class RestUntold(Server):
-    """Goes on telling the last direction of a patient who moves no more."""
+    """Continues to send the last direction although the patient has stopped."""
 
     def __init__(self, *given: Any) -> None:
         super().__init__(*given)

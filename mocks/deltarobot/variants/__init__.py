@@ -1,1 +1,1 @@
-"""Lawful ways in which either mock can differ from the usual one, a module a topic."""
+"""Lawful variants of both mocks, one module for each topic."""

@@ -25,7 +25,7 @@ class NoReason(Session):
 
 @variant("end-cut-by-a-reset", of="end.announced")
 class EndCutByAReset(Session):
-    """Ends by a reset, as who leaves bytes of its peer unread, which cuts its last message."""
+    """Resets the connection at its end, which cuts its last message."""
 
     def announce_end(self, reason: str) -> None:
         self.write(encode(message(END, reason=reason))[:-1])
@@ -38,7 +38,7 @@ class EndCutByAReset(Session):
 
 @variant("reason-of-c", of="end.reason-ascii")
 class ReasonOfC(Session):
-    """Sends the zero behind a string of C with its reason."""
+    """Includes the terminating NUL of a C string in its reason."""
 
     def announce_end(self, reason: str) -> None:
         super().announce_end(f"{reason}\0")
@@ -64,7 +64,7 @@ class LeavesTheCloseToThePeer(Session):
 
 @variant("says-more-after-the-end", of="end.nothing-after")
 class SaysMoreAfterTheEnd(Session):
-    """Adds to the reason of its end of transmission in another one."""
+    """Sends a second end of transmission with a further reason."""
 
     def announce_end(self, reason: str) -> None:
         super().announce_end(reason)
@@ -73,7 +73,7 @@ class SaysMoreAfterTheEnd(Session):
 
 @variant("waits-for-the-close", of="end.received")
 class WaitsForTheClose(Session):
-    """Closes the connection upon an end of transmission only once the peer has."""
+    """Waits for the peer's close after the peer's end of transmission."""
 
     def peer_ends(self, value: Any) -> None:
         pass

@@ -1,4 +1,4 @@
-"""Variants in exercises, as they are sent and as they are shown."""
+"""Variants of exercises, as sent by servers and shown by clients."""
 
 from typing import Any
 
@@ -11,7 +11,7 @@ from mocks.deviations import variant
 
 @variant("progress-at-rest", of="progress.ends")
 class ProgressAtRest(Server):
-    """Tells where the actuator is whether or not an exercise goes on."""
+    """Sends the position of the actuator at all times, even without an exercise."""
 
     position: Vector = [0.0, 0.0, 0.0]  # noqa: RUF012  replaced, never changed
 
@@ -30,7 +30,7 @@ class ProgressAtRest(Server):
 
 @variant("no-curve-for-the-late", of="exercise.late-client")
 class NoCurveForTheLate(Server):
-    """Sends no curve to a client that connects while an exercise goes on."""
+    """Sends no curve to a client that connects during an exercise."""
 
     joining = False
 
@@ -46,7 +46,7 @@ class NoCurveForTheLate(Server):
 
 @variant("exercise-of-the-present", of="exercise.late-client")
 class ExerciseOfThePresent(Server):
-    """Has a client some time after its handshake, and shows it nothing of what began before."""
+    """Registers a client some time after its handshake, and shows it only later exercises."""
 
     present = takes_part = False
 
@@ -70,7 +70,7 @@ class ExerciseOfThePresent(Server):
 
 @variant("any-u", of="progress.position")
 class AnyU(Server):
-    """Sends what is not a number as the unused value."""
+    """Sends NaN as the unused value."""
 
     def send_vector(self, name: str, vector: Vector) -> None:
         x, y, z = vector
@@ -79,7 +79,7 @@ class AnyU(Server):
 
 @variant("one-vector-at-a-time", of="progress.continuous")
 class OneVectorAtATime(Server):
-    """Tells one of the three vectors at a time, the desired direction first."""
+    """Sends one of the three vectors in each step, the desired direction first."""
 
     turn = 0
 
@@ -95,7 +95,7 @@ class OneVectorAtATime(Server):
 
 @variant("first-curve-only", of="exercise.curve-replaced")
 class FirstCurveOnly(Client):
-    """Shows the curve of the first exercise for as long as it is connected."""
+    """Shows the curve of the first exercise until the connection ends."""
 
     def curve(self, value: Any) -> None:
         if self.view.curve is None:
@@ -113,7 +113,7 @@ class NoUseForCurves(Client):
 
 @variant("finite-numbers-only", of="frame.not-finite")
 class FiniteNumbersOnly(Client):
-    """Takes no vector that has a coordinate without a finite value, and no such point."""
+    """Ignores vectors and points that have a coordinate without a finite value."""
 
     def handle(self, name: str, value: Any) -> None:
         if not any(isinstance(value.get(axis), str) for axis in "xyz"):
@@ -126,18 +126,18 @@ class FiniteNumbersOnly(Client):
 
 @variant("closes-upon-ragged-curve", of="exercise.odd-curves")
 class ClosesUponRaggedCurve(Client):
-    """Closes the connection upon a curve with a part of a point at its end."""
+    """Closes the connection after a curve that ends inside a point."""
 
     def curve(self, value: Any) -> None:
         if "rest" in value:
-            self.end("a curve with a part of a point")
+            self.end("a curve that ends inside a point")
         else:
             super().curve(value)
 
 
 @variant("ends-with-who-reads-slowly", of="frame.variable-length")
 class EndsWithWhoReadsSlowly(Server):
-    """Ends the session with a client that does not take a curve at once."""
+    """Ends the session of a client that does not read a curve at once."""
 
     def send_curve(self, curve: list[Vector]) -> None:
         super().send_curve(curve)
@@ -147,7 +147,7 @@ class EndsWithWhoReadsSlowly(Server):
 
 @variant("leaves-out-what-is-late", of="frame.variable-length")
 class LeavesOutWhatIsLate(Server):
-    """Sends a client nothing more as long as it has still to read."""
+    """Sends a client nothing more until the client has read everything."""
 
     def write(self, data: bytes) -> None:
         if not self.stream.behind:

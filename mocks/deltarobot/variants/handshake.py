@@ -1,4 +1,4 @@
-"""Variants of the handshake, as it is sent and as it is taken."""
+"""Variants of the handshake, as sent and as accepted."""
 
 import asyncio
 from functools import partial
@@ -23,7 +23,7 @@ class VersionFirst(Session):
 
 @variant("looks-first", of="handshake.magic-sent")
 class LooksFirst(Client):
-    """Looks whether a server listens, by a connection that it closes, before it connects."""
+    """Tests if a server listens, by a connection that it closes, before it connects."""
 
     async def connect(self, address: str) -> Stream:
         await (await super().connect(address)).closed()
@@ -32,7 +32,7 @@ class LooksFirst(Client):
 
 @variant("in-pieces", of="frame.segmentation")
 class InPieces(Session):
-    """Writes each byte of its handshake by itself."""
+    """Writes each byte of its handshake separately."""
 
     def opened(self) -> None:
         self.unwritten, self.greeting = b"", True
@@ -80,7 +80,7 @@ class ListensFirst(Session):
         super().take(frame)
 
     def refuse(self, why: str) -> None:
-        # Nothing may come before the handshake, not even an end of transmission.
+        # No message can precede the handshake, not even an end of transmission.
         if self.greeted:
             super().refuse(why)
         else:
@@ -100,7 +100,7 @@ class InsistsOnTheOrder(Session):
 
 @variant("any-magic", of="handshake.closes-wrong-magic")
 class AnyMagic(Session):
-    """Takes a magic of any value."""
+    """Accepts a magic of any value."""
 
     def acceptable(self, name: str, value: Any) -> bool:
         return name == MAGIC or super().acceptable(name, value)
@@ -108,7 +108,7 @@ class AnyMagic(Session):
 
 @variant("any-version", of="handshake.closes-wrong-version")
 class AnyVersion(Session):
-    """Takes any version."""
+    """Accepts any version."""
 
     def acceptable(self, name: str, value: Any) -> bool:
         return name == VERSION or super().acceptable(name, value)
@@ -116,7 +116,7 @@ class AnyVersion(Session):
 
 @variant("refuses-without-a-word", of="handshake.closes-different")
 class RefusesWithoutAWord(Session):
-    """Closes the connection upon a wrong handshake without a reason."""
+    """Closes the connection without a reason after a wrong handshake."""
 
     def refuse(self, why: str) -> None:
         self.close()
@@ -136,7 +136,7 @@ class ServesAtOnce(Server):
 
 @variant("one-client-at-a-time", of="robustness.simultaneous-clients")
 class OneClientAtATime(Server):
-    """Closes a connection at once as long as there is another client."""
+    """Closes a connection at once while there is another client."""
 
     busy = False
 
@@ -153,7 +153,7 @@ class OneClientAtATime(Server):
 
 @variant("busy-for-a-moment", of="robustness.simultaneous-clients")
 class BusyForAMoment(Server):
-    """Ends the transmission to the next client until it has noticed that the last one is gone."""
+    """Ends the transmission to the next client until it notices the disconnect of the last."""
 
     busy = False
 

@@ -1,4 +1,4 @@
-"""Variants in the reaction to messages that need not mean anything."""
+"""Variants of the reaction to messages without a meaning."""
 
 from conformance.codec import Frame
 from conformance.deltarobot.codec import UNKNOWN
@@ -7,20 +7,20 @@ from mocks.deviations import variant
 
 
 class Strict(Session):
-    """Closes the connection upon some of the messages that it could skip."""
+    """Closes the connection after some of the messages that it could skip."""
 
     def skip(self, frame: Frame) -> None:
         if frame.name == UNKNOWN and self.objects(int(frame.value["identifier"], 16) & 0xFFF):
             self.end(f"{frame.value['identifier']} is not for me")
 
     def objects(self, kind: int) -> bool:
-        """Whether it closes the connection upon a message of this type identifier."""
+        """Return True if a message of this type identifier closes the connection."""
         raise NotImplementedError
 
 
 @variant("closes-upon-unknown", of="messages.unknown-skipped")
 class ClosesUponUnknown(Strict):
-    """Closes the connection upon a message of an unknown type, or of one that only it sends."""
+    """Closes the connection after an unknown type, or after a message of its own role."""
 
     def skip(self, frame: Frame) -> None:
         if frame.name == UNKNOWN:
@@ -34,7 +34,7 @@ class ClosesUponUnknown(Strict):
 
 @variant("knows-what-it-knows", of="messages.unknown-skipped")
 class KnowsWhatItKnows(Strict):
-    """Closes the connection upon any message whose identifier it does not know, null or not."""
+    """Closes the connection after any message with an unknown identifier, null or not."""
 
     def objects(self, kind: int) -> bool:
         return True
@@ -42,7 +42,7 @@ class KnowsWhatItKnows(Strict):
 
 @variant("closes-upon-null", of="messages.null-skipped")
 class ClosesUponNull(Strict):
-    """Closes the connection upon a message of the null type."""
+    """Closes the connection after a message of the null type."""
 
     def objects(self, kind: int) -> bool:
         return kind == 0
@@ -50,7 +50,7 @@ class ClosesUponNull(Strict):
 
 @variant("closes-upon-other-sizes", of="messages.whole-identifier")
 class ClosesUponOtherSizes(Strict):
-    """Closes the connection upon a message of a known type that has another size."""
+    """Closes the connection after a message of a known type with another size."""
 
     def objects(self, kind: int) -> bool:
         return 0 < kind <= 9

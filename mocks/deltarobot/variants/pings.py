@@ -1,4 +1,4 @@
-"""Variants in pings and pongs."""
+"""Variants of pings and pongs."""
 
 import asyncio
 from dataclasses import replace
@@ -24,7 +24,7 @@ class NumbersAgain(Server):
 
 @variant("small-numbers", of="ping.random")
 class SmallNumbers(Server):
-    """Draws its numbers from the first thousand."""
+    """Draws its ping numbers from 0 to 999."""
 
     def number_of_ping(self) -> int:
         return super().number_of_ping() % 1000
@@ -32,7 +32,7 @@ class SmallNumbers(Server):
 
 @variant("drops-the-silent", of="ping.unanswered")
 class DropsTheSilent(Server):
-    """Closes the connection, without a word, if a pong is a second late."""
+    """Closes the connection without an end of transmission if a pong is 1 s late."""
 
     def __init__(self, *args: Any) -> None:
         super().__init__(*args)
@@ -44,7 +44,7 @@ class DropsTheSilent(Server):
 
 @variant("latest-ping-first", of="pong.number")
 class LatestPingFirst(Client):
-    """Answers pings that come together from the last to the first."""
+    """Answers pings that arrive together from the last to the first."""
 
     def __init__(self, *args: Any) -> None:
         super().__init__(*args)
@@ -61,7 +61,7 @@ class LatestPingFirst(Client):
 
 @variant("answers-one-by-one", of="pong.prompt")
 class AnswersOneByOne(Client):
-    """Takes a while over each ping, one after the other."""
+    """Needs 0.05 s for each ping, one after the other."""
 
     def __init__(self, *args: Any) -> None:
         super().__init__(*args)
