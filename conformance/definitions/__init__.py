@@ -1,1 +1,1 @@
-"""What a protocol is: its roles, messages, schemas and requirements, loaded from its files."""
+"""Defines protocols: roles, messages, schemas and requirements, loaded from their files."""

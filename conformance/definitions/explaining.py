@@ -1,7 +1,7 @@
-"""Says in words what a value lacks of a schema, by way of jsonschema.
+"""Describes in words how a value violates a schema, with the help of jsonschema.
 
-Where no branch of a `oneOf` or `anyOf` fits, the errors are those of the branch that was meant, if
-one was. What is said of sound values as well, `fitting` knows a hundred times as quickly.
+If no branch of a `oneOf` or `anyOf` matches, the errors are those of the intended branch, if there
+is one. For valid values `fitting` gives the same answer a hundred times as fast.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -18,14 +18,14 @@ from referencing.jsonschema import DRAFT202012
 from conformance.definitions.keywords import KINDS, RULES, SIZES, equal, place, shown, words
 from conformance.definitions.schemas import Files, Part, Schema, SchemaError
 
-BRANCH_LIMIT = 50  # errors of one branch that are looked at to find out whether it was meant
+BRANCH_LIMIT = 50  # errors of one branch that are considered to find the intended branch
 
 
-LIMIT = 5  # errors that are reported of one value
+LIMIT = 5  # errors of one value that are reported
 
 
 def explain(schema: Schema, value: Any) -> tuple[list[SchemaError], set[str]]:
-    """The first few errors of a value, and the requirements (`x-requirement`) put to the test."""
+    """Return the first few errors of a value, and the requirements that it exercises."""
     marks: set[str] = set()
     token = MARKS.set(marks)
     try:
@@ -63,7 +63,7 @@ def _error(schema: Schema, error: ValidationError) -> SchemaError:
     if keyword in OWN:
         message = error.message
     elif keyword == "false":
-        message = f"{words(keyword, False)} was expected, {shown(error.instance)} came"
+        message = f"expected {words(keyword, False)}; received {shown(error.instance)}"
     else:
         message = f"{keyword} does not allow {shown(error.instance)}"
     return SchemaError(
@@ -72,7 +72,7 @@ def _error(schema: Schema, error: ValidationError) -> SchemaError:
 
 
 def _requirement(schema: Schema, path: Iterable[Part]) -> str | None:
-    """The requirement nearest above what stands at a path in a schema, through references."""
+    """Return the requirement nearest above a path in a schema, through references."""
     node: Any = schema.contents
     found = None
     for step in (*path, None):
@@ -90,7 +90,7 @@ Found = Iterator[ValidationError]
 
 def _came(keyword: str, limit: Any, instance: Any) -> ValidationError:
     size = f", which has {len(instance)}" if keyword in SIZES else ""
-    return ValidationError(f"{words(keyword, limit)} was expected, {shown(instance)} came{size}")
+    return ValidationError(f"expected {words(keyword, limit)}; received {shown(instance)}{size}")
 
 
 def _rule(keyword: str) -> Callable[..., Found]:
@@ -127,7 +127,7 @@ def _properties(validator: Any, properties: Any, instance: Any, schema: Any) -> 
         for name, part in properties.items():
             if name in instance and part is not False:
                 yield from validator.descend(instance[name], part, path=name, schema_path=name)
-            elif name in instance:  # jsonschema would not say where
+            elif name in instance:  # jsonschema would not report the place
                 where: dict[str, Any] = {"path": [name], "schema_path": [name]}
                 where |= {"validator": "false", "instance": instance[name]}
                 yield ValidationError(_came("false", False, instance[name]).message, **where)
@@ -142,7 +142,7 @@ def _required(validator: Any, names: Any, instance: Any, schema: Any) -> Found:
 
 def _additional(validator: Any, extra: Any, instance: Any, schema: Any) -> Found:
     if extra is not False or "patternProperties" in schema:
-        # jsonschema goes through them in the order of a set, which is another in each process.
+        # jsonschema iterates over a set here, whose order differs between processes.
         found = STANDARD["additionalProperties"](validator, extra, instance, schema)
         yield from sorted(found, key=lambda error: _place_in(instance, error))
     elif isinstance(instance, dict):
@@ -152,14 +152,15 @@ def _additional(validator: Any, extra: Any, instance: Any, schema: Any) -> Found
 
 
 def _place_in(instance: Any, error: ValidationError) -> int:
-    """The place, in its object, of the member that an error is about; first where it is of none."""
+    """Return the position of the wrong member in its object; -1 if there is none."""
     names = list(instance)
     return names.index(error.path[0]) if error.path and error.path[0] in names else -1
 
 
 def _reference(validator: Any, uri: Any, instance: Any, schema: Any) -> Found:
     for error in STANDARD["$ref"](validator, uri, instance, schema):
-        error.schema_path.appendleft("$ref")  # jsonschema leaves it out; attribution follows it
+        # jsonschema leaves this step out, but the search for the requirement needs it
+        error.schema_path.appendleft("$ref")
         yield error
 
 
@@ -177,20 +178,21 @@ def _branches(keyword: str) -> Callable[..., Found]:
                 failing.append((first, errors, marks))
         outer = MARKS.get()
         if outer is not None:
-            # Only where a branch fits its requirements apply to the value; if none does, any may.
+            # If a branch matches, only its requirements apply to the value; else those of all
+            # branches.
             outer |= applying.union(*(marks for *_, marks in failing if not fitting))
         if fitting == 0:
             failures = [[first, *islice(more, BRANCH_LIMIT - 1)] for first, more, _ in failing]
             yield from _meant(failures) or [_came(keyword, branches, instance)]
         elif fitting > 1 and keyword == "oneOf":
-            only = f"only one of {words(keyword, branches)} was expected"
-            yield ValidationError(f"{only}, {shown(instance)} came, which is {fitting} of them")
+            only = f"expected only one of {words(keyword, branches)}"
+            yield ValidationError(f"{only}; received {shown(instance)}, which is {fitting} of them")
 
     return check
 
 
 def _first(errors: Found) -> tuple[ValidationError | None, set[str]]:
-    """The first of the errors of a branch, if there is one, and the requirements met before it."""
+    """Return the first error of a branch, if any, and the requirements met before it."""
     marks: set[str] = set()
     token = MARKS.set(marks)
     try:
@@ -200,10 +202,14 @@ def _first(errors: Found) -> tuple[ValidationError | None, set[str]]:
 
 
 def _meant(failures: list[list[ValidationError]]) -> list[ValidationError]:
-    """The errors of the branch that a value was meant for, or none.
+    """Return the errors of the branch for which a value was intended, else an empty list.
 
-    That is the only branch of its type; or else the only one of those whose tags its members have
-    (and which forbids none of them); or else the only one of those whose required members it has.
+    A branch is the intended one if it is the only one that passes one of these tests, in this
+    order:
+
+    - Its type is the type of the value.
+    - Its tags are equal to the members of the value, and it forbids none of the members.
+    - Its required members are present.
     """
     left = failures
     for excludes in (_by_type, _by_member, _by_absence):
@@ -228,7 +234,7 @@ def _by_absence(error: ValidationError) -> bool:
 
 
 MARKS: ContextVar[set[str] | None] = ContextVar("MARKS", default=None)
-"""Where the requirements (`x-requirement`) that apply to a value are collected, if they are."""
+"""The set that collects the requirements (`x-requirement`) of a value; None if unused."""
 
 
 def _mark(validator: Any, requirement: Any, instance: Any, schema: Any) -> Found:
@@ -273,10 +279,10 @@ def _descend(
     schema_path: str | int | None = None,
     resolver: Any = None,
 ) -> Found:
-    """The errors of a part of a value, or against a part of a schema; as jsonschema's own.
+    """Yield the errors of a part of a value or schema, like jsonschema's own method.
 
-    That makes a validator for each part, which takes more time than all the rest: a part may have a
-    base of its own for its references. Here all of these are absolute.
+    The original creates a validator for each part, because a part can have its own base URI. Most
+    of the time is spent there. The references are absolute here, so no new validator is needed.
     """
     if schema is False:
         yield ValidationError(f"False schema does not allow {instance!r}", instance=instance)

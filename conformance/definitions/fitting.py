@@ -1,8 +1,8 @@
-"""Says at once whether a value fits a schema; what a misfit lacks, `explaining` then says.
+"""Decides quickly if a value matches a schema; `explaining` describes the errors.
 
-Nearly everything that passes is sound, and is only looked at for that and for the requirements
-(`x-requirement`) that it puts to the test. So each part of a schema becomes one function, made
-when it is first needed. A part with a keyword that is not known here has none.
+Nearly all values are valid. For them only the answer and the exercised requirements
+(`x-requirement`) are needed. Each part of a schema therefore becomes one function, which is made
+when it is first needed. A part with an unsupported keyword has no function.
 """
 
 from collections.abc import Callable
@@ -12,22 +12,22 @@ from typing import Any
 from conformance.definitions.keywords import ASKING, KINDS, RULES, canonical
 
 Fits = Callable[[Any, set[str]], bool]
-"""Whether a value fits, and adds the requirements that it puts to the test to a set."""
+"""Returns True if a value matches, and adds the requirements that it exercises to a set."""
 
 
 class Unknown(Exception):
-    """A schema has a keyword of which this module cannot say what it asks."""
+    """A schema has a keyword that this module does not support."""
 
 
 class Fitting:
-    """The functions of one set of schemas; `lookup` gives what stands at an absolute URI."""
+    """The functions of one set of schemas; `lookup` returns the schema at an absolute URI."""
 
     def __init__(self, lookup: Callable[[str], Any]) -> None:
         self._lookup = lookup
         self._referred: dict[str, Fits] = {}
 
     def of(self, schema: Any) -> Fits:
-        """The function of a schema. Raises Unknown."""
+        """Return the function of a schema. Raises Unknown for an unsupported keyword."""
         if isinstance(schema, bool):
             return lambda value, marks: schema
         parts = [
@@ -40,7 +40,7 @@ class Fitting:
         return partial(_every, tuple(parts))
 
     def _part(self, keyword: str, limit: Any, schema: Any) -> Fits | None:
-        """What one keyword asks; None where that is nothing."""
+        """Return the function of one keyword; None if the keyword demands nothing."""
         if keyword not in ASKING:
             return None
         if keyword in RULES:
@@ -79,7 +79,7 @@ class Fitting:
 
     def _ref(self, uri: Any, schema: Any) -> Fits:
         if uri not in self._referred:
-            # A schema may refer to itself, by way of others, too.
+            # A schema can refer to itself, also through other schemas.
             self._referred[uri] = lambda value, marks: self._referred[uri](value, marks)
             self._referred[uri] = self.of(self._lookup(uri))
         return lambda value, marks: self._referred[uri](value, marks)
@@ -167,7 +167,7 @@ def _every(parts: tuple[Fits, ...], value: Any, marks: set[str]) -> bool:
 
 
 def _fitting(branches: tuple[Fits, ...], most: int, value: Any, marks: set[str]) -> bool:
-    """Whether one branch fits or more, up to so many; only their requirements apply."""
+    """Return True if 1 to `most` branches match; only their requirements apply."""
     count = 0
     for fits in branches:
         own: set[str] = set()

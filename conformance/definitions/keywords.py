@@ -1,8 +1,11 @@
-"""What each keyword of our JSON Schemas asks of a value, and how that is said.
+"""The meaning of each keyword of our JSON Schemas, and its description in messages.
 
-Draft 2020-12, with these readings of our own: an integer is what is written as one (1.0 is not);
-`contentEncoding: base64` is strict (RFC 4648: alphabet, padding, zero trailing bits); patterns are
-ASCII and `$` is the very end; NaN is within no bounds.
+The dialect is draft 2020-12, with these readings:
+
+- An integer is a number that is written as an integer; 1.0 is not.
+- `contentEncoding: base64` is strict (RFC 4648): alphabet, padding, zero trailing bits.
+- Patterns are ASCII, and `$` matches only at the very end.
+- NaN satisfies no limit.
 """
 
 import base64
@@ -19,20 +22,27 @@ SHOWN = 80  # characters of a value that a message shows
 
 
 def shown(value: Any, limit: int = SHOWN) -> str:
-    """A value as JSON on one line, cut short; ASCII only, as it is not to be trusted."""
+    """Return a value as JSON on one line, shortened to `limit` characters.
+
+    The text is ASCII only, because the value is not trusted.
+    """
     text = ""
     try:
         for piece in json.JSONEncoder(default=repr).iterencode(value):
             text += piece[: limit + 1]
             if len(text) > limit:
                 return f"{text[: limit - 1]}…"
-    except (ValueError, TypeError):  # more digits than Python is willing to write; no JSON
+    # an integer with too many digits for Python, or a value that JSON cannot express
+    except (ValueError, TypeError):
         return f"{text}…"
     return text
 
 
 def place(path: Sequence[str | int]) -> str:
-    """A path in a value as people write it: `Touch.pos.x`, `extensions[0]`, `["odd name"]`."""
+    """Return a path in a value as people write it:
+
+    `Touch.pos.x`, `extensions[0]`, `["odd name"]`.
+    """
     parts = [
         f".{part}" if isinstance(part, str) and part.isidentifier() and part.isascii()
         else f"[{shown(part, 40)}]"
@@ -43,14 +53,14 @@ def place(path: Sequence[str | int]) -> str:
 
 @cache
 def regex(pattern: str) -> re.Pattern[str]:
-    """A schema's pattern; Python's own `$` would let a newline follow."""
+    """Compile a schema's pattern; Python's own `$` would accept a newline after it."""
     if pattern.endswith("$") and not pattern.endswith("\\$"):
         pattern = pattern[:-1] + r"\Z"
     return re.compile(pattern, re.ASCII)
 
 
 def words(keyword: str, limit: Any) -> str:
-    """What a keyword asks for, in words that fit before "was expected"."""
+    """Describe what a keyword demands, in words that fit after "expected"."""
     if keyword == "type":
         return " or ".join(_TYPES[name] for name in ([limit] if isinstance(limit, str) else limit))
     if keyword in ("oneOf", "anyOf"):
@@ -58,7 +68,7 @@ def words(keyword: str, limit: Any) -> str:
     if keyword == "enum":
         return f"one of {shown(limit)}"
     if keyword in RULES:
-        # A pattern may be longer than what came, which is to be seen beside it.
+        # A pattern can be longer than the received value, which must be visible next to it.
         return _short(RULES[keyword][2].format(limit if isinstance(limit, str) else shown(limit)))
     named = {
         "const": "{}",
@@ -74,7 +84,7 @@ def _short(text: str) -> str:
 
 
 def _label(branch: Any) -> str:
-    """What distinguishes a branch of a oneOf from the others, as far as its top level shows."""
+    """Describe how a branch of a oneOf differs from the others, as far as its top level shows."""
     if not isinstance(branch, dict):
         return "nothing" if branch is False else "anything"
     if "const" in branch:
@@ -88,7 +98,7 @@ def _label(branch: Any) -> str:
     return str(branch.get("title") or PurePosixPath(branch.get("$ref", "another form")).stem)
 
 
-# The keywords that ask one thing of one type of value: the type, whether it holds, and in words.
+# The keywords that restrict one type of value: the type, the condition, and a description.
 RULES: dict[str, tuple[str, Callable[[Any, Any], bool], str]] = {
     "minimum": ("number", lambda limit, value: value >= limit, "at least {}"),
     "maximum": ("number", lambda limit, value: value <= limit, "at most {}"),
@@ -108,7 +118,7 @@ RULES: dict[str, tuple[str, Callable[[Any, Any], bool], str]] = {
 SIZES = frozenset(
     f"{end}{what}" for end in ("min", "max") for what in ("Items", "Length", "Properties")
 )
-"""Those of them that ask how much a value has."""
+"""The keywords that restrict the size of a value."""
 
 ASKING = frozenset(
     {
@@ -119,7 +129,7 @@ ASKING = frozenset(
         *("type", "unevaluatedItems", "unevaluatedProperties", "x-requirement"),
     }
 )
-"""The keywords that ask or mark something; all others only describe."""
+"""The keywords that restrict or mark a value; all others only describe."""
 
 KINDS: dict[str, Callable[[Any], bool]] = {
     "null": lambda value: value is None,
@@ -143,7 +153,7 @@ _TYPES = {
 
 
 def _is_multiple(value: float, step: float) -> bool:
-    """Decimal arithmetic: 0.3 is a multiple of 0.1."""
+    """Return True for multiples in decimal arithmetic: 0.3 is a multiple of 0.1."""
     exact = [Fraction(x if isinstance(x, int) else repr(x)) for x in (value, step) if isfinite(x)]
     return len(exact) == 2 and exact[0] % exact[1] == 0
 
@@ -161,7 +171,10 @@ def _unique(items: list[Any]) -> bool:
 
 
 def canonical(value: Any) -> Any:
-    """Equal for values that JSON Schema calls equal (1 and 1.0, not 1 and true); hashable."""
+    """Return a hashable form that is equal for values that JSON Schema calls equal.
+
+    For example, 1 and 1.0 are equal, but 1 and true are not.
+    """
     if isinstance(value, dict):
         return "object", frozenset((name, canonical(item)) for name, item in value.items())
     if isinstance(value, list):
@@ -170,5 +183,5 @@ def canonical(value: Any) -> Any:
 
 
 def equal(one: Any, other: Any) -> bool:
-    """Whether two values are the same to JSON Schema."""
+    """Return True if two values are equal in JSON Schema."""
     return bool(canonical(one) == canonical(other))

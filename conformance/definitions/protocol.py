@@ -1,4 +1,4 @@
-"""What a protocol is: its roles and how each is reached, its messages, and its requirements."""
+"""The definition of a protocol: its roles and their transports, its messages and requirements."""
 
 import difflib
 import importlib
@@ -18,7 +18,7 @@ from conformance.exits import WrongUsage
 LEVELS = ("must", "should", "may")
 ORIGINS = ("spec", "reading", "suite")
 TRANSPORTS = ("stdio", "tcp", "unix", "udp", "zmq", "none")
-"""How a role can be reached; ``none`` is that of a role without a wire, only an upper tester."""
+"""The ways to reach a role; ``none`` is a role without a wire, only with an upper tester."""
 DATAGRAMS = ("udp", "zmq")
 """The transports that preserve message boundaries."""
 
@@ -26,7 +26,7 @@ _ID = re.compile("[a-z0-9]+(-[a-z0-9]+)*[.][a-z0-9]+(-[a-z0-9]+)*")
 
 
 class UnknownName(WrongUsage):
-    """An unknown name; the text says which are known."""
+    """A name is unknown; the text lists the known names."""
 
     def __init__(self, kind: str, name: str, known: list[str]) -> None:
         near = difflib.get_close_matches(name, known, n=3)
@@ -36,13 +36,18 @@ class UnknownName(WrongUsage):
 
 @dataclass(frozen=True)
 class Requirement:
-    """One normative statement.
+    """A normative statement.
 
-    ``id`` is ``area.slug`` and never changes; ``level`` is must, should or may; ``binds`` names
-    roles; ``origin`` is ``spec``, ``reading`` (the text is open, and ``note`` says what it says and
-    how it is taken) or ``suite`` (robustness), the last two never above should; ``tested`` is
-    ``wire``, ``hook`` or ``no``, the last with ``why``; ``needs`` is the IXIT that a test needs;
-    ``presumes`` names the requirements that its tests rest on.
+    - ``id`` is ``area.slug`` and never changes.
+    - ``level`` is must, should or may.
+    - ``binds`` names the roles that have to obey the statement.
+    - ``section`` names the section of the specification, ``text`` states the requirement.
+    - ``origin`` is ``spec``, ``reading`` or ``suite``. A reading interprets an open text; its
+      ``note`` says what the text says and how it is read. ``suite`` is a statement about
+      robustness. Readings and suite statements are never above should.
+    - ``tested`` is ``wire``, ``hook`` or ``no``; ``no`` has a ``why``.
+    - ``needs`` is the IXIT that a test needs.
+    - ``presumes`` names the prerequisites of its tests.
     """
 
     id: str
@@ -66,10 +71,10 @@ class Requirement:
         if not self.binds:
             raise ValueError(f"{self.id}: binds names no role")
         if self.origin != "spec" and self.level == "must":
-            raise ValueError(f"{self.id}: only what the specification says is a must")
+            raise ValueError(f"{self.id}: only a statement of the specification can be a must")
         if self.origin == "reading" and not self.note:
             raise ValueError(
-                f"{self.id}: a reading has a note: what the text says, how it is taken"
+                f"{self.id}: a reading has a note: what the text says, and how it is read"
             )
         if self.tested not in ("wire", "hook", "no") or (self.tested == "no") != bool(self.why):
             raise ValueError(f"{self.id}: tested is wire or hook, or no with a why")
@@ -81,10 +86,10 @@ class Requirement:
 
 @dataclass(frozen=True)
 class MessageType:
-    """One message of a protocol: who sends it and the schema file of its decoded form.
+    """A message of a protocol: its sender, and the schema file of its decoded form.
 
-    ``paces``: a replayed capture waits for this message before it goes on. ``feature``: it is never
-    sent to an implementation that leaves out this optional part.
+    ``paces``: a replayed capture waits for this message before it goes on. ``feature``: an optional
+    part of the protocol; the message is never sent to an implementation without this part.
     """
 
     name: str
@@ -96,21 +101,21 @@ class MessageType:
 
 @dataclass(frozen=True)
 class Setting:
-    """One IXIT value that a configuration may give: a timing in seconds or a choice."""
+    """An IXIT value that a configuration can contain: a timing in seconds or a choice."""
 
     name: str
     description: str
     default: Any = None
     values: tuple[str, ...] = ()
     roles: tuple[str, ...] = ()
-    """The names of those that it concerns, if not all."""
+    """Names of the roles that the setting concerns; empty for all roles."""
 
 
 @dataclass(frozen=True)
 class Operation:
-    """One operation of the upper tester: what it does and the names of its arguments.
+    """An operation of the upper tester: its effect and the names of its arguments.
 
-    Where these are not always the same, there is one name, ``args``: it stands for all of them.
+    If the arguments vary, the only name is ``args``, which represents all of them.
     """
 
     name: str
@@ -120,15 +125,15 @@ class Operation:
 
 @dataclass(frozen=True, eq=False)
 class Role:
-    """One side of a protocol, as an IUT plays it; there is one object of each.
+    """A side of a protocol, as an IUT plays it; each role is one object.
 
-    ``serves``: it waits to be connected to (or to be spoken to on its standard input).
-    ``url``: its command is given the address as ``{url}`` rather than as host and port.
-    ``bridge``: placeholder of an executable that the IUT starts as its peer, if it does so.
-    ``channels``: names of its ports where it has more than one (``{agent_port}``), else empty.
-    ``ports``: the default port of each channel, where the specification names them.
-    ``upper_tester``: ``stdio`` where operations go over the IUT's own standard streams by default.
-    ``procedures``: what it can be asked to run over the wire, by the name that it has by default.
+    - ``serves``: the IUT waits for a connection, or for input on its standard input.
+    - ``url``: the command receives its address as ``{url}`` instead of host and port.
+    - ``bridge``: placeholder of an executable that the IUT starts as its peer, if it does so.
+    - ``channels``: names of its ports if it has several (``{agent_port}``), else empty.
+    - ``ports``: the default port of each channel, if the specification defines them.
+    - ``upper_tester``: ``stdio`` if operations use the IUT's standard streams by default.
+    - ``procedures``: procedures that the IUT offers over the wire, by their default names.
     """
 
     protocol: str
@@ -151,25 +156,28 @@ class Role:
 
     @property
     def package(self) -> str:
-        """The package of this role's own test cases, and of its smoke session."""
+        """The package of this role's own test cases and smoke session."""
         return f"conformance.{self.protocol}.{self.name.replace('-', '_')}"
 
     @property
     def packages(self) -> tuple[str, ...]:
-        """The packages in which test cases of this role stand: its own, and that of all roles."""
+        """The packages with test cases for this role: its own, and the package for all roles."""
         shared = f"conformance.{self.protocol}.both"
         return (self.package, *([shared] if importlib.util.find_spec(shared) else []))
 
 
 @dataclass(frozen=True)
 class Protocol:
-    """Everything that is known of one protocol without running anything."""
+    """All facts about one protocol that are known without running anything."""
 
     name: str
     title: str
     schema_requirement: str
     segmentation_requirement: str
-    """What a receiver violates for which it matters how a stream is cut; empty for no stream."""
+    """The requirement that a receiver violates if segmentation changes its behaviour.
+
+    The text is empty if no transport is a stream.
+    """
     roles: Mapping[str, Role]
     timings: Mapping[str, Setting]
     ixit: Mapping[str, Setting]
@@ -192,15 +200,15 @@ class Protocol:
 
     @cached_property
     def parties(self) -> tuple[str, ...]:
-        """All that may take part: the roles, and peers that no requirement binds."""
+        """All possible parties: the roles, and peers that no requirement binds."""
         peers = (role.peer for role in self.roles.values())
         return tuple(dict.fromkeys((*self.roles, *peers)))
 
     def decoder(self, party: str, transport: str = "") -> Decoder:
-        """A decoder of one party's bytes, by default over the first of its transports.
+        """Return a decoder for the bytes of one party; the default is its first transport.
 
-        Where it matters whose bytes they are, it is the codec's ``decoder(party)``, otherwise
-        its ``Decoder()``. Raises StopIteration for nobody of this protocol.
+        The codec's ``decoder(party)`` is used if the decoding depends on the party, else its
+        ``Decoder()``. Raises StopIteration if the protocol has no such party.
         """
         role = next(role for role in self.roles.values() if party in (role.name, role.peer))
         told = getattr(self.codec, "decoder", None)
@@ -209,9 +217,10 @@ class Protocol:
         return Datagrams(decoder) if apart else decoder()
 
     def conversation(self, running: bool = False) -> Any:
-        """What the oracles of one IUT's sessions share; None where each session stands alone.
+        """Return the state that the oracles of one IUT's sessions share; None if they share
+        nothing.
 
-        ``running``: the IUT has been running before, and may have had other sessions.
+        ``running``: the IUT was started before, and can have had other sessions.
         """
         shared = getattr(self.oracle, "Conversation", None)
         return shared(running) if shared else None
@@ -230,9 +239,9 @@ class Protocol:
             raise UnknownName("requirement", name, list(self.requirements)) from None
 
     def concerning(self, role: Role, settings: Mapping[str, Setting]) -> list[Setting]:
-        """Those of its timings or IXIT values that a configuration of that role can need."""
+        """Return the timings or IXIT values that a configuration of this role can contain."""
         return [each for each in settings.values() if not each.roles or role.name in each.roles]
 
     def binding(self, role: Role) -> list[Requirement]:
-        """The requirements that bind a role, in the order of the specification."""
+        """Return the requirements that bind a role, in the order of the specification."""
         return [entry for entry in self.requirements.values() if role.name in entry.binds]

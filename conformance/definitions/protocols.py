@@ -1,7 +1,7 @@
 """Finds protocols, and loads each from its files in ``schemas/<protocol>/``.
 
-The form of these files is checked here, their references to others in
-``conformance.checks.references``.
+This module checks the form of the files. ``conformance.checks.references`` checks their references
+to other files.
 """
 
 import json
@@ -26,24 +26,26 @@ from conformance.definitions.protocol import (
 from conformance.definitions.schemas import Schema
 from conformance.exits import WrongUsage
 
-# A mock reads these files at each start, and the loader in Python takes a quarter of a second.
+# A mock reads these files at each start, and the pure Python loader takes 0.25 s.
 _Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
 class BrokenProtocol(WrongUsage, ValueError):
-    """Files of a protocol that are wrong, alone or together; the text says which, and where."""
+    """Files of a protocol are wrong; the text names the file and the place."""
 
 
 def names() -> list[str]:
-    """The names of all protocols that can be found."""
+    """Return the names of all protocols that can be found."""
     return [
         entry.name for entry in locate.folders("schemas") if (entry / "protocol.yaml").is_file()
     ]
 
 
 checks: set[Callable[[Protocol], None]] = set()
-"""Further checks of each protocol that is loaded: commands that are told of a set of protocols
-add ``conformance.checks.references.check``."""
+"""Further checks for each loaded protocol.
+
+Commands that receive a set of protocols add ``conformance.checks.references.check``.
+"""
 
 
 @cache
@@ -84,12 +86,12 @@ def load(name: str) -> Protocol:
 
 
 def roles() -> list[str]:
-    """The names of all roles of all protocols, as ``PROTOCOL/ROLE``."""
+    """Return the names of all roles of all protocols, as ``PROTOCOL/ROLE``."""
     return [str(entry) for name in names() for entry in load(name).roles.values()]
 
 
 def role(path: str) -> Role:
-    """The role named ``PROTOCOL/ROLE``. Raises UnknownName."""
+    """Return the role named ``PROTOCOL/ROLE``. Raises UnknownName."""
     protocol, _, name = path.partition("/")
     return load(protocol).role(name)
 
@@ -100,7 +102,7 @@ def _yaml(path: Path) -> Any:
     except OSError as error:
         raise BrokenProtocol(f"{path}: {error.strerror or error}") from error
     except (ValueError, yaml.YAMLError) as error:
-        # What YAML says comes in several lines.
+        # An error text of YAML has several lines.
         raise BrokenProtocol(f"{path}: not YAML: {' '.join(str(error).split())}") from error
 
 
@@ -142,13 +144,13 @@ def _settings(raw: dict[str, Any]) -> dict[str, Setting]:
 def _requirements(path: Path) -> dict[str, Requirement]:
     entries = _yaml(path)
     if not isinstance(entries, list):
-        raise BrokenProtocol(f"{path}: a list of requirements was expected")
+        raise BrokenProtocol(f"{path}: expected a list of requirements")
     found: dict[str, Requirement] = {}
     for number, raw in enumerate(entries):
         try:
             entry = _requirement(raw)
             if entry.id in found:
-                raise ValueError(f"{entry.id} stands twice")
+                raise ValueError(f"{entry.id} occurs twice")
         except ValueError as error:
             where = raw.get("id", number) if isinstance(raw, dict) else number
             text = str(error).removeprefix(f"{where}: ")
@@ -158,22 +160,25 @@ def _requirements(path: Path) -> dict[str, Requirement]:
 
 
 def _requirement(raw: Any) -> Requirement:
-    """One entry. Raises ValueError, or UnknownName for a word that no entry has."""
+    """Return one requirement.
+
+    Raises ValueError if the entry is wrong, and UnknownName if it has an unknown key.
+    """
     if not isinstance(raw, dict):
-        raise ValueError("an entry of a requirement was expected")
+        raise ValueError("expected an entry of a requirement")
     known = {member.name: member for member in fields(Requirement)}
     for key, value in raw.items():
         if key not in known:
             raise ValueError(str(UnknownName("word", str(key), list(known))))
         many = key in ("binds", "presumes")
         texts = value if many and isinstance(value, list) else [value]
-        # YAML 1.1 reads a bare `no` as false, and a section may be a number.
+        # YAML 1.1 reads a bare `no` as false, and a section can be a number.
         plain = str | int | float if key == "section" else str
         if many != isinstance(value, list) or not (
             all(isinstance(text, plain) for text in texts) or (key == "tested" and value is False)
         ):
             raise ValueError(
-                f"{key} is {value!r}; {'a list of names' if many else 'a text'} was expected"
+                f"{key}: expected {'a list of names' if many else 'a text'}; found {value!r}"
             )
     for key, member in known.items():
         if key not in raw and member.default is MISSING:

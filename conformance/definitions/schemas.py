@@ -1,4 +1,4 @@
-"""Loads the JSON Schemas of a protocol and says, in plain words, where a value violates one."""
+"""Loads the JSON Schemas of a protocol, and describes violations in plain words."""
 
 import json
 from collections.abc import Mapping
@@ -11,7 +11,8 @@ from urllib.parse import unquote, urldefrag, urljoin
 
 from conformance.definitions.fitting import Fits, Fitting, Unknown
 
-BASE = "/"  # a schema's URI is its path below the folder, from here; references lead to such URIs
+# the URI of a schema is this base and its path below the folder; references use these URIs
+BASE = "/"
 
 Contents = dict[str, Any] | bool
 Part = str | int
@@ -19,7 +20,7 @@ Part = str | int
 
 @dataclass(frozen=True, slots=True)
 class SchemaError:
-    """One violated keyword: its place in the value, its name, a message, and the requirement.
+    """A violated keyword: its place in the value, its name, a message, and the requirement.
 
     `requirement` is the `x-requirement` nearest above the keyword, through references; else None.
     """
@@ -32,17 +33,17 @@ class SchemaError:
 
 @dataclass(frozen=True, eq=False)
 class Files:
-    """What the references of schemas lead to, all of them absolute: schemas by URI."""
+    """The targets of references: schemas by URI. All references are absolute."""
 
     contents: Mapping[str, Contents]
 
     @classmethod
     def of(cls, contents: Mapping[str, Contents]) -> "Files":
-        """Files as they are written, whose references are relative to their own URI."""
+        """Make files from schemas whose references are relative to their own URI."""
         return cls({uri: _absolute(file, uri) for uri, file in contents.items()})
 
     def lookup(self, uri: str) -> Contents:
-        """What stands at an absolute URI, of a whole file or within it. Raises LookupError."""
+        """Return the schema at an absolute URI, a whole file or a part. Raises LookupError."""
         file, pointer = urldefrag(uri)
         found: Any = self.contents[file]
         for step in unquote(pointer).split("/")[1:]:
@@ -54,28 +55,28 @@ class Files:
 
 @dataclass(frozen=True, eq=False)
 class Schema:
-    """One schema, and the files that its references, all of them absolute, are looked up in."""
+    """A schema, and the files in which its absolute references are looked up."""
 
     contents: Contents
     files: Files
 
     @classmethod
     def of(cls, contents: Contents) -> "Schema":
-        """A schema that stands alone: its references lead into itself."""
+        """Make a schema without other files; its references lead into itself."""
         return cls(True, Files.of({BASE: contents})).lookup(BASE)
 
     def lookup(self, uri: str) -> "Schema":
-        """The schema at an absolute URI. Raises LookupError."""
+        """Return the schema at an absolute URI. Raises LookupError."""
         return Schema(self.files.lookup(uri), self.files)
 
     def errors(self, value: Any) -> list[SchemaError]:
-        """The first few errors of a value; empty if it is valid."""
+        """Return the first few errors of a value; empty if the value is valid."""
         return self.check(value)[0]
 
     def check(self, value: Any) -> tuple[list[SchemaError], set[str]]:
-        """The first few errors of a value, and the requirements (`x-requirement`) put to the test.
+        """Return the first few errors of a value, and the requirements that it exercises.
 
-        Those are the requirements of the parts of the schema that apply to the value.
+        A requirement (`x-requirement`) is exercised if its part of the schema applies to the value.
         """
         marks: set[str] = set()
         with suppress(RecursionError):
@@ -84,14 +85,15 @@ class Schema:
         return self.explain(value)
 
     def is_wrong(self, value: Any) -> bool:
-        """Whether a value is known not to be valid, without an explanation."""
+        """Return True if a value is known to be invalid; no explanation is made."""
         with suppress(RecursionError):
             return self._fits is not None and not self._fits(value, set())
         return False
 
     def explain(self, value: Any) -> tuple[list[SchemaError], set[str]]:
-        """What `check` returns, by way of jsonschema, which takes a hundred times as long."""
-        # To import that takes longer than most commands do.
+        """Return the result of `check`, computed by jsonschema, which takes a hundred times as
+        long."""
+        # Importing this module takes longer than most commands do.
         from conformance.definitions.explaining import explain
 
         return explain(self, value)
@@ -105,9 +107,9 @@ class Schema:
 
 
 class Schemas:
-    """All schemas (`*.json`) below one folder, by their path in it: `events/handshake.json`.
+    """All schemas (`*.json`) below one folder, by their relative paths: `events/handshake.json`.
 
-    Raises ValueError, naming the file, where one is not JSON or its `$id` is not its path.
+    Raises ValueError, which names the file, if a file is not JSON or its `$id` is not its path.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -118,15 +120,18 @@ class Schemas:
         self._schemas: dict[str, Schema] = {}
 
     def schema(self, path: str) -> Schema:
-        """The schema of one file. Raises ValueError where there is none."""
+        """Return the schema of one file. Raises ValueError if there is no such file."""
         if path not in self._schemas:
             if path not in self.paths:
-                raise ValueError(f"no schema {path!r}; there are: {', '.join(self.paths)}")
+                raise ValueError(f"no schema {path!r}; known: {', '.join(self.paths)}")
             self._schemas[path] = self._all.lookup(BASE + path)
         return self._schemas[path]
 
     def errors(self, path: str, value: Any) -> list[SchemaError]:
-        """The first few errors of a value against the schema of one file; empty if it is valid."""
+        """Return the first few errors of a value against the schema of one file.
+
+        The list is empty if the value is valid.
+        """
         return self.schema(path).errors(value)
 
 
@@ -136,14 +141,15 @@ def _read(path: str, file: Path) -> Contents:
     except ValueError as error:
         raise ValueError(f"{file}: not JSON: {error}") from error
     if isinstance(contents, dict) and contents.get("$id") != path:
-        raise ValueError(f"{file}: its $id is {contents.get('$id')!r} where {path!r} belongs")
+        raise ValueError(f"{file}: expected the $id {path!r}; found {contents.get('$id')!r}")
     return contents
 
 
 def _absolute(node: Any, uri: str) -> Any:
-    """A schema whose references are absolute, and which names no address and no dialect itself.
+    """Return a schema with absolute references, without `$id` and `$schema` of its own.
 
-    Where a reference enters a file with a `$schema`, jsonschema would go on with its own validator.
+    If a reference led into a file with a `$schema`, jsonschema would continue with its own
+    validator.
     """
     if isinstance(node, list):
         return [_absolute(item, uri) for item in node]

@@ -1,4 +1,4 @@
-"""Generates messages from JSON Schemas: valid ones, and near misses with one violation, named."""
+"""Generates messages from JSON Schemas: valid values, and near misses with one violation."""
 
 from conformance.generation.cuts import cuts
 from conformance.generation.kinds import NearMiss

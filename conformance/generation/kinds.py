@@ -1,4 +1,4 @@
-"""A kind of near miss, and the kinds that a constant, a number or a text has."""
+"""The kinds of near misses, and their samples for constants, numbers and texts."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -11,16 +11,18 @@ from conformance.definitions.keywords import regex, words
 from conformance.definitions.schemas import Part
 from conformance.generation.scalars import Form, encoded, text, together
 
-FAR = (1, 2**8, 2**16, 2**32)  # how far beyond a bound: what fits no smaller type either
-TOO_LONG = 2**16  # a limit above this is not overstepped
+# distances beyond a limit; the powers of two also exceed smaller integer types
+FAR = (1, 2**8, 2**16, 2**32)
+# limits of sizes above this are not violated, because the values would be too large
+TOO_LONG = 2**16
 ALPHABET = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
 
 
 @dataclass(frozen=True)
 class NearMiss:
-    """An invalid value: the one keyword that it violates, where in the value, and what that asks.
+    """An invalid value, with the one keyword that it violates and the place of the violation.
 
-    `expected` fits before "was expected".
+    `expected` describes what the keyword demands; it fits after "expected".
     """
 
     value: Any
@@ -30,7 +32,7 @@ class NearMiss:
 
     @property
     def bad(self) -> Any:
-        """What stands at the path."""
+        """The invalid part: the value at the path."""
         found = self.value
         for step in self.path:
             found = found[step]
@@ -39,10 +41,11 @@ class NearMiss:
 
 @dataclass(frozen=True)
 class Kind:
-    """One keyword violated at one place: the bad values there, and the containers around it.
+    """A keyword violated at one place: the bad values, and the containers around them.
 
-    `bad` is None where the samples are all there is. The outermost layer comes first; a layer is a
-    form of (container, key), and valid once something valid is put at the key.
+    `bad` draws bad values; None means that there are only the samples. The outermost layer comes
+    first. A layer is a form of (container, key); the container is valid if the value at the key is
+    valid.
     """
 
     keyword: str
@@ -50,35 +53,36 @@ class Kind:
     samples: tuple[Any, ...]
     bad: SearchStrategy[Any] | None = None
     layers: tuple[Form, ...] = ()
-    doubtful: bool = False  # a value might fit another branch, so each is to be checked
+    # True if a value can match another branch; each drawn value is then checked
+    doubtful: bool = False
 
     def miss(self, bad: Any, layers: Sequence[tuple[Any, Part]]) -> NearMiss:
         value = bad
         for container, key in reversed(layers):
-            outer = container.copy()  # a sample, and what another draw returned, stay as they are
+            outer = container.copy()  # the sample, and containers of other draws, must not change
             outer[key] = value
             value = outer
         return NearMiss(value, self.keyword, tuple(key for _, key in layers), self.expected)
 
 
 def named(keyword: str, limit: Any, samples: tuple[Any, ...]) -> Kind:
-    """What violates a keyword of this limit, of which the samples are all there is."""
+    """Return the kind that violates a keyword with this limit; only the samples are used."""
     return Kind(keyword, words(keyword, limit), samples)
 
 
 def kind_of(keyword: str, expected: str, form: Form) -> Kind:
-    """What violates a keyword, drawn from a form."""
+    """Return the kind that violates a keyword with values from a form."""
     return Kind(keyword, expected, (form.simplest,), form.strategy)
 
 
 def given(keyword: str, limit: Any, form: Form | None) -> Iterator[Kind]:
-    """The same of a keyword of this limit, if there is such a form."""
+    """Yield the kind that violates a keyword with this limit, if there is a form."""
     if form is not None:
         yield kind_of(keyword, words(keyword, limit), form)
 
 
 def other_constants(keywords: dict[str, Any]) -> list[Any]:
-    """Values close to those that a const or an enum lists."""
+    """Return values that differ slightly from the values of a const or an enum."""
     listed = [keywords["const"]] if "const" in keywords else keywords.get("enum", [])
     found: list[Any] = []
     for value in listed:
@@ -92,7 +96,7 @@ def other_constants(keywords: dict[str, Any]) -> list[Any]:
 
 
 def numbers(keywords: dict[str, Any]) -> Iterator[Kind]:
-    """Numbers beyond each bound, and between the multiples."""
+    """Yield numbers beyond each limit, and numbers between multiples."""
     step = keywords.get("multipleOf", 1)
     for keyword, sign in (
         ("minimum", -1),
@@ -111,7 +115,7 @@ def numbers(keywords: dict[str, Any]) -> Iterator[Kind]:
 
 
 def texts(keywords: dict[str, Any]) -> Iterator[Kind]:
-    """Texts that are too short or too long, of another pattern, or badly encoded."""
+    """Yield texts of wrong length, with a wrong pattern, or with a wrong encoding."""
     low, high = keywords.get("minLength", 0), keywords.get("maxLength")
     if low:
         yield from given("minLength", low, text(keywords, 0, low - 1))
@@ -131,7 +135,7 @@ def texts(keywords: dict[str, Any]) -> Iterator[Kind]:
 
 
 def _encodings(keywords: dict[str, Any], low: int, high: int | None) -> Iterator[Kind]:
-    """Base64 with a character outside its alphabet, without padding, with stray bits."""
+    """Yield Base64 with a foreign character, without padding, or with stray bits."""
     some = text(keywords, max(low, 1), high)
     odd = Form(st.tuples(st.sampled_from("-_!.\n \u00e9"), st.integers(0, 64)), ("-", 0))
     yield from given("contentEncoding", "base64", some and together(some, odd).map(_replaced))
@@ -158,7 +162,7 @@ def _replaced(drawn: tuple[str, tuple[str, int]]) -> str:
 
 
 def _with_stray_bits(padded: str) -> str:
-    """The bits of the last character that belong to no byte are not all zero."""
+    """Set one of the unused bits of the last character, which must all be zero."""
     symbols = padded.rstrip("=")
     last = ALPHABET[ALPHABET.index(symbols[-1]) + 1]
     return symbols[:-1] + last + padded[len(symbols) :]

@@ -1,8 +1,8 @@
-"""Builds near misses of a schema: values in which one keyword is violated, at one known place.
+"""Builds near misses of a schema: values that violate one keyword at one known place.
 
-Every kind of near miss (this keyword at this place) comes with a few concrete samples, and only
-those are kept in which the validator finds just that violation. So what a schema means is decided
-in one place, and no list of exceptions is needed here.
+Each kind of near miss (a keyword at a place) has a few concrete samples. Only samples are kept for
+which the validator finds exactly this violation. The validator alone therefore defines the meaning
+of a schema, and no list of exceptions is needed here.
 """
 
 from collections.abc import Iterator
@@ -38,23 +38,24 @@ UNKNOWN_TAGS: tuple[Any, ...] = ("Unknown", {"Unknown": None}, {"Unknown": {}})
 
 @cache
 def near_misses(schema: Schema) -> SearchStrategy[NearMiss]:
-    """Invalid values of a schema, each with the one keyword that it violates.
+    """Draw invalid values of a schema, each with the one keyword that it violates.
 
-    Raises UnsupportedSchema where valid() does so, and where nothing is known to be invalid.
+    Raises UnsupportedSchema if valid() does, or if no near miss is known.
     """
     kinds = _Kinds(schema)
-    # Checked once drawn: a large schema has hundreds of kinds, of which a run draws a few dozen.
+    # Each kind is checked only when it is drawn. A large schema has hundreds of kinds, of which a
+    # run draws a few dozen.
     checked = [cache(partial(kinds.checked, kind)) for kind in kinds.all()]
     if all(of_kind().is_empty for of_kind in checked):
-        raise UnsupportedSchema(f"no near miss is known of {schema.contents}")
+        raise UnsupportedSchema(f"no near miss is known for {schema.contents}")
     known = st.sampled_from(checked).filter(lambda of_kind: not of_kind().is_empty)
     return known.flatmap(lambda of_kind: of_kind())
 
 
 def sampled_misses(schema: Schema) -> Iterator[list[NearMiss]]:
-    """Of each kind of near miss the concrete ones, which are the same whenever they are asked for.
+    """Yield the concrete near misses of each kind; they are the same in each call.
 
-    Raises UnsupportedSchema where valid() does so.
+    Raises UnsupportedSchema if valid() does.
     """
     kinds = _Kinds(schema)
     for kind in kinds.all():
@@ -72,13 +73,13 @@ class _Kinds:
         return self._of(self._root.contents, self._forms.nodes.fuel(DEPTH))
 
     def confirmed(self, kind: Kind) -> list[NearMiss]:
-        """The samples of a kind, in its simplest layers, that the validator confirms."""
+        """Return the samples of a kind that the validator confirms."""
         around = [layer.simplest for layer in kind.layers]
         misses = (kind.miss(bad, around) for bad in kind.samples)
         return [miss for miss in misses if self._is_right(miss)]
 
     def checked(self, kind: Kind) -> SearchStrategy[NearMiss]:
-        """What is drawn of a kind; nothing where the validator confirms none of its samples."""
+        """Draw near misses of a kind, or nothing if the validator confirms no sample."""
         samples = [miss.bad for miss in self.confirmed(kind)]
         if not samples:
             return st.nothing()
@@ -105,7 +106,7 @@ class _Kinds:
                 yield replace(kind, doubtful=True) if doubtful else kind
 
     def _choices(self, contents: Contents, nodes: list[Node]) -> Iterator[Kind]:
-        """What fits no branch of a oneOf, or more than one: other types, unknown tags, two tags."""
+        """Yield values that match no branch of a oneOf, or several branches."""
         found = self._combinator(contents)
         if found is None:
             return
@@ -131,7 +132,7 @@ class _Kinds:
             yield kind_of(keyword, expected, together(*pair).map(lambda both: both[0] | both[1]))
 
     def _combinator(self, contents: Contents) -> tuple[str, list[Contents]] | None:
-        """The first oneOf or anyOf that a value meets here."""
+        """Return the first oneOf or anyOf that applies to a value here."""
         if isinstance(contents, bool):
             return None
         for keyword in ("oneOf", "anyOf"):

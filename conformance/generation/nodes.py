@@ -1,8 +1,8 @@
-"""Flattens a JSON Schema into plain alternatives, which hold no references and no combinators.
+"""Flattens a JSON Schema into plain alternatives without references and combinators.
 
-A value is valid if it fits one of the alternatives (for exactly one, where a `oneOf` says so).
-Recursion is bounded by *fuel*: a step through a reference that can lead back to itself takes one,
-and without fuel there is no alternative. So all that is built from the alternatives is finite.
+A value is valid if it matches one of the alternatives (exactly one in a `oneOf`). *Fuel* limits
+recursion: each step through a recursive reference costs one unit, and without fuel there
+is no alternative. Everything that is built from the alternatives is therefore finite.
 """
 
 from collections.abc import Iterator
@@ -27,41 +27,41 @@ TYPES = ("null", "boolean", "integer", "number", "string", "array", "object")
 
 
 class UnsupportedSchema(Exception):
-    """Nothing can be generated from a schema; the text names the keyword and where it stands."""
+    """No values can be generated from a schema; the text names the keyword and its place."""
 
 
 @dataclass(frozen=True)
 class Node:
-    """One alternative: plain keywords only; for what lies below it `fuel` is left."""
+    """An alternative with plain keywords only; its parts can use the remaining `fuel`."""
 
     keywords: dict[str, Any]
     fuel: int
 
     @property
     def types(self) -> list[str]:
-        """The types it allows; all where it names none."""
+        """The allowed types; all types if the alternative names none."""
         named = self.keywords.get("type", TYPES)
         return [named] if isinstance(named, str) else list(named)
 
 
 class Nodes:
-    """The alternatives of one schema and of all that lies below it.
+    """The alternatives of one schema and of all schemas below it.
 
-    Raises UnsupportedSchema at once, whatever place of the schema the keyword stands in.
+    Raises UnsupportedSchema at once, wherever the unsupported keyword is in the schema.
     """
 
     def __init__(self, root: Schema) -> None:
         self._root = root
-        self._leads: dict[str, set[str]] = {}  # reference to the references below its target
+        self._leads: dict[str, set[str]] = {}  # the references below the target of each reference
         self._survey(root.contents, "#", set())
         self._recursive = {uri for uri in self._leads if uri in self._reach(uri)}
 
     def fuel(self, depth: int) -> int:
-        """The fuel for `depth` levels of recursion, and in any case enough for a finite value."""
+        """Return the fuel for `depth` levels of recursion; always enough for a finite value."""
         return depth + len(self._recursive) if self._recursive else 0
 
     def is_recursive(self, contents: Contents) -> bool:
-        """Whether values of a schema can hold values of their own kind, at any depth."""
+        """Return True if values of a schema can contain values of the same kind, at any depth."""
         found: set[str] = set()
         self._survey(contents, "#", found)
         return any(
@@ -69,7 +69,7 @@ class Nodes:
         )
 
     def of(self, contents: Contents, fuel: int) -> list[Node]:
-        """The alternatives of a schema; branches that are `x-open` are left out."""
+        """Return the alternatives of a schema; branches with `x-open` are left out."""
         if isinstance(contents, bool):
             return [Node({}, fuel)] if contents else []
         groups = [[Node({key: contents[key] for key in contents if key in PLAIN}, fuel)]]
@@ -86,7 +86,8 @@ class Nodes:
         return [node for node in merged if node is not None]
 
     def _survey(self, contents: Any, where: str, leads: set[str]) -> None:
-        """Refuse what is not supported; collect the references at and below a schema."""
+        """Raise UnsupportedSchema for unsupported keywords; add the references below a schema to
+        `leads`."""
         for part, at in _parts(contents, where):
             self._survey(part, at, leads)
         uri = contents.get("$ref") if isinstance(contents, dict) else None
@@ -112,7 +113,7 @@ def _is_open(branch: Contents) -> bool:
 
 
 def _parts(contents: Contents, where: str) -> Iterator[tuple[Contents, str]]:
-    """The schemas directly below one, each with the place where it stands."""
+    """Yield the schemas directly below a schema, each with its place."""
     if isinstance(contents, bool):
         return
     for keyword, value in contents.items():
@@ -133,10 +134,14 @@ def _parts(contents: Contents, where: str) -> Iterator[tuple[Contents, str]]:
 
 
 def apart(one: Node, other: Node) -> bool:
-    """Whether the top level already shows that no value made for one alternative fits the other.
+    """Return True if the top level shows that no value can match both alternatives.
 
-    They allow other types, or other constants, or each requires a member that the other does not
-    know, or both require one that has another constant in each.
+    There are four ways to show that:
+
+    - The alternatives allow different types.
+    - They allow different constants.
+    - Each requires a member that the other does not define.
+    - Both require the same member, with different constants.
     """
     if not _widened(one.types) & _widened(other.types):
         return True
@@ -159,7 +164,7 @@ def apart(one: Node, other: Node) -> bool:
 
 
 def _constants(contents: Any) -> list[Any]:
-    """The values that a schema lists, if it does so itself."""
+    """Return the values that a schema lists itself in `const` or `enum`."""
     if not isinstance(contents, dict):
         return []
     return [contents["const"]] if "const" in contents else contents.get("enum", [])
@@ -178,7 +183,7 @@ def _merge_all(nodes: tuple[Node, ...]) -> Node | None:
 
 
 def _merge(one: dict[str, Any], other: dict[str, Any]) -> dict[str, Any]:
-    """The keywords of both at once."""
+    """Return the conjunction of the keywords of two alternatives."""
     merged = {**one, **other}
     for keyword in one.keys() & other.keys():
         merged[keyword] = _both(keyword, one[keyword], other[keyword])
@@ -196,7 +201,7 @@ def _merge(one: dict[str, Any], other: dict[str, Any]) -> dict[str, Any]:
 
 
 def _both(keyword: str, one: Any, other: Any) -> Any:
-    """The conjunction of one keyword that is given twice."""
+    """Return the conjunction of one keyword with two values."""
     if one == other:
         return one
     match keyword:

@@ -18,9 +18,13 @@ from conformance.definitions.keywords import regex
 from conformance.generation.nodes import UnsupportedSchema
 
 CHARACTERS = st.characters(exclude_categories=["Cs"])
-"""All that UTF-8 can write, as in `st.text()`, which lists them one by one: 2 s and 200 MB."""
+"""All characters of UTF-8, as in `st.text()`.
 
-LONG = 64  # beyond this, length is made by repetition, which costs no more choices
+`st.text()` would list the characters one by one, which costs 2 s and 200 MB.
+"""
+
+# characters, bytes or items; longer values are made by repetition, which needs no more choices
+LONG = 64
 EDGES = {
     1,
     *(sign * 2**bits + by for sign in (1, -1) for bits in (0, 7, 8, 15, 16) for by in (-1, 0)),
@@ -31,7 +35,7 @@ Keywords = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class Form:
-    """The values of something: how to draw them, and one of the simplest."""
+    """A set of values: a strategy that draws them, and one of the simplest."""
 
     strategy: SearchStrategy[Any]
     simplest: Any
@@ -40,38 +44,41 @@ class Form:
         return Form(self.strategy.map(change), change(self.simplest))
 
     def within(self, holds: Callable[[Any], Any]) -> "Form | None":
-        """Those for which something holds; None where it does not for the simplest."""
+        """Return the values for which a condition is true; None if it is false for the simplest."""
         return Form(self.strategy.filter(holds), self.simplest) if holds(self.simplest) else None
 
 
 def together(*forms: Form) -> Form:
-    """A tuple of one value of each."""
+    """Return tuples of one value of each form."""
     return Form(
         st.tuples(*(form.strategy for form in forms)), tuple(form.simplest for form in forms)
     )
 
 
 def either(forms: list[Form]) -> Form | None:
-    """A value of one of them; None where there are none."""
+    """Return the values of all forms together; None if there are no forms."""
     return Form(st.one_of(*(form.strategy for form in forms)), forms[0].simplest) if forms else None
 
 
 def _lowest(keywords: Keywords) -> float:
-    """The least integer within the bounds, or minus infinity."""
+    """Return the smallest integer within the limits, or minus infinity."""
     least = [keywords[key] for key in ("minimum", "exclusiveMinimum") if key in keywords]
     above = "exclusiveMinimum" in keywords and keywords["exclusiveMinimum"] == max(least)
     return -inf if not least else floor(max(least)) + 1 if above else ceil(max(least))
 
 
 def _highest(keywords: Keywords) -> float:
-    """The greatest integer within the bounds, or infinity."""
+    """Return the largest integer within the limits, or infinity."""
     most = [keywords[key] for key in ("maximum", "exclusiveMaximum") if key in keywords]
     below = "exclusiveMaximum" in keywords and keywords["exclusiveMaximum"] == min(most)
     return inf if not most else ceil(min(most)) - 1 if below else floor(min(most))
 
 
 def integer(keywords: Keywords) -> Form | None:
-    """Integers: of 32 bits where there are no bounds; the bounds of smaller types more often."""
+    """Return integers, of 32 bits if there are no limits.
+
+    The limits of smaller integer types are drawn more often. Returns None if no integer is valid.
+    """
     step = keywords.get("multipleOf", 1)
     if not isinstance(step, int):
         raise UnsupportedSchema(
@@ -93,7 +100,7 @@ def integer(keywords: Keywords) -> Form | None:
 
 
 def number(keywords: Keywords) -> Form | None:
-    """Finite numbers: integers, and fractions of 32 and of 64 bits."""
+    """Return finite numbers: integers, and fractions of 32 and of 64 bits."""
     if "multipleOf" in keywords:
         raise UnsupportedSchema("the keyword 'multipleOf' is supported with the type integer only")
     low = max(keywords.get("minimum", -inf), keywords.get("exclusiveMinimum", -inf))
@@ -131,7 +138,7 @@ def _fits_32_bits(value: float) -> bool:
 
 
 def text(keywords: Keywords, low: int, high: int | None) -> Form | None:
-    """Texts of `low` to `high` characters that have the pattern and the encoding."""
+    """Return texts of `low` to `high` characters that match the pattern and the encoding."""
     if high is not None and low > high:
         return None
     pattern = keywords.get("pattern")
@@ -163,7 +170,10 @@ _CLASS = re.compile(r"\^(\[(?!\^)[^\[\]\\]+\])(?:([+*])|\{(\d+)(,?)(\d*)\})\$")
 
 @cache
 def _class_of(pattern: str) -> tuple[str, int, int | None] | None:
-    """The characters and the lengths of a pattern such as `^[0-9a-f]{2,8}$`; None for any other."""
+    """Return the characters, least and greatest length of a pattern such as `^[0-9a-f]{2,8}$`.
+
+    Returns None for a pattern of another form.
+    """
     parts = _CLASS.fullmatch(pattern)
     if not parts:
         return None
@@ -181,15 +191,17 @@ def _class_of(pattern: str) -> tuple[str, int, int | None] | None:
 def _matching(pattern: str) -> Form:
     strategy = st.from_regex(regex(pattern), alphabet=CHARACTERS)
     quick = settings(database=None, derandomize=True, phases=[Phase.generate, Phase.shrink])
-    with ThreadPoolExecutor(1) as apart:  # as find() refuses to be called within a test
+    # find() refuses to run inside a test, so it runs in a thread
+    with ThreadPoolExecutor(1) as apart:
         searched = apart.submit(find, strategy, lambda value: True, settings=quick)
         return Form(strategy, searched.result())
 
 
 def _base64(pattern: str | None, low: int, high: int | None) -> Form | None:
-    """Base64 of bytes; where there is a pattern, of as many bytes as it lets pass.
+    """Return Base64 texts; if there is a pattern, of the byte counts that match it.
 
-    Such a pattern is expected to be about the length; anything else is met by drawing again.
+    The pattern is expected to restrict only the length. Values that violate other restrictions are
+    drawn again.
     """
     least = 3 * -(-low // 4) - 2 if low else 0
     most = None if high is None else 3 * (high // 4)

@@ -1,4 +1,4 @@
-"""Builds the valid values of a schema: a strategy, and for each part of it one simple value."""
+"""Builds the valid values of a schema: a strategy, and one simple value for each part."""
 
 import json
 from functools import cache
@@ -24,7 +24,7 @@ from conformance.generation.scalars import (
 )
 
 DEPTH = 4  # levels of recursion
-FEW = 2  # most items of an array that recurs beyond those it must have: one on average
+FEW = 2  # most additional items of a recursive array; one item on average keeps values small
 UNKNOWN = ("x_unknown", "x_future", "X-Extension")
 
 _NAMES = st.text(CHARACTERS)
@@ -38,9 +38,9 @@ ANYTHING = Form(
 
 
 class Forms:
-    """The valid values of one schema and of all that lies below it; None where there is none.
+    """The valid values of one schema and of all schemas below it; None if there are none.
 
-    `extras`: objects that are open to unknown members sometimes have some.
+    `extras`: objects that allow unknown members sometimes have some.
     """
 
     def __init__(self, root: Schema, extras: bool = False) -> None:
@@ -50,7 +50,10 @@ class Forms:
         self._known: dict[tuple[str, int], Form | None] = {}
 
     def root(self, depth: int) -> Form:
-        """The values of the whole schema, with some levels of recursion."""
+        """Return the values of the whole schema, with this many levels of recursion.
+
+        Raises UnsupportedSchema if no value is valid.
+        """
         form = self.of(self._root.contents, self.nodes.fuel(depth))
         if form is None:
             raise UnsupportedSchema(f"no value is valid: {shown(self._root.contents)}")
@@ -74,11 +77,11 @@ class Forms:
         return Form(form.strategy.filter(lambda value: not check.errors(value)), form.simplest)
 
     def schema(self, contents: Contents) -> Schema:
-        """A schema below the root, to validate with."""
+        """Return a validator for a schema below the root."""
         return Schema(contents, self._root.files)
 
     def node(self, node: Node) -> Form | None:
-        """The values of one alternative."""
+        """Return the values of one alternative."""
         keywords = node.keywords
         if "const" in keywords or "enum" in keywords:
             listed = [keywords["const"]] if "const" in keywords else keywords["enum"]
@@ -108,10 +111,10 @@ class Forms:
                 return self.array(node, keywords.get("minItems", 0), keywords.get("maxItems"))
             case "object":
                 return self.object(node)
-        raise UnsupportedSchema(f"the type {name!r} is not one of JSON Schema's")
+        raise UnsupportedSchema(f"JSON Schema has no type {name!r}")
 
     def array(self, node: Node, low: int, high: int | None) -> Form | None:
-        """Arrays of `low` to `high` items."""
+        """Return arrays of `low` to `high` items."""
         prefix: list[Form] = []
         item = self.of(node.keywords.get("items", True), node.fuel)
         for part in node.keywords.get("prefixItems", ()):
@@ -160,7 +163,7 @@ class Forms:
         return list(islice(found.values(), count)) if len(found) >= count else None
 
     def object(self, node: Node, without: str | None = None) -> Form | None:
-        """Objects; `without` leaves room for a member of that name, which is left out."""
+        """Return objects; a member named `without` is left out, and room is kept for it."""
         keywords = node.keywords
         properties = keywords.get("properties", {})
         extra: Contents = keywords.get("additionalProperties", True)
@@ -207,9 +210,9 @@ class Forms:
         return together(form, added).map(lambda drawn: {**drawn[1], **drawn[0]})
 
     def names(self, node: Node) -> Form | None:
-        """The names that members can have; None where they can have any.
+        """Return the allowed names of members; None if any name is allowed.
 
-        Raises UnsupportedSchema where they can have none.
+        Raises UnsupportedSchema if no name is allowed.
         """
         if "propertyNames" not in node.keywords:
             return None
@@ -220,7 +223,7 @@ class Forms:
         return form
 
     def some_names(self, node: Node, count: int) -> list[str] | None:
-        """So many names of members that the schema does not list; None where there are not."""
+        """Return `count` member names that the schema does not list; None if there are too few."""
         properties = node.keywords.get("properties", {})
         own = self.names(node)
         found = (
@@ -238,12 +241,12 @@ def _names(node: Node) -> Contents:
 
 
 def overlap(nodes: list[Node]) -> bool:
-    """Whether a value made for one alternative might fit another as well."""
+    """Return True if a value for one alternative can match another as well."""
     return not all(apart(*pair) for pair in combinations(nodes, 2))
 
 
 def _members(fixed: dict[str, Form], optional: dict[str, Form], least: int, most: float) -> Form:
-    """An object of the fixed members and of `least` to `most` optional ones."""
+    """Return objects with the fixed members and `least` to `most` optional ones."""
     required = st.fixed_dictionaries({name: form.strategy for name, form in fixed.items()})
     strategies = {name: form.strategy for name, form in optional.items()}
     simplest = {
@@ -267,9 +270,10 @@ def _members(fixed: dict[str, Form], optional: dict[str, Form], least: int, most
 
 @cache
 def valid(schema: Schema, extras: bool = False) -> SearchStrategy[Any]:
-    """Valid values of a schema; with `extras`, open objects sometimes have unknown members too.
+    """Return the valid values of a schema; with `extras`, open objects sometimes have unknown
+    members.
 
-    Raises UnsupportedSchema where the schema, or one that it refers to, has a keyword that is not
-    supported, and where no value is valid.
+    Raises UnsupportedSchema if a keyword of the schema or of its references is not supported, and
+    if no value is valid.
     """
     return Forms(schema, extras).root(DEPTH).strategy

@@ -70,7 +70,7 @@ def test_rubbish_of_a_client(rubbish: bytes, place: Place) -> None:
     assert done.code == 1
     assert [cause["requirement"] for cause in done.report["causes"]] == ["handshake.first"]
     assert (
-        f"what came first, {rubbish!r}, begins no known message" in done.report["causes"][0]["what"]
+        f"the first bytes, {rubbish!r}, begin no known message" in done.report["causes"][0]["what"]
     )
     told = done.out[done.out.index("FAIL") :].splitlines()
     assert repr(rubbish) in told[1]

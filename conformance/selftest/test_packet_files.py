@@ -105,7 +105,7 @@ def test_a_file_that_is_cut_off_gives_what_was_whole_and_tells(data: bytes) -> N
     for size in range(begun, len(data)):
         packets, unread = read(data[:size])
         assert packets == whole[: len(packets)]
-        assert unread.startswith(f"it ends at byte {size}, ") or size in _between(data)
+        assert unread.startswith(f"it ends at byte {size}; ") or size in _between(data)
     for size in range(begun):
         with pytest.raises(Unreadable):
             read(data[:size])
@@ -122,8 +122,8 @@ def _between(data: bytes) -> set[int]:
 @pytest.mark.parametrize(
     ("data", "said"),
     [
-        (struct.pack("<IIII", 1, 1, 0xFFFFFFFF, 1), "4294967295 bytes at once are said to come"),
-        (struct.pack("<IIII", 1, 1, 100, 1), "it ends at byte 40, where 100 more belong"),
+        (struct.pack("<IIII", 1, 1, 0xFFFFFFFF, 1), "a block of 4294967295 bytes is announced"),
+        (struct.pack("<IIII", 1, 1, 100, 1), "it ends at byte 40; 100 bytes are missing"),
     ],
 )
 def test_a_pcap_that_lies_of_its_sizes_is_read_up_to_there(data: bytes, said: str) -> None:
@@ -135,13 +135,13 @@ def test_a_pcap_that_lies_of_its_sizes_is_read_up_to_there(data: bytes, said: st
 @pytest.mark.parametrize(
     ("data", "said"),
     [
-        (struct.pack("<III", 6, 0xFFFFFFFC, 0), "4294967284 bytes at once are said to come"),
-        (struct.pack("<III", 6, 8, 0), "a block of 8 bytes begins at byte"),
-        (struct.pack("<III", 6, 33, 0), "a block of 33 bytes begins at byte"),
-        (block("<", 6, bytes(8)), "is wrong"),
-        (enhanced("<", 0, b"x", number=1), "is wrong"),
-        (block("<", 6, struct.pack("<IIIII", 0, 0, 0, 50, 50)), "is wrong"),
-        (b"\x0a\x0d\x0d\x0a" + bytes(40), "without an order of bytes"),
+        (struct.pack("<III", 6, 0xFFFFFFFC, 0), "a block of 4294967284 bytes is announced"),
+        (struct.pack("<III", 6, 8, 0), "a block of invalid size 8 begins at byte"),
+        (struct.pack("<III", 6, 33, 0), "a block of invalid size 33 begins at byte"),
+        (block("<", 6, bytes(8)), "is invalid"),
+        (enhanced("<", 0, b"x", number=1), "is invalid"),
+        (block("<", 6, struct.pack("<IIIII", 0, 0, 0, 50, 50)), "is invalid"),
+        (b"\x0a\x0d\x0d\x0a" + bytes(40), "has no byte-order mark"),
     ],
 )
 def test_a_pcapng_that_makes_no_sense_is_read_up_to_there(data: bytes, said: str) -> None:
@@ -168,7 +168,7 @@ def test_what_a_cut_off_file_lacks_is_told(tmp_path: Path) -> None:
     path.write_bytes(path.read_bytes()[:-5])
     part = pcap.read(path, protocol, pcapng.peers(capture, protocol), ports)
     assert whole.left_out == ()
-    assert part.left_out[0].startswith("what is behind packet ")
+    assert part.left_out[0].startswith("everything after packet ")
     assert part.capture.events == whole.capture.events[: len(part.capture.events)] != ()
 
 

@@ -231,7 +231,7 @@ def test_what_does_not_fit_is_explained_for_a_while(monkeypatch: pytest.MonkeyPa
         for frame in judge.decode("simulator", line):
             judge.frame(number, "simulator", frame)
     assert explained["times"] == MOST
-    told = (f'Serial.channel: an integer was expected, "{number}" came' for number in range(9))
+    told = (f'Serial.channel: expected an integer; received "{number}"' for number in range(9))
     assert set(told) <= {finding.message for finding in judge.findings}
 
 

@@ -258,7 +258,7 @@ def test_a_response_that_was_not_kept_is_told_and_not_judged(
     length = {"name": "Content-Length", "value": "17"}
     second["response"] |= {"content": content, "headers": [length]}
     assert main(["check", "openroberta", str(archive(tmp_path / "a.har", first, second))]) == 0
-    assert "entry 2: it has no whole response" in capsys.readouterr().out
+    assert "entry 2: its response is incomplete" in capsys.readouterr().out
 
 
 def test_the_time_to_connect_does_not_make_a_response_late(tmp_path: Path) -> None:
@@ -301,7 +301,7 @@ def test_the_bytes_of_a_side_are_messages_without_an_order(
     ]
     assert main(["check", "vexide", *words]) == 0
     out = capsys.readouterr().out
-    assert "not judged: what may follow what" in out
+    assert "not judged: the order of messages" in out
     messages = recordings.read(Path(golden("vexide") / "session-minimal.jsonl")).messages
     assert f"{messages} messages judged, 0 findings" in out
     with (tmp_path / "simulator").open("ab") as file:

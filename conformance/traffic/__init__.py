@@ -1,5 +1,7 @@
-"""Sessions that other programs have recorded, read as captures; and captures written for them.
+"""Reads recordings of other programs as captures, and writes captures in their formats.
 
-``pcap`` reads files of packets by way of ``packets`` and ``streams``, ``har`` the archives of HTTP
-clients, ``raw`` the bytes of one direction; ``pcapng`` writes a capture as packets.
+- ``pcap`` reads packet files, with the help of ``packets`` and ``streams``.
+- ``har`` reads the archives of HTTP clients.
+- ``raw`` reads the bytes of one direction.
+- ``pcapng`` writes a capture as packets.
 """

@@ -1,7 +1,8 @@
-"""Reads files of packets, pcap and pcapng: which bytes were recorded when, on what kind of link.
+"""Reads packet files (pcap and pcapng): the bytes, time and link type of each packet.
 
-Such files come from strangers: no more than one block is in memory at a time, and where a file ends
-within one or makes no sense any more, that is told, and what stands before is given.
+The files can come from untrusted sources. At most one block is in memory at a time. If a file ends
+inside a block or becomes invalid, the packets before this place are returned, and the error is
+reported.
 """
 
 import struct
@@ -9,30 +10,30 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import BinaryIO
 
-LARGEST = 16 * 1024 * 1024  # bytes of one block
+LARGEST = 16 * 1024 * 1024  # bytes of one block; a larger block is refused as invalid
 _PCAPS = {
     0xA1B2C3D4: (10**6, 16),
     0xA1B23C4D: (10**9, 16),  # nanoseconds
-    0xA1B2CD34: (10**6, 24),  # modified by Kuznetsov, with eight bytes more before each packet
+    0xA1B2CD34: (10**6, 24),  # modified by Kuznetsov, with eight more bytes before each packet
 }
-"""By the first number of a pcap: the parts of a second, and the bytes before each packet."""
+"""By the first number of a pcap file: ticks per second, and bytes before each packet."""
 _SECTION, _INTERFACE, _OLD, _SIMPLE, _ENHANCED = 0x0A0D0D0A, 1, 2, 3, 6
-_ORDER = 0x1A2B3C4D  # as the writer of a section has its numbers
-_RESOLUTION, _OFFSET = 9, 14  # options of an interface
+_ORDER = 0x1A2B3C4D  # the byte-order mark of a section
+_RESOLUTION, _OFFSET = 9, 14  # option codes of an interface
 BEGINNINGS = (
     *(struct.pack(f"{sign}I", number) for number in _PCAPS for sign in "<>"),
     _SECTION.to_bytes(4, "big"),
 )
-"""The first four bytes of such files."""
+"""The first four bytes of all supported files."""
 
 
 class Unreadable(Exception):
-    """This is no file of packets, or not from here on; the text says why."""
+    """The file has no packets, or is invalid from some place on; the text says why."""
 
 
 @dataclass(frozen=True, slots=True)
 class Packet:
-    """A packet; ``link`` is what LINKTYPE numbers mean, ``at`` is in seconds since 1970."""
+    """A packet; ``link`` is its LINKTYPE number, ``at`` its time in seconds since 1970."""
 
     link: int
     at: float
@@ -41,7 +42,11 @@ class Packet:
 
 @dataclass(frozen=True, slots=True)
 class _Interface:
-    """Where the packets of a pcapng come from: ``fraction`` is a tick's part of a second."""
+    """A source of packets in a pcapng file.
+
+    ``fraction`` is the number of ticks per second, ``longest`` the largest recorded size in bytes,
+    and ``offset`` is added to all times in seconds.
+    """
 
     link: int
     longest: int
@@ -50,13 +55,17 @@ class _Interface:
 
 
 class Container:
-    """The packets of a file, in its order. Iterating raises Unreadable where it does not begin."""
+    """The packets of a file in their order.
+
+    Iterating raises Unreadable if the file does not begin like a packet file.
+    """
 
     def __init__(self, file: BinaryIO) -> None:
         self._file = file
         self._place = 0
         self.unread = ""
-        """Why the file was not read to its end, once that has been come to; mostly empty."""
+        """The reason why the file was not read to its end; empty until then, and without an error.
+        """
 
     def __iter__(self) -> Iterator[Packet]:
         first = self._read(4)
@@ -66,7 +75,7 @@ class Container:
                 yield from self._told(self._records(sign, link, *kind))
                 return
         if first != BEGINNINGS[-1]:
-            raise Unreadable("neither pcap nor pcapng begins so")
+            raise Unreadable("it begins neither like pcap nor like pcapng")
         sign = self._section()
         yield from self._told(self._blocks(sign))
 
@@ -78,36 +87,36 @@ class Container:
 
     def _read(self, size: int) -> bytes:
         if size > LARGEST:
-            raise Unreadable(f"{size} bytes at once are said to come at byte {self._place}")
+            raise Unreadable(f"a block of {size} bytes is announced at byte {self._place}")
         data = self._file.read(size)
         self._place += len(data)
         if len(data) < size:
-            raise Unreadable(f"it ends at byte {self._place}, where {size - len(data)} more belong")
+            raise Unreadable(f"it ends at byte {self._place}; {size - len(data)} bytes are missing")
         return data
 
     def _more(self, size: int) -> bytes:
-        """The next bytes, or none where the file ends here, as it may."""
+        """Return the next bytes, or none if the file ends here, which is allowed."""
         data = self._file.read(1)
         self._place += len(data)
         return data + self._read(size - 1) if data else b""
 
     def _records(self, sign: str, link: int, fraction: int, before: int) -> Iterator[Packet]:
-        """The rest of a pcap."""
+        """Yield the packets of a pcap file after its header."""
         while head := self._more(before):
             seconds, ticks, size = struct.unpack_from(f"{sign}III", head)
             yield Packet(link, seconds + ticks / fraction, self._read(size))
 
     def _section(self) -> str:
-        """The order of bytes in a section of a pcapng, which begins behind its type."""
+        """Return the byte order of a pcapng section, whose type has been read already."""
         length, order = self._read(4), self._read(4)
         sign = next((s for s in "<>" if order == struct.pack(f"{s}I", _ORDER)), "")
         if not sign:
-            raise Unreadable(f"a section without an order of bytes begins at byte {self._place}")
+            raise Unreadable(f"the section at byte {self._place} has no byte-order mark")
         self._read(max(0, struct.unpack(f"{sign}I", length)[0] - 12))
         return sign
 
     def _blocks(self, sign: str) -> Iterator[Packet]:
-        """The rest of a pcapng."""
+        """Yield the packets of a pcapng file after its first section header."""
         interfaces: list[_Interface] = []
         latest = 0.0
         while start := self._more(4):
@@ -116,7 +125,7 @@ class Container:
                 continue
             kind, size = struct.unpack(f"{sign}II", start + self._read(4))
             if size % 4 or size < 12:
-                raise Unreadable(f"a block of {size} bytes begins at byte {self._place - 8}")
+                raise Unreadable(f"a block of invalid size {size} begins at byte {self._place - 8}")
             body = self._read(size - 8)[:-4]
             try:
                 if kind == _INTERFACE:
@@ -126,7 +135,7 @@ class Container:
                     latest = packet.at
                     yield packet
             except (struct.error, IndexError) as error:
-                raise Unreadable(f"the block that ends at byte {self._place} is wrong") from error
+                raise Unreadable(f"the block that ends at byte {self._place} is invalid") from error
 
 
 def _interface(sign: str, body: bytes) -> _Interface:
@@ -146,7 +155,7 @@ def _interface(sign: str, body: bytes) -> _Interface:
 def _packet(
     sign: str, kind: int, body: bytes, interfaces: list[_Interface], latest: float
 ) -> Packet:
-    """A packet; one without a time of its own has that of the one before."""
+    """Return a packet; a packet without a time has the time of the packet before."""
     if kind == _SIMPLE:
         (size,) = struct.unpack_from(f"{sign}I", body)
         interface = interfaces[0]

@@ -1,4 +1,4 @@
-"""What other programs have recorded is read as a capture, with what could not be read of it."""
+"""A recording of another program, read as a capture, with a list of its unread parts."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,9 +9,9 @@ from conformance.judging.captures import Capture, Event
 
 @dataclass(frozen=True)
 class Foreign:
-    """A capture, where in its file each of its events stands, and what was left out, in words.
+    """A capture, the place of each event in its file, and the parts that were left out.
 
-    ``numbers`` count the packets of a file of packets, the entries of an archive, or bytes.
+    ``numbers`` count the packets of a packet file, the entries of an archive, or bytes.
     """
 
     capture: Capture
@@ -22,6 +22,6 @@ class Foreign:
 def capture(
     protocol: Protocol, events: Sequence[Event], title: str, fragment: bool = False
 ) -> Capture:
-    """A capture of events between peers that had been running before."""
+    """Return a capture of events between peers that had been running before."""
     extra = {"running": True, **({"fragment": True} if fragment else {})}
     return Capture(protocol.name, title, "recorded", (), tuple(events), extra)

@@ -1,7 +1,8 @@
-"""Reads an archive of an HTTP client (HAR): the messages that it tells of, written as HTTP/1.1.
+"""Reads the archive of an HTTP client (HAR): its messages, written as HTTP/1.1.
 
-An archive has no bytes: how its messages were framed cannot be judged. Exchanges are of one
-connection where it says so and they do not overlap, else each has one of its own.
+An archive contains no bytes, so the framing of its messages cannot be judged. Exchanges share a
+connection if the archive says so and they do not overlap. Every other exchange has its own
+connection.
 """
 
 import base64
@@ -25,7 +26,7 @@ _BODILESS = (204, 304)
 
 
 def read(path: Path, protocol: Protocol, side: Side) -> Foreign:
-    """The exchanges of an archive with a server. Raises CaptureError."""
+    """Read the exchanges of an archive with a server. Raises CaptureError if it is invalid."""
     try:
         entries = json.loads(path.read_text("utf-8-sig"))["log"]["entries"]
     except OSError as error:
@@ -33,23 +34,23 @@ def read(path: Path, protocol: Protocol, side: Side) -> Foreign:
     except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise CaptureError(f"{path}: not HAR: {error!r}") from error
     exchanges = []
-    left_out = ["framing, which an archive does not tell"]
+    left_out = ["framing, which an archive does not contain"]
     for number, entry in enumerate(entries, 1):
         try:
             exchanges.append(_exchange(number, entry))
         except (KeyError, TypeError, ValueError, AttributeError, binascii.Error) as error:
-            raise CaptureError(f"{path}:{number}: no entry of HAR: {error!r}") from error
+            raise CaptureError(f"{path}:{number}: not an entry of HAR: {error!r}") from error
         if not exchanges[-1].told:
-            left_out.append(f"entry {number}: it has no whole response")
+            left_out.append(f"entry {number}: its response is incomplete")
     exchanges.sort(key=lambda each: each.at)
     timed = _timed(exchanges, side)
-    found = capture(protocol, [event for _, event in timed], "read from an archive of HTTP")
+    found = capture(protocol, [event for _, event in timed], "read from an HTTP archive")
     return Foreign(found, tuple(number for number, _ in timed), tuple(left_out))
 
 
 @dataclass(frozen=True)
 class _Exchange:
-    """A request and its response, if there is one; times in seconds."""
+    """A request and its response, if there is one; times are in seconds."""
 
     number: int
     connection: str
@@ -70,9 +71,9 @@ def _exchange(number: int, entry: Mapping[str, Any]) -> _Exchange:
 
 
 def _took(entry: Mapping[str, Any]) -> float:
-    """Milliseconds from a request to the end of its response.
+    """Return the milliseconds from a request to the end of its response.
 
-    Some count the time to connect although that went by meanwhile, or before.
+    Some clients include the time to connect, although the connection was made meanwhile or before.
     """
     timings = entry.get("timings") or {}
     parts = [float(timings.get(name, -1)) for name in ("send", "wait", "receive")]
@@ -81,7 +82,7 @@ def _took(entry: Mapping[str, Any]) -> float:
 
 
 def _whole(response: Mapping[str, Any], method: str) -> bool:
-    """Whether the body of a response was kept, and had come to its end."""
+    """Return True if the body of a response was recorded completely."""
     fields = {str(each["name"]).lower(): str(each["value"]) for each in response["headers"]}
     content = response.get("content") or {}
     length = fields.get("content-length", "")
@@ -91,7 +92,7 @@ def _whole(response: Mapping[str, Any], method: str) -> bool:
 
 
 def _timed(exchanges: Sequence[_Exchange], side: Side) -> list[tuple[int, Event]]:
-    """The events of all exchanges in the order of time, each with the number of its entry."""
+    """Return the events of all exchanges by time, each with the number of its entry."""
     began = exchanges[0].at if exchanges else 0.0
     latest: dict[str, tuple[int, float]] = {}
     timed: list[tuple[float, int, Event]] = []
@@ -135,7 +136,7 @@ def _response(response: Mapping[str, Any], method: str) -> bytes:
 
 def _headers(message: Mapping[str, Any]) -> list[tuple[str, str]]:
     pairs = [(str(entry["name"]), str(entry["value"])) for entry in message["headers"]]
-    # Those with a colon are of HTTP/2; the body is told as it was before any coding.
+    # Names with a colon belong to HTTP/2. The archive contains the body without any coding.
     return [
         (name, value)
         for name, value in pairs

@@ -1,7 +1,7 @@
-"""Reads a recorded packet down to its TCP segment or UDP datagram: bytes in, values out.
+"""Extracts the TCP segment or UDP datagram from a recorded packet.
 
-Known are Ethernet with VLAN tags, the loopback of BSD, Linux' cooked links and plain IP; IPv4 and
-IPv6 with its extension headers; and fragments of both.
+Supported are Ethernet with VLAN tags, BSD loopback, Linux cooked captures and plain IP. The network
+layer is IPv4, or IPv6 with extension headers. Fragments of both are joined.
 """
 
 import ipaddress
@@ -11,19 +11,20 @@ from dataclasses import dataclass, field
 TCP, UDP = 6, 17
 FIN, SYN, RST, ACK = 1, 2, 4, 16
 _VLANS = (0x8100, 0x88A8, 0x9100)
-_NETWORKS = (0x0800, 0x86DD)  # IPv4 and IPv6, as Ethernet numbers them
-_EXTENSIONS = (0, 43, 60, 135)  # headers of IPv6 that say in their second byte how long they are
+_NETWORKS = (0x0800, 0x86DD)  # EtherType numbers of IPv4 and IPv6
+_EXTENSIONS = (0, 43, 60, 135)  # IPv6 extension headers; their second byte is their length
 _FRAGMENT = 44
-_WAITING = 256  # packets of which fragments are held
+_WAITING = 256  # incomplete packets for which fragments are kept; the oldest is dropped beyond this
 
 Endpoint = tuple[str, int]
 
 
 @dataclass(frozen=True, slots=True)
 class Segment:
-    """What one packet carries from one endpoint to another; ``sequence`` and on are of TCP.
+    """The contents of one packet, from one endpoint to another.
 
-    ``missing`` bytes at the end of the data were not recorded.
+    The last ``missing`` bytes of the data were not recorded. ``sequence``, ``acknowledged`` and
+    ``flags`` belong to TCP.
     """
 
     source: Endpoint
@@ -38,7 +39,7 @@ class Segment:
 
 @dataclass
 class _Parts:
-    """A packet of which fragments have come; ``size`` is known from its last one."""
+    """A packet whose fragments are incomplete; ``size`` is known after its last fragment."""
 
     pieces: dict[int, bytes] = field(default_factory=dict)
     size: int | None = None
@@ -51,9 +52,9 @@ class Packets:
         self._parts: dict[tuple[bytes, bytes, int], _Parts] = {}
 
     def read(self, link: int, packet: bytes) -> Segment | None:
-        """The segment or datagram that a packet completes; None where it is something else.
+        """Return the segment or datagram that a packet completes; None for any other packet.
 
-        ``link`` is the number that capture files have for what is around the network's packet.
+        ``link`` is the LINKTYPE number of the capture file: the format around the network packet.
         """
         try:
             start = _network(link, packet)
@@ -68,7 +69,7 @@ class Packets:
         length, identity, fragment, _, protocol = struct.unpack_from("!2xHHHBB", packet)
         source, target = packet[12:16], packet[16:20]
         head = (packet[0] & 15) * 4
-        # A network card that cuts packets itself is given them with no length.
+        # The recorded length is 0 if the network card splits large packets itself.
         body, missing = _bounded(packet[head:], length - head if length else None)
         if fragment & 0x3FFF:
             key = (source, target, identity)
@@ -99,7 +100,7 @@ class Packets:
     def _joined(
         self, key: tuple[bytes, bytes, int], place: int, more: bool, body: bytes
     ) -> bytes | None:
-        """The whole of a packet of which this fragment is the last that lacked."""
+        """Return the whole packet if this is its last missing fragment, else None."""
         parts = self._parts.setdefault(key, _Parts())
         parts.pieces[place] = body
         if not more:
@@ -118,9 +119,9 @@ class Packets:
 
 
 def _network(link: int, packet: bytes) -> int | None:
-    """Where the network's packet begins."""
+    """Return the place at which the network packet begins; None if the link type is unknown."""
     match link:
-        case 0 | 108:  # loopback: a number of four bytes that says little
+        case 0 | 108:  # loopback: four bytes with the protocol family
             return 4
         case 1:
             place = 12
@@ -137,7 +138,7 @@ def _network(link: int, packet: bytes) -> int | None:
 
 
 def _bounded(body: bytes, length: int | None) -> tuple[bytes, int]:
-    """The body without what fills up a short frame, and how much of it was not recorded."""
+    """Return the body without padding, and the number of its bytes that were not recorded."""
     if length is None:
         return body, 0
     return body[:length], max(0, length - len(body))

@@ -1,6 +1,6 @@
-"""Reads what crossed a network from a file of packets (pcap, pcapng): the connections to a server.
+"""Reads the connections to a server from a packet file (pcap, pcapng).
 
-What the file lacks is told and never guessed: a connection is judged up to there.
+Missing bytes are reported and never guessed: a connection is judged up to the first gap.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -26,12 +26,15 @@ from conformance.traffic.packets import (
 )
 from conformance.traffic.streams import Stream
 
-LOST = "lost"  # the event from which on a connection is not known any more
-_MOST = 10  # ports that are named where it is to be said which is meant
+LOST = "lost"  # the event after which the rest of a connection is unknown
+_MOST = 10  # ports that an error message lists
 
 
 def is_one(path: Path) -> bool:
-    """Whether a file begins as a file of packets does. Raises CaptureError."""
+    """Return True if a file begins like a packet file.
+
+    Raises CaptureError if the file cannot be read.
+    """
     try:
         with path.open("rb") as file:
             return file.read(4) in BEGINNINGS
@@ -41,7 +44,7 @@ def is_one(path: Path) -> bool:
 
 @dataclass
 class _Connection:
-    """One connection, and the events that it has shown with the packets that showed them."""
+    """A connection, and its events with the numbers of their packets."""
 
     client: Endpoint
     server: Endpoint
@@ -50,7 +53,7 @@ class _Connection:
     streams: dict[Endpoint, Stream] = field(default_factory=dict)
     shown: list[tuple[int, Event]] = field(default_factory=list)
     begun: bool = True
-    """Its beginning was recorded."""
+    """True if the beginning of the connection was recorded."""
 
     def party(self, end: Endpoint) -> str:
         return self.side.client if end == self.client else self.side.server
@@ -64,7 +67,7 @@ class _Connection:
         return f"{ends[0]} to {ends[1]}"
 
     def lost(self) -> tuple[int, str] | None:
-        """From which packet on somebody's bytes are missing, and whose."""
+        """Return the first packet after a gap, and the party whose bytes are missing; else None."""
         gaps = [
             (stream.lost_at, self.party(end))
             for end, stream in self.streams.items()
@@ -74,10 +77,10 @@ class _Connection:
 
 
 def read(path: Path, protocol: Protocol, sides: Sequence[Side], ports: Sequence[int]) -> Foreign:
-    """The connections of a file to these ports of a server, one port for each side.
+    """Read the connections to these server ports, one port for each side.
 
-    Without ports those of the protocol are meant, or the only one that the file shows. Raises
-    CaptureError and ConfigurationError.
+    Without ports, the ports of the protocol are used, or the only port in the file. Raises
+    CaptureError if the file cannot be read, and ConfigurationError if the ports are unclear.
     """
     packets, unread = _segments(path)
     found = joined(protocol, packets, _meant(path, sides, ports, [part for *_, part in packets]))
@@ -89,7 +92,7 @@ def joined(
     packets: Iterable[tuple[int, float, Segment]],
     meant: Mapping[int, Side],
 ) -> Foreign:
-    """The connections that packets, each with its number and time, make to these ports."""
+    """Return the connections to these ports; each packet has its number and time in seconds."""
     connections: list[_Connection] = []
     latest: dict[frozenset[Endpoint], _Connection] = {}
     for number, at, part in packets:
@@ -111,9 +114,9 @@ def joined(
 
 
 def _segments(path: Path) -> tuple[list[tuple[int, float, Segment]], list[str]]:
-    """What packets carry, each with its number, from 1 on, and its time in seconds.
+    """Return the segments and datagrams of a file, and the reasons why a part is unreadable.
 
-    And, in words, what of the file could not be read.
+    Each segment has the number of its packet, from 1 on, and its time in seconds.
     """
     packets = Packets()
     found = []
@@ -126,14 +129,17 @@ def _segments(path: Path) -> tuple[list[tuple[int, float, Segment]], list[str]]:
                     found.append((number, packet.at, part))
     except (OSError, Unreadable) as error:
         raise CaptureError(f"{path}: cannot be read as packets: {error}") from error
-    unread = [f"what is behind packet {number}: {container.unread}"] if container.unread else []
+    unread = [f"everything after packet {number}: {container.unread}"] if container.unread else []
     return found, unread
 
 
 def _meant(
     path: Path, sides: Sequence[Side], ports: Sequence[int], parts: Sequence[Segment]
 ) -> Mapping[int, Side]:
-    """Which side is served at which port."""
+    """Return the side that is served at each port.
+
+    Raises ConfigurationError if the number of ports does not match the number of sides.
+    """
     chosen = list(ports) or [side.port for side in sides if side.port]
     served = {part.target[1]: None for part in parts if part.flags & (SYN | ACK) == SYN}
     if not served:
@@ -142,25 +148,25 @@ def _meant(
         chosen = list(served)
     if len(chosen) != len(sides):
         names = ",".join(side.channel or side.server for side in sides)
-        known = ", ".join(map(str, list(served)[:_MOST])) or "none that was connected to"
+        known = ", ".join(map(str, list(served)[:_MOST])) or "none with a connection"
         raise ConfigurationError(f"{path}: say --port {names}; the file has the ports {known}")
     return dict(zip(chosen, sides, strict=True))
 
 
 def _anew(part: Segment, connection: _Connection) -> bool:
-    """Whether a segment opens a new connection between the ends of one that is known."""
+    """Return True if a segment opens a new connection between known endpoints."""
     if part.flags & (SYN | ACK) != SYN:
         return False
     known = connection.streams.get(part.source)
-    # Its number again is the same segment, sent once more.
+    # The same sequence number means that the segment was sent again.
     return known is None or (part.sequence + 1) % 2**32 != known.first
 
 
 def _opened(part: Segment, meant: Mapping[int, Side]) -> _Connection | None:
-    """The connection that a first segment belongs to, if it is one of those that are meant."""
+    """Return the new connection of a first segment; None if its port is not served."""
     ends = [part.source, part.target]
     if part.protocol == TCP and part.flags & SYN:
-        # Who sends the first is the client, the answer to it is by the server.
+        # A SYN comes from the client, and a SYN with ACK from the server.
         ends = ends[::-1] if part.flags & ACK else ends
     elif part.target[1] not in meant:
         ends = ends[::-1]
@@ -172,7 +178,7 @@ def _opened(part: Segment, meant: Mapping[int, Side]) -> _Connection | None:
 
 
 def _follow(connection: _Connection, number: int, at: float, part: Segment) -> None:
-    """Take one segment of TCP."""
+    """Process one TCP segment."""
     sequence = part.sequence
     if part.flags & SYN:
         sequence = (sequence + 1) % 2**32
@@ -212,7 +218,7 @@ def _show(
 
 
 def _capture(protocol: Protocol, connections: Sequence[_Connection]) -> Foreign:
-    """One capture of all connections, up to where something is missing in each."""
+    """Return one capture of all connections, each up to its first gap."""
     left_out = []
     events: list[tuple[int, Event]] = []
     servers = list(dict.fromkeys(connection.server[0] for connection in connections))

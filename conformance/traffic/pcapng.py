@@ -1,7 +1,7 @@
-"""Writes a capture as a file of packets (pcapng), as if its peers had met on loopback.
+"""Writes a capture as a packet file (pcapng), as if the peers had used loopback.
 
-What goes over standard streams or a unix socket becomes TCP, what keeps messages apart UDP. Only
-the numbers that TCP needs are made up; times and bytes are those of the capture.
+Streams (standard streams, unix sockets) become TCP, and transports with message boundaries become
+UDP. Only the fields that TCP needs are invented; times and bytes come from the capture.
 """
 
 import struct
@@ -14,17 +14,20 @@ from conformance.judging.captures import Capture, CaptureError, Event
 from conformance.live.sides import Side, sides
 from conformance.traffic.packets import ACK, FIN, SYN, TCP, UDP
 
-SERVED = 40001  # where the first server listens, if its protocol has no port of its own
-_CLIENTS = 50000  # the port of the client of connection 1 is the next one
+SERVED = 40001  # port of the first server if its protocol has no port of its own
+_CLIENTS = 50000  # the client of connection N has the port 50000 + N
 _LOOPBACK = bytes((127, 0, 0, 1))
-_RAW = 101  # packets that begin with the header of IP
+_RAW = 101  # link type of packets that begin with the IP header
 _PUSH = 8
 _WINDOW = 65535
-_LARGEST = 65000  # bytes of one packet's data
+_LARGEST = 65000  # bytes of data in one packet, below the IP limit of 65535
 
 
 def write(path: Path, capture: Capture, protocol: Protocol) -> tuple[int, ...]:
-    """Write the file; returns the ports of the server, one for each side. Raises CaptureError."""
+    """Write the file; return the ports of the server, one for each side.
+
+    Raises CaptureError if the capture has no wire or the file cannot be written.
+    """
     ends = peers(capture, protocol)
     ports = tuple(side.port or SERVED + number for number, side in enumerate(ends))
     connections = {
@@ -44,7 +47,10 @@ def write(path: Path, capture: Capture, protocol: Protocol) -> tuple[int, ...]:
 
 
 def peers(capture: Capture, protocol: Protocol) -> list[Side]:
-    """Those of the protocol's pairs of peers that a capture is of. Raises CaptureError."""
+    """Return the protocol's pairs of peers to which a capture belongs.
+
+    Raises CaptureError if there are none.
+    """
     senders = {event.sender for event in capture.events if event.sender}
     for role in protocol.roles:
         try:
@@ -53,11 +59,11 @@ def peers(capture: Capture, protocol: Protocol) -> list[Side]:
             continue
         if senders <= {name for side in found for name in (side.server, side.client)}:
             return found
-    raise CaptureError(f"no two peers of {protocol.name} talk over a wire in it")
+    raise CaptureError(f"no two peers of {protocol.name} use a wire in this capture")
 
 
 class _Connection:
-    """One connection: its two ends, and how far each has come."""
+    """A connection: its two endpoints and their sequence numbers."""
 
     def __init__(
         self, number: int, capture: Capture, ends: Sequence[Side], ports: Sequence[int]
@@ -75,7 +81,7 @@ class _Connection:
         self._ended: set[str] = set()
 
     def packets(self, event: Event) -> Iterator[bytes]:
-        """The packets of one event, in order."""
+        """Yield the packets of one event, in order."""
         client, server = self._side.client, self._side.server
         if not self._begun and (event.data is not None or event.event in ("connected", "closed")):
             self._begun = True
@@ -133,7 +139,7 @@ def _ip(protocol: int, head: Callable[[int], bytes], data: bytes) -> bytes:
 
 
 def _checksum(data: bytes) -> int:
-    """The sum of TCP/IP: of 16-bit words, in the arithmetic that carries around."""
+    """Return the TCP/IP checksum: the ones' complement sum of all 16-bit words."""
     padded = data + b"\0" * (len(data) % 2)
     total: int = sum(struct.unpack(f"!{len(padded) // 2}H", padded))
     while total > 0xFFFF:
@@ -142,7 +148,7 @@ def _checksum(data: bytes) -> int:
 
 
 def _packet(at: float, packet: bytes) -> bytes:
-    """One packet in its block; its time in microseconds."""
+    """Return the block of one packet, with its time in microseconds."""
     micro = round(at * 1e6)
     size = len(packet)
     head = struct.pack("<IIIII", 0, micro >> 32, micro & 0xFFFFFFFF, size, size)

@@ -1,4 +1,4 @@
-"""Reads the bytes that one side has sent, without times: a list of messages, and no session."""
+"""Reads the bytes of one side, without times, as a list of messages without a session."""
 
 from pathlib import Path
 
@@ -6,11 +6,11 @@ from conformance.definitions.protocol import Protocol
 from conformance.judging.captures import CaptureError, Event
 from conformance.traffic.foreign import Foreign, capture
 
-PIECE = 1024  # bytes; a finding tells in which piece of the file its message ends
+PIECE = 1024  # bytes; a finding names the piece of the file in which its message ends
 
 
 def read(path: Path, protocol: Protocol, party: str) -> Foreign:
-    """The messages of a party. Raises CaptureError."""
+    """Read the messages of a party. Raises CaptureError if the file cannot be read."""
     try:
         data = path.read_bytes()
     except OSError as error:
@@ -19,5 +19,5 @@ def read(path: Path, protocol: Protocol, party: str) -> Foreign:
     events = [Event(0.0, party, data[at : at + PIECE]) for at in pieces]
     events.append(Event(0.0, party, event="closed"))
     found = capture(protocol, events, f"bytes of the {party}", fragment=True)
-    why = "what may follow what: it was said to nobody, and at no time"
+    why = "the order of messages: the bytes have no peer and no times"
     return Foreign(found, (*pieces, len(data)), (why,))

@@ -1,4 +1,4 @@
-"""Puts the segments of one direction of a TCP connection in order, and knows which it lacks."""
+"""Puts the segments of one direction of a TCP connection in order, and detects gaps."""
 
 from dataclasses import dataclass, field
 
@@ -6,16 +6,17 @@ _ROUND = 1 << 32
 
 
 def _distance(sequence: int, origin: int) -> int:
-    """How far a sequence number is behind another: they begin again at 2**32."""
+    """Return the distance between two sequence numbers, which wrap around at 2**32."""
     away = (sequence - origin) % _ROUND
     return away - _ROUND if away >= _ROUND // 2 else away
 
 
 @dataclass
 class Stream:
-    """One direction; ``first`` and ``following`` are the numbers of its first and its next byte.
+    """A direction of a connection.
 
-    ``lost_at`` is the packet that showed first that bytes are missing which have not come since.
+    ``first`` is the sequence number of its first byte, ``following`` of its next byte. ``lost_at``
+    is the packet that first showed a gap which is still open, else None.
     """
 
     first: int
@@ -29,9 +30,10 @@ class Stream:
         self.following = self._reached = self.first
 
     def take(self, sequence: int, data: bytes, missing: int, fin: bool, number: int) -> bytes:
-        """Take the data of packet ``number``; returns what follows in order by now.
+        """Add the data of packet ``number``; return all bytes that now follow in order.
 
-        What came before is left out. Afterwards ``ended`` says whether that was the last.
+        Bytes that were received before are left out. Afterwards ``ended`` is True if the stream is
+        complete.
         """
         self._reach(sequence + len(data) + missing + fin, number)
         before = self._early.get(sequence, (b"", False))
@@ -53,7 +55,10 @@ class Stream:
         return taken
 
     def acknowledge(self, sequence: int, number: int) -> None:
-        """The peer has got everything before this number, as packet ``number`` says."""
+        """Process an acknowledgement: the peer has all bytes before this sequence number.
+
+        ``number`` is the packet that carries the acknowledgement.
+        """
         self._reach(sequence, number)
 
     def _reach(self, sequence: int, number: int) -> None:
