@@ -19,7 +19,7 @@ _PACKAGE = Path(__file__).resolve().parents[1]
 def _data_root() -> Path:
     """Return the folder of ``schemas``, ``captures`` and ``reports``.
 
-    A wheel has them inside the package, a checkout beside it.
+    A wheel has them inside the package, a checkout next to it.
     """
     return _PACKAGE if (_PACKAGE / "schemas").is_dir() else _PACKAGE.parent
 

@@ -58,7 +58,7 @@ def opening(data: bytes) -> tuple[str, str] | None:
     if data[:2] in (b"\x13\x00", b"\x22\x00"):
         return "frame.identifier", f"{data[:2].hex(' ')} has the size identifier in the low bits"
     if data.startswith(b"DeltaRVr"):
-        return "frame.identifier", "the magic came without an identifier"
+        return "frame.identifier", "the magic was sent without an identifier"
     if data.startswith(b"\x02\x20\0\0\x01\0\0\0"):
         return "frame.fixed-lengths", "the version has two bytes of padding before its contents"
     rest = data.removeprefix(b"\x01\x30DeltaRVr")

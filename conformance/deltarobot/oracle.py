@@ -60,11 +60,11 @@ class Phase(StrEnum):
     ENDED = "ended"
 
 
-_FIRST = Violates("handshake.first", "{name} came before its sender's magic and version")
-_AGAIN = Violates("handshake.once", "{name} came a second time")
-_LATE = Violates("end.nothing-after", "{name} came after an end of transmission")
+_FIRST = Violates("handshake.first", "{name} was sent before its sender's magic and version")
+_AGAIN = Violates("handshake.once", "{name} was sent a second time")
+_LATE = Violates("end.nothing-after", "{name} was sent after an end of transmission")
 _UNSHAKEN = Violates(
-    "handshake.before-service", "{message} came before the client's magic and version"
+    "handshake.before-service", "{message} was sent before the client's magic and version"
 )
 _HALVES: Mapping[StrEnum, tuple[str, str]] = {
     Phase.MAGIC_SENT: ("version", "handshake.version-sent"),

@@ -95,7 +95,7 @@ async def twice_as_long_as_a_silent_peer_is_kept(
         except Conclusion:
             if session.ended and await dropping and _as_old(silent, session):
                 expected = "the session to go on after the time for the handshake is over"
-                came = f"the {session.role.name} ended it then, as it does without a handshake"
+                came = f"the {session.role.name} ended the session then, as without a handshake"
                 wrong = Violation(expected, came, "handshake.patient", len(session.events) - 1)
                 raise wrong.shown_in(session) from None
             raise

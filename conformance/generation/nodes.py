@@ -189,7 +189,9 @@ def _merge(one: dict[str, Any], other: dict[str, Any]) -> dict[str, Any]:
         merged[keyword] = _both(keyword, one[keyword], other[keyword])
     arrays = [keywords.keys() & {"items", "prefixItems"} for keywords in (one, other)]
     if all(arrays) and "prefixItems" in arrays[0] | arrays[1] and one != other:
-        raise UnsupportedSchema("'prefixItems' beside other 'items' in an allOf is not supported")
+        raise UnsupportedSchema(
+            "'prefixItems' together with other 'items' in an allOf is not supported"
+        )
     names = [set(keywords.get("properties", ())) for keywords in (one, other)]
     for keywords, missing in ((one, names[1] - names[0]), (other, names[0] - names[1])):
         if keywords.get("additionalProperties", True) is not True and missing:

@@ -118,9 +118,11 @@ def options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--upper-tester", action="store_true", help="operations on stdin")
     parser.add_argument("--handshake", type=float, default=5.0, metavar="S", help="patience")
     parser.add_argument("--show", choices=["none", "lines", "picture"], default="lines")
-    parser.add_argument("--every", type=float, default=1.0, metavar="S", help="how often to show")
     parser.add_argument(
-        "--again", type=float, metavar="S", help="connect again so long after the end"
+        "--every", type=float, default=1.0, metavar="S", help="time between two outputs"
+    )
+    parser.add_argument(
+        "--again", type=float, metavar="S", help="connect again this long after the end"
     )
 
 

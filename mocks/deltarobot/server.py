@@ -117,16 +117,22 @@ def options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--exercise",
         metavar="NAME",
-        help=f"what to run whenever there is a client: {', '.join(CURVES)}, none, or a file of "
+        help=f"exercise that runs while there are clients: {', '.join(CURVES)}, none, or a file of "
         "points [X, Y, Z] in m; default: eight, or none with --upper-tester",
     )
     parser.add_argument(
-        "--duration", type=float, default=60.0, metavar="S", help="of that exercise"
+        "--duration", type=float, default=60.0, metavar="S", help="length of the --exercise"
     )
-    parser.add_argument("--rate", type=float, default=30.0, metavar="HZ", help="of the progress")
+    parser.add_argument(
+        "--rate", type=float, default=30.0, metavar="HZ", help="rate of progress messages"
+    )
     parser.add_argument("--handshake", type=float, default=5.0, metavar="S", help="patience")
-    parser.add_argument("--ping", type=float, default=1.0, metavar="S", help="between two pings")
-    parser.add_argument("--pong", type=float, default=10.0, metavar="S", help="until one must come")
+    parser.add_argument(
+        "--ping", type=float, default=1.0, metavar="S", help="time between two pings"
+    )
+    parser.add_argument(
+        "--pong", type=float, default=10.0, metavar="S", help="longest wait for a pong"
+    )
 
 
 async def main(args: argparse.Namespace, peer: type[Server]) -> int:

@@ -104,7 +104,11 @@ async def test_announced(iut: Iut, held: Callable[[Iut], Awaitable[Session]]) ->
     if not announced(session):
         if session.reset and any(begun(event.data or b"") == _END for event in session.theirs):
             raise Inconclusive("a reset of the connection cut the end of transmission")
-        came = "the connection was closed without one" if session.ended else "received none"
+        came = (
+            "the connection was closed without an end of transmission"
+            if session.ended
+            else "received none"
+        )
         raise Violation("an end of transmission before the connection is closed", came)
 
 

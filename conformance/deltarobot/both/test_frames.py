@@ -230,7 +230,7 @@ async def test_nearly_known_types(iut: Iut) -> None:
     """An unknown type that resembles a known type is not taken for the known type."""
     if (await refused(iut)).closed:
         raise Inconclusive("the IUT closes after unknown messages (messages.unknown-skipped)")
-    await each(iut, NEARLY_KNOWN, "a message that looks like a known one")
+    await each(iut, NEARLY_KNOWN, "a message that looks like a known message")
 
 
 @requirement("messages.whole-identifier")

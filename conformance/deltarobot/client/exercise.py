@@ -77,7 +77,7 @@ async def sees(
             f"the operation 'state' returns no object: {state.error or state.result}"
         )
     if what not in facts:
-        raise NotExercised(f"the application leaves {what} out of its state: it keeps none")
+        raise NotExercised(f"the application leaves {what} out of its state")
     seen = facts[what]
     if turned(wanted, seen):
         # Reversed bytes concern the floats as such, whatever else the client reads correctly.

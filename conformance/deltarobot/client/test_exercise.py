@@ -215,7 +215,7 @@ async def _unmoved(iut: Iut, session: Session, *messages: Any) -> None:
     vectors = zip(STATE_OF.values(), POINTS, strict=True)
     await session.send(curve(*POINTS), *(vector(name, *point) for name, point in vectors))
     await session.send(*messages)
-    await serves(iut, session, "messages that only look like known ones")
+    await serves(iut, session, "messages that only look like known messages")
     await sees_laid(iut, session, "curve", POINTS)
     for what, point in zip(STATE_OF, POINTS, strict=True):
         await sees_laid(iut, session, what, point)

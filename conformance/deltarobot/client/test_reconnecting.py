@@ -33,7 +33,7 @@ async def test_half_of_an_earlier_connection(iut: Iut) -> None:
     async with TESTER.later(iut, last=encode(ping(2))[:5]) as session:
         await shake_hands(session)
         await session.send(ping(3))
-        await all_answered(session, [3], " in a connection after one that broke off")
+        await all_answered(session, [3], " in a connection after a broken connection")
 
 
 @requirement("exercise.curve-shown")

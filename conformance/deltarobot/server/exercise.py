@@ -73,7 +73,9 @@ async def begin(session: Session, curve: Sequence[Sequence[float]] = SQUARE) -> 
     if session.ended and not is_served(session):
         await session.unharmed("the beginning of an exercise")
         raise Inconclusive("the server closed the connection before it served anything")
-    raise Violation("the exercise to show", "received no message about it", "exercise.curve-first")
+    raise Violation(
+        "the exercise to show", "received no message of the exercise", "exercise.curve-first"
+    )
 
 
 async def present(session: Session) -> None:

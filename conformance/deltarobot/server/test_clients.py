@@ -20,7 +20,7 @@ from conformance.session import Session
 from conformance.verdicts import NotExercised, Unreachable, Violation
 
 _UNREAD = 4  # curves; more bytes than a system buffers for a client that reads nothing
-_ALONE = "the server serves one client at a time, as it may"
+_ALONE = "the server serves one client at a time, which is allowed"
 
 
 @contextlib.asynccontextmanager
@@ -35,7 +35,7 @@ async def _two(iut: Iut) -> AsyncIterator[tuple[Session, Session]]:
     ):
         await shake_hands(first)
         try:
-            other = following(iut, instance, "another that is still there")
+            other = following(iut, instance, "another client that is still connected")
             second = await stack.enter_async_context(other)
         except (Violation, Unreachable):
             iut.memory[_ALONE] = True
@@ -79,13 +79,13 @@ async def test_halves_of_two_clients(iut: Iut) -> None:
         await first.send_bytes(whole[:half])
         await second.send_bytes(whole)
         await first.send_bytes(whole[half:])
-        after = "a whole message of the second client between two halves of one of the first"
+        after = "a message of the second client between two halves of a message of the first"
         try:
             for session in (first, second):
                 await serves(iut, session, after)
             await goes_on(iut, second, after)
             if first.ended:
-                expected = "one client's session to go on when that of another has ended"
+                expected = "one client's session to go on after another client's session has ended"
                 raise Violation(expected, "the server closed the connection", "end.received")
             await goes_on(iut, session := first, after)
         except Violation as wrong:

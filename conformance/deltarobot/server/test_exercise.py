@@ -57,7 +57,7 @@ async def test_curve_first(iut: Iut) -> None:
         earlier = by_hand and await session.watch(*PROGRESS) is not None
         first = await running(session)
         if not is_curve(first) and (earlier or not by_hand):
-            why = "the exercise may have begun before the connection; give --hook exercise=COMMAND"
+            why = "the exercise possibly began before the connection; give --hook exercise=COMMAND"
             if by_hand:
                 why = "the server sends progress without an exercise, too"
             raise Inconclusive(f"received {first.name} first: {why}")

@@ -167,7 +167,9 @@ async def test_waits_for_the_client(iut: Iut, order: tuple[Any, ...]) -> None:
             )
         await shake_hands(session, order[1])
         if order[0] is VERSION and await session.until_closed(session.seconds("quiet")):
-            raise Inconclusive("it refuses a version before the magic (handshake.either-order)")
+            raise Inconclusive(
+                "the server takes no version before its magic (handshake.either-order)"
+            )
         await serves(iut, session, "a slow handshake")
 
 
@@ -177,7 +179,7 @@ async def test_missing_pongs(iut: Iut) -> None:
     async with iut.session() as session:
         await session.send(*HANDSHAKE)
         await greeted(session)
-        for _ in range(4):  # the server can notice a missing pong only when the next ping is due
+        for _ in range(4):  # the server can notice a missing pong only when it sends the next ping
             await session.watch("Ping", within=session.seconds("ping"))
         await lives_on(iut, session, "pings without a pong")
 
@@ -208,7 +210,7 @@ async def test_pongs_that_nobody_asked_for(iut: Iut) -> None:
 async def test_one_client_after_another(iut: Iut) -> None:
     """Six clients are served one after another, whatever the end of the one before."""
     bye = encode(end("bye"))
-    clients = {  # by the event before each client: the bytes that the client leaves behind
+    clients = {  # by the event before each client: the bytes that the client sends last
         "its start": bye,
         "a client that sent an end of transmission": b"",
         "a client that disconnected without an end of transmission": b"\x05",
@@ -249,5 +251,5 @@ async def test_clients_that_break_off(iut: Iut) -> None:
             async with _next(iut, instance, before) as session:
                 await session.send_bytes(rest)
                 await session.break_off()
-        async with _next(iut, instance, "another that reset its connection"):
+        async with _next(iut, instance, "another client that reset its connection"):
             pass
