@@ -202,7 +202,7 @@ def _first(errors: Found) -> tuple[ValidationError | None, set[str]]:
 
 
 def _meant(failures: list[list[ValidationError]]) -> list[ValidationError]:
-    """Return the errors of the branch for which a value was intended, else an empty list.
+    """Return the errors of the intended branch, or an empty list if it is unclear.
 
     A branch is the intended one if it is the only one that passes one of these tests, in this
     order:

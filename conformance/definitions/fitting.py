@@ -12,7 +12,7 @@ from typing import Any
 from conformance.definitions.keywords import ASKING, KINDS, RULES, canonical
 
 Fits = Callable[[Any, set[str]], bool]
-"""Returns True if a value matches, and adds the requirements that it exercises to a set."""
+"""Returns True if a value matches; adds the exercised requirements to a set."""
 
 
 class Unknown(Exception):

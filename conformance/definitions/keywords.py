@@ -84,7 +84,7 @@ def _short(text: str) -> str:
 
 
 def _label(branch: Any) -> str:
-    """Describe how a branch of a oneOf differs from the others, as far as its top level shows."""
+    """Describe the top level of a branch by which it differs from the other branches."""
     if not isinstance(branch, dict):
         return "nothing" if branch is False else "anything"
     if "const" in branch:

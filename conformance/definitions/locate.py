@@ -72,5 +72,5 @@ def folders(kind: str) -> Iterator[Path]:
 
 
 def folder(kind: str, protocol: str) -> Path | None:
-    """Return the folder of one kind for one protocol, or None if no set has it."""
+    """Return a protocol's folder of one kind, or None if no set has it."""
     return next((entry for entry in folders(kind) if entry.name == protocol), None)

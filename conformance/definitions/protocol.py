@@ -217,8 +217,7 @@ class Protocol:
         return Datagrams(decoder) if apart else decoder()
 
     def conversation(self, running: bool = False) -> Any:
-        """Return the state that the oracles of one IUT's sessions share; None if they share
-        nothing.
+        """Return the state that the oracles of one IUT's sessions share, else None.
 
         ``running``: the IUT was started before, and can have had other sessions.
         """

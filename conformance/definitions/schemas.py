@@ -91,8 +91,7 @@ class Schema:
         return False
 
     def explain(self, value: Any) -> tuple[list[SchemaError], set[str]]:
-        """Return the result of `check`, computed by jsonschema, which takes a hundred times as
-        long."""
+        """Return the result of `check` by jsonschema, which takes a hundred times as long."""
         # Importing this module takes longer than most commands do.
         from conformance.definitions.explaining import explain
 

@@ -70,7 +70,7 @@ NEARLY_KNOWN: dict[str, dict[str, Any]] = {
     "low-byte-of-another-direction": unknown(0x4208, "0000a040" * 4),
     "low-byte-of-a-curve": unknown(0xF309, "0000a040" * 6),
 }
-"""Unknown types that share bits with a known type, or whose contents look like a message."""
+"""Unknown types that resemble a known type, by their bits or their contents."""
 
 UNKNOWN = {**OF_EACH_SIZE, **NEARLY_KNOWN, "highest-type": unknown(0x4FFF, "0430" * 8)}
 

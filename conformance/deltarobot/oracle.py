@@ -113,16 +113,16 @@ class _Side:
     walk: Walk
     closed: bool = False
     disturbed: bool = False
-    """True if this side gave the other a reason to end the connection without an announcement."""
+    """True if this side gave the other a reason to disconnect without an announcement."""
     strays: dict[str, Finding] = field(default_factory=dict)
     """Findings by message name, postponed while the handshake of this side can still be completed.
 
     They are about messages between magic and version, and about an early end of transmission.
     """
     ragged: bool = False
-    """True if the contents of the latest message end inside a part, so that its end is unknown."""
+    """True if the latest message ended inside a part, so that its true end is unknown."""
     reset: bool = False
-    """True if this side reset the stream, which can destroy the last bytes that it sent."""
+    """True if this side reset the stream, which can destroy its last bytes."""
 
     @property
     def phase(self) -> StrEnum:

@@ -17,7 +17,7 @@ from conformance.verdicts import Inconclusive, Violation
 from conformance.wire import Message
 
 _LONG = unknown(0xF321, "ff" * 0x1_8FF0)
-"""The lower bytes of its length are negative numbers for an IUT that reads bytes as signed."""
+"""The lower bytes of its length are negative if bytes are read as signed."""
 
 _ORDINARY = "ordinary"  # key of the ordinary session in the memory of the run
 

@@ -33,7 +33,7 @@ class Tester(ABC):
     """Messages that a peer can send, of every size, with unknown messages between them."""
 
     asks: ClassVar[bool]
-    """True if the tester can ask the IUT at any time for a sign of service."""
+    """True if the tester can always ask the IUT for a sign of service."""
 
     @abstractmethod
     async def served(self, session: Session) -> bool:

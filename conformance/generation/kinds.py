@@ -20,7 +20,7 @@ ALPHABET = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
 
 @dataclass(frozen=True)
 class NearMiss:
-    """An invalid value, with the one keyword that it violates and the place of the violation.
+    """An invalid value, with the violated keyword and the place of the violation.
 
     `expected` describes what the keyword demands; it fits after "expected".
     """

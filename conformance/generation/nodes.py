@@ -1,7 +1,7 @@
 """Flattens a JSON Schema into plain alternatives without references and combinators.
 
 A value is valid if it matches one of the alternatives (exactly one in a `oneOf`). *Fuel* limits
-recursion: each step through a recursive reference costs one unit, and without fuel there
+recursion: each step through a recursive reference costs one unit. Without fuel there
 is no alternative. Everything that is built from the alternatives is therefore finite.
 """
 
@@ -61,7 +61,7 @@ class Nodes:
         return depth + len(self._recursive) if self._recursive else 0
 
     def is_recursive(self, contents: Contents) -> bool:
-        """Return True if values of a schema can contain values of the same kind, at any depth."""
+        """Return True if values of a schema can contain values of the same kind."""
         found: set[str] = set()
         self._survey(contents, "#", found)
         return any(
@@ -86,8 +86,10 @@ class Nodes:
         return [node for node in merged if node is not None]
 
     def _survey(self, contents: Any, where: str, leads: set[str]) -> None:
-        """Raise UnsupportedSchema for unsupported keywords; add the references below a schema to
-        `leads`."""
+        """Add the references below a schema to `leads`.
+
+        Raises UnsupportedSchema for unsupported keywords.
+        """
         for part, at in _parts(contents, where):
             self._survey(part, at, leads)
         uri = contents.get("$ref") if isinstance(contents, dict) else None

@@ -270,10 +270,10 @@ def _members(fixed: dict[str, Form], optional: dict[str, Form], least: int, most
 
 @cache
 def valid(schema: Schema, extras: bool = False) -> SearchStrategy[Any]:
-    """Return the valid values of a schema; with `extras`, open objects sometimes have unknown
-    members.
+    """Return the valid values of a schema.
 
-    Raises UnsupportedSchema if a keyword of the schema or of its references is not supported, and
-    if no value is valid.
+    With `extras`, objects that allow unknown members sometimes have some. Raises
+    UnsupportedSchema if a keyword of the schema or of its references is not supported, and if no
+    value is valid.
     """
     return Forms(schema, extras).root(DEPTH).strategy

@@ -1,4 +1,4 @@
-"""A recording of another program, read as a capture, with a list of its unread parts."""
+"""A recording of another program, read as a capture, and its unread parts."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ from conformance.judging.captures import Capture, Event
 
 @dataclass(frozen=True)
 class Foreign:
-    """A capture, the place of each event in its file, and the parts that were left out.
+    """A capture, the place of each event in its file, and the unread parts.
 
     ``numbers`` count the packets of a packet file, the entries of an archive, or bytes.
     """

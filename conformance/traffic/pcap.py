@@ -114,7 +114,7 @@ def joined(
 
 
 def _segments(path: Path) -> tuple[list[tuple[int, float, Segment]], list[str]]:
-    """Return the segments and datagrams of a file, and the reasons why a part is unreadable.
+    """Return the segments and datagrams of a file, and descriptions of unread parts.
 
     Each segment has the number of its packet, from 1 on, and its time in seconds.
     """

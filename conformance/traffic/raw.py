@@ -1,4 +1,4 @@
-"""Reads the bytes of one side, without times, as a list of messages without a session."""
+"""Reads the bytes of one side as a list of messages, without times or a session."""
 
 from pathlib import Path
 

@@ -149,7 +149,7 @@ async def main(args: argparse.Namespace, peer: type[Client]) -> int:
 
 
 async def _play(args: argparse.Namespace, clients: list[Client]) -> None:
-    """Play the last of the clients, and its successors while there is to be another connection."""
+    """Play the last client, then its successors while further connections are wanted."""
     while True:
         client = clients[-1]
         try:

@@ -155,7 +155,7 @@ NEARLY = {
     "magic": (unknown(0x3101, OPENING[2:10].hex()), VERSION),
     "version": (MAGIC, unknown(0x2102, OPENING[12:].hex())),
 }
-"""Unknown types that share the low byte and the contents of the messages that they replace."""
+"""Unknown types with the low byte and the contents of the messages that they replace."""
 
 
 @requirement("handshake.closes-different")

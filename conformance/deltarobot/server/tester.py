@@ -154,7 +154,7 @@ TESTER = ServerTester()
 
 
 def _pings(session: Session) -> bool:
-    """Return True if a ping interval is declared and the server is not known to send no pings."""
+    """Return False if no ping interval is declared or an ordinary session had no pings."""
     ordinary, _ = seen(session)
     declared = "ping" in session.instance.configuration.timing
     return declared and (ordinary is None or any(m.name == "Ping" for m in ordinary.received))

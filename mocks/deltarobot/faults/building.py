@@ -9,7 +9,7 @@ from conformance.deltarobot.codec import SIZES, VARIABLE, Decoder, frame
 from mocks.deltarobot.session import Session
 
 Header = tuple[int, int, int]
-"""The identifier, the number of bytes before the contents, and the number of bytes of contents."""
+"""The identifier, the bytes before the contents, and the bytes of contents."""
 
 
 def die() -> None:

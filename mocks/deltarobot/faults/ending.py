@@ -134,7 +134,7 @@ class DiesOfReason(Session):
 
 @fault("reason-as-format", violates="end.received", subtle=True)
 class ReasonAsFormat(Session):
-    """Crashes on a reason with a percent sign, because it logs the reason as a format string."""
+    """Crashes on a reason with a percent sign, which it uses as a format string."""
 
     def peer_ends(self, value: Any) -> None:
         if "%" in value["reason"]:

@@ -132,7 +132,7 @@ class FirstPositionOnly(Client):
 
 @fault("position-swapped", violates="progress.position", subtle=True)
 class PositionSwapped(Client):
-    """Swaps Y and Z of the position, as for an application whose Y axis points up."""
+    """Swaps Y and Z of the position, as for an upward Y axis."""
 
     def position(self, value: Any) -> None:
         x, y, z = self.vector(value)

@@ -189,7 +189,7 @@ class OneMessageARead(Session):
 
 @fault("small-reads", violates="frame.segmentation", subtle=True)
 class SmallReads(OneMessageARead):
-    """Loses an incomplete message at the end of each read, and reads only 64 bytes at a time."""
+    """Loses an incomplete message at the end of each read of 64 bytes."""
 
     def receive(self, data: bytes) -> None:
         for at in range(0, len(data), 64):
