@@ -168,7 +168,7 @@ class Oracle:
             if not (peer.closed or peer.disturbed or peer.phase is Phase.ENDED):
                 begins = bytes.fromhex(value["begins"])
                 what = f"the stream ended inside a message that begins {begins.hex(' ')}"
-                # After an end of transmission the announced bytes can never arrive.
+                # An end of transmission that stops directly after its length has a wrong length.
                 said = begun(begins) == END and len(begins) == SAID
                 if turned := _turned(begins):
                     what += f", whose length would be {turned} in the other byte order"

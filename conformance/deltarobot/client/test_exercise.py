@@ -101,7 +101,7 @@ async def _shown(iut: Iut, what: str) -> None:
     The other kinds change nothing. In the next exercise many vectors arrive at once.
     """
     others = [name for name in PROGRESS if name != STATE_OF[what]]
-    # Each vector differs from the one before in few coordinates; None starts another exercise.
+    # Each vector differs from the last in a single coordinate; None starts another exercise.
     moved = ([1.0, -2.5, 0.125], [1.0, -2.5, -1.0], [1.0, 0.0, -1.0], [0.0, 0.0, -1.0], [0.0] * 3)
     before: list[Any] = []
     async with exercising(iut) as session:
