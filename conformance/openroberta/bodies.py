@@ -1,7 +1,7 @@
-"""Reads the body of a message that is to be a JSON object, also in forms that it must not have.
+"""Read the body of a message that should be a JSON object, even if its form is wrong.
 
-What is meant is clear in some of them, as in that of an HTML form, which the HTTP libraries of many
-languages make of an object: so it is read and judged, and one finding names the form.
+Some wrong forms are still clear. An example is an HTML form, which many HTTP libraries make of an
+object. These bodies are read and judged all the same; a single finding names the form.
 """
 
 import ast
@@ -13,15 +13,17 @@ from collections.abc import Iterator
 from typing import Any
 from urllib.parse import parse_qsl
 
-_MOST = 64 << 10  # bytes of a body that is read in another form than JSON
-_GZIP = b"\x1f\x8b"  # how that begins
+# bytes; a longer body is read as JSON only, because no robot's data object is that long
+_MOST = 64 << 10
+_GZIP = b"\x1f\x8b"  # the first bytes of a gzip stream
 _MARK = "\ufeff"  # the byte order mark
-_COMMA = re.compile(r",\s*}\s*$")  # no JSON, but Python and many others take it
+# a comma before the closing brace: JSON forbids it, Python and many others accept it
+_COMMA = re.compile(r",\s*}\s*$")
 _WRONG = (zlib.error, ValueError, TypeError, SyntaxError, RecursionError, MemoryError)
 
 
 def json_object(data: bytes) -> dict[str, Any] | None:
-    """The JSON object in UTF-8 that these bytes are; None if they are not one."""
+    """Return the JSON object that these UTF-8 bytes encode, or None."""
     try:
         value, behind = _parsed(data.decode("utf-8"))
     except (ValueError, RecursionError):
@@ -30,17 +32,23 @@ def json_object(data: bytes) -> dict[str, Any] | None:
 
 
 def meant(data: bytes) -> tuple[dict[str, Any] | None, str]:
-    """The object that these bytes, which are no JSON object, were to be, if any; and what came."""
+    """Return the object that a malformed body evidently encodes, and a text for the report.
+
+    `data` is not a JSON object. The object is None if no known form fits.
+    """
     if 0 < len(data) <= _MOST:
         with contextlib.suppress(*_WRONG):
             for value, form in _readings(data):
                 if isinstance(value, dict):
-                    return value, f"it came {form}"
-    return None, f"{data[:60]!r} came" if data else "nothing came"
+                    return value, f"received the object {form}"
+    return None, f"received {data[:60]!r}" if data else "received nothing"
 
 
 def _readings(data: bytes) -> Iterator[tuple[Any, str]]:
-    """What the bytes may stand for, each with the form that it then has. Raises one of `_WRONG`."""
+    """Yield possible values of the bytes, each with a description of its form.
+
+    Raises one of `_WRONG` if no form fits.
+    """
     if data.startswith(_GZIP):
         plain = zlib.decompressobj(zlib.MAX_WBITS | 16).decompress(data, _MOST)
         yield _parsed(plain.decode())[0], "compressed by gzip"
@@ -51,18 +59,18 @@ def _readings(data: bytes) -> Iterator[tuple[Any, str]]:
         text = data.decode("utf-16" if wide else "latin-1")
         form = f"in another encoding: {data[wrong.start : wrong.start + 1]!r} is not UTF-8"
     if text.startswith(_MARK):
-        text, form = text.removeprefix(_MARK), "behind a byte order mark"
+        text, form = text.removeprefix(_MARK), "after a byte order mark"
     try:
         value, behind = _parsed(text)
     except ValueError:
         with contextlib.suppress(ValueError):
-            yield _parsed(_COMMA.sub("}", text))[0], "with a comma behind its last member"
+            yield _parsed(_COMMA.sub("}", text))[0], "with a comma after its last member"
         if text.lstrip().startswith("{"):
             yield json.loads(json.dumps(ast.literal_eval(text.strip()))), "as Python writes it"
         else:
             yield dict(parse_qsl(text, strict_parsing=True)), "as an HTML form"
         return
-    yield value, form or f"with {behind[:20]!r} behind it"
+    yield value, form or f"followed by {behind[:20]!r}"
     if isinstance(value, list) and len(value) == 1:
         yield value[0], "within an array"
     if isinstance(value, str):
@@ -70,7 +78,7 @@ def _readings(data: bytes) -> Iterator[tuple[Any, str]]:
 
 
 def _parsed(text: str) -> tuple[Any, str]:
-    """A JSON value, and what stands behind it. Raises ValueError."""
+    """Return the JSON value at the start of the text, and the text after it. Raises ValueError."""
     begins = text.lstrip(" \t\r\n")
     value, end = _READER.raw_decode(begins)
     return value, begins[end:].strip(" \t\r\n")

@@ -1,13 +1,17 @@
-"""Cuts one direction of an HTTP connection into requests or responses, and back.
+"""Decode one direction of an HTTP connection into requests or responses, and encode them.
 
-A request is `{"method", "path", "query"?, "version", "headers", "json" or "base64"?}`, a response
-`{"status", "reason"?, "version", "headers", "json" or "base64"?}`; `headers` has the names in lower
-case. A body that is a JSON object is `json`, any other `base64`, and so is the body of whatever
-names a file; an empty one is neither. What follows an upgrade are messages of a websocket,
-`{"opcode", "masked", "json" or "base64"}`. `naming` says how each is called.
+Decoded forms:
 
-HTTP has many ways to write a message: `encode` writes one that decodes to the same again, but for
-the length of a body that it spells in its own way.
+- request: `{"method", "path", "query"?, "version", "headers", "json" or "base64"?}`
+- response: `{"status", "reason"?, "version", "headers", "json" or "base64"?}`
+- websocket message, after an upgrade: `{"opcode", "masked", "json" or "base64"}`
+
+The names in `headers` are in lower case. A body that is a JSON object is `json`; any other body is
+`base64`. The body of a message with a Filename is always `base64`. An empty body has no member. The
+module `naming` gives each message its name.
+
+HTTP allows many spellings of a message. `encode` writes a spelling that decodes to the same value,
+except for the content length.
 """
 
 import base64
@@ -22,17 +26,18 @@ from conformance.codec import Frame
 from conformance.openroberta import naming, websocket
 
 INCIDENTAL = ("content-length",)
-"""Members of a decoded form that only say how it was written: JSON has many ways."""
+"""Members of a decoded form that depend on the spelling only: JSON can be spelt in many ways."""
 
-LIMIT = 8 * 1024 * 1024  # bytes of one message that are held; the largest of a test has a quarter
-_HELLO = b"\x16\x03"  # how a TLS connection begins, which does not belong on a plain port
+# bytes of one message that are kept; four times the largest message of a test
+LIMIT = 8 * 1024 * 1024
+_HELLO = b"\x16\x03"  # first bytes of a TLS connection, which does not belong on a plain port
 _RESPONSE = b"HTTP/"
-_BEGINS = re.compile(rb"[!#$%&'*+.^_`|~0-9A-Za-z-]")  # the characters of a method
+_BEGINS = re.compile(rb"[!#$%&'*+.^_`|~0-9A-Za-z-]")  # a character that HTTP allows in a method
 _WRONG = "http.messages"
 _LAB = re.compile("^https?://[^/?]*", re.IGNORECASE)
 _CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
 _HOST = re.compile(rb"(\[[^\]]*\]|[^\s:/?#@\[\]]*)(:[0-9]*)?")
-_ONCE = (b"content-length", b"content-type")  # header fields of which a message has one at most
+_ONCE = (b"content-length", b"content-type")  # header fields that a message can have only once
 
 UPGRADE = {"connection": "Upgrade", "upgrade": "websocket"}
 
@@ -43,7 +48,7 @@ UPGRADE = {"connection": "Upgrade", "upgrade": "websocket"}
 def request(
     method: str, path: str, headers: Mapping[str, str] | None = None, body: Any = None
 ) -> dict[str, Any]:
-    """A request; a body that is not bytes is sent as JSON."""
+    """Return a request in its decoded form; a body that is not bytes is sent as JSON."""
     content = b"" if body is None else _bytes(body)
     given = {"host": "127.0.0.1", **(headers or {})}
     if body is not None and not isinstance(body, bytes):
@@ -55,7 +60,7 @@ def request(
 def response(
     status: int, headers: Mapping[str, str] | None = None, body: Any = None
 ) -> dict[str, Any]:
-    """A response; a body that is not bytes is sent as JSON."""
+    """Return a response in its decoded form; a body that is not bytes is sent as JSON."""
     content = b"" if body is None else _bytes(body)
     given = dict(headers or {})
     if body is not None and not isinstance(body, bytes):
@@ -88,19 +93,19 @@ def _body(body: Any) -> dict[str, Any]:
 
 
 def _bytes(body: Any) -> bytes:
-    """Its JSON is spelt as published labs do, and all robots read it."""
+    """Return the bytes of a body; JSON is spelt as in published labs, which all robots read."""
     return body if isinstance(body, bytes) else json.dumps(body, separators=(",", ":")).encode()
 
 
 def content(value: Mapping[str, Any]) -> bytes:
-    """The bytes of a decoded message's body. Raises ValueError where they are not Base64."""
+    """Return the bytes of a decoded message's body. Raises ValueError if they are not Base64."""
     if "json" in value:
         return _bytes(value["json"])
     return base64.b64decode(value.get("base64", ""), validate=True)
 
 
 def brief(value: Mapping[str, Any]) -> str:
-    """What a decoded message says, without how: no headers, and of a file how long it is."""
+    """Summarise a decoded message in one line, without headers; a binary file is its length."""
     said = [value.get(name) for name in ("method", "path", "status", "reason")]
     if "json" in value:
         said.append(json.dumps(value["json"], ensure_ascii=False))
@@ -115,14 +120,14 @@ def brief(value: Mapping[str, Any]) -> str:
 
 
 def titled(name: str, text: str) -> str:
-    """A header field as most programs spell it: who knows no other spelling can talk, too."""
+    """Spell a header field as most programs do, for peers that know no other spelling."""
     return f"{name.title()}: {text}"
 
 
 def encode(value: Any, spell: Callable[[str, str], str] = titled) -> bytes:
-    """The bytes of a message in its decoded form, with each header field spelt so.
+    """Return the bytes of a decoded message; `spell` writes each header field.
 
-    Raises ValueError where it cannot be one.
+    Raises ValueError if the value is not a message.
     """
     try:
         if "opcode" in value:
@@ -143,7 +148,7 @@ def encode(value: Any, spell: Callable[[str, str], str] = titled) -> bytes:
 
 
 def chunks(pieces: Iterable[bytes]) -> bytes:
-    """A body in chunks, one for each of these pieces that is not empty."""
+    """Return a chunked body with one chunk for each non-empty piece."""
     coded = (b"%x\r\n%s\r\n" % (len(piece), piece) for piece in pieces if piece)
     return b"".join(coded) + b"0\r\n\r\n"
 
@@ -152,10 +157,10 @@ def chunks(pieces: Iterable[bytes]) -> bytes:
 
 
 class Decoder:
-    """One direction of one connection; which one shows in how it begins.
+    """Decoder for one direction of one connection; its first bytes show which direction.
 
-    Messages over `limit` bytes are an `Oversized`, and nothing is decoded any more; the same is so
-    after a `TlsHello`, and after bytes that are not HTTP. `lost`: what is wrong then, else empty.
+    Decoding stops after three events: a message above `limit` bytes (`Oversized`), a `TlsHello`,
+    and bytes that are not HTTP. `lost` then says what is wrong; otherwise it is empty.
     """
 
     def __init__(self, limit: int = LIMIT) -> None:
@@ -171,7 +176,8 @@ class Decoder:
     def _frames(self, data: bytes) -> Iterable[Frame]:
         while data and not self.lost:
             if self._upgrading:
-                # A websocket's first byte is never that of a request: reserved bits are zero.
+                # The first byte of a websocket frame is never a letter, because its reserved bits
+                # are zero. A letter therefore begins another request.
                 if data[:1].isalpha():
                     self._upgrading = False
                 else:
@@ -187,7 +193,7 @@ class Decoder:
             yield self._named(frame)
 
     def prompt(self) -> bytes:
-        """Where a request says Expect: 100-continue and keeps its body back, what brings it."""
+        """Return "100 Continue" if a request keeps its body back until it gets that answer."""
         return b"" if self.lost or self._socket else self._message.prompt()
 
     def end(self) -> list[Frame]:
@@ -199,7 +205,7 @@ class Decoder:
         return [self._named(frame)] if frame else []
 
     def _named(self, frame: Frame) -> Frame:
-        """A message that is complete; what it changes for those behind it."""
+        """Prepare the decoder for the message after this complete one; return the frame."""
         self._message = _Message(self._limit)
         if frame.name in (None, naming.TLS_HELLO, naming.OVERSIZED):
             self.lost = frame.error or str(frame.name)
@@ -211,7 +217,7 @@ class Decoder:
 
 
 class _Message:
-    """The message at hand: its bytes, and what h11 has made of them so far."""
+    """The message that is being received: its bytes, and the state of h11."""
 
     def __init__(self, limit: int) -> None:
         self._limit = limit
@@ -220,11 +226,12 @@ class _Message:
         self._head: h11.Request | h11.Response | None = None
         self._body = bytearray()
         self._prompted = False
-        self._at = 0  # where the next head begins: interim answers may come before the last one
+        # where the next head begins, because interim answers can precede the final one
+        self._at = 0
         self._ill_formed = ""
 
     def feed(self, data: bytes) -> tuple[Frame | None, bytes]:
-        """Take the next bytes; the message if they complete it, and what lies behind it."""
+        """Take the next bytes; return the message if it is complete, and the bytes after it."""
         self._raw += data
         if self._http is None:
             if self._raw.startswith(_HELLO):
@@ -233,11 +240,15 @@ class _Message:
                 _RESPONSE
             ):
                 return None, b""
-            # Empty lines before a request are passed over, as RFC 9112 has it.
+            # RFC 9112 lets a server ignore empty lines before a request.
             if not self._raw.lstrip(b"\r\n"):
                 return None, b""
             if not _BEGINS.match(self._raw.lstrip(b"\r\n")):
-                return self._wrong(f"no HTTP message begins with {bytes(self._raw[:20])!r}"), b""
+                return self._wrong(
+                    "expected an HTTP message; received "
+                    f"{bytes(self._raw[:20])!r}, which does not "
+                    "begin one"
+                ), b""
             self._http = _expecting(self._raw.startswith(_RESPONSE))
             data = bytes(self._raw.lstrip(b"\r\n"))
         self._http.receive_data(data)
@@ -251,7 +262,7 @@ class _Message:
         return _CONTINUE
 
     def end(self) -> Frame | None:
-        """The stream has ended; that may be the end of a body."""
+        """Handle the end of the stream, which can end a body; return the last message, if any."""
         if not self._raw.strip(b"\r\n") or self._interim:
             return None
         if self._http and self._head:
@@ -263,7 +274,7 @@ class _Message:
 
     @property
     def _interim(self) -> bool:
-        """Whether all that has come is what may come before a message, and needs none behind it."""
+        """True if only interim answers were received, after which no message has to follow."""
         return bool(self._http and not self._head and not self._http.trailing_data[0])
 
     def _advance(self) -> tuple[Frame | None, bytes]:
@@ -272,13 +283,13 @@ class _Message:
             try:
                 event = self._http.next_event()
             except h11.RemoteProtocolError as error:
-                return self._wrong(f"no HTTP message: {error}"), b""
+                return self._wrong(f"expected an HTTP message; {error}"), b""
             if isinstance(event, h11.Request | h11.Response | h11.InformationalResponse):
                 self._look_at_head()
             if isinstance(event, h11.Request | h11.Response):
                 self._head = event
             elif isinstance(event, h11.InformationalResponse):
-                # Others tell nothing but that an answer will come.
+                # Other interim answers only announce that an answer follows.
                 if event.status_code == 101:
                     return self._complete(_head_of(event), b"")
             elif isinstance(event, h11.Data):
@@ -313,29 +324,33 @@ class _Message:
 
 
 def _ill_formed(head: bytes) -> str:
-    """What HTTP forbids in the head of a message that can be read all the same; else empty."""
+    """Return what HTTP forbids in the head of a readable message; empty if nothing is wrong."""
     first, *fields, _ = head.lstrip(b"\r\n").split(b"\n")
     if not all(line.endswith(b"\r") for line in (first, *fields)):
-        return "lines were expected to end with CR and LF; one ends with LF alone"
+        return "expected lines that end with CR LF; received a line that ends with LF alone"
     if any(line.startswith((b" ", b"\t")) for line in fields):
-        return "each header field was expected in one line; one goes on in the next"
+        return (
+            "expected each header field in one line; received a field that continues in the "
+            "next line"
+        )
     names = [line.partition(b":")[0].lower() for line in fields]
     if {b"content-length", b"transfer-encoding"} <= set(names):
-        return "Content-Length or Transfer-Encoding was expected; both came"
+        return "expected Content-Length or Transfer-Encoding; received both"
     for name in _ONCE:
         if (times := names.count(name)) > 1:
-            return f"{name.decode()} was expected once; it came {times} times"
+            return f"expected {name.decode()} once; received it {times} times"
     for line in fields:
         name, _, text = line.partition(b":")
         if name.lower() == b"host" and not _HOST.fullmatch(text.strip()):
             return (
-                f"a name and a port were expected as Host; {text.strip().decode('latin-1')!r} came"
+                "expected a name and a port in the field Host; received "
+                f"{text.strip().decode('latin-1')!r}"
             )
     return ""
 
 
 def _expecting(response: bool) -> h11.Connection:
-    """A connection of h11 that takes one request, or one response to whatever was asked."""
+    """Return an h11 connection that accepts one request, or one response to any request."""
     if not response:
         return h11.Connection(h11.SERVER)
     http = h11.Connection(h11.CLIENT)
@@ -352,7 +367,7 @@ def _head_of(event: h11.Request | h11.Response | h11.InformationalResponse) -> d
         headers[key] = f"{headers[key]}, {given}" if key in headers else given
     version = event.http_version.decode()
     if isinstance(event, h11.Request):
-        # A server takes the form that is for proxies, too, with the lab before the path (RFC 9112).
+        # A server accepts the form for proxies, too, which has the lab before the path (RFC 9112).
         target = _LAB.sub("", event.target.decode("latin-1"))
         path, mark, query = target.partition("?")
         asked = {"query": query} if mark else {}

@@ -1,4 +1,4 @@
-"""What the robot of a token may ask, and how that is answered."""
+"""State table of one token: the requests that its robot can send, and their answers."""
 
 from collections.abc import Mapping
 from enum import StrEnum
@@ -9,25 +9,25 @@ ROBOT, LAB = "robot", "lab"
 
 
 class Step(StrEnum):
-    """How far the robot of one token has come."""
+    """State of the robot of one token; each value completes the sentence "a robot ..."."""
 
-    NEW = "that was never registered"
-    REGISTERING = "whose registration was not answered yet"
+    NEW = "that has never registered"
+    REGISTERING = "whose registration has no answer yet"
     ABORTED = "whose registration was aborted"
     LINKED = "that is registered"
-    TOLD = "that was told download"
-    STRAYED = "that was told download, and pushed instead"
+    TOLD = "that received download"
+    STRAYED = "that received download, and pushed instead"
     FETCHING = "that is fetching its program"
-    RUNNING = "that runs a program"
-    UPDATING = "that was told update"
+    RUNNING = "that is running a program"
+    UPDATING = "that received update"
     DISMISSED = "whose push was aborted"
 
 
-_FROM = "{name} came from a robot {state}"
+_FROM = "received {name} from a robot {state}"
 _REGISTERS: Mapping[tuple[str, str], Step] = {(ROBOT, "Register"): Step.REGISTERING}
 
 COURSE = Course(
-    "a token, by what its robot asks and how that is answered",
+    "a token, by the requests of its robot and their answers",
     {
         Step.NEW: {**_REGISTERS, (ROBOT, "Push"): Violates("register.first", _FROM)},
         Step.REGISTERING: {

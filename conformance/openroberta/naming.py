@@ -1,8 +1,8 @@
-"""What a message of HTTP is called in this protocol, by what it says alone.
+"""Name HTTP messages in the terms of the protocol, from the content of the message alone.
 
-A request is known by its path and, at /rest/pushcmd, by its command; a response by its status, its
-header field Filename and its command. What the protocol has no message for is a `Request` or a
-`Response`; a TLS connection that begins on a plain port is a `TlsHello`.
+A request is named by its path and, at /rest/pushcmd, by its command. A response is named by its
+status, its header field Filename and its command. HTTP messages that the protocol does not define
+are `Request` or `Response`. A TLS connection that begins on a plain port is `TlsHello`.
 """
 
 import base64
@@ -20,16 +20,16 @@ MANDATORY = (
     *("firmwarename", "robot", "macaddr", "cmd", "firmwareversion"),
     *("token", "brickname", "battery", "menuversion"),
 )
-"""The fields of a robot's data object that must be there. Source: JsonObject."""
+"""Mandatory fields of a robot's data object. Source: JsonObject."""
 
 COMMANDS = ("Repeat", "Abort", "Update", "Download", "Configuration")
-"""The answers to registrations and pushes."""
+"""Answers to registrations and pushes."""
 
 CALLS = ("Download", "Update", "Abort")
-"""Those that call a robot away from pushing."""
+"""Commands after which a robot stops pushing."""
 
 LOOKING = ("OPTIONS", "HEAD")
-"""The methods by which a program looks what there is, and asks for nothing."""
+"""Methods that only ask what a server offers."""
 
 SENSOR_MEMBER = re.compile(r"[0-9]+-.+|[A-Za-z]-.+", re.DOTALL)
 
@@ -37,7 +37,7 @@ _NAMES = {name.lower(): name for name in COMMANDS}
 
 
 def name_of(value: Mapping[str, Any]) -> str:
-    """The name of a request or response in its decoded form."""
+    """Return the name of a request or response in its decoded form."""
     return _request(value) if "method" in value else _response(value)
 
 
@@ -71,20 +71,21 @@ def _response(value: Mapping[str, Any]) -> str:
 
 
 def is_error(name: str, value: Mapping[str, Any]) -> bool:
-    """Whether a response is an error, in whatever form: by its status, or with no command in it."""
+    """True if a response is an error: an error status, or no command in its body."""
     return name == "Refusal" or (name == RESPONSE and "cmd" not in value.get("json", {}))
 
 
 def refuses(name: str, value: Mapping[str, Any]) -> bool:
-    """Whether a response is an error, or the abort by which a lab may refuse as well."""
+    """True if a response is an error, or the abort that a lab can also refuse with."""
     return name == "Abort" or is_error(name, value)
 
 
 def with_body(head: Mapping[str, Any], body: bytes) -> tuple[dict[str, Any], str]:
-    """A decoded message: its head, and its body as `json` or `base64`, unless it is empty.
+    """Return a decoded message, and what is wrong with its body.
 
-    Its headers stand last, where they hide nothing from whoever reads it. Also, what is wrong with
-    the body where it is to be a JSON object and is none, else empty.
+    The message has the members of `head`, and the body as `json` or `base64` unless it is empty.
+    Its headers come last, so that a reader sees the rest first. The second value is empty unless
+    the body should be a JSON object and is none.
     """
     value, headers = dict(head), head["headers"]
     del value["headers"]
@@ -92,9 +93,10 @@ def with_body(head: Mapping[str, Any], body: bytes) -> tuple[dict[str, Any], str
     wrong = ""
     if parsed is None and _is_object(head):
         parsed, came = meant(body)
-        # A response without a command is told of by what was asked.
+        # For a response without a command, the oracle reports a better finding: it knows the
+        # request.
         if parsed or "method" in head:
-            wrong = f"a JSON object was expected as the body; {came}"
+            wrong = f"expected a JSON object as the body; {came}"
     if parsed is not None:
         value["json"] = parsed
     elif body:
@@ -103,7 +105,7 @@ def with_body(head: Mapping[str, Any], body: bytes) -> tuple[dict[str, Any], str
 
 
 def _is_object(head: Mapping[str, Any]) -> bool:
-    """Whether the body of such a message is to be a JSON object."""
+    """True if the body of a message with this head must be a JSON object."""
     if "method" in head:
         return head["method"] == "POST" and head["path"] in (PUSHCMD, DOWNLOAD)
     return head["status"] == 200 and "filename" not in head["headers"]

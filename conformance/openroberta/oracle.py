@@ -1,17 +1,18 @@
-"""The passive judge of a conversation between robots and a lab: what may follow what.
+"""Passive judge of a conversation between robots and a lab: the order of messages.
 
-One session is one connection, and a robot may use a new one for each request: what all connections
-of one implementation have in common is a `Conversation`, in which each token goes through COURSE.
-The oracle does not know which side is under test and has no clock. Rules for this module:
+A session is one connection, and a robot can use a new connection for each request. A `Conversation`
+keeps the state that all connections of one implementation share. In it, each token follows COURSE.
+The oracle does not know which side is under test and has no clock. Rules of this module:
 
-- A token changes its step only through COURSE, by what its robot asks and by how that is answered.
+- A token changes its step only through COURSE: by a request of its robot or by the answer.
 - Answers belong to requests in their order, on each connection.
-- An answer that the robot did not wait for changes nothing, and one that it may not have read, as
-  it has reset the connection, only if what it asks next fits it.
-- An error is one in whatever form: a status, a body without a command, the end of a connection,
-  and abort wherever it is no outcome of what was asked.
-- Wherever the specification leaves something open there is no rule: other paths, further requests
-  for a program, pushes that come twice, a registration at any time.
+- An answer that the robot did not wait for changes nothing.
+- If the robot has reset the connection, it may not have read the last answer. The answer then
+  counts only if the robot's next request fits it.
+- An error has several forms: an error status, a body without a command, the end of a connection,
+  and an abort that is no valid outcome of the request.
+- The oracle has no rule if the specification is silent: about other paths, repeated requests for a
+  program, repeated pushes, and the time of a registration.
 """
 
 from collections import deque
@@ -34,10 +35,14 @@ from conformance.openroberta.naming import (
 from conformance.recent import Recent
 
 CONSTANT = ("firmwarename", "macaddr", "firmwareversion", "menuversion")
-"""What stays the same in all requests with one token; the name, which may change, may be robot."""
+"""Fields that stay the same in all requests with one token.
+
+The robot's name can change, and some robots give their name in `robot`: so `robot` is not here.
+"""
 
 MOST_HELD = 3
-"""Pushes of one robot that may be held: it, or its HTTP, may repeat one that seems lost."""
+"""Largest number of unanswered pushes of one robot: robots and HTTP libraries repeat lost requests.
+"""
 
 COURSES = (COURSE,)
 
@@ -47,7 +52,7 @@ ANSWERS: dict[str, tuple[str, ...]] = {
     "DownloadRequest": ("File", "Refusal"),
     "UpdateRequest": ("File", "Refusal"),
 }
-"""By request: the answers it may get."""
+"""Allowed answers, by request."""
 
 _UNLINKED = (Step.NEW, Step.REGISTERING, Step.ABORTED)
 _UNNAMED = {"DownloadRequest": "run.filename", "UpdateRequest": "update.filename"}
@@ -56,25 +61,26 @@ _DUE: Mapping[tuple[str, StrEnum], str] = {
     ("Push", Step.LINKED): "push.answered",
     ("DownloadRequest", Step.FETCHING): "run.bytes",
 }
-"""By request and step of the robot: what a lab violates that ends the connection instead."""
+"""Requirement that a lab violates if it closes the connection, by request and step of the robot."""
 
-_OFTEN = 3  # ends of connections: nobody stops a lab as often while its robots ask
+_OFTEN = 3  # closed connections; nobody stops and restarts a lab that often while its robots wait
 
 
 @dataclass
 class _Robot:
-    """What is known of the robot of one token."""
+    """State of the robot of one token."""
 
     walk: Walk = field(default_factory=lambda: Walk(COURSE))
     registered: Mapping[str, Any] = field(default_factory=dict)
     latest: "_Asked | None" = None
-    """Its last request."""
+    """The robot's last request."""
     held: "list[_Asked]" = field(default_factory=list)
-    """Its pushes that wait to be answered."""
+    """The robot's unanswered pushes."""
     missed: StrEnum | None = None
-    """How far it has come if it has not read its last answer, which it may not have."""
+    """The step to assume if the robot did not read its last answer; None if it surely read it."""
     hasty: bool = False
-    """It has pushed beside one that was held: which answer it has read can no longer be told."""
+    """True once the robot pushed while a push was unanswered: its later steps are then uncertain.
+    """
 
     @property
     def step(self) -> StrEnum:
@@ -82,9 +88,10 @@ class _Robot:
 
 
 class Conversation:
-    """What the connections of one implementation have in common.
+    """State that the connections of one implementation share.
 
-    `running`: it has been running before, and may have registered then.
+    `running`: the implementation was running before the session, so robots may have registered
+    then.
     """
 
     def __init__(self, running: bool = False) -> None:
@@ -93,20 +100,20 @@ class Conversation:
         self._ended = 0
 
     def ended(self, due: str, asked: "_Asked") -> Finding:
-        """What it violates that a lab has ended a connection at which something waited.
+        """Return the finding for a lab that closed a connection with an unanswered request.
 
-        One that has been running may be stopped; only again and again does it show more.
+        A user can stop a lab that was running before; only repeated closing is then a violation.
         """
         self._ended += 1
-        what = f"the lab ended the connection at which {asked.name} waited for its answer"
+        what = f"expected an answer to {asked.name}; the lab closed the connection"
         if not self.running:
             return Finding(due, what)
         if self._ended < _OFTEN:
-            return Finding(due, f"{what}; it may have been stopped", inconclusive=True)
-        return Finding(due, f"{what}, again and again")
+            return Finding(due, f"{what}; the user may have stopped the lab", inconclusive=True)
+        return Finding(due, f"{what} again and again")
 
     def robot(self, data: Any) -> _Robot | None:
-        """The robot of a data object; None where it has no token."""
+        """Return the robot of a data object; None if the object has no token."""
         token = data.get("token") if isinstance(data, Mapping) else None
         if not isinstance(token, str):
             return None
@@ -117,7 +124,7 @@ class Conversation:
 
 @dataclass(frozen=True, eq=False)
 class _Asked:
-    """A request that is to be answered."""
+    """A request that waits for its answer."""
 
     name: str
     data: Any = None
@@ -125,27 +132,31 @@ class _Asked:
 
     @property
     def missing(self) -> list[str]:
-        """The mandatory fields that it lacks."""
+        """Mandatory fields that the request does not have."""
         if self.name not in ("Register", "Push") or not isinstance(self.data, Mapping):
             return []
         return [name for name in MANDATORY if name not in self.data]
 
 
 class Oracle:
-    """The state of one connection, within its conversation."""
+    """State of one connection, within its conversation."""
 
     def __init__(self, conversation: Conversation | None = None) -> None:
         self.exercised: set[str] = set()
         self._conversation = conversation or Conversation()
         self._asked: deque[_Asked] = deque()
         self._answered: tuple[_Asked, StrEnum] | None = None
-        """What was answered last, and how far its robot had come before."""
+        """The request that was answered last, and the step of its robot before the answer."""
         self._left: _Asked | None = None
-        """The request after which the robot has ended its direction: it may still be answered."""
-        self._deaf = False  # the robot has gone, or sent what cannot be followed
-        self._lost = False  # so did the lab
-        self._strayed = False  # an answer came that nothing was asked for, and the robot takes it
-        self._foreign = False  # the robot sent what is not HTTP; its answer need not be HTTP either
+        """The request after which the robot half-closed its connection; an answer can still come.
+        """
+        self._deaf = False  # the robot has disconnected, or sent bytes that cannot be decoded
+        # the lab has sent bytes that cannot be decoded, or messages of the other role
+        self._lost = False
+        # an answer came without a request; the robot can take it for the answer to its next request
+        self._strayed = False
+        # the robot sent bytes that are not HTTP; their answer need not be HTTP either
+        self._foreign = False
 
     def message(self, sender: str, name: str, value: Any) -> Iterator[Finding]:
         if sender == LAB:
@@ -159,7 +170,10 @@ class Oracle:
     def unknown(self, sender: str, name: str, value: Any, foreign: bool) -> Iterator[Finding]:
         if foreign:
             self._lost = self._lost or sender == LAB
-            yield Finding("http.messages", f"the {sender} sent {name}, which is its peer's")
+            yield Finding(
+                "http.messages",
+                f"received {name} from the {sender}; only its peer sends this message",
+            )
         elif sender == ROBOT and name == REQUEST:
             self._asked.append(_Asked(name))
         elif sender == ROBOT:
@@ -183,7 +197,7 @@ class Oracle:
             robot.missed = before
 
     def parted(self, sender: str) -> bool:
-        """A robot may end its connection in any way and at any time: it opens another."""
+        """True if the disconnect is lawful: a robot can close its connection at any time."""
         return sender == ROBOT
 
     def closed(self, sender: str) -> Iterator[Finding]:
@@ -213,20 +227,29 @@ class Oracle:
             robot.hasty = robot.hasty or bool(robot.held)
             robot.held.append(asked)
             if len(robot.held) > MOST_HELD:
-                what = f"Push came while {len(robot.held) - 1} others waited for their answers"
+                what = (
+                    "expected an answer before the next Push; received Push "
+                    f"while {len(robot.held) - 1} others were unanswered"
+                )
                 yield Finding("push.one-at-a-time", what)
         robot.latest = asked
         if name == "Register":
             robot.registered = data
         elif robot.step is Step.NEW and self._conversation.running:
-            # It registered before the session was watched.
+            # The robot registered before the session was watched.
             robot.walk.state, robot.registered = Step.LINKED, data
         elif other := self._registered_since(robot, data):
-            what = f"the token {other!r} was registered since; {name} came with {data['token']!r}"
+            what = (
+                f"expected the token {other!r}, which was registered last; "
+                f"received {name} with {data['token']!r}"
+            )
             yield Finding("data.same-object", what)
             return
         elif robot.step is Step.NEW and (other := self._linked()):
-            what = f"the token {other!r} was registered, and {name} came with {data['token']!r}"
+            what = (
+                f"expected the token {other!r}, which is registered; "
+                f"received {name} with {data['token']!r}"
+            )
             yield Finding("data.same-object", what)
             return
         wrong = robot.walk.step(ROBOT, name)
@@ -240,23 +263,33 @@ class Oracle:
         for field_ in CONSTANT:
             before, after = robot.registered.get(field_), data.get(field_)
             if None not in (before, after) and before != after:
-                what = f"{field_} was {str(before)[:80]!r} and became {str(after)[:80]!r}"
+                what = (
+                    f"expected {field_} {str(before)[:80]!r} as before; "
+                    f"received {str(after)[:80]!r}"
+                )
                 yield Finding("data.same-object", what)
         if name == "DownloadRequest":
             left_out = [each for each in robot.registered if each in MANDATORY and each not in data]
             if left_out:
-                what = f"DownloadRequest came without {', '.join(left_out)} of the registration"
+                what = (
+                    "expected the fields of the registration in "
+                    "DownloadRequest; received none of: "
+                    f"{', '.join(left_out)}"
+                )
                 yield Finding("run.download-push", what)
         if name == "Push" and robot.step is Step.LINKED:
             self.exercised |= {"register.first", "data.same-object", "push.one-at-a-time"}
 
     def _linked(self) -> str:
-        """A token that has come beyond its registration, or nothing."""
+        """Return a token whose registration was successful, or an empty string."""
         robots = self._conversation.robots
         return next((token for token, robot in robots.items() if robot.step not in _UNLINKED), "")
 
     def _registered_since(self, robot: _Robot, data: Mapping[str, Any]) -> str:
-        """The token that a robot which may not push with this one has registered later, if any."""
+        """Return the token that a dismissed robot has registered later, or an empty string.
+
+        Robots are compared by their MAC address.
+        """
         if robot.step not in (Step.ABORTED, Step.UPDATING, Step.DISMISSED):
             return ""
         for token, other in reversed(self._conversation.robots.items()):
@@ -274,11 +307,13 @@ class Oracle:
             self._answer_left(self._left, name)
             return
         if not self._asked:
-            # A robot that sends nothing sensible may be refused, and so may a quiet connection.
+            # A lab may refuse a robot that sends nothing sensible, and a quiet connection.
             self._strayed = True
             refused = is_error(name, value) or (name == "Abort" and self._answered is None)
             if not (refused or self._deaf):
-                yield Finding("http.messages", f"{name} came, and nothing was asked")
+                yield Finding(
+                    "http.messages", f"expected no message without a request; received {name}"
+                )
             return
         asked = self._asked.popleft()
         self._over(asked)
@@ -295,7 +330,7 @@ class Oracle:
             yield from robot.walk.step(LAB, told)
 
     def _answer_left(self, asked: _Asked, name: str) -> None:
-        """What a robot that has ended its direction is answered, it may read or not."""
+        """Handle an answer to a robot that has half-closed its connection and may not read it."""
         self._left = None
         robot = self._conversation.robot(asked.data)
         if robot and robot.latest is asked:
@@ -303,7 +338,7 @@ class Oracle:
             robot.walk.step(LAB, name)
 
     def _over(self, asked: _Asked) -> None:
-        """Nobody waits for the answer to this request any more."""
+        """Remove a request from its robot's unanswered pushes."""
         robot = self._conversation.robot(asked.data)
         if robot and asked in robot.held:
             robot.held.remove(asked)
@@ -311,7 +346,7 @@ class Oracle:
     def _allowed(
         self, asked: _Asked, robot: _Robot | None, name: str, value: Any
     ) -> Iterator[Finding]:
-        """Whether the answer is one that the request may get."""
+        """Check that the request can get this answer."""
         if name in ANSWERS[asked.name]:
             self.exercised |= {"http.messages"}
             if name in COMMANDS:
@@ -319,31 +354,38 @@ class Oracle:
         elif refuses(name, value) and ("json" in value or not self._due(asked, robot)):
             pass
         elif asked.name in _UNNAMED:
-            what = f"{asked.name} was answered with {_shown(name, value)}, without a Filename"
+            what = (
+                f"expected a file with a Filename for {asked.name}; received {_shown(name, value)}"
+            )
             yield Finding(_UNNAMED[asked.name], what)
         elif name in COMMANDS:
-            yield Finding("register.repeat", f"a registration was answered with {name}")
+            yield Finding(
+                "register.repeat", f"expected repeat or abort for a registration; received {name}"
+            )
         elif "cmd" in value.get("json", {}):
             command = str(value["json"]["cmd"])[:80]
-            yield Finding("commands.lab", f"the command {command!r} came, which there is not")
+            yield Finding("commands.lab", f"expected a known command; received {command!r}")
         else:
-            what = f"{asked.name} was answered with {_shown(name, value)}, without a command"
+            what = (
+                f"expected a command in the answer to {asked.name}; received {_shown(name, value)}"
+            )
             yield Finding("http.json", what)
 
     def _due(self, asked: _Asked, robot: _Robot | None) -> bool:
-        """Whether the request is to have another answer than an error."""
+        """True if the request needs an answer other than an error."""
         return asked.name in _UNNAMED or bool(robot and (asked.name, robot.step) in _DUE)
 
     def _refused(self, asked: _Asked, missing: list[str], name: str) -> Iterator[Finding]:
-        """Whether a request that lacks mandatory fields was answered with an error."""
+        """Check that a request without mandatory fields got an error."""
         for each in missing:
             if name == "Abort":
-                continue  # an error, or the end of its time: only a clock can tell them apart
+                # abort is an error or the end of the hold time: only a clock can distinguish them
+                continue
             self.exercised.add(f"refuses.{each}")
             if name in COMMANDS:
-                what = f"{asked.name} without {each} was answered with {name}"
+                what = f"expected an error for {asked.name} without {each}; received {name}"
                 yield Finding(f"refuses.{each}", what)
 
 
 def _shown(name: str, value: Any) -> str:
-    return f"{name} of status {value.get('status')}"
+    return f"{name} with status {value.get('status')}"

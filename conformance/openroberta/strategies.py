@@ -1,4 +1,4 @@
-"""Strategies for what a peer may say: robots of any name, and answers with more in them."""
+"""Hypothesis strategies for the content of messages: robots, answers and programs."""
 
 from typing import Any
 
@@ -9,7 +9,7 @@ _TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=40)
 
 
 def robots() -> SearchStrategy[dict[str, str]]:
-    """What some robots tell about themselves, where its form is open."""
+    """Draw values for the free-form fields of a robot's data object."""
     free = _TEXTS.filter(str.strip)
     volts = st.sampled_from(["8.4", "0.000", "12", "100"])
     optional = {"firmwareversion": free, "brickname": free, "battery": volts}
@@ -17,7 +17,7 @@ def robots() -> SearchStrategy[dict[str, str]]:
 
 
 def members() -> SearchStrategy[dict[str, Any]]:
-    """Members of an answer that the protocol does not have."""
+    """Draw members of an answer that the protocol does not define."""
     names = _TEXTS.filter(lambda name: name != "cmd")
     plain = st.none() | st.booleans() | st.integers() | _TEXTS
     values = st.recursive(plain, lambda inner: st.lists(inner, max_size=3), max_leaves=5)
@@ -25,6 +25,6 @@ def members() -> SearchStrategy[dict[str, Any]]:
 
 
 def programs() -> SearchStrategy[bytes]:
-    """Programs of any bytes, some of them like the ends of lines and chunks."""
+    """Draw programs of any bytes, some with line ends and the bytes that end a chunked body."""
     odd = st.sampled_from([b"\r\n", b"0\r\n\r\n", b"\0", b"\xff", b"\n"])
     return st.lists(odd | st.binary(max_size=40), max_size=20).map(b"".join)

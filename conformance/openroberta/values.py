@@ -1,10 +1,10 @@
-"""Compares values that one side writes as numbers and the other as texts, and bytes."""
+"""Compare values that are numbers on one side and strings on the other, and compare bytes."""
 
 from typing import Any
 
 
 def same(one: Any, other: Any) -> bool:
-    """Whether two values are equal, as numbers where both can be read so: 7.9 and "7.900" are."""
+    """True if two values are equal, as numbers if possible: 7.9 equals "7.900"."""
     try:
         return float(one) == float(other)
     except (TypeError, ValueError):
@@ -12,8 +12,12 @@ def same(one: Any, other: Any) -> bool:
 
 
 def difference(wanted: bytes, came: bytes) -> tuple[str, str]:
-    """What was expected and what came, from the first byte on in which they differ."""
+    """Return texts of the expected and the received bytes, from the first difference."""
     pairs = enumerate(zip(wanted, came, strict=False))
     place = next((at for at, (a, b) in pairs if a != b), min(len(wanted), len(came)))
-    expected = f"{len(wanted)} bytes, {wanted[place : place + 8].hex(' ') or 'none'} from {place}"
-    return expected, f"{len(came)} came, {came[place : place + 8].hex(' ') or 'none'} from there"
+    expected = (
+        f"{len(wanted)} bytes, {wanted[place : place + 8].hex(' ') or 'none'} from byte {place}"
+    )
+    return expected, (
+        f"received {len(came)} bytes, {came[place : place + 8].hex(' ') or 'none'} from there"
+    )

@@ -1,4 +1,4 @@
-"""Messages of a websocket, behind the upgrade of an HTTP connection (RFC 6455), by wsproto."""
+"""Decode and encode websocket messages after an HTTP upgrade (RFC 6455), with wsproto."""
 
 import base64
 from collections.abc import Iterator, Mapping
@@ -23,7 +23,7 @@ OTHER = "WebsocketMessage"
 
 
 def encode(value: Mapping[str, Any], content: bytes) -> bytes:
-    """The bytes of one message: `masked` as a client sends it, or not."""
+    """Return the bytes of one message; `masked` is true for messages of a client."""
     writer = FrameProtocol(client=bool(value["masked"]), extensions=[])
     match value["opcode"]:
         case "text":
@@ -36,18 +36,18 @@ def encode(value: Mapping[str, Any], content: bytes) -> bytes:
             return bytes(writer.pong(content))
         case "close":
             return bytes(writer.close(CloseReason.NORMAL_CLOSURE))
-    raise ValueError(f"there is no message of the kind {value['opcode']!r}")
+    raise ValueError(f"expected an opcode; received {value['opcode']!r}")
 
 
 class Decoder:
-    """One direction of a websocket, as a peer receives it."""
+    """Decoder for one direction of a websocket."""
 
     def __init__(self, *, from_client: bool, limit: int) -> None:
         self._from_client = from_client
         self._limit = limit
         self._reader = FrameProtocol(client=not from_client, extensions=[])
-        self._pending = b""  # of a frame that has not come as a whole
-        self._raw = b""  # of the message at hand, which may come in several frames
+        self._pending = b""  # the bytes of an incomplete frame
+        self._raw = b""  # the bytes of the current message, which can consist of several frames
         self._body = b""
         self.lost = ""
 
@@ -58,7 +58,7 @@ class Decoder:
         self._pending += data
         while not self.lost and (size := _size(self._pending)) is not None:
             if max(size, len(self._raw)) > self._limit:
-                self.lost = "a message too large to be followed"
+                self.lost = "a message too large to decode"
                 yield Frame(self._pending[:200], naming.OVERSIZED, {"bytes": size})
             if self.lost or len(self._pending) < size:
                 return
@@ -75,7 +75,7 @@ class Decoder:
                 payload: Any = part.payload
                 body = payload.encode() if isinstance(payload, str) else bytes(payload)
                 if part.opcode.iscontrol():
-                    # It may come between the frames of a message.
+                    # A control frame can come between the frames of a message.
                     yield self._frame(_OPCODES[part.opcode], data, body)
                     continue
                 self._raw += data
@@ -84,7 +84,7 @@ class Decoder:
                     yield self._frame(_OPCODES[part.opcode], self._raw, self._body)
                     self._raw = self._body = b""
         except ParseFailed as error:
-            self.lost = f"no frame of a websocket: {error}"
+            self.lost = f"expected a websocket frame; {error}"
             yield Frame(self._raw + data, error=self.lost, requirement=_WRONG)
 
     def _frame(self, opcode: str, raw: bytes, body: bytes) -> Frame:
@@ -98,12 +98,12 @@ class Decoder:
         return Frame(raw, name, value)
 
     def end(self) -> list[Frame]:
-        # A websocket may be ended without a close frame.
+        # A peer can end a websocket without a close frame.
         return []
 
 
 def _size(data: bytes) -> int | None:
-    """The bytes of the frame that begins here; None while it is incomplete."""
+    """Return the size in bytes of the frame that begins here; None if its head is incomplete."""
     if len(data) < 2:
         return None
     length, masked = data[1] & 0x7F, bool(data[1] & 0x80)
