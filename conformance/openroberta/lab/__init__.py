@@ -12,7 +12,7 @@ SMOKE = "http.paths"
 
 
 async def smoke(iut: Iut) -> None:
-    """A registration, which is held; and is answered once its token is entered, if it can be."""
+    """Check that a registration is held, and answered after the token is entered if possible."""
     async with playing(iut) as tester:
         robot = tester.robot()
         exchange = await robot.register()
@@ -22,25 +22,29 @@ async def smoke(iut: Iut) -> None:
             early = "register.held" if message.name == "Abort" else None
             raise exchange.violation("no answer for a while", message, early)
         if await tester.offers("pair"):
-            # The token was an unknown one.
+            # The token of the operation was unknown to the lab.
             message = await exchange.session.watch(within=quiet)
             if message is not None:
-                raise exchange.violation("no answer upon another token", message, "token.links")
+                raise exchange.violation("no answer after another token", message, "token.links")
             await robot.linked_by(exchange)
         elif not exchange.session.received:
-            # A held registration looks like a program that answers nothing at all.
+            # A held registration looks like a program that never answers.
             within = iut.configuration.total("startup", "response")
             asked = await robot.ask("/", None, method="GET")
             message = await asked.session.watch(within=iut.left(within))
             if not (message or asked.session.ended):
                 raise Inconclusive(
-                    f"no answer came within {within:g} s, neither upon a registration, which may "
-                    f"be held, nor upon a request for the page /; {SLOW}"
+                    f"expected an answer within {within:g} s, to a request for the page "
+                    f"/, because a registration can be held; received nothing; {SLOW}"
                 )
 
 
 async def basis(iut: Iut) -> str:
-    """What it violates who tells its only robot of no program, or again; or serves it alone."""
+    """Return the requirement that a plain session violates, or an empty string.
+
+    The session has a robot that runs a program and pushes again, and then a second robot. The
+    requirement is `TOLD`, `HELD` or `LINKED`.
+    """
     async with playing(iut) as tester:
         if not (await tester.offers("pair") and await tester.offers("run")):
             return ""

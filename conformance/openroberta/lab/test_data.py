@@ -1,4 +1,4 @@
-"""Data objects that lack fields, and those that have more, as a lab takes them."""
+"""Tests of data objects with missing or additional fields."""
 
 import contextlib
 import json
@@ -19,12 +19,12 @@ from conformance.verdicts import Inconclusive, Violation
 
 
 async def lacking(robot: Robot, cmd: str, name: str) -> None:
-    """Raise Violation unless a request without a field is answered with an error."""
+    """Raise Violation unless a request without this field is answered with an error."""
     await refused(partial(robot.ask, PUSHCMD, robot.object(cmd, name)))
 
 
 def refusal_of(name: str) -> Any:
-    """The test case of one mandatory field: each is a requirement of its own."""
+    """Return the test case for one mandatory field; each field is a requirement of its own."""
 
     @requirement(f"refuses.{name}")
     async def test(iut: Iut) -> None:
@@ -33,14 +33,14 @@ def refusal_of(name: str) -> Any:
             if await tester.offers("pair"):
                 linked = await tester.linked()
                 with contextlib.suppress(Violation, Inconclusive):
-                    # Where no field is missed in pushes this one stands for the others.
+                    # If the lab accepts pushes without this field, too, the first push is the
+                    # evidence.
                     await lacking(linked, "push", "firmwarename")
                 await lacking(linked, "push", name)
                 await lacking(tester.robot(), "register", name)
 
     test.__doc__ = (
-        f"A registration without {name}, and a push without it, get an error; and so does a "
-        "registration while another robot is linked."
+        f"Registrations and pushes without {name} get an error, also while another robot is linked."
     )
     return test
 
@@ -59,7 +59,7 @@ test_without_menuversion = refusal_of("menuversion")
 @requirement("refuses.thrown-away")
 @lasting
 async def test_thrown_away(iut: Iut) -> None:
-    """Requests without a field do not register, and a correct one with that token is held."""
+    """A registration without a field has no effect; a correct one with that token is held."""
     async with playing(iut) as tester:
         robot = tester.robot()
         for name in ("robot", "battery", "menuversion"):
@@ -68,10 +68,11 @@ async def test_thrown_away(iut: Iut) -> None:
         if await tester.offers("pair"):
             entered = await tester.upper("pair", token=robot.token)
             check(
-                # Some serve whoever pushes or was entered: that says nothing of a registration.
+                # Some labs serve any robot that pushes or whose token was entered: this shows no
+                # registration.
                 not await _serves(tester, robot) or await _serves_unregistered(tester),
                 "no registration by a request without a field",
-                f"{robot.token} could push ({'entered' if entered.ok else 'not entered'})",
+                f"{robot.token} could push (token {'entered' if entered.ok else 'not entered'})",
             )
         exchange = await robot.register()
         await exchange.taken()
@@ -80,29 +81,29 @@ async def test_thrown_away(iut: Iut) -> None:
 
 
 async def _serves_unregistered(tester: RobotsTester) -> bool:
-    """Whether a robot can push that has asked for nothing, once its token was entered."""
+    """True if a robot without a registration can push after its token was entered."""
     other = tester.robot()
     await tester.upper("pair", token=other.token)
     return await _serves(tester, other)
 
 
 async def _serves(tester: RobotsTester, robot: Robot) -> bool:
-    """Whether a push of this robot is answered by repeat."""
+    """True if a push of this robot is answered with repeat."""
     push = await robot.push()
     return await push.session.watch("Repeat", within=after(tester, "push_hold")) is not None
 
 
 @requirement("refuses.thrown-away")
 async def test_thrown_away_while_pushing(iut: Iut) -> None:
-    """A push without a field does not affect its robot: the next one is served.
+    """A push without a field does not affect its robot: the next push is served.
 
-    Neither is it believed, nor does it end the push that is held.
+    The lab does not use its values, and the unanswered push stays unanswered.
     """
     async with playing(iut) as tester:
         robot = await tester.linked()
         waits = await robot.push()
         early = EARLIEST["push_hold"] * tester.seconds("push_hold")
-        # Short enough that the time of the push is not over before the other one is refused.
+        # This is short enough for the other push to be refused before the first one is due.
         message = await waits.session.watch(within=min(early / 4, tester.seconds("quiet")))
         if message is not None:
             raise waits.wrong("no answer for a while", message, "push.held")
@@ -112,22 +113,29 @@ async def test_thrown_away_while_pushing(iut: Iut) -> None:
         held = waits.session.now - waits.asked < early
         message = await waits.session.watch(within=tester.seconds("quiet"))
         if message is not None and message.at - waits.asked < early:
-            raise waits.wrong("no answer upon another push that is refused", message)
+            raise waits.wrong("no answer after another push that is refused", message)
         if await tester.offers("state"):
             seen = (await tester.state(robot)).get("battery", battery)
-            check(not same(seen, "1.5"), f"the battery {battery!r} to be seen", f"{seen!r} is")
+            check(
+                not same(seen, "1.5"),
+                f"the user to see the battery {battery!r}",
+                f"the user sees {seen!r}",
+            )
         await still_served(tester, robot, waits if message is None else None)
         if not held:
             raise Inconclusive(
-                "the time of the push was over before another one was refused: a longer push_hold "
-                "would show whether that ends it"
+                "the hold of the push ended before another push was refused; a longer "
+                "push_hold would show whether the refusal ends the hold"
             )
 
 
 async def still_served(
     tester: RobotsTester, robot: Robot, exchange: Exchange | None = None
 ) -> None:
-    """Raise Violation unless a robot that is registered, and may wait already, can go on."""
+    """Raise Violation unless a registered robot is still served.
+
+    `exchange` is a push of the robot that is already unanswered.
+    """
     if await tester.offers("run"):
         await robot.commanded("run", "Download", None, exchange)
     else:
@@ -137,7 +145,7 @@ async def still_served(
 
 @requirement("exit.optional")
 async def test_exit_value_at_registration(iut: Iut) -> None:
-    """A registration is taken without an exit value, and with one; so is the first push."""
+    """Registrations and first pushes are accepted with and without an exit value."""
     async with playing(iut) as tester:
         for value in (None, 0, 143):
             robot = tester.robot(nepoexitvalue=value)
@@ -148,12 +156,12 @@ async def test_exit_value_at_registration(iut: Iut) -> None:
                 push = await robot.push()
                 refused = await refusal(push.session)
                 if refused:
-                    raise push.failed("the first push to be taken", refused)
+                    raise push.failed("the first push to be accepted", refused)
 
 
 @requirement("robustness.extra-members")
 async def test_extra_members(iut: Iut) -> None:
-    """Members that the protocol does not have do not matter, whatever their values."""
+    """Members that the protocol does not define have no effect, with any value."""
     extra: dict[str, Any] = {
         "runtimeversion": "2.0",
         "subtype": None,
@@ -174,7 +182,7 @@ async def test_extra_members(iut: Iut) -> None:
 @requirement("http.json")
 @explore(told=strategies.robots())
 async def test_any_robot(iut: Iut, told: dict[str, str]) -> None:
-    """A robot may have any name and version, in any script; its registration is held."""
+    """A robot with any name and version, in any script, can register."""
     async with playing(iut) as tester:
         robot = tester.robot(**told)
         exchange = await robot.register()
@@ -186,7 +194,7 @@ async def test_any_robot(iut: Iut, told: dict[str, str]) -> None:
 
 @requirement("http.json")
 async def test_json_in_another_spelling(iut: Iut) -> None:
-    """JSON is read with white space in it, in any order, and in UTF-8 or escaped."""
+    """JSON is accepted with white space, in any order, in UTF-8 or escaped."""
     async with playing(iut) as tester:
         robot = tester.robot(brickname="Gr\u00f6\u00dfe \u673a 1/2")
         told = robot.object("register")
@@ -225,4 +233,4 @@ async def test_malformed(iut: Iut) -> None:
             robot.headers = {"content-type": "application/json"}
             await refused(partial(robot.ask, PUSHCMD, body))
         exchange = await tester.robot().register()
-        await exchange.held("a robot to be served after bodies that are no JSON object")
+        await exchange.held("a robot to be served after bodies that are not JSON objects")

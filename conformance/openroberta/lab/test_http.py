@@ -1,4 +1,4 @@
-"""HTTP in all its forms, and what is not HTTP, as a lab takes it."""
+"""Tests that a lab understands all forms of HTTP, and survives bytes that are not HTTP."""
 
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -14,7 +14,8 @@ from conformance.segmentation import Segmentation, byte_by_byte, in_halves, spli
 from conformance.verdicts import NotExercised, Violation
 
 _LENGTH_REQUIRED = 411
-_ONCE = {"Connection": "close"}  # what a lab need not read of a request is not read as the next
+# a lab that ignores the body must not read the body as the next request
+_ONCE = {"Connection": "close"}
 
 TLS_HELLO = bytes.fromhex(
     "16030100c8010000c40303" + "5a" * 32 + "0000" + "0004130113020100" + "00" * 40
@@ -22,7 +23,7 @@ TLS_HELLO = bytes.fromhex(
 
 
 async def served(tester: RobotsTester, robot: Robot, after: str) -> None:
-    """Raise Violation unless a robot can register, and be linked where the user can."""
+    """Raise Violation unless a robot can register, and be linked if the user can enter tokens."""
     exchange = await robot.register()
     await exchange.held(f"a robot to be served after {after}")
     if await tester.offers("pair"):
@@ -31,7 +32,7 @@ async def served(tester: RobotsTester, robot: Robot, after: str) -> None:
 
 @requirement("http.messages")
 async def test_messages(iut: Iut) -> None:
-    """All that comes in a whole conversation are messages of HTTP."""
+    """All answers of a whole session are valid HTTP."""
     async with playing(iut) as tester:
         robot = tester.robot()
         exchange = await robot.ask(naming.PUSHCMD, robot.object("register", "token"))
@@ -53,7 +54,7 @@ SPELLINGS: Sequence[Callable[[str, str], str]] = (
 
 @requirement("http.header-names")
 async def test_header_names(iut: Iut) -> None:
-    """Header fields may have their names in any case, and their values in any white space."""
+    """Header names are in any case, and white space surrounds the values."""
     async with playing(iut) as tester:
         for spell in SPELLINGS:
             robot = tester.robot()
@@ -69,7 +70,7 @@ async def test_header_names(iut: Iut) -> None:
 
 @requirement("robustness.charset")
 async def test_charset(iut: Iut) -> None:
-    """A registration whose Content-Type names a character set is held like any other."""
+    """A registration whose Content-Type names a character set is held."""
     async with playing(iut) as tester:
         for named in ("application/json; charset=utf8", "application/json;charset=UTF-8"):
             robot = tester.robot()
@@ -79,7 +80,7 @@ async def test_charset(iut: Iut) -> None:
 
 @requirement("http.persistence")
 async def test_one_connection(iut: Iut) -> None:
-    """A robot that keeps to one connection, as long as the lab keeps it, is served."""
+    """A robot uses the same connection for all requests as long as the lab keeps it open."""
     async with playing(iut) as tester:
         robot = tester.robot()
         robot.keeps = True
@@ -97,7 +98,7 @@ async def test_one_connection(iut: Iut) -> None:
 
 @requirement("http.persistence")
 async def test_closing(iut: Iut) -> None:
-    """A robot that closes each connection after its answer gets that answer, and its end."""
+    """A robot that asks to close each connection gets its answer, and the lab closes."""
     async with playing(iut) as tester:
         robot = tester.robot()
         for version, asks in (("1.0", "close"), ("1.1", "close"), ("1.1", "Close")):
@@ -109,7 +110,7 @@ async def test_closing(iut: Iut) -> None:
             if not (ended or session.received):
                 expected = "a register without its battery to be refused"
                 raise Violation(expected, "it is held", "refuses.battery")
-            expected = f"the connection to be closed, as was asked by Connection: {asks}"
+            expected = f"the connection to be closed, as Connection: {asks} requests"
             check(ended, expected, "it stays open")
         await served(tester, tester.robot(), "connections that were closed")
 
@@ -124,10 +125,11 @@ CUTS: Sequence[Segmentation] = (
 
 @requirement("http.segmentation")
 async def test_segmentation(iut: Iut) -> None:
-    """A registration counts in full however its bytes arrive; so does a wrong one."""
+    """A registration is read completely for each segmentation; a wrong one is refused."""
     async with playing(iut) as tester:
         for cut in CUTS:
-            # Another robot's: what becomes of a token that was refused is not what is tried.
+            # Another robot sends it, because the test does not check a token that was refused
+            # before.
             told = tester.robot().object("register", "firmwarename")
             robot = tester.robot()
             wrong = await robot.ask(naming.PUSHCMD, told, segmentation=cut)
@@ -140,10 +142,10 @@ async def test_segmentation(iut: Iut) -> None:
 
 @requirement("robustness.chunked-requests")
 async def test_chunked_request(iut: Iut) -> None:
-    """A registration whose body comes in chunks is held like any other, or its length required."""
+    """A registration in chunks is held, or the lab asks for its length with status 411."""
     async with playing(iut) as tester:
         robot = tester.robot()
-        # Who knows no chunks is not to take them for a further request.
+        # A lab that cannot read chunks must not take them for the next request.
         fields = {"transfer-encoding": "chunked", "connection": "close"}
         value = tester.request("POST", naming.PUSHCMD, fields, {})
         head = encode({name: part for name, part in value.items() if name != "json"})
@@ -156,7 +158,7 @@ async def test_chunked_request(iut: Iut) -> None:
         refused = await refusal(session)
         for message in session.received:
             if message.value["version"] == "1.0":
-                raise NotExercised("it answers by HTTP/1.0, in which nothing comes in chunks")
+                raise NotExercised("this lab answers with HTTP/1.0, which has no chunks")
             if message.value["status"] == _LENGTH_REQUIRED:
                 return
         check(not refused, "the registration to be held", refused)
@@ -167,7 +169,7 @@ async def test_chunked_request(iut: Iut) -> None:
 
 @requirement("robustness.expectations")
 async def test_expectation(iut: Iut) -> None:
-    """A robot that holds its data object back until the lab wants it is told to go on."""
+    """A robot that sends Expect: 100-continue is asked for its body before it sends it."""
     async with playing(iut) as tester:
         told = tester.robot().object("register", "token")
         value = tester.request("POST", naming.PUSHCMD, {"Expect": "100-continue"}, told)
@@ -183,14 +185,14 @@ async def test_expectation(iut: Iut) -> None:
         await session.send_bytes(body)
         message = await Exchange(session, "Register").unless_closed("refuses.token")
         if message is None or message.value["version"] == "1.0":
-            raise NotExercised("nothing shows that it speaks HTTP/1.1, which has expectations")
-        expected = "100 Continue, or an answer, before the body is sent that was announced"
-        raise Violation(expected, "nothing came until it was", event=message.event)
+            raise NotExercised("needs a lab that uses HTTP/1.1: HTTP/1.0 has no 100 Continue")
+        expected = "100 Continue or another answer before the announced body"
+        raise Violation(expected, "received nothing before the body was sent", event=message.event)
 
 
 @requirement("robustness.other-methods")
 async def test_other_methods(iut: Iut) -> None:
-    """A registration by another method gets an error."""
+    """A registration with a method other than POST gets an error."""
     async with playing(iut) as tester:
         for method in ("GET", "PUT", "DELETE"):
             robot = tester.robot()
@@ -201,7 +203,7 @@ async def test_other_methods(iut: Iut) -> None:
 
 @requirement("robustness.other-paths")
 async def test_other_paths(iut: Iut) -> None:
-    """A registration at a path that there is not gets 404, and then at the right one is held."""
+    """A registration at an unknown path gets 404; at the right path it is held afterwards."""
     async with playing(iut) as tester:
         robot = tester.robot()
         robot.headers = _ONCE
@@ -209,9 +211,9 @@ async def test_other_paths(iut: Iut) -> None:
             exchange = await robot.ask(path, robot.object("register"))
             message = await exchange.session.watch(within="response")
             if message is None:
-                raise exchange.failed(f"status 404 at {path}", "nothing came")
+                raise exchange.failed(f"status 404 at {path}", "received nothing")
             status = message.value["status"]
-            check(status == 404, f"status 404 at {path}", f"{status} came", message.event)
+            check(status == 404, f"status 404 at {path}", f"received {status}", message.event)
         await served(tester, robot, "a wrong path")
 
 
@@ -231,7 +233,7 @@ HALVES: dict[str, Sequence[bytes]] = {
 
 @requirement("robustness.half-requests")
 async def test_half_requests(iut: Iut) -> None:
-    """A request that breaks off, or does not end, does not keep others from being served."""
+    """A request that is cut off, or never ends, does not keep the lab from serving others."""
     async with playing(iut) as tester:
         for what, pieces in HALVES.items():
             left, stays = await tester.connection(), await tester.connection()
@@ -240,7 +242,9 @@ async def test_half_requests(iut: Iut) -> None:
                 await stays.send_bytes(piece)
             await left.taken()
             await left.close()
-            await served(tester, tester.robot(), f"a request of which only this came: {what}")
+            await served(
+                tester, tester.robot(), f"a request of which the lab received only this: {what}"
+            )
         killed = await tester.connection()
         await killed.send_bytes(b"POST /rest/pushcmd HTTP/1.1\r\nContent-Le")
         await killed.break_off()
@@ -249,7 +253,7 @@ async def test_half_requests(iut: Iut) -> None:
 
 @requirement("robustness.tls-hello")
 async def test_tls_hello(iut: Iut) -> None:
-    """A robot that tries TLS first, before each of its requests, is served over plain HTTP."""
+    """A robot that tries TLS before each request is served over plain HTTP."""
     async with playing(iut) as tester:
         robot = tester.robot()
         for _ in range(2):

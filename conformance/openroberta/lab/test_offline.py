@@ -1,4 +1,4 @@
-"""Robots that go and come back, as the lab's user sees them."""
+"""Tests of robots that disconnect and return, as the lab's user sees them."""
 
 import asyncio
 
@@ -18,7 +18,7 @@ async def answered(tester: RobotsTester, robot: Robot) -> None:
 
 
 async def goes(tester: RobotsTester, robot: Robot) -> None:
-    """Stay away until the robot is seen as offline. Raises Violation where it never is."""
+    """Send nothing until the user sees the robot as offline; raise Violation if it never is."""
     tester.iut.worth(2 * tester.seconds("offline"), "offline")
     latest = tester.iut.left("offline", "offline", "response")
     seen = await tester.becomes(robot, "state", "offline", latest)
@@ -29,7 +29,7 @@ async def goes(tester: RobotsTester, robot: Robot) -> None:
 
 @requirement("offline.noticed")
 async def test_offline(iut: Iut) -> None:
-    """A robot that does not push again after an answer is seen as offline."""
+    """A robot that does not push again after an answer becomes offline."""
     async with playing(iut) as tester:
         robot = await tester.linked()
         await answered(tester, robot)
@@ -38,7 +38,7 @@ async def test_offline(iut: Iut) -> None:
 
 @requirement("offline.noticed")
 async def test_one_of_three_offline(iut: Iut) -> None:
-    """One of three robots is seen as offline although the others go on pushing."""
+    """One of three robots becomes offline while the others go on pushing."""
     async with playing(iut) as tester:
         robots = [await tester.linked() for _ in range(3)]
         leaves = robots.pop(1)
@@ -52,7 +52,7 @@ async def test_one_of_three_offline(iut: Iut) -> None:
 
 
 async def pushes(tester: RobotsTester, robot: Robot) -> None:
-    """Push, again and again."""
+    """Push until the task is cancelled."""
     while True:
         await answered(tester, robot)
 
@@ -60,10 +60,11 @@ async def pushes(tester: RobotsTester, robot: Robot) -> None:
 @requirement("offline.not-early")
 @lasting
 async def test_not_early(iut: Iut) -> None:
-    """A robot is not seen as offline while its pushes are held, nor just after an answer."""
+    """A robot is not offline during its pushes, nor shortly after an answer."""
     async with playing(iut) as tester:
         tester.iut.worth(3 * tester.seconds("push_hold"), "push_hold")
-        # "After several seconds": published labs wait for one, and half of one is surely too few.
+        # "After several seconds": published labs wait for one second, so half a second is too
+        # early.
         soon = min(tester.seconds("offline") / 4, 0.5)
         robot = await tester.linked()
         decided = False
@@ -79,18 +80,22 @@ async def test_not_early(iut: Iut) -> None:
             answered_at = exchange.asked + await exchange.between("Repeat", 0, latest)
             seen = await tester.becomes(robot, "state", "offline", soon)
             took = exchange.session.now - answered_at
-            # That it is offline late says nothing of what was soon.
+            # An offline state that is read late shows nothing about the time shortly after the
+            # answer.
             if seen == "waiting" or took < 1.5 * soon:
                 decided = True
                 expected = f"a robot to be waiting {soon:.1f} s after an answer"
                 check(seen == "waiting", expected, f"it is {seen}")
         if not decided:
-            raise Inconclusive(f"it was told only {took:.1f} s after an answer that it is {seen}")
+            raise Inconclusive(
+                "expected the state shortly after an answer; the operation 'state' reported "
+                f"{seen} after {took:.1f} s"
+            )
 
 
 @requirement("offline.returns")
 async def test_returns(iut: Iut) -> None:
-    """A robot that was offline is back with its next push, and programs reach it."""
+    """A robot that was offline is back after its next push, and receives programs."""
     async with playing(iut) as tester:
         robot = await tester.linked()
         await answered(tester, robot)

@@ -1,4 +1,4 @@
-"""Pushes: how long they are held, what the lab takes from them, and lost ones."""
+"""Tests of pushes: their hold, the data that the lab takes from them, and lost pushes."""
 
 import asyncio
 import json
@@ -16,14 +16,14 @@ from conformance.openroberta.values import same
 from conformance.segmentation import split_at, whole
 from conformance.verdicts import Inconclusive, NotExercised, Violation
 
-TRIES = 3  # pushes of which the quickest counts
-MEANWHILE = 5  # requests of which one answered in time is enough
+TRIES = 3  # pushes; the quickest of them counts
+MEANWHILE = 5  # requests; one answered in time is enough
 
 
 @requirement("push.answered")
 @lasting
 async def test_answered(iut: Iut) -> None:
-    """Each of several pushes is answered with repeat when its period is over."""
+    """Each of several pushes is answered with repeat at the end of push_hold."""
     async with playing(iut) as tester:
         high, latest = at_most(tester, "push_hold")
         robot = await tester.linked()
@@ -34,14 +34,14 @@ async def test_answered(iut: Iut) -> None:
             if min(took) <= high and tester.seconds("push_hold") > 2:
                 break
         if min(took) > high:
-            what = f"the quickest of {len(took)} came after {min(took):.2f} s"
+            what = f"the quickest of {len(took)} took {min(took):.2f} s"
             raise Inconclusive(f"expected repeat within {high:.2f} s; {what}")
 
 
 @requirement("push.held")
 @lasting
 async def test_held(iut: Iut) -> None:
-    """No push is answered at once while there is nothing to do, neither the first nor a later."""
+    """No push is answered immediately while there is nothing to do."""
     async with playing(iut) as tester:
         shortest = at_least(tester, "push_hold")
         _, latest = at_most(tester, "push_hold")
@@ -54,13 +54,14 @@ async def test_held(iut: Iut) -> None:
 @requirement("push.held")
 @lasting
 async def test_held_for_two(iut: Iut) -> None:
-    """The pushes of two robots are held side by side, each for its own period."""
+    """The pushes of two robots are held at the same time, each for its own period."""
     async with playing(iut) as tester:
         shortest = at_least(tester, "push_hold")
         _, latest = at_most(tester, "push_hold")
         robots = [await tester.linked(), await tester.linked()]
         first = await robots[0].push()
-        # The second comes late in the time of the first: the pause is what is tried.
+        # The second push comes late in the period of the first: this offset is the point of the
+        # test.
         await asyncio.sleep(tester.seconds("push_hold") * 0.7)
         second = await robots[1].push()
         for exchange in (first, second):
@@ -70,21 +71,21 @@ async def test_held_for_two(iut: Iut) -> None:
 @requirement("push.held")
 @lasting
 async def test_held_after_a_program(iut: Iut) -> None:
-    """A push after a program is held for its own time, not for what was left of the one before."""
+    """A push after a program is held for a full period of its own."""
     async with playing(iut) as tester:
         shortest = at_least(tester, "push_hold")
         _, latest = at_most(tester, "push_hold")
         robot = await tester.linked()
         before = await robot.push()
         if await before.session.watch(within=0.7 * tester.seconds("push_hold")):
-            before = await robot.push()  # its time may be shorter
+            before = await robot.push()  # its period can be over
         await robot.fetch(exchange=before)
         await (await robot.push()).between("Repeat", shortest, latest)
 
 
 @requirement("commands.lab")
 async def test_commands(iut: Iut) -> None:
-    """Registrations and pushes are answered with the commands that there are."""
+    """Registrations and pushes are answered with commands of the protocol."""
     async with playing(iut) as tester:
         _, latest = at_most(tester, "push_hold")
         robot = await tester.linked()
@@ -99,21 +100,22 @@ NAMED = (
     ("8.25", "the B\u00e4r \U0001f43b of the second table from the left", True),
     ("6.5", "C3", False),
 )
-"""Voltages and names, and whether what is beyond ASCII is written as escapes, or as it is."""
+"""Voltages and names; True if characters beyond ASCII are written as JSON escapes, else as UTF-8.
+"""
 
 
 @requirement("push.seen")
 async def test_battery_and_name(iut: Iut) -> None:
-    """The user sees the battery's voltage and the robot's name as they were pushed last.
+    """The user sees the battery's voltage and the robot's name of the last push.
 
-    And these are its own, though other robots have others.
+    Two other robots with other values are linked, too.
     """
     async with playing(iut) as tester:
         robot = await among_others(tester)
         robot.headers = {"content-type": "application/json"}
         told = await tester.state(robot)
         if told.get("battery") is None and told.get("name") is None:
-            raise NotExercised("needs an operation 'state' that tells battery or name")
+            raise NotExercised("needs an operation 'state' with the member battery or name")
         member = _member_of_name(robot, told)
         before = dict(robot.data)
         tells = [key for key in ("battery", "name") if told.get(key) is not None]
@@ -124,20 +126,22 @@ async def test_battery_and_name(iut: Iut) -> None:
                 wanted = {"battery": battery, "name": name}[key]
                 seen = await tester.becomes(robot, key, wanted, "response")
                 if not same(seen, wanted):
-                    expected = f"the {key} {wanted!r} to be seen"
-                    # With a name that it may not understand it would refuse any push.
+                    expected = f"the user to see the {key} {wanted!r}"
+                    # A lab that does not understand a name refuses every push with that name.
                     robot.data = before
-                    raise Violation(expected, f"{seen!r} is", await _gone_with_a_push(robot))
+                    raise Violation(
+                        expected, f"the user sees {seen!r}", await _gone_with_a_push(robot)
+                    )
             await exchange.session.close()
 
 
 def _member_of_name(robot: Robot, told: Mapping[str, Any]) -> str:
-    """The member that the lab takes for the robot's name: the text does not say which of two."""
+    """Return the member that the lab uses as the robot's name: the specification allows two."""
     return "robot" if told.get("name") == robot.data["robot"] else "brickname"
 
 
 def _written(robot: Robot, escaped: bool = False) -> bytes:
-    """A push with its letters as escapes, or as they are, in UTF-8."""
+    """Return a push with its letters as JSON escapes, or in UTF-8."""
     return json.dumps(robot.object("push"), ensure_ascii=escaped).encode()
 
 
@@ -148,13 +152,13 @@ def _inside_letters(data: bytes) -> Sequence[bytes]:
 
 @requirement("http.segmentation")
 async def test_name_in_pieces(iut: Iut) -> None:
-    """A name is seen as it is where a letter of two bytes arrives in two pieces."""
+    """A name is reported correctly if a letter of two bytes arrives in two segments."""
     async with playing(iut) as tester:
         robot = await tester.linked()
         robot.headers = {"content-type": "application/json"}
         told = await tester.state(robot)
         if told.get("name") is None:
-            raise NotExercised("needs an operation 'state' that tells the name")
+            raise NotExercised("needs an operation 'state' with the member name")
         member = _member_of_name(robot, told)
         cuts = {"Gr\u00f6\u00dfe": (whole, "push.seen"), "B\u00e4r": (_inside_letters, None)}
         for name, (cut, about) in cuts.items():
@@ -163,19 +167,21 @@ async def test_name_in_pieces(iut: Iut) -> None:
             seen = await tester.becomes(robot, "name", name, "response")
             if not same(seen, name):
                 known = about or await _gone_with_a_push(robot)
-                raise Violation(f"the name {name!r} to be seen", f"{seen!r} is", known)
+                raise Violation(
+                    f"the user to see the name {name!r}", f"the user sees {seen!r}", known
+                )
             await exchange.session.close()
 
 
 async def _gone_with_a_push(robot: Robot) -> str | None:
-    """What a lab violates that serves a robot no more, a push of which was lost; else None."""
+    """Return the violated requirement if the lab no longer serves a robot after a lost push."""
     push = await robot.push()
     return "offline.no-disconnect" if await refusal(push.session) else None
 
 
 @requirement("exit.shown")
 async def test_exit_value(iut: Iut) -> None:
-    """The user sees the exit value that a push brings after each of several programs."""
+    """The user sees the exit value of the push after each of several programs."""
     async with playing(iut) as tester:
         robot, exchange = await among_others(tester), None
         for value in (143, 0, 2):
@@ -184,18 +190,22 @@ async def test_exit_value(iut: Iut) -> None:
             exchange = await robot.push()
             seen = await tester.becomes(robot, "exitvalue", value, "response")
             if seen is None and value == 143:
-                raise NotExercised("needs an operation 'state' that tells exitvalue")
-            check(same(seen, value), f"the exit value {value} to be seen", f"{seen!r} is")
+                raise NotExercised("needs an operation 'state' with the member exitvalue")
+            check(
+                same(seen, value),
+                f"the user to see the exit value {value}",
+                f"the user sees {seen!r}",
+            )
 
 
 async def among_others(tester: RobotsTester) -> Robot:
-    """A robot that is linked after one other, and before another."""
+    """Return the second of three linked robots."""
     return [await tester.linked() for _ in range(3)][1]
 
 
 @requirement("offline.no-disconnect")
 async def test_lost_connection(iut: Iut) -> None:
-    """After a connection that was lost while its push was held, the next push is served."""
+    """The next push is served after a connection was lost during a push."""
 
     async def play(lost: bool) -> None:
         async with playing(iut) as tester:
@@ -208,7 +218,7 @@ async def test_lost_connection(iut: Iut) -> None:
                     await exchange.session.close()
                 else:
                     await exchange.between("Repeat", 0, latest)
-            # Until then a lab may not have noticed what was lost.
+            # Until now a lab may not have noticed the lost connection.
             await (await robot.push()).between("Repeat", 0, latest, iut.deciding)
             if await tester.offers("run"):
                 await robot.commanded("run", "Download", iut.deciding)
@@ -217,14 +227,17 @@ async def test_lost_connection(iut: Iut) -> None:
 
 
 async def _taken(push: Exchange) -> None:
-    """Wait until a lab has surely taken it, be it by a thread for each: the next one is newer."""
+    """Wait until the lab has surely read this push, so that the next push is newer.
+
+    A lab can use a thread for each request, and read them in any order.
+    """
     seconds = push.session.seconds
     await push.silent(min(seconds("push_hold") / 5, seconds("quiet")))
 
 
 @requirement("robustness.side-by-side")
 async def test_others_meanwhile(iut: Iut) -> None:
-    """What another robot asks is answered while a push is held, and not only behind that."""
+    """Requests of another robot are answered while a push is held, and not only afterwards."""
     async with playing(iut) as tester:
         _, latest = at_most(tester, "push_hold")
         robot = await tester.linked()
@@ -233,7 +246,7 @@ async def test_others_meanwhile(iut: Iut) -> None:
             await _taken(held)
             other = tester.robot()
             asked = await other.ask(naming.PUSHCMD, other.object("register", "token"))
-            # To close the connection is an answer, too.
+            # Closing the connection is an answer, too.
             answer = await asked.session.watch(within=tester.seconds("response"))
             if (answer or asked.session.ended) and not held.session.ahead("Repeat"):
                 return
@@ -246,7 +259,7 @@ async def test_others_meanwhile(iut: Iut) -> None:
 
 @requirement("robustness.repeated-push")
 async def test_program_for_a_lost_push(iut: Iut) -> None:
-    """A program that is run just after a connection was lost is not lost with it."""
+    """A program that is run just after a connection was lost is not lost."""
     async with playing(iut) as tester:
         robot = await tester.linked()
         exchange = await robot.push()
@@ -262,7 +275,7 @@ async def test_program_for_a_lost_push(iut: Iut) -> None:
 
 @requirement("robustness.run-between-pushes")
 async def test_run_between_pushes(iut: Iut) -> None:
-    """A program that is run between two pushes comes with the second one."""
+    """A program that is run between two pushes is announced in answer to the second push."""
     async with playing(iut) as tester:
         _, latest = at_most(tester, "push_hold")
         robot = await tester.linked()
@@ -271,18 +284,22 @@ async def test_run_between_pushes(iut: Iut) -> None:
         try:
             await asyncio.wait([running], timeout=tester.seconds("response"))
             if running.done() and not running.result().ok:
-                return  # its user knows
+                return  # the operation has reported the failure to the user
             message = await (await robot.push()).session.watch("Download", "Refusal", within=latest)
         finally:
             running.cancel()
         told = message is not None and message.name == "Download"
-        check(told, "Download upon the next push", message.name if message else "none came")
+        check(
+            told,
+            "Download in answer to the next push",
+            message.name if message else "received none",
+        )
         await robot.file()
 
 
 @requirement("robustness.repeated-push")
 async def test_repeated_push(iut: Iut) -> None:
-    """Where a push comes twice, the program reaches its robot, and both are answered."""
+    """If a push comes twice, the robot receives the program, and both pushes are answered."""
     async with playing(iut) as tester:
         _, latest = at_most(tester, "push_hold")
         robot = await tester.linked()
@@ -292,7 +309,7 @@ async def test_repeated_push(iut: Iut) -> None:
             await _taken(pushes[-1])
         await tester.needs("run")
         await tester.user("run", token=robot.token)
-        # Its robot reads both, so either may bring it.
+        # The robot reads both answers, so either can bring the command.
         answers = [await push.session.watch(within=latest) for push in pushes]
         for which, push, answer in zip(("older", "newer"), pushes, answers, strict=True):
             check(
@@ -303,7 +320,7 @@ async def test_repeated_push(iut: Iut) -> None:
         came = [answer.name for answer in answers if answer]
         check(
             "Download" in came,
-            "Download as the answer to one of two pushes",
-            f"{' and '.join(came) or 'none'} came",
+            "Download in answer to one of two pushes",
+            f"received {' and '.join(came) or 'none'}",
         )
         await robot.file()

@@ -1,4 +1,4 @@
-"""Registrations: how long they are held, how they end, and whom a token links with whom."""
+"""Tests of registrations: their hold, their end, and the link between token and robot."""
 
 import asyncio
 
@@ -19,7 +19,7 @@ from conformance.verdicts import Inconclusive
 
 @requirement("http.paths")
 async def test_path_of_registrations(iut: Iut) -> None:
-    """A registration at /rest/pushcmd is taken, and held."""
+    """A registration at /rest/pushcmd is accepted and held."""
     async with playing(iut) as tester:
         exchange = await tester.robot().register()
         await exchange.taken()
@@ -28,7 +28,7 @@ async def test_path_of_registrations(iut: Iut) -> None:
 @requirement("register.held")
 @lasting
 async def test_held(iut: Iut) -> None:
-    """None of five registrations is answered before four fifths of its time are over."""
+    """None of five registrations is answered before 80 % of register_hold."""
     async with playing(iut) as tester:
         shortest = at_least(tester, "register_hold")
         for exchange in [await tester.robot().register() for _ in range(5)]:
@@ -38,18 +38,20 @@ async def test_held(iut: Iut) -> None:
 @requirement("register.aborted")
 @lasting
 async def test_aborted(iut: Iut) -> None:
-    """A registration whose token is not entered is answered with abort when its time is over."""
+    """A registration whose token is not entered is answered with abort after register_hold."""
     async with playing(iut) as tester:
         high, _ = at_most(tester, "register_hold")
         took = await aborted(tester, await tester.robot().register())
         if took > high:
             took = await aborted(tester, await tester.robot().register())
         if took > high:
-            raise Inconclusive(f"expected abort within {high:.2f} s; it came after {took:.2f} s")
+            raise Inconclusive(
+                f"expected abort within {high:.2f} s; received it after {took:.2f} s"
+            )
 
 
 async def aborted(tester: RobotsTester, exchange: Exchange) -> float:
-    """Seconds until a registration is aborted, late or not. Raises Violation where it is not."""
+    """Return the seconds until a registration is aborted; raise Violation if it is not."""
     _, latest = at_most(tester, "register_hold")
     shortest = at_least(tester, "register_hold")
     return await exchange.between(
@@ -59,7 +61,7 @@ async def aborted(tester: RobotsTester, exchange: Exchange) -> float:
 
 @requirement("register.repeat")
 async def test_repeat_when_entered(iut: Iut) -> None:
-    """When its token is entered, a registration is answered with repeat at once."""
+    """A registration is answered with repeat when the user enters its token."""
     async with playing(iut) as tester:
         for _ in range(2):
             await tester.linked()
@@ -68,7 +70,7 @@ async def test_repeat_when_entered(iut: Iut) -> None:
 @requirement("register.repeat")
 @lasting
 async def test_repeat_late_in_its_time(iut: Iut) -> None:
-    """A robot gets repeat also where its token is entered when half of the time is over."""
+    """A registration is answered with repeat if its token comes after half of register_hold."""
     async with playing(iut) as tester:
         at_most(tester, "register_hold")
         robot = tester.robot()
@@ -79,7 +81,7 @@ async def test_repeat_late_in_its_time(iut: Iut) -> None:
 
 @requirement("register.not-unasked")
 async def test_not_unasked(iut: Iut) -> None:
-    """However often a robot registers, it gets no repeat before its token was entered."""
+    """A robot that registers several times gets no repeat before its token is entered."""
     async with playing(iut) as tester:
         await tester.awake()
         robot = tester.robot()
@@ -93,7 +95,7 @@ async def test_not_unasked(iut: Iut) -> None:
 
 @requirement("register.not-unasked")
 async def test_not_unasked_after_abort(iut: Iut) -> None:
-    """After an abort a token that registers again gets no repeat before it was entered."""
+    """A token that registers again after an abort gets no repeat before it is entered."""
     async with playing(iut) as tester:
         robot = tester.robot()
         await aborted(tester, await robot.register())
@@ -107,7 +109,7 @@ async def test_not_unasked_after_abort(iut: Iut) -> None:
 @pytest.mark.parametrize("token", ["same", "other"])
 @lasting
 async def test_after_abort(iut: Iut, token: str) -> None:
-    """After an abort, a registration with the same token or another is held as if it were new."""
+    """After an abort, a new registration with the same or another token is held in full."""
     async with playing(iut) as tester:
         robot = tester.robot()
         await aborted(tester, await robot.register())
@@ -126,7 +128,7 @@ async def test_after_abort(iut: Iut, token: str) -> None:
 
 @requirement("register.retry")
 async def test_after_a_lost_connection(iut: Iut) -> None:
-    """A robot that loses its connection while it registers can do so again with its token."""
+    """A robot that loses its connection during a registration can register again."""
     async with playing(iut) as tester:
         await tester.awake()
         robot = tester.robot()
@@ -141,7 +143,7 @@ async def test_after_a_lost_connection(iut: Iut) -> None:
 
 @requirement("token.links")
 async def test_token_of_nobody(iut: Iut) -> None:
-    """Entering a token that no robot has links none: the robot that waits goes on waiting."""
+    """Entering a token of no robot links nothing: the waiting robot goes on waiting."""
     async with playing(iut) as tester:
         robot = tester.robot()
         own = robot.token
@@ -151,20 +153,20 @@ async def test_token_of_nobody(iut: Iut) -> None:
             await tester.upper("pair", token=token)
         message = await exchange.session.watch(within=tester.seconds("quiet"))
         if message is not None:
-            raise exchange.wrong("no answer upon another robot's token", message)
+            raise exchange.wrong("no answer after the token of no robot", message)
         await robot.linked_by(exchange)
 
 
 @requirement("token.links")
 async def test_two_robots(iut: Iut) -> None:
-    """Of two robots of one kind, each gets what is done with its token, and nothing else."""
+    """Each of two robots receives only the commands for its own token."""
     async with playing(iut) as tester:
         first, second = tester.robot(), tester.robot()
         waits = [await first.register(), await second.register()]
         await second.linked_by(waits[1], None)
         message = await waits[0].session.watch(within=0)
         if message is not None:
-            raise waits[0].wrong("no answer upon the token of another robot", message)
+            raise waits[0].wrong("no answer after the token of another robot", message)
         await first.linked_by(waits[0], None)
         idle, told = None, None
         for chosen, other in ((second, first), (first, second), (second, first)):
@@ -174,47 +176,53 @@ async def test_two_robots(iut: Iut) -> None:
 async def runs_alone(
     chosen: Robot, other: Robot, exchange: Exchange | None, others: object
 ) -> tuple[Exchange, object]:
-    """Raise Violation unless a program that is run for one robot wakes it and not the other.
+    """Raise Violation unless a program for one robot reaches this robot only.
 
-    `exchange` is a push of the one that waits already, `others` what the operation 'run' returned
-    for the other one. The result is a push of the other, and what 'run' returned now.
+    `exchange` is an unanswered push of `chosen`; `others` is the last result of the operation 'run'
+    for the other robot. Returns an unanswered push of the other robot, and the result of 'run' for
+    `chosen`.
     """
     idle = await other.push()
     told, file = await chosen.fetch(command=None, exchange=exchange)
     own_program(file, told, others)
     message = await idle.session.watch(*naming.CALLS, within=0)
     if message is not None:
-        raise idle.wrong("nothing upon what is done to another robot", message)
+        raise idle.wrong("no command after an action on another robot", message)
     return idle, told
 
 
 @requirement("token.links")
 async def test_programs_of_two_robots(iut: Iut) -> None:
-    """A robot that fetches a program with its token gets its own, although another has one."""
+    """A robot receives the program for its own token, although another robot has one, too."""
     async with playing(iut) as tester:
         first, second = await tester.linked(), await tester.linked()
         (_, file), (_, others) = await first.fetch(), await second.fetch()
         if content(file.value) == content(others.value):
-            # The next one may be another.
+            # The next program of the lab can differ.
             _, others = await second.fetch()
         again = await (await first.download()).unless_closed()
         if again and again.name == "File" and content(file.value) != content(others.value):
             another = content(again.value) == content(others.value)
-            check(not another, "the program of its own token", "another's came", again.event)
+            check(
+                not another,
+                "the program of its own token",
+                "received the program of another token",
+                again.event,
+            )
         strange = await (await tester.robot().download()).session.watch("File")
-        check(strange is None, "no program for a token that was not registered", "a file came")
-        # The other one has its own, whatever this one asks for: it comes back when it has run it.
+        check(strange is None, "no program for a token that was not registered", "received a file")
+        # The requests of the first robot do not affect the second: it comes back after its program.
         message = await (await second.push()).session.watch("Download", "Refusal")
         check(
             message is None,
             "a robot that has fetched its program to push as before",
-            f"{message.name if message else ''} came",
+            f"received {message.name if message else ''}",
         )
 
 
 @requirement("token.links")
 async def test_programs_at_a_time(iut: Iut) -> None:
-    """Two robots that are told of programs before either fetches one get each its own."""
+    """Two robots whose programs are announced before they fetch them receive each its own."""
     async with playing(iut) as tester:
         robots = [await tester.linked(), await tester.linked()]
         told = [(await robot.commanded("run", "Download", None)).result for robot in robots]
@@ -225,7 +233,7 @@ async def test_programs_at_a_time(iut: Iut) -> None:
 
 @requirement("token.links")
 async def test_case_of_tokens(iut: Iut) -> None:
-    """Tokens that differ in one letter are of different robots."""
+    """Tokens that differ in one letter belong to different robots."""
     async with playing(iut) as tester:
         ends = new_token()[:7]
         robots = [tester.robot(token=f"{ends}{last}") for last in "AB"]
@@ -233,15 +241,15 @@ async def test_case_of_tokens(iut: Iut) -> None:
         await robots[1].linked_by(waits[1], None)
         message = await waits[0].session.watch(within=tester.seconds("quiet"))
         if message is not None:
-            raise waits[0].wrong("no answer upon a token that ends otherwise", message)
+            raise waits[0].wrong("no answer after a token with another last letter", message)
 
 
 @requirement("token.before-programs")
 @pytest.mark.parametrize("known", [False, True], ids=["new", "known"])
 async def test_run_before_the_token(iut: Iut, known: bool) -> None:
-    """Running a program on a robot whose token was not entered does not reach it.
+    """A program does not reach a robot whose token was not entered.
 
-    Nor does it reach one that was linked before, by another token.
+    This is also true for a robot that was linked before by another token.
     """
     async with playing(iut) as tester:
         await tester.needs("run")
@@ -253,15 +261,15 @@ async def test_run_before_the_token(iut: Iut, known: bool) -> None:
         try:
             message = await exchange.session.watch(within=2 * tester.seconds("quiet"))
             if message is not None and message.name != "Abort":
-                raise exchange.wrong("no answer while its token was not entered", message)
+                raise exchange.wrong("no answer before its token is entered", message)
             push = await robot.push()
             told = await push.session.watch("Download", within=tester.seconds("quiet"))
             if told is not None:
-                raise push.wrong("no download while its token was not entered", told)
+                raise push.wrong("no download before its token is entered", told)
             fetched = await (await robot.download()).session.watch(
                 "File", within=tester.seconds("quiet")
             )
-            check(fetched is None, "no program before the token was entered", "a file came")
+            check(fetched is None, "no program before the token is entered", "received a file")
         finally:
             running.cancel()
 
@@ -269,15 +277,15 @@ async def test_run_before_the_token(iut: Iut, known: bool) -> None:
 @requirement("robustness.unknown-token")
 @lasting
 async def test_push_of_nobody(iut: Iut) -> None:
-    """A push whose token is not registered, or whose registration is held, gets no command."""
+    """A push with an unknown token, or with a token whose registration is held, gets no command."""
     async with playing(iut) as tester:
         robot = tester.robot()
         exchange = await robot.push()
         message = await exchange.session.watch(within=after(tester, "push_hold"))
         check(
             message is None or refuses(message.name, message.value),
-            "an error or abort upon a push of an unknown token",
-            f"{message.name if message else ''} came",
+            "an error or abort for a push with an unknown token",
+            f"received {message.name if message else ''}",
         )
         waits = await robot.ask(naming.PUSHCMD, robot.object("register"))
         await waits.taken()
@@ -285,7 +293,7 @@ async def test_push_of_nobody(iut: Iut) -> None:
 
 @requirement("register.repeat")
 async def test_many_at_once(iut: Iut) -> None:
-    """Five robots register at once, and each is answered when its token is entered."""
+    """Five robots register at the same time; each is answered when its token is entered."""
     async with playing(iut) as tester:
         robots = [tester.robot() for _ in range(5)]
         first, *others = robots

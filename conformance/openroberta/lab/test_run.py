@@ -1,4 +1,4 @@
-"""Programs: they are announced by a push, come byte for byte, and are run."""
+"""Tests of programs: a lab announces them in answer to a push, and sends each byte for byte."""
 
 from conformance.cases import check, lasting, requirement
 from conformance.iut import Iut
@@ -10,14 +10,14 @@ from conformance.openroberta.values import difference
 from conformance.verdicts import Inconclusive, NotExercised, Violation
 from conformance.wire import Message
 
-TRIES = 5  # programs of which the quickest counts
-EARLIEST_END = 0.8  # of a period: what comes later comes with its end
-_TELLING = 0.1  # seconds of a period that are enough to tell at once from at its end
+TRIES = 5  # programs; the quickest of them counts
+EARLIEST_END = 0.8  # fraction of push_hold; an answer after that can be the end of the period
+_TELLING = 0.1  # seconds; a shorter push_hold cannot be distinguished from an immediate answer
 
 
 @requirement("run.command")
 async def test_command(iut: Iut) -> None:
-    """When the user runs a program, the push that is held is answered with download."""
+    """If the user runs a program, the unanswered push is answered with download."""
     async with playing(iut) as tester:
         robot = await tester.linked()
         await robot.commanded("run", "Download", "run.command")
@@ -25,7 +25,7 @@ async def test_command(iut: Iut) -> None:
 
 @requirement("run.command")
 async def test_command_again(iut: Iut) -> None:
-    """A second and a third program are announced, too, once the one before was run."""
+    """A second and a third program are announced after the previous program was run."""
     async with playing(iut) as tester:
         robot = await tester.linked()
         for number in range(3):
@@ -35,13 +35,13 @@ async def test_command_again(iut: Iut) -> None:
 
 @requirement("run.immediately")
 async def test_immediately(iut: Iut) -> None:
-    """The push is answered when the user acts, and not when its period is over; twice."""
+    """The push is answered when the user acts, and not at the end of its period, both times."""
     async with playing(iut) as tester:
         period = tester.seconds("push_hold")
         if period < 2 * _TELLING:
             raise NotExercised(
-                f"a push_hold of {period:g} s is too short to tell; "
-                "build the lab with a longer one and declare --timing push_hold=SECONDS"
+                f"a push_hold of {period:g} s is too short to distinguish both; build the "
+                "lab with a longer one and declare --timing push_hold=SECONDS"
             )
         robot = await tester.linked()
         for _ in range(2):
@@ -49,40 +49,40 @@ async def test_immediately(iut: Iut) -> None:
 
 
 async def told_at_once(robot: Robot, period: float) -> None:
-    """Have programs run until one is announced at once. Raises Violation where none is."""
+    """Let programs run until one is announced immediately; raise Violation if none is."""
     took, after = [], []
     for _ in range(TRIES):
         told = await robot.commanded("run", "Download", "run.command")
         await (await robot.download()).answer(requirement="run.bytes")
-        # It may also be that another push gets the command, at once.
+        # The command can also come immediately in answer to another push.
         after.append(told.after)
         took.append(max(told.message.at - told.exchange.asked, told.after))
         if took[-1] < period / 2 and told.after < _TELLING:
             return
-    quickest = f"the quickest of {TRIES} came after {min(took):.2f} s"
+    quickest = f"the quickest of {TRIES} took {min(took):.2f} s"
     if min(took) < EARLIEST_END * period or min(after) < period / 2:
-        raise Inconclusive(f"expected download at once, within {period:g} s; {quickest}")
-    raise Violation(f"download at once, not after {period:g} s", quickest)
+        raise Inconclusive(f"expected download immediately, within {period:g} s; {quickest}")
+    raise Violation(f"download immediately, not after {period:g} s", quickest)
 
 
 async def fetched(tester: RobotsTester, robot: Robot) -> tuple[bytes, Message]:
-    """A program as the user's operation told it, and the file that came.
+    """Return the program that the user's operation reported, and the file that was received.
 
-    Raises NotExercised where the operation does not return the program.
+    Raises NotExercised if the operation does not return the program.
     """
     told, file = await robot.fetch()
     wanted = told_bytes(told)
     if wanted is None:
         raise NotExercised(
-            'needs the operation \'run\' to answer {"name": …, "base64": …}, the program that '
-            "the robot is to get"
+            "needs the program for the robot as the result of the operation 'run': "
+            '{"name": …, "base64": …}'
         )
     return wanted, file
 
 
 @requirement("run.bytes")
 async def test_bytes(iut: Iut) -> None:
-    """The program comes byte for byte, the second time as well."""
+    """The program arrives byte for byte, both times."""
     async with playing(iut) as tester:
         robot = await tester.linked()
         for _ in range(2):
@@ -93,48 +93,48 @@ async def test_bytes(iut: Iut) -> None:
 
 @requirement("run.bytes")
 async def test_fetched_twice(iut: Iut) -> None:
-    """A robot that lost the connection while it fetched its program may get it again."""
+    """A robot that lost the connection while it fetched its program can fetch it again."""
     async with playing(iut) as tester:
         robot = await tester.linked()
         wanted, _ = await fetched(tester, robot)
         message = await (await robot.download()).unless_closed()
         if message and message.name == "File":
-            check(content(message.value) == wanted, "the same program", "another came")
+            check(content(message.value) == wanted, "the same program", "received another")
 
 
 @requirement("run.filename")
 async def test_filename(iut: Iut) -> None:
-    """The header field Filename of the program has its name, the second time as well."""
+    """The header field Filename contains the name of the program, both times."""
     async with playing(iut) as tester:
         robot = await tester.linked()
         for _ in range(2):
             told, file = await robot.fetch()
             came = file.value["headers"]["filename"]
-            check(bool(came.strip()), "a name in Filename", "an empty one came", file.event)
+            check(bool(came.strip()), "a name in Filename", "received an empty name", file.event)
             if isinstance(told, dict) and told.get("name"):
                 wanted = f"the Filename {str(told['name'])!r}"
                 named = came.strip('"') == str(told["name"])
-                check(named, wanted, f"{came!r} came", file.event)
+                check(named, wanted, f"received {came!r}", file.event)
 
 
 @requirement("running.patient")
 @lasting
 async def test_running(iut: Iut) -> None:
-    """From the download on the robot is seen as running, long after it would be offline."""
+    """After the download, the robot is reported as running, also after the offline time."""
     async with playing(iut) as tester:
         silence = 2 * max(tester.seconds("offline"), tester.seconds("push_hold"))
         tester.iut.worth(silence, "offline", "push_hold")
         robot = await tester.linked()
         await robot.fetch()
         seen = await tester.becomes(robot, "state", "running", "response")
-        check(seen == "running", "a robot that got its program to be running", f"it is {seen}")
+        check(seen == "running", "a robot with a program to be running", f"it is {seen}")
         seen = await tester.becomes(robot, "state", "offline", silence)
-        check(seen == "running", f"it to run after {silence:.1f} s as well", f"it is {seen}")
+        check(seen == "running", f"it to be running after {silence:.1f} s, too", f"it is {seen}")
 
 
 @requirement("running.until-push")
 async def test_running_until_push(iut: Iut) -> None:
-    """A robot is no longer seen as running when it pushes again, with or without an exit value."""
+    """A robot that pushes again is not running any more, with or without an exit value."""
     async with playing(iut) as tester:
         robot, exchange = await tester.linked(nepoexitvalue=None), None
         for value in (None, 0):

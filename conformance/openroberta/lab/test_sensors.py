@@ -1,4 +1,4 @@
-"""Sensor data that robots send, where a lab says that it takes some."""
+"""Tests of sensor data that robots send, for labs that accept sensor data."""
 
 import pytest
 
@@ -30,7 +30,7 @@ def address(iut: Iut, name: str, example: str) -> str:
 
 
 async def token_of(tester: RobotsTester) -> str:
-    """The token of a robot that is linked, or at least registers."""
+    """Return the token of a linked robot, or of a registering robot if nobody can enter tokens."""
     if await tester.offers("pair"):
         return (await tester.linked()).token
     robot = tester.robot()
@@ -41,7 +41,7 @@ async def token_of(tester: RobotsTester) -> str:
 @requirement("sensors.accepted")
 @pytest.mark.parametrize("known", [True, False], ids=["known", "unknown"])
 async def test_posted(iut: Iut, known: bool) -> None:
-    """Posted sensor data is accepted; that of an unknown robot affects no other."""
+    """Posted sensor data is accepted; sensor data of an unknown robot affects no other robot."""
     path = address(iut, "sensor_path", "/rest/sensorlogging")
     async with playing(iut) as tester:
         robot = tester.robot()
@@ -51,29 +51,33 @@ async def test_posted(iut: Iut, known: bool) -> None:
             message = await exchange.session.expect(within="response")
             if known:
                 taken = message.name != "Refusal"
-                check(taken, "sensor data to be taken", "it was refused", message.event)
+                check(taken, "sensor data to be accepted", "it was refused", message.event)
         await (await robot.register()).taken()
 
 
 @requirement("running.patient")
 async def test_running_meanwhile(iut: Iut) -> None:
-    """Sensor data that comes while a program runs is no push: the robot is seen to run on."""
+    """Sensor data during a program is no push: the user still sees the robot as running."""
     path = address(iut, "sensor_path", "/rest/sensorlogging")
     async with playing(iut) as tester:
         robot = await tester.linked()
         await robot.fetch()
         seen = await tester.becomes(robot, "state", "running", "response")
-        check(seen == "running", "a robot that got its program to be running", f"it is {seen}")
+        check(seen == "running", "a robot with a program to be running", f"it is {seen}")
         exchange = await robot.ask(path, sensors(robot.token))
         await exchange.session.expect(within="response")
         seen = await tester.becomes(robot, "state", "waiting", "quiet")
-        check(seen == "running", "it to run on, as sensor data is no push", f"it is {seen}")
+        check(
+            seen == "running",
+            "it to be still running, because sensor data is no push",
+            f"it is {seen}",
+        )
 
 
 @requirement("sensors.accepted")
 @pytest.mark.parametrize("known", [True, False], ids=["known", "unknown"])
 async def test_over_websocket(iut: Iut, known: bool) -> None:
-    """Sensor data are accepted over a websocket, which stays open."""
+    """Sensor data is accepted over a websocket, which stays open."""
     path = address(iut, "sensor_url", "/ws/")
     async with playing(iut) as tester:
         robot = tester.robot()
@@ -91,7 +95,7 @@ async def upgraded(tester: RobotsTester, path: str) -> Session:
     await session.send(tester.request("GET", path, {**UPGRADE, **KEY}))
     message = await session.expect(within="response")
     if message.name != "SensorUpgraded":
-        raise Violation("a websocket to be opened", f"{message.name} came", event=message.event)
+        raise Violation("a websocket to be opened", f"received {message.name}", event=message.event)
     came = message.value["headers"].get("sec-websocket-accept")
-    check(came == ACCEPT, f"the Sec-WebSocket-Accept {ACCEPT}", f"{came} came", message.event)
+    check(came == ACCEPT, f"the Sec-WebSocket-Accept {ACCEPT}", f"received {came}", message.event)
     return session

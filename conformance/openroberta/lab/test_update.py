@@ -1,4 +1,4 @@
-"""Updates: the command, the files, and that a robot is gone until it registers again."""
+"""Tests of updates: the command, the files, and the disconnect until a new registration."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -20,7 +20,7 @@ from conformance.wire import Message
 
 
 async def updated(tester: RobotsTester) -> Robot:
-    """A robot that was told update."""
+    """Return a robot that received update."""
     robot = await tester.linked()
     await robot.commanded("update", "Update", "update.command")
     return robot
@@ -28,14 +28,14 @@ async def updated(tester: RobotsTester) -> Robot:
 
 @requirement("update.command")
 async def test_command(iut: Iut) -> None:
-    """When the user decides to update, the push that is held is answered with update."""
+    """If the user decides to update, the unanswered push is answered with update."""
     async with playing(iut) as tester:
         await updated(tester)
 
 
 @requirement("update.command")
 async def test_command_after_a_program(iut: Iut) -> None:
-    """An update is announced after a program was run as well, and to no other robot."""
+    """An update is announced after a program, too, and to no other robot."""
     async with playing(iut) as tester:
         robot, other = await tester.linked(), await tester.linked()
         await robot.fetch()
@@ -43,11 +43,11 @@ async def test_command_after_a_program(iut: Iut) -> None:
         await robot.commanded("update", "Update", "update.command")
         message = await idle.session.watch("Update", "Abort", within=0)
         if message is not None:
-            raise idle.wrong("nothing upon the update of another robot", message)
+            raise idle.wrong("no command after the update of another robot", message)
 
 
 def paths(iut: Iut) -> list[str]:
-    """The declared files. Raises NotExercised where there are none."""
+    """Return the declared paths of files. Raises NotExercised if there are none."""
     found = update_paths(iut.configuration)
     if not found:
         raise NotExercised(
@@ -58,7 +58,7 @@ def paths(iut: Iut) -> list[str]:
 
 
 async def got(tester: RobotsTester, path: str) -> Message:
-    """A file, as an unregistered robot gets it. Raises Violation where it does not come."""
+    """Fetch a file as an unregistered robot. Raises Violation if the file does not come."""
     exchange = await tester.robot().ask(naming.UPDATE + path, None, method="GET")
     message = await exchange.answer(requirement="update.files")
     if message.name != "File":
@@ -68,27 +68,33 @@ async def got(tester: RobotsTester, path: str) -> Message:
 
 
 async def own(tester: RobotsTester, path: str) -> Mapping[str, Any]:
-    """A file as it is in the lab: name and base64; empty where that is not told."""
+    """Return name and base64 of a file as the lab reports them; empty if it does not."""
     try:
         told = await tester.user("update_file", path=path)
     except NotExercised:
         return {}
     if not isinstance(told, Mapping):
-        raise Inconclusive(f"the operation 'update_file' answered {str(told)[:200]}, and no file")
+        raise Inconclusive(
+            f"expected a file from the operation 'update_file'; received {str(told)[:200]}"
+        )
     return told
 
 
 @requirement("update.files")
 async def test_files(iut: Iut) -> None:
-    """Each file is served by GET to a robot that never registered; the second time the same."""
+    """A robot that never registered can fetch each file by GET, twice with the same bytes."""
     async with playing(iut) as tester:
         for path in paths(iut):
             first, second = await got(tester, path), await got(tester, path)
             told = (await own(tester, path)).get("base64")
-            # One that is empty may be meant to be, if that is told.
+            # A file can be empty only if the lab reports it as empty.
             filled = bool(content(first.value)) or told == ""
-            check(filled, f"{path} to have contents", "an empty file came")
-            check(content(first.value) == content(second.value), f"{path} twice", "two files came")
+            check(filled, f"{path} to have contents", "received an empty file")
+            check(
+                content(first.value) == content(second.value),
+                f"the same bytes of {path} both times",
+                "received different bytes",
+            )
             if told:
                 wanted = bytes_of(told, "update_file")
                 check(content(second.value) == wanted, *difference(wanted, content(second.value)))
@@ -101,19 +107,27 @@ async def test_filenames(iut: Iut) -> None:
         for path in paths(iut):
             file = await got(tester, path)
             name = file.value["headers"]["filename"].strip('" ')
-            check(bool(name), f"a name in the Filename of {path}", "an empty one came", file.event)
+            check(
+                bool(name),
+                f"a name in the Filename of {path}",
+                "received an empty name",
+                file.event,
+            )
             if told := (await own(tester, path)).get("name"):
                 check(
-                    name == told, f"the Filename {told!r} of {path}", f"{name!r} came", file.event
+                    name == told,
+                    f"the Filename {told!r} of {path}",
+                    f"received {name!r}",
+                    file.event,
                 )
 
 
-OUTDATED = "0.0.0"  # no lab has an older version
-_LAST = 99  # of a number in a version: what comes before 1.10.0 is 1.9.99
+OUTDATED = "0.0.0"  # older than the menu of any lab
+_LAST = 99  # largest number in a version here: the version before 1.10.0 is then 1.9.99
 
 
 def just_older(version: str) -> list[str]:
-    """Versions before this one, of which each is older from another of its numbers on."""
+    """Return older versions, each of which differs at another number of this version."""
     if not all(part.isdecimal() for part in version.split(".")):
         return []
     numbers = [int(part) for part in version.split(".")]
@@ -126,26 +140,28 @@ def just_older(version: str) -> list[str]:
 
 @requirement("update.offered")
 async def test_offered(iut: Iut) -> None:
-    """An update is offered to the user of an outdated robot, and not to that of another."""
+    """An update is offered for a robot with an older menu, and for no other."""
     current = iut.configuration.value("menu_version")
     if not current:
-        raise NotExercised("needs the menu's version that the lab has: --set menu_version=1.3.0")
+        raise NotExercised("needs the version of the lab's menu: --set menu_version=1.3.0")
     async with playing(iut) as tester:
         for version in (OUTDATED, current, OUTDATED, *just_older(current)):
             robot = await tester.linked(menuversion=version)
             await robot.push()
             offered = (await tester.state(robot)).get("update")
             if offered is None and version == OUTDATED:
-                raise NotExercised("needs an operation 'state' that tells update, true or false")
+                raise NotExercised(
+                    "needs an operation 'state' with the member update, true or false"
+                )
             expected = f"{'no update' if version == current else 'an update'} to be offered"
-            shown = f"of menuversion {version}, where the lab has {current}"
-            came = "one was offered" if offered else "none was"
+            shown = f"with menuversion {version}; the lab has {current}"
+            came = "none was offered" if offered else "none was"
             check(bool(offered) == (version != current), f"{expected} to a robot {shown}", came)
 
 
 @requirement("update.disconnects")
 async def test_disconnects(iut: Iut) -> None:
-    """After update, nothing that the user does reaches that robot until it registers again."""
+    """After update, the user's actions do not reach the robot until it registers again."""
     async with playing(iut) as tester:
         robot = await updated(tester)
         exchange = await robot.push()
@@ -170,7 +186,7 @@ async def test_disconnects(iut: Iut) -> None:
 @requirement("update.registers-again")
 @pytest.mark.parametrize("token", ["same", "other"])
 async def test_registers_again(iut: Iut, token: str) -> None:
-    """After update, a robot can register, and is served as before."""
+    """After update, a robot can register and is served again."""
     async with playing(iut) as tester:
         robot = await updated(tester)
         if token == "other":

@@ -15,20 +15,20 @@ _HASTY = "push.one-at-a-time"
 
 
 async def smoke(iut: Iut) -> None:
-    """A registration, by which the robot begins; and a push once it was answered."""
+    """Check the first steps of a robot: a registration, then a push after its answer."""
     try:
         async with playing(iut) as tester:
             await tester.link()
     except Violation as wrong:
         if wrong.requirement == "register.then-push" and await _reads_spaces(iut):
-            expected = f"{wrong.expected}, however its JSON is spelt"
+            expected = f"{wrong.expected} for every spelling of the JSON"
             came = f'{wrong.came} after {{"cmd":"repeat"}}, and a push after {_SPACED.decode()}'
             raise Violation(expected, came, "http.json") from wrong
         raise
 
 
 async def _reads_spaces(iut: Iut) -> bool:
-    """Whether it pushes upon the spelling of JSON that has a space behind the colon."""
+    """True if the robot pushes after an answer with a space after the colon in its JSON."""
     with contextlib.suppress(Conclusion):
         async with playing(Iut(iut.testbed, iut.deciding)) as tester:
             asked = await tester.next("Register")
@@ -38,7 +38,10 @@ async def _reads_spaces(iut: Iut) -> bool:
 
 
 async def basis(iut: Iut) -> str:
-    """What it violates who does not register, push, and run a program, all answered plainly."""
+    """Return the requirement that a plain session violates, or an empty string.
+
+    In a plain session the robot registers, pushes, and runs a program.
+    """
     async with playing(iut) as tester:
         try:
             push = await tester.repeats(await tester.link(), MOST_HELD + 1)
@@ -48,6 +51,6 @@ async def basis(iut: Iut) -> str:
                 await tester.run(push)
         except Violation as violation:
             return violation.requirement or ""
-        # What does not wait for answers is behind them in all that it does.
+        # A robot that does not wait for answers lags behind in all later steps.
         found = [each for session in iut.sessions for each in session.judge.findings]
         return _HASTY if any(each.requirement == _HASTY for each in found) else ""

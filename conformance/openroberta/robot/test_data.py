@@ -1,4 +1,4 @@
-"""What a robot tells about itself, in each of its requests."""
+"""Tests of the data object in a robot's requests."""
 
 from typing import Any
 
@@ -10,13 +10,13 @@ from conformance.verdicts import NotExercised
 
 
 async def conversation(tester: LabTester) -> None:
-    """A registration and several pushes, with a program between them."""
+    """Let the robot register, push several times, and run a program between pushes."""
     push = await tester.repeats(await tester.link(), 1)
     await tester.run(push)
 
 
 def presence_of(name: str) -> Any:
-    """The test case of one mandatory field: each is a requirement of its own."""
+    """Return the test case for one mandatory field; each field is a requirement of its own."""
 
     @requirement(f"data.{name}")
     async def test(iut: Iut) -> None:
@@ -25,9 +25,13 @@ def presence_of(name: str) -> Any:
             await tester.link_again(push)
             for asked in tester.asked:
                 if name not in asked.data:
-                    raise asked.violation(f"{name} in the object of {asked.name}", "there is none")
+                    raise asked.violation(
+                        f"{name} in the object of {asked.name}", "the field is missing"
+                    )
 
-    test.__doc__ = f"Registrations and pushes have the field {name}, the second time as well."
+    test.__doc__ = (
+        f"Registrations and pushes have the field {name}, also after a second registration."
+    )
     return test
 
 
@@ -44,14 +48,14 @@ test_menuversion = presence_of("menuversion")
 
 @requirement("data.strings")
 async def test_strings(iut: Iut) -> None:
-    """All fields but the exit value are strings, in all requests of a session."""
+    """All fields except the exit value are strings, in all requests of a session."""
     async with playing(iut) as tester:
         await conversation(tester)
 
 
 @requirement("data.same-object")
 async def test_same_object(iut: Iut) -> None:
-    """The object stays the same from the registration to the pushes after a program."""
+    """The data object stays the same from the registration to the pushes after a program."""
     async with playing(iut) as tester:
         await conversation(tester)
         first = tester.asked[0]
@@ -59,12 +63,12 @@ async def test_same_object(iut: Iut) -> None:
             for name in ("token", *CONSTANT):
                 before, after = first.data.get(name), asked.data.get(name)
                 if None not in (before, after) and before != after:
-                    raise asked.violation(f"{name} to be {before!r} as before", f"{after!r} came")
+                    raise asked.violation(f"{name} {before!r} as before", f"received {after!r}")
 
 
 @requirement("data.same-object")
 async def test_same_object_after_an_abort(iut: Iut) -> None:
-    """The object that follows a second registration is that one's, and not the first one's."""
+    """Requests after a second registration have the data object of that registration."""
     async with playing(iut) as tester:
         asked = await tester.next("Register", requirement="register.first")
         await asked.command("abort")
@@ -77,14 +81,14 @@ async def test_same_object_after_an_abort(iut: Iut) -> None:
 
 @requirement("token.alphabet")
 async def test_alphabet(iut: Iut) -> None:
-    """The token consists of digits and letters; that of a registration after an abort, too."""
+    """The token of each registration consists of digits and letters, also after an abort."""
     async with playing(iut) as tester:
         asked = await tester.next("Register", requirement="register.first")
         for _ in range(3):
             token = asked.data.get("token")
             good = isinstance(token, str) and token.isascii() and token.isalnum()
             if not good:
-                came = f"{str(token)[:80]!r} came"
+                came = f"received {str(token)[:80]!r}"
                 raise asked.violation("a token of digits and letters", came)
             await asked.command("abort")
             following = await tester.watch("Register", within=tester.seconds("response"))
@@ -95,14 +99,14 @@ async def test_alphabet(iut: Iut) -> None:
 
 @requirement("token.shown")
 async def test_shown(iut: Iut) -> None:
-    """The token that its user sees is that of the registration; after each abort, too."""
+    """The token that the user sees is the token of the registration, also after each abort."""
     async with playing(iut) as tester:
         asked = await tester.next("Register", requirement="register.first")
         for _ in range(3):
             answered = await tester.instance.upper("shown")
             token = asked.data.get("token")
             shown = str(answered.required("shown")).strip()
-            check(shown == token, f"the token {token!r} to be shown", f"{shown[:80]!r} is")
+            check(shown == token, f"the token {token!r} to be shown", f"{shown[:80]!r} is shown")
             await asked.command("abort")
             following = await tester.watch("Register", within=tester.seconds("response"))
             if following is None:
@@ -112,19 +116,19 @@ async def test_shown(iut: Iut) -> None:
 
 @requirement("token.random")
 async def test_random(iut: Iut) -> None:
-    """Robots that are started one after another do not have one token."""
+    """Two starts of the robot use different tokens."""
     if not iut.configuration.command:
         raise NotExercised("needs a robot that the suite can start twice; give its command")
     tokens = set()
     for _ in range(2):
         async with playing(iut) as tester:
             tokens.add(str((await tester.next("Register")).data.get("token")))
-    check(len(tokens) == 2, "another token of another start", f"{min(tokens)!r} came twice")
+    check(len(tokens) == 2, "a new token at each start", f"received {min(tokens)!r} twice")
 
 
 @requirement("exit.integer")
 async def test_exit_value(iut: Iut) -> None:
-    """Wherever an exit value comes, it is an integer."""
+    """The exit value is an integer in all requests that have it."""
     async with playing(iut) as tester:
         await conversation(tester)
         if not any("nepoexitvalue" in asked.data for asked in tester.asked):
@@ -133,6 +137,6 @@ async def test_exit_value(iut: Iut) -> None:
 
 @requirement("robustness.content-type")
 async def test_content_type(iut: Iut) -> None:
-    """JSON comes with its Content-Type."""
+    """Requests with JSON have a Content-Type that says so."""
     async with playing(iut) as tester:
         await conversation(tester)

@@ -1,4 +1,4 @@
-"""What a robot makes of HTTP in all the spellings that a lab may use."""
+"""Tests that a robot understands HTTP in all spellings that a lab can use."""
 
 import gzip
 import re
@@ -23,16 +23,17 @@ Program = tuple[str, bytes | None] | None
 
 
 async def conversation(iut: Iut, answers: Answers) -> None:
-    """A registration, two pushes and a program, each answered in this way.
+    """Answer a registration, two pushes and a request for a program in the given way.
 
-    The same program is run as with plain answers. Raises Inconclusive where it fails with these.
+    The robot must run the same program as after plain answers. Raises Inconclusive if the session
+    fails with plain answers, too.
     """
     plain = await iut.once("plain conversation", lambda: _plain(iut))
     if isinstance(plain, Violation):
-        raise Inconclusive(f"it fails with plain answers, too: {plain}")
+        raise Inconclusive(f"the session fails with plain answers, too: {plain}")
     async with playing(iut) as tester:
         ran = await _conversation(tester, answers)
-        # One of which none is seen to run then may yet run some, later.
+        # If no program was visible after plain answers, the robot can still run a program later.
         right = plain is None or ran == plain
         check(right, f"{_shown(plain)} to be run, as with plain answers", _shown(ran))
 
@@ -75,7 +76,7 @@ SPELLINGS: Mapping[str, Callable[[str, str], str]] = {
 @requirement("http.header-names")
 @pytest.mark.parametrize("spelling", ["lower", "upper", "spaces"])
 async def test_header_names(iut: Iut, spelling: str) -> None:
-    """Header fields may have their names in any case, and their values in any white space."""
+    """Header names are in any case, and white space surrounds the values."""
 
     async def answers(asked: Exchange, value: Any) -> None:
         await asked.raw(encode(value, SPELLINGS[spelling]))
@@ -86,14 +87,14 @@ async def test_header_names(iut: Iut, spelling: str) -> None:
 @requirement("http.chunked-answers")
 @pytest.mark.parametrize("size", [1, 7, 1000])
 async def test_chunked(iut: Iut, size: int) -> None:
-    """Answers and programs may come in chunks, of one byte or of all."""
+    """Answers and programs come in chunks of 1, 7 or 1000 bytes."""
     await _in_chunks(iut, size)
 
 
 async def _in_chunks(iut: Iut, size: int) -> None:
     async def answers(asked: Exchange, value: Any) -> None:
         if asked.message.value["version"] == "1.0":
-            raise NotExercised("this robot speaks HTTP/1.0, which has no chunks")
+            raise NotExercised("this robot uses HTTP/1.0, which has no chunks")
         top, _, body = encode(value).partition(b"\r\n\r\n")
         lines = [line for line in top.split(b"\r\n") if b"Content-Length" not in line]
         pieces = [body[at : at + size] for at in range(0, len(body), size)]
@@ -105,13 +106,13 @@ async def _in_chunks(iut: Iut, size: int) -> None:
 
 @requirement("robustness.compressed")
 async def test_compressed(iut: Iut) -> None:
-    """A program comes compressed where the robot says that it takes it so."""
+    """A program comes compressed with gzip if the robot accepts gzip."""
 
     async def answers(asked: Exchange, value: Any) -> None:
         if asked.name == "DownloadRequest":
             taken = asked.message.value["headers"].get("accept-encoding", "")
             if not re.search(r"\bgzip\b(?! *; *q=0(\.0*)?\b)", taken):
-                raise NotExercised("this robot does not say that it takes gzip (Accept-Encoding)")
+                raise NotExercised("this robot does not accept gzip (Accept-Encoding)")
             headers = {**value["headers"], "Content-Encoding": "gzip"}
             value = response(200, headers, gzip.compress(content(value)))
         await asked.answer(value)
@@ -122,7 +123,7 @@ async def test_compressed(iut: Iut) -> None:
 @requirement("http.persistence")
 @pytest.mark.parametrize("length", [True, False], ids=["length", "no-length"])
 async def test_closed_after_each(iut: Iut, length: bool) -> None:
-    """The lab may close the connection after each answer, which may end with it alone."""
+    """The lab closes the connection after each answer, with or without a Content-Length."""
 
     async def answers(asked: Exchange, value: Any) -> None:
         headers = {**value["headers"], "Connection": "close"}
@@ -133,7 +134,7 @@ async def test_closed_after_each(iut: Iut, length: bool) -> None:
     try:
         await conversation(iut, answers)
     except Violation as wrong:
-        # Who needs a length has one mistake, however else the end of an answer is marked.
+        # A robot that needs a length also fails on chunks: report one fault, not two.
         if not length and not await iut.once("reads chunks", lambda: _reads_chunks(iut)):
             wrong.requirement = "http.chunked-answers"
         raise
@@ -145,13 +146,13 @@ async def _reads_chunks(iut: Iut) -> bool:
     except Violation:
         return False
     except Conclusion:
-        pass  # which does not show that it reads none
+        pass  # this does not show that the robot cannot read chunks
     return True
 
 
 @requirement("http.persistence")
 async def test_kept_open(iut: Iut) -> None:
-    """A lab may keep the connection open, unless the robot asked for its end."""
+    """The lab keeps the connection open unless the robot asked to close it."""
 
     async def answers(asked: Exchange, value: Any) -> None:
         kept = {**value["headers"], "Connection": "keep-alive"}
@@ -166,7 +167,7 @@ CUTS: Sequence[Segmentation] = (byte_by_byte, in_halves, split_at([10, 40, -17, 
 @requirement("http.segmentation")
 @pytest.mark.parametrize("cut", CUTS, ids=["bytes", "halves", "places"])
 async def test_segmentation(iut: Iut, cut: Segmentation) -> None:
-    """Answers mean the same however their bytes arrive."""
+    """Answers in several segments mean the same as in one segment."""
 
     async def answers(asked: Exchange, value: Any) -> None:
         await asked.answer(value, segmentation=cut)
@@ -176,13 +177,13 @@ async def test_segmentation(iut: Iut, cut: Segmentation) -> None:
 
 @requirement("http.json")
 async def test_white_space_in_json(iut: Iut) -> None:
-    """Answers may have white space in their JSON, line feeds among it."""
+    """Answers contain white space and line feeds in their JSON."""
     await _spelt(iut, '{{\r\n\t"cmd" :\n  "{command}"\n}}\n')
 
 
 @requirement("robustness.escaped-letters")
 async def test_escaped_letters(iut: Iut) -> None:
-    """The first letter of each command is written as its escape."""
+    """The first letter of each command is written as a JSON escape."""
     await _spelt(iut, '{{"cmd":"\\u{first:04x}{rest}"}}')
 
 
@@ -199,7 +200,7 @@ async def _spelt(iut: Iut, form: str) -> None:
 
 @requirement("robustness.charset")
 async def test_charset(iut: Iut) -> None:
-    """Answers may name the character set of their JSON."""
+    """Answers name the character set of their JSON."""
 
     async def answers(asked: Exchange, value: Any) -> None:
         if "json" in value:

@@ -1,4 +1,4 @@
-"""How a robot pushes: again and again, patiently, whatever is answered."""
+"""Tests of pushes: a robot pushes again and again, waits, and survives unusual answers."""
 
 import asyncio
 import json
@@ -21,14 +21,14 @@ from conformance.verdicts import Violation
 @requirement("push.again")
 @pytest.mark.parametrize("times", [1, 10])
 async def test_again(iut: Iut, times: int) -> None:
-    """Each time that a push is answered with repeat, the next one comes."""
+    """The robot pushes again each time that a push is answered with repeat."""
     async with playing(iut) as tester:
         await tester.repeats(await tester.link(), times)
 
 
 @requirement("push.one-at-a-time")
 async def test_one_at_a_time(iut: Iut) -> None:
-    """While a push is held others do not go on: beside the first one, and after programs."""
+    """No further push comes while a push is unanswered, at first and after programs."""
     async with playing(iut) as tester:
         push = await tester.link()
         for _ in range(3):
@@ -40,7 +40,10 @@ async def test_one_at_a_time(iut: Iut) -> None:
 
 @requirement("push.at-once")
 async def test_at_once(iut: Iut) -> None:
-    """The next push comes within a second, at least the quickest of three; so do later ones."""
+    """The next push comes within a second after repeat, early and late in a session.
+
+    The quickest of three pushes counts.
+    """
     async with playing(iut) as tester:
         push, took = await tester.link(), list[float]()
         while len(took) < 10 and (len(took) < 8 or min(took[-3:]) > 1):
@@ -58,9 +61,9 @@ async def test_at_once(iut: Iut) -> None:
 @pytest.mark.parametrize("earlier", [0, 1, 5], ids=["first", "second", "later"])
 @lasting
 async def test_patient(iut: Iut, earlier: int) -> None:
-    """The robot waits for the answer to a push as long as a lab may hold it.
+    """The robot waits for the answer to a push as long as a lab can hold it.
 
-    So it is for the next one, and for one after a program.
+    The push is the first one, the second one, or one after a program.
     """
     async with playing(iut) as tester:
         patience = tester.seconds("push_hold")
@@ -76,23 +79,23 @@ LONG_NAME = 'the robot "Gr\u00f6\u00dfe 2" \\ and more that its user has called 
 
 @requirement("push.fresh")
 async def test_fresh(iut: Iut) -> None:
-    """When the battery's voltage changes, the next push has the new value, and so all later."""
+    """After a change of the battery's voltage, all later pushes have the new value."""
     await changes(iut, "battery", ["battery"], "7.9", "0.1", "9.3")
 
 
 @requirement("push.fresh")
 async def test_fresh_name(iut: Iut) -> None:
-    """When the robot's name changes, the next push has the new one, and so all later.
+    """After a change of the robot's name, all later pushes have the new name.
 
-    The text does not say which of two members is the robot's name.
+    The specification does not say which of two members is the robot's name: both are accepted.
     """
     await changes(iut, "name", ["brickname", "robot"], "Robi", LONG_NAME)
 
 
 async def changes(iut: Iut, operation: str, fields: list[str], *values: str) -> None:
-    """Change what a robot tells by an operation, and look for it in the two pushes behind it.
+    """Change a value by an operation, and check the next two pushes.
 
-    It must be in one of `fields`.
+    The value must be in one of `fields`.
     """
     async with playing(iut) as tester:
         push = await tester.link()
@@ -102,32 +105,32 @@ async def changes(iut: Iut, operation: str, fields: list[str], *values: str) -> 
             push = await tester.repeats(push, 1)
             tells(push, fields, value)
             push = await tester.repeats(push, 1)
-            # What it never was before has changed once more, by itself: a voltage sinks.
+            # A value that it never had before has changed once more by itself: a voltage sinks.
             if any(same(one, old) for one in told(push, fields) for old in before):
                 tells(push, fields, value)
             before.append(value)
 
 
 def told(push: Exchange, fields: list[str]) -> list[Any]:
-    """What stands in these fields, as far as they are there."""
+    """Return the values of these fields that the push contains."""
     return [push.data[field] for field in fields if field in push.data]
 
 
 def tells(push: Exchange, fields: list[str], value: str) -> None:
-    """Raise Violation unless this value stands in one of these fields."""
+    """Raise Violation unless one of these fields has this value."""
     came = told(push, fields)
     if any(same(one, value) for one in came):
         return
     known = "data.strings" if None in came else None
     known = known if came else f"data.{fields[0]}"
     what = " and ".join(map(repr, came)) or "none"
-    raise push.violation(f"the {' or '.join(fields)} {value!r}", f"{what} came", known)
+    raise push.violation(f"the {' or '.join(fields)} {value!r}", f"received {what}", known)
 
 
 @requirement("robustness.extra-members")
 @explore(extra=strategies.members())
 async def test_extra_members(iut: Iut, extra: dict[str, Any]) -> None:
-    """Answers may have members that the protocol does not have."""
+    """Answers have members that the protocol does not define."""
 
     async def play(more: Sequence[dict[str, Any]]) -> None:
         async with playing(iut) as tester:
@@ -142,14 +145,15 @@ async def test_extra_members(iut: Iut, extra: dict[str, Any]) -> None:
     plain: Sequence[dict[str, Any]] = [{}, {}, {}]
 
     def unusual(more: dict[str, Any]) -> Sequence[dict[str, Any]]:
-        # The longest one first: who reads the beginning of an answer only has no command yet.
+        # The longest member comes first: a robot that reads only the beginning finds no command.
         long = {"message": "a program waits" * 20, **more}
         return [long, {**more, "subtype": "download"}, {"last": "abort", **more}]
 
     try:
         await compared(iut, play, unusual(extra), plain, "run.requests-file")
     except Violation as wrong:
-        # Who knows no escapes loses its way in a text with such, and not because it is there.
+        # A robot that cannot decode JSON escapes fails for that reason, not for the additional
+        # member.
         if "\\" in json.dumps(extra) and await _holds(play(unusual({"response": "ok"}))):
             wrong.requirement = "robustness.escaped-letters"
         raise
@@ -175,11 +179,11 @@ async def test_configuration(iut: Iut) -> None:
 @requirement("robustness.unknown-command")
 @pytest.mark.parametrize("cmd", ["stopprogram", "", None, 7, ["repeat"]], ids=repr)
 async def test_unknown_command(iut: Iut, cmd: Any) -> None:
-    """A command that does not exist, even one that is not a string, does not stop the robot."""
+    """A command that does not exist, or is not a string, does not stop the robot."""
     async with playing(iut) as tester:
         push = await tester.link()
         await push.answer(response(200, {}, {"cmd": cmd}))
-        # It may take such an answer for none, and register again.
+        # The robot can take this answer for no answer, and register again.
         again = await tester.next("Push", "Register", within=("startup",))
         await again.command("repeat")
         await tester.next("Push", within=("startup",))
@@ -187,13 +191,13 @@ async def test_unknown_command(iut: Iut, cmd: Any) -> None:
 
 @requirement("robustness.abort-of-push")
 async def test_abort(iut: Iut) -> None:
-    """A robot whose push is answered with abort registers again, or stops."""
+    """A robot whose push is answered with abort registers again or stops."""
     async with playing(iut) as tester:
         push = await tester.repeats(await tester.link(), 1)
         await push.command("abort")
         following = await tester.watch(*POLLING, within=tester.seconds("response"))
         if following is not None and following.name != "Register":
-            raise following.violation("no push after abort", f"{following.name} came")
+            raise following.violation("no push after abort", f"received {following.name}")
 
 
 LOST: dict[str, Callable[[Exchange], Awaitable[None]]] = {
@@ -210,7 +214,7 @@ LOST: dict[str, Callable[[Exchange], Awaitable[None]]] = {
 @requirement("robustness.lost-answers")
 @pytest.mark.parametrize("how", LOST)
 async def test_lost_answers(iut: Iut, how: str) -> None:
-    """A robot whose push is answered with an error, or with nothing, tries again."""
+    """A robot whose push gets an error or no answer tries again."""
     async with playing(iut) as tester:
         push = await tester.link()
         await LOST[how](push)

@@ -1,4 +1,4 @@
-"""How a robot registers: what it waits for, and what it makes of the answer."""
+"""Tests of the registration: how long a robot waits, and its reaction to each answer."""
 
 from collections.abc import Awaitable, Callable
 
@@ -11,24 +11,32 @@ from conformance.openroberta.robot.tester.exchange import POLLING, Exchange
 from conformance.verdicts import NotExercised
 
 _LONGER = 1.2
-"""How much longer than for a push a robot is seen to wait where its whole patience takes long."""
+"""Factor on push_hold: how long a robot must wait for its registration at least.
+
+The test uses this time if register_hold is longer than --max-wait. A robot that uses its push
+timeout for registrations fails the test.
+"""
 
 
 @requirement("register.first")
 async def test_first(iut: Iut) -> None:
-    """The first that comes at /rest/pushcmd is a registration, and nothing until its answer."""
+    """The first request at /rest/pushcmd is a registration, and no other request precedes its
+    answer.
+    """
     async with playing(iut) as tester:
         asked = await tester.next("Register")
         other = await tester.watch("Push", "DownloadRequest", within=2 * tester.seconds("quiet"))
         if other is not None:
-            raise other.violation("nothing before the registration is answered", "it came")
+            raise other.violation(
+                "no request before the answer to the registration", "received {other.name}"
+            )
         await asked.command("repeat")
         await tester.next("Push", requirement="register.then-push")
 
 
 @each_of("http.paths", "http.post", "http.json")
 async def test_requests(iut: Iut, statement: str) -> None:
-    """Registration, pushes and the request for a program are a POST of JSON to their paths."""
+    """Registrations, pushes and requests for programs are POST requests of JSON to their paths."""
     async with playing(iut) as tester:
         push = await tester.link()
         await tester.run(push)
@@ -36,7 +44,7 @@ async def test_requests(iut: Iut, statement: str) -> None:
 
 @requirement("http.messages")
 async def test_messages(iut: Iut) -> None:
-    """All that comes in a whole conversation are messages of HTTP."""
+    """All requests of a whole session are valid HTTP."""
     async with playing(iut) as tester:
         push = await tester.run(await tester.link())
         if tester.updates:
@@ -46,19 +54,21 @@ async def test_messages(iut: Iut) -> None:
 
 @requirement("robustness.host")
 async def test_host(iut: Iut) -> None:
-    """Each request of a whole conversation has the port in Host that the robot was told.
+    """The port in Host is the port that the robot was given, in each request of a session.
 
-    It may have another name: a host has several, and what starts the robot may know it by another.
+    The host name can differ: a host has several names, and a launcher can use another one.
     """
     if "{url}" not in " ".join(iut.configuration.command):
-        raise NotExercised("needs {url} in the command: what the robot was told is not known")
+        raise NotExercised("needs {url} in the command, to know the port that the robot was given")
     async with playing(iut) as tester:
         await tester.run(await tester.link())
         port = tester.instance.values["url"].rpartition(":")[2]
         for asked in tester.asked:
             host = asked.message.value["headers"].get("host")
             if host is not None and host.rpartition(":")[2] != port:
-                raise asked.violation(f"the port {port} in the header field Host", f"{host!r} came")
+                raise asked.violation(
+                    f"the port {port} in the header field Host", f"received {host!r}"
+                )
 
 
 @requirement("commands.robot")
@@ -69,7 +79,7 @@ async def test_commands(iut: Iut) -> None:
         await tester.run(push)
         for asked in tester.asked:
             if asked.data.get("cmd") not in ("register", "push"):
-                came = f"{asked.data.get('cmd')!r} came"
+                came = f"received {asked.data.get('cmd')!r}"
                 requirement_ = "run.download-push" if asked.name == "DownloadRequest" else None
                 raise asked.violation("register or push", came, requirement_)
 
@@ -77,10 +87,10 @@ async def test_commands(iut: Iut) -> None:
 @requirement("register.patient")
 @lasting
 async def test_patient(iut: Iut) -> None:
-    """The robot waits for the answer to its registration as long as a lab may hold it.
+    """The robot waits for the answer to its registration as long as a lab can hold it.
 
-    And so it does after an abort, if it registers again then. Where that is too long for a test, it
-    is seen at least that it waits longer than for a push.
+    The robot waits equally long after an abort, if it registers again. If register_hold is longer
+    than --max-wait, the test only checks that the robot waits longer than for a push.
     """
     async with playing(iut) as tester:
         patience, limit = tester.seconds("register_hold"), iut.configuration.max_wait
@@ -95,7 +105,7 @@ async def test_patient(iut: Iut) -> None:
         if again is None:
             return
         if again.name != "Register":
-            came = f"{again.name} came"
+            came = f"received {again.name}"
             raise again.violation("a registration after abort", came, "register.after-abort")
         await again.waits(seconds, f"{expected} after an abort")
         await again.command("repeat")
@@ -105,7 +115,7 @@ async def test_patient(iut: Iut) -> None:
 @requirement("register.after-abort")
 @pytest.mark.parametrize("times", [1, 3])
 async def test_after_abort(iut: Iut, times: int) -> None:
-    """A robot whose registration was aborted, even three times, registers again or stops."""
+    """A robot whose registration was aborted once or three times registers again or stops."""
     async with playing(iut) as tester:
         asked = await tester.next("Register", requirement="register.first")
         for _ in range(times):
@@ -115,7 +125,9 @@ async def test_after_abort(iut: Iut, times: int) -> None:
             if following is None:
                 return
             if following.name != "Register":
-                raise following.violation("a registration after abort", f"{following.name} came")
+                raise following.violation(
+                    "a registration after abort", f"received {following.name}"
+                )
             asked = following
         await asked.command("repeat")
         await tester.next("Push", requirement="register.then-push")
@@ -123,17 +135,17 @@ async def test_after_abort(iut: Iut, times: int) -> None:
 
 @requirement("register.then-push")
 async def test_then_push(iut: Iut) -> None:
-    """A robot whose registration was answered with repeat pushes, with the very same object."""
+    """A robot whose registration was answered with repeat pushes with the same data object."""
     async with playing(iut) as tester:
         push = await tester.link()
         first = tester.asked[0]
         if push.data.get("token") != first.data.get("token"):
-            came = f"{push.data.get('token')!r} came"
+            came = f"received {push.data.get('token')!r}"
             raise push.violation(f"the token {first.data.get('token')!r}", came, "data.same-object")
 
 
-TRIES = 5  # requests that are refused, one after another
-STORM = 0.05  # seconds that three tries take at least
+TRIES = 5  # requests that are refused one after another
+STORM = 0.05  # seconds for three tries at least; a loop without a pause takes a few milliseconds
 
 REFUSALS: dict[str, Callable[[Exchange], Awaitable[None]]] = {
     "error": lambda asked: asked.refuse(500),
@@ -144,7 +156,7 @@ REFUSALS: dict[str, Callable[[Exchange], Awaitable[None]]] = {
 @requirement("robustness.no-storm")
 @pytest.mark.parametrize("answer", REFUSALS)
 async def test_no_storm(iut: Iut, answer: str) -> None:
-    """A robot that is refused, again and again, takes its time between two tries."""
+    """A robot that is refused several times pauses between two tries."""
     async with playing(iut) as tester:
         tries = [await tester.next("Register", requirement="register.first")]
         for _ in range(TRIES):
@@ -158,7 +170,7 @@ async def test_no_storm(iut: Iut, answer: str) -> None:
 
 @requirement("robustness.no-storm")
 async def test_no_storm_of_pushes(iut: Iut) -> None:
-    """A robot whose lab is gone while it pushes does not flood it with requests."""
+    """A robot whose lab closes each push without an answer pauses between two tries."""
     async with playing(iut) as tester:
         tries = [await tester.link()]
         for _ in range(TRIES):
@@ -171,18 +183,18 @@ async def test_no_storm_of_pushes(iut: Iut) -> None:
 
 
 def _at_leisure(tries: list[Exchange]) -> None:
-    """Raise Violation where the last three requests came at once.
+    """Raise Violation if the last three requests came without a pause.
 
-    Two may do so: libraries for HTTP repeat a request that was not answered.
+    Two can come without a pause: HTTP libraries repeat a request that was not answered.
     """
     if len(tries) > 2 and (took := tries[-1].at - tries[-3].at) < STORM:
-        came = f"three came within {took:.3f} s"
+        came = f"received three within {took:.3f} s"
         raise tries[-1].violation(f"{STORM:g} s or more for three requests", came)
 
 
 @requirement("robustness.lost-answers")
 async def test_lab_gone(iut: Iut) -> None:
-    """A robot whose lab is gone for a while goes on when it is back."""
+    """A robot whose lab disconnects several times goes on when the lab answers again."""
     async with playing(iut) as tester:
         push = await tester.link()
         for _ in range(TRIES):

@@ -1,4 +1,4 @@
-"""Programs: how a robot fetches one, keeps it, runs it in silence, and tells how it ended."""
+"""Tests of programs: how a robot fetches, stores and runs them, and reports their end."""
 
 import asyncio
 import secrets
@@ -30,7 +30,8 @@ from conformance.openroberta.robot.tester.programs import (
 from conformance.openroberta.values import difference, same
 from conformance.verdicts import Inconclusive, NotExercised, Violation
 
-_AGAIN = 0.02  # seconds between two looks at what was run
+# seconds until the number of programs is read; longer than the start of a program takes
+_AGAIN = 0.02
 
 PROGRAMS = {
     "every-byte": (BYTES, "prog0.bin"),
@@ -43,12 +44,12 @@ FRAMINGS = {
     "chunks": "http.chunked-answers",
     "close": "http.persistence",
 }
-"""By how the end of a program is marked: what a robot violates that does not find it."""
+"""By how the end of a program is marked: the requirement that a robot violates if it misses it."""
 
 
 @requirement("run.requests-file")
 async def test_requests_file(iut: Iut) -> None:
-    """Told download, the robot asks for the program; the second time as well."""
+    """After download, the robot requests the program, both times."""
     async with playing(iut) as tester:
         push = await tester.link()
         for _ in range(2):
@@ -60,7 +61,7 @@ async def test_requests_file(iut: Iut) -> None:
 
 @requirement("run.requests-file")
 async def test_requests_file_when_registered_again(iut: Iut) -> None:
-    """A robot that has updated and registered again asks for the program when told download."""
+    """After an update and a new registration, the robot requests the program after download."""
     async with playing(iut) as tester:
         push = await tester.link_again(await tester.run(await tester.link()))
         if push is None:
@@ -70,23 +71,23 @@ async def test_requests_file_when_registered_again(iut: Iut) -> None:
 
 @requirement("run.download-push")
 async def test_download_push(iut: Iut) -> None:
-    """The request for a program has the whole object, with the token and the command push."""
+    """The request for a program has the whole data object, the token and the command push."""
     async with playing(iut) as tester:
         push = await tester.link()
         await push.command("download")
         asked = await tester.program_request("run.requests-file")
         left_out = [name for name in push.data if name not in asked.data and name in MANDATORY]
         if left_out:
-            raise asked.violation("the whole object", f"it lacks {', '.join(left_out)}")
+            raise asked.violation("the whole object", f"received none of: {', '.join(left_out)}")
         for name, wanted in (("cmd", "push"), ("token", push.data.get("token"))):
             came = asked.data.get(name)
             if came != wanted:
-                raise asked.violation(f"the {name} {wanted!r}", f"{came!r} came")
+                raise asked.violation(f"the {name} {wanted!r}", f"received {came!r}")
 
 
 @requirement("run.asks-once")
 async def test_asks_once(iut: Iut) -> None:
-    """Between a program that has come and the next push nothing is asked for, time after time."""
+    """The robot requests each program only once before its next push."""
     async with playing(iut) as tester:
         push = await tester.link()
         for _ in range(2):
@@ -95,15 +96,17 @@ async def test_asks_once(iut: Iut) -> None:
             await asked.file(tester.program)
             found = await tester.watch("DownloadRequest", "Push", within=iut.left(*PROGRAM))
             if found is None:
-                raise Inconclusive("no push came after the program (run.pushes-after)")
+                raise Inconclusive("received no push after the program (run.pushes-after)")
             if found.name != "Push":
-                raise found.violation("the program to be asked for once", "it was asked for again")
+                raise found.violation(
+                    "the program to be asked for once", "received a second request"
+                )
             push = found
 
 
 @requirement("run.pushes-after")
 async def test_pushes_after(iut: Iut) -> None:
-    """After each of three programs, pushes go on."""
+    """Pushes go on after each of three programs."""
     async with playing(iut) as tester:
         push = await tester.link()
         for _ in range(3):
@@ -112,14 +115,14 @@ async def test_pushes_after(iut: Iut) -> None:
 
 @requirement("run.pushes-after")
 async def test_pushes_after_an_empty_program(iut: Iut) -> None:
-    """Pushes go on after a program of no bytes."""
+    """Pushes go on after a program of 0 bytes."""
     async with playing(iut) as tester:
         await tester.run(await tester.link(), b"")
 
 
 @requirement("run.silent-while-fetching")
 async def test_silent_while_fetching(iut: Iut) -> None:
-    """While its program is on the way, the robot does not push."""
+    """The robot does not push while its program is being sent."""
     async with playing(iut) as tester:
         push = await tester.link()
         await push.command("download")
@@ -130,13 +133,13 @@ async def test_silent_while_fetching(iut: Iut) -> None:
             await asked.session.send_bytes(head(value) + BYTES[:100])
             other = await tester.watch("Push", within=tester.seconds("quiet"))
         if other is not None:
-            raise other.violation("no push before the program has come", "one came")
+            raise other.violation("no push before the program has come", "received one")
 
 
 @requirement("run.silent")
 @lasting
 async def test_silent_while_running(iut: Iut) -> None:
-    """While its program runs, the robot does not push."""
+    """The robot does not push while its program runs."""
     slow = iut.configuration.value("slow_program")
     if not slow:
         raise NotExercised(
@@ -152,7 +155,7 @@ async def test_silent_while_running(iut: Iut) -> None:
 @requirement("run.stores-bytes")
 @pytest.mark.parametrize("framing", FRAMINGS)
 async def test_stores_bytes(iut: Iut, framing: str) -> None:
-    """A program arrives byte for byte, however its end is marked."""
+    """A program is stored byte for byte, for each way to mark its end."""
     if iut.configuration.value("program"):
         raise NotExercised("this robot takes the declared program only; leave IXIT program out")
     play = partial(stores_bytes, iut)
@@ -163,7 +166,7 @@ async def test_stores_bytes(iut: Iut, framing: str) -> None:
 
 
 async def stores_bytes(iut: Iut, framing: str) -> None:
-    """Raise Violation unless programs arrive whose end is marked in this way."""
+    """Raise Violation unless programs with this end mark are stored byte for byte."""
     async with playing(iut) as tester:
         push, before = await tester.link(), await number_run(tester)
         for got, (what, (data, name)) in enumerate(PROGRAMS.items(), 1):
@@ -182,7 +185,7 @@ async def stores_bytes(iut: Iut, framing: str) -> None:
             _, contents = await traces(tester, name)
             if not contents and what == "every-byte":
                 raise NotExercised(
-                    "the operation 'executed' tells no bytes, and no file appears in {directory}"
+                    "needs bytes from the operation 'executed', or a file in {directory}"
                 )
             wrong = [came for came in contents if came != data]
             if wrong or not contents:
@@ -194,7 +197,7 @@ async def stores_bytes(iut: Iut, framing: str) -> None:
 
 @requirement("run.stores-name")
 async def test_stores_name(iut: Iut) -> None:
-    """The program's name is that of the header field Filename, where there is no other."""
+    """The robot takes the program's name from the header field Filename, the only name sent."""
     async with playing(iut) as tester:
         push, before = await tester.link(), await number_run(tester)
         for got, name in enumerate(("first.py", "Second_Program2.py"), 1):
@@ -204,34 +207,36 @@ async def test_stores_name(iut: Iut) -> None:
             push = await tester.next("Push", within=PROGRAM, requirement="run.pushes-after")
             names, _ = await traces(tester, name)
             if not names:
-                raise Inconclusive("no program is seen to have come, under whatever name")
+                raise Inconclusive("no program is visible under any name")
             if name not in names:
                 await all_run(tester, got, before)
             check(
                 name in names,
                 f"a program named {name!r}",
-                f"there are {', '.join(map(repr, names[:5]))}",
+                f"received {', '.join(map(repr, names[:5]))}",
             )
 
 
 @requirement("run.executes")
 async def test_executes(iut: Iut) -> None:
-    """Each program is run once, right after it was fetched, before the next push."""
+    """Each program is run once, before the next push."""
     async with playing(iut) as tester:
         push = await tester.link()
         before = len(await executed(tester))
         for number in range(1, 4):
             push = await tester.run(push)
             count = len(await executed(tester)) - before
-            check(count == number, f"{number} programs to have been run", f"{count} were")
+            check(count == number, f"{number} programs to have been run", f"{count} were run")
         push = await tester.repeats(push, 1)
         count = len(await executed(tester)) - before
-        check(count == 3, "no program to be run by repeat", f"{count} were run after 3 downloads")
+        check(
+            count == 3, "no program to be run after repeat", f"{count} were run after 3 downloads"
+        )
 
 
 @requirement("run.executes")
 async def test_executes_while_fetching(iut: Iut) -> None:
-    """A program is not run before it has come as a whole."""
+    """A program is not run before all its bytes have arrived."""
     async with playing(iut) as tester:
         push = await tester.link()
         before = len(await executed(tester))
@@ -239,10 +244,10 @@ async def test_executes_while_fetching(iut: Iut) -> None:
         asked = await tester.program_request("run.requests-file")
         value = response(200, {"Filename": NAME}, tester.program)
         await asked.session.send_bytes(head(value))
-        # A robot that waits for the rest says nothing by which that could be known sooner.
+        # A robot that waits for the rest sends nothing, so only time can show it.
         await asyncio.sleep(_AGAIN)
         count = len(await executed(tester)) - before
-        check(not count, "nothing to be run before the program has come", "it was run")
+        check(not count, "no program to be run before all its bytes have arrived", "it was run")
 
 
 NO_PROGRAMS: dict[str, Callable[[Exchange], Awaitable[None]]] = {
@@ -257,7 +262,7 @@ NO_PROGRAMS: dict[str, Callable[[Exchange], Awaitable[None]]] = {
 @requirement("robustness.no-program")
 @pytest.mark.parametrize("what", NO_PROGRAMS)
 async def test_no_program(iut: Iut, what: str) -> None:
-    """What breaks off half way, or comes with an error, is not run, and the robot goes on."""
+    """A program that is cut off, or comes with an error, is not run; the robot goes on."""
     async with playing(iut) as tester:
         push = await tester.link()
         before = len(await executed(tester))
@@ -266,7 +271,7 @@ async def test_no_program(iut: Iut, what: str) -> None:
         await NO_PROGRAMS[what](asked)
         again = await tester.next("Push", "Register", "DownloadRequest", within=PATIENT)
         count = len(await executed(tester)) - before
-        check(not count, "no program to be run, as none has come", f"{count} was")
+        check(not count, "no program to be run, as none has come", f"{count} was run")
         if again.name == "DownloadRequest":
             await again.file(tester.program)
             again = await tester.next("Push", within=PROGRAM)
@@ -279,7 +284,7 @@ async def test_no_program(iut: Iut, what: str) -> None:
 
 @requirement("exit.value")
 async def test_exit_values(iut: Iut) -> None:
-    """The first push after a program tells how that one ended, and not an earlier one."""
+    """The first push after a program has the exit value of that program."""
     async with playing(iut) as tester:
         push, told = await tester.link(), 0
         before = await number_run(tester)
@@ -292,14 +297,14 @@ async def test_exit_values(iut: Iut) -> None:
             came = push.data["nepoexitvalue"]
             if not same(came, value):
                 await all_run(tester, got, before)
-                raise push.violation(f"the exit value {value}", f"{came!r} came")
+                raise push.violation(f"the exit value {value}", f"received {came!r}")
         if not told:
             raise NotExercised("this robot sends no exit value after a program")
 
 
 @requirement("exit.reported")
 async def test_exit_reported(iut: Iut) -> None:
-    """The first push after a program has an exit value, and not only where that is 0."""
+    """The first push after a program has an exit value, even if the program failed."""
     async with playing(iut) as tester:
         push = await tester.link()
         for value in (0, 143):
@@ -307,7 +312,7 @@ async def test_exit_reported(iut: Iut) -> None:
                 await tester.instance.upper("exit", value=value)
             push = await tester.run(push)
             if "nepoexitvalue" not in push.data:
-                raise push.violation("nepoexitvalue after a program", "there was none")
+                raise push.violation("nepoexitvalue after a program", "received none")
 
 
 PATHS = ("../{}", "sub/../../{}", "..\\{}", "{folder}/../{}", "a/{}", "../own/../{}")
@@ -315,13 +320,13 @@ PATHS = ("../{}", "sub/../../{}", "..\\{}", "{folder}/../{}", "a/{}", "../own/..
 
 @requirement("robustness.file-paths")
 async def test_file_paths(iut: Iut) -> None:
-    """A name with a path in it makes the robot write nothing outside its own folder."""
+    """A path in the Filename does not make the robot write outside its own folder."""
     async with playing(iut) as tester:
         folder = scratch_folder(tester)
         if folder is None:
             raise NotExercised(
-                "needs a robot that keeps its programs in a folder of the suite's: "
-                "put {directory} into its command"
+                "needs a robot that stores its programs in the suite's folder: put "
+                "{directory} into its command"
             )
         push = await tester.link()
         for path in PATHS:
@@ -333,12 +338,12 @@ async def test_file_paths(iut: Iut) -> None:
             if again and again.name == "DownloadRequest":
                 await again.file(tester.program, path.format(name, folder=folder))
                 again = await tester.watch(*POLLING, within=iut.left(*PROGRAM))
-            # Whatever it keeps of a program, it has written before it asks again.
+            # The robot writes its files before it sends the next request.
             outside = [path.name for path in folder.parent.iterdir() if path != folder]
             check(
                 not outside,
-                f"nothing outside its folder upon the Filename {path.format('x', folder='DIR')!r}",
-                f"{', '.join(outside)} appeared beside it",
+                f"nothing outside its folder after the Filename {path.format('x', folder='DIR')!r}",
+                f"{', '.join(outside)} appeared outside",
             )
             if again is None:
                 return

@@ -1,4 +1,4 @@
-"""Sensor data, where a robot sends some."""
+"""Tests of sensor data, for robots that send some."""
 
 from conformance.cases import check, requirement
 from conformance.iut import Iut
@@ -10,7 +10,10 @@ DATA = ("SensorPost", "SensorFrame")
 
 
 async def sensed(tester: LabTester, *names: str) -> Exchange:
-    """The first sensor data of these kinds, with a push held. Raises NotExercised without any."""
+    """Return the first sensor data of these kinds while a push is unanswered.
+
+    Raises NotExercised if the robot sends none.
+    """
     memory = tester.iut.memory
     push = await tester.link()
     await tester.repeats(push, 1)
@@ -25,23 +28,23 @@ async def sensed(tester: LabTester, *names: str) -> Exchange:
 
 @requirement("sensors.token")
 async def test_token(iut: Iut) -> None:
-    """Sensor data has the token of the robot that sends it."""
+    """Sensor data contains the token of the robot that sends it."""
     async with playing(iut) as tester:
         found = await sensed(tester, *DATA)
         token, came = tester.asked[0].data.get("token"), found.data.get("token")
-        check(came == token, f"the token {token!r}", f"{came!r} came", found.message.event)
+        check(came == token, f"the token {token!r}", f"received {came!r}", found.message.event)
 
 
 @requirement("sensors.members")
 async def test_members(iut: Iut) -> None:
-    """All of its other members are sensors or motors."""
+    """All other members of sensor data are sensors or motors."""
     async with playing(iut) as tester:
         await sensed(tester, *DATA)
 
 
 @requirement("sensors.values")
 async def test_values(iut: Iut) -> None:
-    """All their values are strings."""
+    """All values of sensors and motors are strings."""
     async with playing(iut) as tester:
         await sensed(tester, *DATA)
 
@@ -56,7 +59,7 @@ async def test_fallback(iut: Iut) -> None:
             raise NotExercised("the robot does not try a websocket")
         found = await tester.other("SensorPost", within=tester.seconds("response"))
         if found is None and not iut.found:
-            # It may try its websocket for a while.
+            # The robot may retry the websocket for some time.
             found = await tester.other("SensorPost", within=tester.seconds("startup"))
         if found is None:
-            raise first.violation("sensor data at a REST address", "none came")
+            raise first.violation("sensor data at a REST address", "received none")

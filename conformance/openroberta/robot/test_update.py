@@ -1,4 +1,4 @@
-"""Updates: that a robot fetches files, and is gone until it has registered again."""
+"""Tests of updates: a robot fetches files, and pushes again only after a registration."""
 
 from conformance.cases import requirement
 from conformance.iut import Iut
@@ -10,30 +10,31 @@ from conformance.verdicts import Conclusion, NotExercised
 
 
 async def updated(tester: LabTester, push: Exchange) -> None:
-    """Tell a robot update.
+    """Send a robot update, and wait for its first request of a file.
 
-    Raises Violation where it fetches nothing, or by another method, and Late where it takes long.
+    Raises Violation if the robot requests nothing or uses another method, and Late if the request
+    comes after the timeout.
     """
     start = len(tester.others)
     await push.command("update")
     found = await tester.other_in_time("UpdateRequest", start, "update.gets")
     if found is None:
-        raise push.violation("a GET below /rest/update/", "none came", "update.gets")
+        raise push.violation("a GET below /rest/update/", "received none", "update.gets")
     method = found.message.value["method"]
     if method != "GET":
-        raise found.violation("a file to be fetched by GET", f"{method} came", "update.gets")
+        raise found.violation("a file to be fetched by GET", f"received {method}", "update.gets")
 
 
 @requirement("update.gets")
 async def test_gets(iut: Iut) -> None:
-    """Told update, the robot fetches files by GET."""
+    """After update, the robot fetches files by GET."""
     async with playing(iut) as tester:
         await updated(tester, await tester.link())
 
 
 @requirement("update.gets")
 async def test_gets_after_a_program(iut: Iut) -> None:
-    """Told update after pushes and a program, the robot fetches the files."""
+    """After pushes, a program and update, the robot fetches the files."""
     async with playing(iut) as tester:
         push = await tester.repeats(await tester.link(), 1)
         await updated(tester, await tester.run(push))
@@ -41,7 +42,7 @@ async def test_gets_after_a_program(iut: Iut) -> None:
 
 @requirement("update.all-files")
 async def test_all_files(iut: Iut) -> None:
-    """Told update, the robot fetches each of the declared files; the second time as well."""
+    """After update, the robot fetches each declared file, both times."""
     paths = update_paths(iut.configuration)
     if not paths:
         raise NotExercised(
@@ -58,10 +59,12 @@ async def test_all_files(iut: Iut) -> None:
             fetched = [entry.message.value["path"] for entry in files]
             missing = [path for path in paths if naming.UPDATE + path not in fetched]
             if following is not None and following.name != "Register":
-                # One that goes on beside its updates may fetch the others later.
+                # A robot that pushes during its updates can fetch the other files later.
                 raise _no_registration(following)
             if missing:
-                raise push.violation("all files to be fetched", f"{missing[0]} was not")
+                raise push.violation(
+                    "all declared files to be fetched", f"{missing[0]} was not fetched"
+                )
             if following is None:
                 return
             await following.command("repeat")
@@ -70,7 +73,10 @@ async def test_all_files(iut: Iut) -> None:
 
 @requirement("update.stops-pushing")
 async def test_stops_pushing(iut: Iut) -> None:
-    """The next that it does at /rest/pushcmd is to register, if it comes back at all; twice."""
+    """After update, the next request at /rest/pushcmd is a registration, both times.
+
+    The test passes if the robot does not come back.
+    """
     async with playing(iut) as tester:
         push = await tester.link()
         for _ in range(2):
@@ -85,5 +91,5 @@ async def test_stops_pushing(iut: Iut) -> None:
 
 
 def _no_registration(instead: Exchange) -> Conclusion:
-    came = f"{instead.name} came"
+    came = f"received {instead.name}"
     return instead.violation("a registration after update", came, "update.stops-pushing")

@@ -1,4 +1,4 @@
-"""The tester of a lab: the robots that the suite plays, and the lab's user by the upper tester."""
+"""Tester of a lab: robots that the suite plays, and a user who acts by the upper tester."""
 
 import asyncio
 import contextlib
@@ -27,9 +27,9 @@ class RobotsTester:
         self.iut = iut
         self.instance = instance
         self.links = 0
-        """How many robots were linked."""
+        """Number of robots that were linked."""
         self.rests: set[str] = set()
-        """What the plainest exchange may violate, on which what was done since rests."""
+        """Requirements of a plain session that all later steps of this test presuppose."""
         self._connections = connections
         self._reached = False
 
@@ -37,25 +37,25 @@ class RobotsTester:
         return Robot(self, **told)
 
     async def linked(self, **told: Any) -> Robot:
-        """A robot that is registered."""
+        """Return a robot that is registered and linked."""
         robot = self.robot(**told)
         await robot.link()
         return robot
 
     def request(self, method: str, path: str, headers: Mapping[str, str], body: Any = None) -> Any:
-        """A request as a robot writes it, which knows the lab by its address."""
+        """Return a request with the lab's address in Host."""
         host = self.instance.address.rpartition("/")[2]
         return request(method, path, {"host": host, **headers}, body)
 
     async def connection(self, segmentation: Segmentation = whole) -> Session:
-        """A further connection. Raises Violation where the lab accepts only the first."""
+        """Open another connection. Raises Violation if the lab accepts only the first one."""
         opened = self.iut.connect(self.instance, segmentation=segmentation)
         try:
             session = await self._connections.enter_async_context(opened)
         except Unreachable as gone:
             if not self._reached:
                 raise
-            raise Violation("the lab to take a further connection", str(gone)) from gone
+            raise Violation("the lab to accept another connection", str(gone)) from gone
         self._reached = True
         return session
 
@@ -63,13 +63,13 @@ class RobotsTester:
         return self.iut.seconds(timing)
 
     async def awake(self) -> None:
-        """Wait until the lab answers, so that it reads what comes next when it comes."""
+        """Wait until the lab answers, so that it reads later requests without delay."""
         robot = self.robot()
         exchange = await robot.ask(naming.PUSHCMD, robot.object("register", "token"))
         await exchange.refused("refuses.token")
 
     async def _once(self, what: str, find: Callable[[], Awaitable[bool]]) -> bool:
-        """What has been found out about the lab in this run, or is now."""
+        """Return a fact about the lab, which is found out once in a run."""
         memory = self.iut.memory
         if what not in memory:
             memory[what] = await find()
@@ -78,11 +78,11 @@ class RobotsTester:
     # The user
 
     async def offers(self, operation: str) -> bool:
-        """Whether the lab has this operation, which is found out once in a run."""
+        """True if the lab offers this operation; found out once in a run."""
 
         async def asked() -> bool:
             try:
-                # An unknown token: it answers, but does nothing.
+                # An unknown token tests the operation without any effect.
                 answered = await self.upper(operation, token=new_token())
             except NotExercised:
                 return False
@@ -96,12 +96,12 @@ class RobotsTester:
         return await self._once(f"offers {operation}", asked)
 
     async def needs(self, operation: str) -> None:
-        """Raise NotExercised where the lab does not have this operation."""
+        """Raise NotExercised if the lab does not offer this operation."""
         if not await self.offers(operation):
             await self.upper(operation, token=new_token())
 
     async def pairs(self) -> bool:
-        """Whether 'pair' succeeds for the only robot of a fresh lab, found out once in a run."""
+        """True if 'pair' succeeds for the only robot of a fresh lab; found out once in a run."""
 
         async def alone() -> bool:
             async with playing(self.iut) as other:
@@ -113,11 +113,14 @@ class RobotsTester:
         return await self._once("pair succeeds", alone)
 
     async def upper(self, operation: str, **arguments: Any) -> Any:
-        """An operation, whether it succeeds or not. Raises NotExercised where it is not offered."""
+        """Return the answer of an operation. Raises NotExercised if it is not offered."""
         return await self.instance.upper(operation, **arguments)
 
     async def insists(self, operation: str, **arguments: Any) -> Any:
-        """The same, tried again while it fails: the lab may not have read yet what was sent."""
+        """Retry an operation until it succeeds: the lab may not have read the last request yet.
+
+        Returns the last answer if the operation still fails after the response time.
+        """
         left = self.iut.left("response")
         while True:
             await asyncio.sleep(AGAIN)
@@ -126,21 +129,27 @@ class RobotsTester:
                 return answered
 
     async def user(self, operation: str, **arguments: Any) -> Any:
-        """The result of an operation. Raises Inconclusive where it fails, again and again."""
+        """Return the result of an operation. Raises Inconclusive if it fails in all retries."""
         return (await self.insists(operation, **arguments)).required(operation)
 
     async def state(self, robot: Robot) -> Mapping[str, Any]:
-        """What the user sees of a robot. Raises Inconclusive where that cannot be read."""
+        """Return the state of a robot as the user sees it.
+
+        Raises Inconclusive if the operation 'state' returns no state.
+        """
         answered = await self.upper("state", token=robot.token)
         seen = answered.result if answered.ok else answered.error
         if not isinstance(seen, Mapping) or not isinstance(seen.get("state"), str):
-            raise Inconclusive(f"the operation 'state' answered {str(seen)[:200]}, and no state")
+            raise Inconclusive(
+                f"expected a state from the operation 'state'; received {str(seen)[:200]}"
+            )
         return seen
 
     async def becomes(self, robot: Robot, key: str, wanted: Any, within: Within) -> Any:
-        """Wait until the user sees this of a robot; what is seen in the end.
+        """Wait until the user sees this value of a robot; return the last value.
 
-        ``within`` is as of a session: seconds, in which it is not to be seen, are no more than so.
+        ``within`` is the name of a timing, seconds, or the rest of a timeout. Seconds are not
+        extended on a busy machine: during them the value must not appear.
         """
         left = counting(self.iut.left(within) if isinstance(within, str) else within)
         while True:
@@ -152,7 +161,7 @@ class RobotsTester:
 
 @contextlib.asynccontextmanager
 async def playing(iut: Iut) -> AsyncIterator[RobotsTester]:
-    """A lab of its own, and whatever connections a test opens to it."""
+    """Start a lab, with a tester that opens connections to it."""
     async with iut.instance() as instance, contextlib.AsyncExitStack() as connections:
         tester = RobotsTester(iut, instance, connections)
         try:

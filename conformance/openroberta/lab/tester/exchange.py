@@ -1,4 +1,4 @@
-"""A request that a lab holds, as a test case waits for its answer."""
+"""A request to a lab, with the means to wait for its answer."""
 
 from collections.abc import Awaitable, Callable
 
@@ -8,25 +8,26 @@ from conformance.verdicts import Conclusion, Inconclusive, Violation
 from conformance.waiting import Within
 from conformance.wire import Message
 
-# What "approximately" five minutes and "roughly" ten seconds may come to, of the declared times.
+# Tolerances for "approximately" 5 minutes and "roughly" 10 seconds, as fractions of the declared
+# times.
 EARLIEST = {"register_hold": 0.8, "push_hold": 0.5}
 LATEST = {"register_hold": 1.2, "push_hold": 1.5}
 
 _ENDS = {"Register": "register.aborted", "Push": "push.answered"}
-"""What is violated by a request whose time ends without an answer."""
+"""Requirement that is violated if the hold time of this request ends without an answer."""
 _ENDING = {"Register": ("Abort", "register_hold"), "Push": ("Repeat", "push_hold")}
-"""What answers a request whose time is over, and which time that is."""
+"""By request: the answer at the end of the hold time, and the timing of the hold."""
 
-TRIES = 3  # of what only its time tells
+TRIES = 3  # requests whose answers only the time distinguishes
 
 
 async def refusal(session: Session) -> str:
-    """How the last request is refused at once, in words; empty where it is not."""
+    """Return a text if the last request is refused immediately; otherwise an empty string."""
     message = await session.watch(within=session.seconds("quiet"))
     if message is None:
         return "the connection was closed" if session.ended else ""
     refused = is_error(message.name, message.value)
-    return f"an error of status {message.value['status']} came" if refused else ""
+    return f"received an error with status {message.value['status']}" if refused else ""
 
 
 class Exchange:
@@ -40,7 +41,7 @@ class Exchange:
     async def answer(
         self, *names: str, within: Within = "response", requirement: str | None = None
     ) -> Message:
-        """Its answer. Raises Violation where none comes, or another than one of these."""
+        """Return the answer. Raises Violation if none comes or the name is not one of these."""
         what = f"the answer to {self.name}"
         message = await self.session.expect(
             within=within, to=f"as {what}", requirement=requirement, what=what
@@ -50,9 +51,9 @@ class Exchange:
         return message
 
     async def unless_closed(self, requirement: str | None = None) -> Message | None:
-        """Its answer; None where the lab closes the connection instead, which is a refusal too.
+        """Return the answer; None if the lab closes the connection, which is a refusal, too.
 
-        Raises Violation where nothing comes, or the lab itself has ended.
+        Raises Violation if nothing comes or the lab has exited.
         """
         try:
             return await self.answer(requirement=requirement)
@@ -63,27 +64,30 @@ class Exchange:
             raise
 
     async def refused(self, requirement: str | None = None) -> None:
-        """Raise Violation unless an error is its answer: any, abort at once, or the end.
+        """Raise Violation unless the request is refused: by an error, an abort, or a disconnect.
 
-        Raises Inconclusive where abort comes when a registration's time may be over.
+        Raises Inconclusive if abort comes when the hold time of a registration can be over.
         """
         message = await self.unless_closed(requirement)
         if message is None:
             return
-        # Also what is no registration may have been taken for one.
+        # The lab may have taken a malformed request for a registration.
         if self._over(message, "Register"):
             raise self.wrong("an error", message, requirement)
         if not refuses(message.name, message.value):
             raise self.violation("an error", message, requirement)
 
     async def taken(self) -> None:
-        """Raise Violation where it is answered at once, by an error or anything else."""
+        """Raise Violation if the request is answered immediately, with an error or anything else."""
         message = await self.session.watch(within=self.session.seconds("quiet"))
         if message is not None:
             raise self.wrong("no answer for a while", message, self._unasked(message))
 
     async def held(self, expected: str) -> None:
-        """Raise Violation where what is expected is refused; or else another, if it is answered."""
+        """Raise Violation if the request is refused or answered immediately.
+
+        `expected` is the text for a refusal.
+        """
         before = len(self.session.received)
         refused = await refusal(self.session)
         if refused:
@@ -92,7 +96,7 @@ class Exchange:
             raise self.wrong("no answer for a while", message, self._unasked(message))
 
     async def silent(self, seconds: float) -> None:
-        """Raise Violation where it is answered within that many seconds after it was sent."""
+        """Raise Violation if the request is answered within these seconds after it was sent."""
         left = seconds - (self.session.now - self.asked)
         message = await self.session.watch(within=max(left, 0))
         if message is not None:
@@ -100,7 +104,7 @@ class Exchange:
             raise self.wrong(expected, message, self._unasked(message))
 
     def _unasked(self, message: Message) -> str | None:
-        """What this answer violates, whatever a test decides, as nothing had been entered."""
+        """Return the requirement that a repeat without an entered token violates, or None."""
         linked = self.name == "Register" and message.name == "Repeat"
         return "register.not-unasked" if linked else None
 
@@ -112,17 +116,23 @@ class Exchange:
         requirement: str | None = None,
         early: str | None = None,
     ) -> float:
-        """Seconds until its answer, which has this name. Raises Violation where it is out of time.
+        """Return the seconds until the answer.
 
-        What is late, but not too late, decides nothing; that is for the test to say. That none
-        comes violates the ``requirement``, by default the one that says how its time ends; so does
-        another answer, by default of what the test decides, as what comes ``early`` does.
+        Raises Violation if it is early, missing or another one.
+
+        - `earliest`, `latest`: seconds after the request; a caller judges answers that are late but
+          before `latest`
+        - `requirement`: violated by a missing or another answer
+        - `early`: violated by an answer before `earliest`
+
+        Without `requirement`, a missing answer violates the requirement about the end of the hold.
+        Another answer then violates the requirement under test.
         """
         left = latest - (self.session.now - self.asked)
         what, about = f"the answer to {self.name}", requirement or _ENDS.get(self.name)
         message = await self.session.watch(within=max(left, 0), requirement=about, what=what)
         if message is None:
-            came = "the connection was closed" if self.session.ended else "nothing came"
+            came = "the connection was closed" if self.session.ended else "received nothing"
             raise self.failed(f"{name} as {what}", f"{came} within {latest:.1f} s", about)
         took = message.at - self.asked
         if message.name != name or took < earliest:
@@ -131,41 +141,44 @@ class Exchange:
         return took
 
     def wrong(self, expected: str, message: Message, requirement: str | None = None) -> Conclusion:
-        """The violation that this answer is, unless the time of the request was just over."""
+        """Return the conclusion for this wrong answer.
+
+        The conclusion is Inconclusive if the hold time of the request was just over.
+        """
         if self._over(message, self.name):
             took, (_, timing) = message.at - self.asked, _ENDING[self.name]
             return Inconclusive(
-                f"expected {expected}; the time of {self.name} was over after {took:.2f} s, "
-                f"before this could be seen: a longer {timing} would show it"
+                f"expected {expected}; the hold of {self.name} ended after {took:.2f} s, "
+                f"before this was visible; a longer {timing} would show it"
             )
         return self.violation(expected, message, requirement)
 
     def _over(self, message: Message, name: str) -> bool:
-        """Whether this answer may have come as the time of a request of that name was over."""
+        """True if this answer can be the end of the hold of a request with this name."""
         answer, timing = _ENDING.get(name, ("", ""))
         return message.name == answer and (
             message.at - self.asked >= self.session.seconds(timing) * EARLIEST[timing]
         )
 
     def violation(self, expected: str, message: Message, requirement: str | None) -> Violation:
-        """That this answer came instead of what was expected."""
+        """Return the violation that this answer was received instead."""
         status = message.value.get("status", 200)
-        came = message.name if status == 200 else f"{message.name} of status {status}"
+        came = message.name if status == 200 else f"{message.name} with status {status}"
         text = f"{expected} as the answer to {self.name}"
         took = message.at - self.asked
-        return self.failed(text, f"{came} came after {took:.2f} s", requirement, message.event)
+        return self.failed(text, f"received {came} after {took:.2f} s", requirement, message.event)
 
     def failed(
         self, expected: str, came: str, requirement: str | None = None, event: int | None = None
     ) -> Violation:
-        """The violation that something came instead of what was expected, shown by its session."""
+        """Return a violation that refers to the session of this request."""
         return Violation(expected, came, requirement, event).shown_in(self.session)
 
 
 async def refused(ask: Callable[[], Awaitable[Exchange]]) -> None:
-    """Raise Violation unless what is asked gets an error, even if only at the second or third try.
+    """Raise Violation unless the request gets an error in one of three tries.
 
-    A registration that is held until its time is over each time is no error.
+    A registration that is held until its time is over in each try is no error.
     """
     for tries_left in reversed(range(TRIES)):
         exchange = await ask()

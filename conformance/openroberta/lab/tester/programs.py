@@ -1,4 +1,4 @@
-"""Programs and files of a lab, as its user's operations return them, and how they differ."""
+"""Programs and files of a lab as the user's operations return them, and their comparison."""
 
 import base64
 
@@ -9,28 +9,33 @@ from conformance.wire import Message
 
 
 def bytes_of(told: object, operation: str) -> bytes:
-    """Bytes that an operation returns as Base64. Raises Inconclusive where it is not Base64."""
+    """Return the bytes of a Base64 result. Raises Inconclusive if the text is not Base64."""
     try:
         return base64.b64decode(str(told), validate=True)
     except ValueError as error:
-        raise Inconclusive(f"the operation '{operation}' answered no Base64: {error}") from error
+        raise Inconclusive(f"expected Base64 from the operation '{operation}'; {error}") from error
 
 
 def told_bytes(told: object) -> bytes | None:
-    """The program that the operation 'run' returned, if it tells one."""
+    """Return the program in the result of the operation 'run', or None if it has none."""
     text = told.get("base64") if isinstance(told, dict) else None
     return bytes_of(text, "run") if isinstance(text, str) else None
 
 
 def own_program(file: Message, own: object, others: object) -> None:
-    """Raise Violation where a robot got a program that is not its own.
+    """Raise Violation if a robot received a program that is not its own.
 
-    `own` and `others`: what the operation 'run' returned for it and for another robot. What is
-    neither's violates run.bytes.
+    `own` and `others` are the results of the operation 'run' for this robot and for another robot.
+    A program that is neither violates run.bytes.
     """
     wanted, came = told_bytes(own), content(file.value)
     if wanted is None or came == wanted:
         return
     if came != told_bytes(others):
         raise Violation(*difference(wanted, came), "run.bytes", file.event)
-    raise Violation("the program that was run for its token", "another's came", None, file.event)
+    raise Violation(
+        "the program that was run for its token",
+        "received the program of another robot",
+        None,
+        file.event,
+    )

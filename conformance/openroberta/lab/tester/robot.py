@@ -1,4 +1,4 @@
-"""A robot that the suite plays: what it tells about itself, and its requests."""
+"""A robot that the suite plays: its data object and its requests."""
 
 import asyncio
 import secrets
@@ -14,8 +14,8 @@ from conformance.wire import Message
 if TYPE_CHECKING:
     from conformance.openroberta.lab.tester import RobotsTester
 
-_REFUSED = 3  # times that a token was refused, when it is not chance
-AGAIN = 0.02  # seconds between two looks at a robot's state, or two tries of its user
+_REFUSED = 3  # refusals of a token in a row, after which chance is no explanation
+AGAIN = 0.02  # seconds between two queries of a robot's state, or two tries of the user
 
 DATA = {
     "firmwarename": "ev3dev",
@@ -29,18 +29,22 @@ DATA = {
     "menuversion": "1.3.0",
     "nepoexitvalue": 0,
 }
-"""What a robot tells about itself, but for what is its own: all that the text's example has."""
+"""Data object of a robot with all fields of the specification's example.
+
+Each robot replaces the empty values by its own.
+"""
 
 
 def new_token() -> str:
-    """A token that no earlier robot has had."""
+    """Return a token that no earlier robot has used."""
     return "".join(secrets.choice("23456789ABCDEFGHJKLMNPQRSTUVWXYZ") for _ in range(8))
 
 
 class Commanded(NamedTuple):
-    """The outcome of a user's operation: its result, the command that came, and the held request.
+    """Outcome of a user's operation: its result, the command, and the answered request.
 
-    `after`: seconds from the operation's end to the command; negative where that came before.
+    `after`: seconds from the end of the operation to the command; negative if the command came
+    first.
     """
 
     result: Any
@@ -50,12 +54,16 @@ class Commanded(NamedTuple):
 
 
 TOLD, HELD, LINKED = "run.command", "push.held", "token.links"
-"""What a lab violates that does not tell its only robot to run a program; that has a command for it
-when it comes back, as nobody gave one; that serves it no more once another one is linked."""
+"""Requirements that a plain session can violate:
+
+- `TOLD`: the lab does not announce a program to its only robot
+- `HELD`: the lab sends the robot a command after the program, without a user's action
+- `LINKED`: the lab no longer serves the robot after another robot is linked
+"""
 
 
 class Robot:
-    """A robot that the suite plays: what it tells about itself, and its requests."""
+    """A robot that the suite plays: its data object and its requests."""
 
     def __init__(self, tester: "RobotsTester", **told: Any) -> None:
         self.tester = tester
@@ -67,7 +75,7 @@ class Robot:
         self.data: dict[str, Any] = {**DATA, **own, **told}
         self.headers: dict[str, str] = {}
         self.keeps = False
-        """Whether it keeps to one connection, as long as the lab does."""
+        """True if the robot uses a single connection as long as the lab keeps it open."""
         self._session: Session | None = None
         self._ran = False
 
@@ -76,7 +84,7 @@ class Robot:
         return str(self.data["token"])
 
     def object(self, cmd: str, without: str = "") -> dict[str, Any]:
-        """The data object with this command."""
+        """Return the data object with this command."""
         told = {**self.data, "cmd": cmd}
         if told["nepoexitvalue"] is None:
             del told["nepoexitvalue"]
@@ -96,7 +104,7 @@ class Robot:
     async def ask(
         self, path: str, body: Any, *, method: str = "POST", segmentation: Segmentation = whole
     ) -> Exchange:
-        """A request, on a connection of its own unless the robot keeps to one."""
+        """Send a request, on a new connection unless the robot keeps its connection."""
         value = self.tester.request(method, path, self.headers, body)
         session = self._session
         if session is None or not self.keeps or _ends(session):
@@ -106,19 +114,19 @@ class Robot:
         return exchange
 
     async def link(self) -> None:
-        """Register, and have the token entered."""
+        """Register, and let the user enter the token."""
         exchange = await self.register()
         await self.linked_by(exchange)
 
     async def linked_by(
         self, exchange: Exchange, requirement: str | None = "register.repeat"
     ) -> None:
-        """Have the token entered while this registration is held."""
+        """Let the user enter the token while this registration is held."""
         refused, left = 0, self.tester.iut.left("response")
         while not (entered := await self.tester.upper("pair", token=self.token)).ok:
-            # The lab may not have read yet what was sent; but then it takes the token later.
+            # The lab may not have read the registration yet; then it accepts the token later.
             refused += 1
-            expected = "the token of a registration to be taken"
+            expected = "the token of a registration to be accepted"
             message = await exchange.session.watch(within=0)
             if message is not None and refused < _REFUSED:
                 raise exchange.wrong(expected, message, requirement)
@@ -130,10 +138,12 @@ class Robot:
             await asyncio.sleep(AGAIN)
         message = await exchange.answer(requirement=requirement)
         if message.name != "Repeat":
-            # Be its time over or not: its token was taken.
+            # Whether or not the hold time is over: the lab has accepted the token.
             any_token = self.tester.iut.memory.get("pair takes any token")
-            doubt = ", which 'pair' takes as it does one of nobody" if any_token else ""
-            raise exchange.violation(f"Repeat upon its token{doubt}", message, requirement)
+            doubt = ", although 'pair' accepts any token" if any_token else ""
+            raise exchange.violation(
+                f"Repeat after its token was entered{doubt}", message, requirement
+            )
         if self.tester.links:
             self.tester.rests.add(LINKED)
         self.tester.links += 1
@@ -145,10 +155,10 @@ class Robot:
         requirement: str | None,
         exchange: Exchange | None = None,
     ) -> Commanded:
-        """A user's operation while a push is held, and the command that the robot gets.
+        """Run a user's operation during a push; return the command that the robot receives.
 
-        Should the push be answered before, or the user have to wait, the robot goes on pushing.
-        `exchange` is a push that waits already.
+        If the push is answered before, or the user has to wait, the robot goes on pushing.
+        `exchange` is a push that is already unanswered.
         """
         await self.tester.needs(operation)
         if operation == "run":
@@ -174,13 +184,13 @@ class Robot:
         return Commanded(answered.required(operation), message, exchange, came - done)
 
     async def _done(self, operation: str) -> tuple[Any, float]:
-        """The answer to an operation that is tried again while it fails, and when it was done."""
+        """Retry an operation while it fails; return its answer and the time of its end."""
         answered = await self.tester.insists(operation, token=self.token)
         return answered, asyncio.get_running_loop().time()
 
     @property
     def _period(self) -> float:
-        """Seconds after which a push is answered, whatever the user does."""
+        """Longest time in seconds until a push is answered without a user's action."""
         seconds = self.tester.seconds
         return min(seconds("push_hold"), self.tester.iut.configuration.max_wait) + seconds(
             "response"
@@ -189,15 +199,15 @@ class Robot:
     async def fetch(
         self, *, command: str | None = "run.command", exchange: Exchange | None = None
     ) -> tuple[Any, Message]:
-        """Have a program run, and get it: what the user's operation returned, and the file.
+        """Let the user run a program and fetch it; return the operation's result and the file.
 
-        `command` is what it violates where the robot is not told of it.
+        `command` is the requirement that a missing announcement violates.
         """
         told = await self.commanded("run", "Download", command, exchange)
         return told.result, await self.file()
 
     async def file(self) -> Message:
-        """The program that it has been told of."""
+        """Fetch the announced program."""
         exchange = await self.download()
         message = await exchange.answer(requirement="run.bytes")
         if message.name != "File":
@@ -205,13 +215,13 @@ class Robot:
                 raise exchange.wrong("File", message, "run.bytes")
             if self.tester.iut.deciding == "run.filename":
                 what = "the header field Filename in the answer to DownloadRequest"
-                raise exchange.failed(what, "there is none", None, message.event)
+                raise exchange.failed(what, "received none", None, message.event)
         self._ran = True
         return message
 
 
 def _ends(session: Session) -> bool:
-    """Whether the lab ends the connection with its last answer, as it may."""
+    """True if the lab closes the connection after its last answer, which is lawful."""
     if session.ended or not session.received:
         return session.ended
     latest = session.received[-1].value

@@ -1,22 +1,25 @@
-"""How long a lab may take, by its declared times: what is early, what is late, what is never."""
+"""Limits for answers of a lab, from its declared times: early, late, and missing."""
 
 from conformance.openroberta.lab.tester import RobotsTester
 from conformance.openroberta.lab.tester.exchange import EARLIEST, LATEST
 
-_FLOOR = 0.25  # seconds by which anything may be late on a busy machine
+_FLOOR = 0.25  # seconds that any answer can be late on a busy machine
 
 
 def at_least(tester: RobotsTester, timing: str) -> float:
-    """Seconds before which an answer is early. Raises NotExercised where that is too long."""
+    """Return the seconds before which an answer is early.
+
+    Raises NotExercised if this is longer than --max-wait.
+    """
     seconds = EARLIEST[timing] * tester.seconds(timing)
     tester.iut.worth(seconds, timing)
     return seconds
 
 
 def at_most(tester: RobotsTester, timing: str) -> tuple[float, float]:
-    """Seconds after which an answer is late, and after which it does not come at all.
+    """Return the seconds after which an answer is late, and after which it is missing.
 
-    Raises NotExercised where that is too long.
+    Raises NotExercised if this is longer than --max-wait.
     """
     high = LATEST[timing] * tester.seconds(timing)
     tester.iut.worth(high, timing)
@@ -25,5 +28,5 @@ def at_most(tester: RobotsTester, timing: str) -> tuple[float, float]:
 
 
 def after(tester: RobotsTester, timing: str) -> float:
-    """Seconds after which an answer has come that waits for nothing but this, or `quiet`."""
+    """Return the seconds after which an answer that waits only for this timing must have come."""
     return max(at_most(tester, timing)[0], tester.seconds("quiet"))

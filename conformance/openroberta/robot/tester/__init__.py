@@ -1,4 +1,4 @@
-"""The tester of a robot: the lab that the suite plays, over all the connections that it opens."""
+"""Tester of a robot: the lab that the suite plays, with all connections of the robot."""
 
 import asyncio
 import contextlib
@@ -19,39 +19,44 @@ from conformance.verdicts import (
 )
 
 PROGRAM = ("program", "response")
-"""The timings in which a program has run, and the robot has pushed after it."""
+"""Timings of a program and of the push after it."""
 PATIENT = ("startup", "response")
-"""The same of a robot that may begin anew."""
+"""Timings of a robot that can start again."""
 SILENT = "run.silent"
-"""What a robot violates that pushes while its program runs: what it asks next is not told apart."""
-_PARTS = ("/download", "/pushcmd")  # of the paths for programs, and for everything else
-_MOST = 1000  # connections that are followed
-_LONG = 3600.0  # seconds; a session ends before
-_FILE = b"PK\x05\x06" + bytes(18)  # an empty archive
+"""Requirement that a robot violates if it pushes while its program runs.
+
+Later requests of this robot cannot be assigned to its answers.
+"""
+_PARTS = ("/download", "/pushcmd")  # parts of the path: for programs, and for all other requests
+_MOST = 1000  # connections that the tester accepts; far above the number in any test
+_LONG = 3600.0  # seconds; longer than any session
+_FILE = b"PK\x05\x06" + bytes(18)  # an empty ZIP archive
 
 
 class LabTester:
-    """A lab for one robot: takes its connections, and keeps what it asks for the test."""
+    """A lab for one robot: accepts its connections and collects its requests for the test."""
 
     def __init__(self, iut: Iut, instance: Instance) -> None:
         self.iut = iut
         self.instance = instance
         self.asked: list[Exchange] = []
-        """All that the robot has asked and a test answers, in order."""
+        """Registrations, pushes and requests for programs in their order; a test answers them."""
         self.others: list[Exchange] = []
-        """What else it has asked: for files, for other paths, with sensor data."""
+        """All other requests: for update files, for other paths, and with sensor data."""
         self.websocket = True
-        """Whether it takes sensor data over a websocket."""
+        """True if the lab accepts sensor data over a websocket."""
         self.ended: set[Session] = set()
-        """The connections that it has ended: what was not answered there comes too late."""
+        """Connections that the tester has closed; an unanswered request there gets no answer."""
         self.hasty = False
-        """Whether it has pushed beside a push that was held: which it follows is open."""
+        """True once the robot pushed while a push was unanswered: its next request fits either
+        answer.
+        """
         self.failure: Exception | None = None
         self._cursor = 0
         self._unreadable: float | None = None
-        """When bytes last came that are no HTTP, behind which nothing of a connection is read."""
+        """Time of the last bytes that are not HTTP; the rest of their connection is not decoded."""
         self._astray: float | None = None
-        """Since when it has asked at wrong paths, and at no right one."""
+        """Time since which the robot sends requests to wrong paths only."""
         self._news = asyncio.Event()
         self._loop = asyncio.get_running_loop()
 
@@ -67,11 +72,14 @@ class LabTester:
         requirement: str | None = None,
         after: str = "",
     ) -> Exchange:
-        """The next request that a test answers. Raises Violation where it is not one of these.
+        """Return the next request that a test answers; it must have one of these names.
 
-        Raises Late where it comes after that. `within` are the timings in which it comes, one after
-        the other. `requirement` is what its absence violates, if not the one that the test decides;
-        `after` says what happened before it.
+        - `within`: the timings that the robot needs one after the other
+        - `requirement`: violated by a missing request; by default the requirement under test
+        - `after`: what happened before, for the message
+
+        Raises Violation if no request or another request comes, and Late if it comes after the
+        timeout.
         """
         patience, about = self.iut.testbed.patience, requirement or self.iut.deciding
         full = self.iut.configuration.total(*within)
@@ -81,7 +89,8 @@ class LabTester:
         before = len(self.others) if self.asked else 0
 
         def most(late: bool = begun) -> float:
-            # Asked again and again: another test may show that the rest is in vain.
+            # Computed again on each call: another test can meanwhile show that the request never
+            # comes.
             seconds = patience.seconds_for(names, full, {about})
             return lasting() - full + seconds + (self._late(seconds, full) if late else 0.0)
 
@@ -92,27 +101,29 @@ class LabTester:
         if found is None or found.name not in names:
             strayed = self._strayed(names, before)
             if strayed:
-                came = f"{strayed.message.value['method']} {strayed.message.value['path']} came"
+                came = f"received {strayed.message.value['method']} {strayed.message.value['path']}"
                 raise strayed.violation(expected, came, "http.paths")
         if found is None:
             self._reached(most())
             patience.miss(about, names)
-            raise Violation(expected, f"nothing came{self.instance.describe_end()}", requirement)
+            raise Violation(
+                expected, f"received nothing{self.instance.describe_end()}", requirement
+            )
         if found.name not in names:
-            raise found.violation(" or ".join(names), f"{found.name} came", requirement)
+            raise found.violation(" or ".join(names), f"received {found.name}", requirement)
         if found.at > asked + lasting():
             took = found.at - asked
-            raise Late(f"expected {expected}; it came after {took:.1f} s", took)
+            raise Late(f"expected {expected}; received it after {took:.1f} s", took)
         return found
 
     async def _polled(self, names: tuple[str, ...], left: Left) -> Exchange | None:
-        """The next request that a test answers; not one that asks for the same program again."""
+        """Return the next request that a test answers, without a repeated request for a program."""
         began = self._loop.time()
         found = await self.watch(*POLLING, within=left)
         if found and found.name == "DownloadRequest" and "DownloadRequest" not in names:
             before_it = self.asked[self._cursor - 2]
             if before_it.name == found.name and before_it.again:
-                # That it asks once more is for run.asks-once to say.
+                # The requirement run.asks-once judges the repeated request.
                 anew = self._loop.time() - began
                 await before_it.again(found)
                 found = await self.watch(*POLLING, within=lambda: left() + anew)
@@ -121,16 +132,16 @@ class LabTester:
         return found
 
     def _reached(self, seconds: float) -> None:
-        """Raise Unreachable where no connection has come in these seconds."""
+        """Raise Unreachable if the robot has not connected within these seconds."""
         if self.iut.sessions:
             return
         process, end = self.instance.process, self.instance.describe_end()
-        # One that has ended was not waited for any longer.
+        # If the robot has exited, the tester stopped waiting at that time.
         within = "" if process and process.exit else f" within {round(seconds, 2):g} s"
         raise Unreachable(f"it did not connect{within}{end}{self.instance.slow}")
 
     async def program_request(self, requirement: str | None = None) -> Exchange:
-        """The request for a program that was announced; a push may come beside it."""
+        """Return the request for an announced program; the robot can send a push first."""
         before = len(self.others)
         asked = await self.next("DownloadRequest", "Push", requirement=requirement)
         if asked.name == "Push":
@@ -143,13 +154,13 @@ class LabTester:
                 patience.miss(about, names)
                 strayed = self._strayed(("DownloadRequest",), before)
                 known = "http.paths" if strayed else requirement
-                came = "none came" if strayed else "Push came instead"
+                came = "received none" if strayed else "received Push"
                 raise (strayed or asked).violation("DownloadRequest", came, known)
             return found
         return asked
 
     def early(self, fetching: Exchange) -> list[Exchange]:
-        """The pushes that came before the program which is sent now: none is the one behind it."""
+        """Return the pushes that wait while a program is sent; the push after it is not yet here."""
         self._cursor = len(self.asked)
         return [
             asked
@@ -158,9 +169,9 @@ class LabTester:
         ]
 
     async def _begun(self, found: Exchange | None) -> Exchange | None:
-        """The registration of a robot that was started by hand, and may go on from a test before.
+        """Wait for the registration of a robot that was started by hand.
 
-        It is made to begin anew; what it asks until then is forgotten.
+        The tester makes the robot register again, and discards its requests until then.
         """
         while found and found.name != "Register":
             told = found.name == "Push" and self.updates
@@ -171,12 +182,12 @@ class LabTester:
         return found
 
     def _strayed(self, names: tuple[str, ...], start: int) -> Exchange | None:
-        """What was asked at a wrong path instead, if it evidently was."""
+        """Return the request that the robot evidently sent to a wrong path instead."""
         part = _PARTS[0] if "DownloadRequest" in names else _PARTS[1]
         return next((other for other in self.others[start:] if other.strays_to(part)), None)
 
     async def watch(self, *names: str, within: float | Left) -> Exchange | None:
-        """The next request that a test answers, with one of these names, within a window."""
+        """Return the next request with one of these names, or None after the timeout."""
         left = counting(within)
         while True:
             while self._cursor < len(self.asked):
@@ -188,7 +199,7 @@ class LabTester:
                 return None
 
     async def other(self, *names: str, within: float, start: int = 0) -> Exchange | None:
-        """The first of the other requests from a place on, with one of these names."""
+        """Return the first other request with one of these names, starting at index `start`."""
         left = counting(within)
         while True:
             for entry in self.others[start:]:
@@ -198,9 +209,10 @@ class LabTester:
                 return None
 
     async def other_in_time(self, name: str, start: int, requirement: str) -> Exchange | None:
-        """The first of the other requests of this name from a place on, where it comes in time.
+        """Return the first other request with this name, starting at index `start`.
 
-        `requirement` is what its absence violates. Raises Late where it comes after that.
+        `requirement` is violated by a missing request. Raises Late if the request comes after the
+        timeout.
         """
         patience, told, names = self.iut.testbed.patience, self._loop.time(), (name,)
         full = self.seconds("response")
@@ -209,19 +221,19 @@ class LabTester:
         if found is None:
             patience.miss(requirement, names)
         elif (took := found.at - told) > full:
-            raise Late(f"expected {name} within {full:g} s; it came after {took:.1f} s", took)
+            raise Late(f"expected {name} within {full:g} s; received it after {took:.1f} s", took)
         return found
 
     def _late(self, seconds: float, full: float) -> float:
-        """How much longer a request is awaited than its full time: late is not the same as never.
+        """Return the additional seconds in which a request still counts as late.
 
-        Not where fewer `seconds` are awaited.
+        The result is 0 if the timeout was shortened: `seconds` is then less than `full`.
         """
         response = self.iut.configuration.seconds("response")
         return self.iut.testbed.patience.late * min(full, response) if seconds == full else 0.0
 
     async def _await(self, window: Left) -> bool:
-        """Wait for anything; False where the window is over or the robot has ended."""
+        """Wait for the next event; return False after the timeout or if the robot has exited."""
         if self.failure:
             raise self.failure
         process = self.instance.process
@@ -235,7 +247,10 @@ class LabTester:
         return True
 
     def _left(self, window: Left) -> float:
-        """What is left of a window; who cannot be read, or asks at a wrong path, has no longer."""
+        """Return the seconds that are left of a timeout.
+
+        At most the response time is left if the robot sends unreadable bytes or uses a wrong path.
+        """
         since = self._astray
         if since is None and not self._open():
             since = self._unreadable
@@ -249,30 +264,30 @@ class LabTester:
     # Usual courses
 
     async def link(self) -> Exchange:
-        """Have the robot register and push: its first push."""
+        """Let the robot register and push; return its first push."""
         asked = await self.next("Register", requirement="register.first")
         await asked.command("repeat")
         try:
             return await self.next("Push", requirement="register.then-push")
         except Violation as wrong:
             if await self._reads_to_the_end(asked):
-                expected = f"{wrong.expected}, behind an answer that announces its length"
-                came = "it came once the connection was closed"
+                expected = f"{wrong.expected} after an answer with a Content-Length"
+                came = "received it after the lab closed the connection"
                 raise Violation(expected, came, "http.persistence") from wrong
             raise
 
     async def _reads_to_the_end(self, asked: Exchange) -> bool:
-        """Whether it pushes only once the connection is closed on which it was answered."""
+        """True if the robot pushes only after the lab has closed the connection of the answer."""
         if asked.session.ended or len(self.asked) > self.asked.index(asked) + 1:
             return False
         await asked.end()
         return await self.watch("Push", within=self.seconds("response")) is not None
 
     async def link_again(self, push: Exchange) -> Exchange | None:
-        """Have the robot update and register again: its first push then.
+        """Let the robot update and register again; return its first push after that.
 
-        None where it goes on pushing, does not come back by itself, or does not update; then it is
-        not waited for again in this run.
+        Returns None if the robot goes on pushing, does not come back by itself, or does not update.
+        No later test of this run then waits for an update again.
         """
         memory, gone = self.iut.memory, "does not come back from an update"
         if memory.get(gone) or not self.updates:
@@ -286,7 +301,7 @@ class LabTester:
         return await self.next("Push", requirement="register.then-push")
 
     async def run(self, push: Exchange, data: bytes | None = None, name: str = NAME) -> Exchange:
-        """Have the robot fetch and run a program: its next push."""
+        """Let the robot fetch and run a program; return its next push."""
         await push.command("download")
         asked = await self.program_request("run.requests-file")
         await asked.file(self.program if data is None else data, name)
@@ -294,16 +309,16 @@ class LabTester:
 
     @property
     def updates(self) -> bool:
-        """Whether it may be told update: one that claims to leave that out never is."""
+        """True if the robot can be sent update: it does not claim to leave updates out."""
         return not self.iut.configuration.leaves_out("update.gets")
 
     @property
     def program(self) -> bytes:
-        """A program that the robot can run, if one was declared, or else every byte."""
+        """The declared program for this robot, or else all 256 byte values."""
         return self.iut.configuration.value("program").encode() or BYTES
 
     async def repeats(self, push: Exchange, times: int) -> Exchange:
-        """Answer that many pushes with repeat; returns the one after them."""
+        """Answer this number of pushes with repeat; return the next push."""
         for _ in range(times):
             await push.command("repeat")
             push = await self.next("Push", requirement="push.again")
@@ -312,7 +327,7 @@ class LabTester:
     # Connections
 
     async def accept(self, connections: contextlib.AsyncExitStack) -> None:
-        """Take the robot's connections until it is cancelled."""
+        """Accept the robot's connections until the task is cancelled."""
         async with asyncio.TaskGroup() as group:
             for _ in range(_MOST):
                 opened = await self._opened(connections)
@@ -335,7 +350,7 @@ class LabTester:
                 if session not in self.ended:
                     await self._take(Exchange(self, session, message))
         except Exception as failure:
-            # Whatever it is, the test that waits is to hear of it.
+            # Pass every exception to the test that waits.
             if isinstance(failure, Conclusion):
                 failure.shown_in(session)
             self.failure = self.failure or failure
@@ -375,14 +390,15 @@ class LabTester:
 
 @contextlib.asynccontextmanager
 async def playing(iut: Iut) -> AsyncIterator[LabTester]:
-    """A lab that waits for a robot, which is started for it."""
+    """Play a lab for a robot, and start the robot."""
     async with iut.instance() as instance, contextlib.AsyncExitStack() as connections:
         tester = LabTester(iut, instance)
         accepting = asyncio.create_task(tester.accept(connections))
         try:
             yield tester
         except Violation as lost:
-            # After a program it follows from that what it asks is no longer upon the answers.
+            # After a program, requests no longer match the answers. The silence during a program
+            # can be the requirement to blame.
             ran = any(asked.name == "DownloadRequest" for asked in tester.asked)
             await iut.lay(lost, {SILENT} if ran else ())
             raise

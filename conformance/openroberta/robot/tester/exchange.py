@@ -1,4 +1,4 @@
-"""A request of the robot under test, as a test case answers it."""
+"""A request of the robot under test, with the means to answer it."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
@@ -17,20 +17,22 @@ if TYPE_CHECKING:
     from conformance.openroberta.robot.tester import LabTester
 
 POLLING = ("Register", "Push", "DownloadRequest")
-"""The requests that a test answers; all others are answered as any lab would."""
+"""Requests that a test answers; the tester answers all others as any lab does."""
 
 _CALLED_AWAY = {"Register": ("Repeat",), "Push": naming.CALLS}
-"""By request: the answers behind which it does not come once more."""
-_MOST_UNREAD = 2  # answers in a row that are given again
+"""By request: the answers after which a robot does not send this request again."""
+# times that an unread answer is repeated; a robot that never reads answers must not loop for ever
+_MOST_UNREAD = 2
 
-_TURNS = 5  # of the event loop, in which what has come by now is read
-_FINISHES = 0.3  # seconds in which whoever ends its direction with its request, and reads, has so
+_TURNS = 5  # turns of the event loop, in which bytes that have already arrived are read
+# seconds; a robot that half-closes its connection together with its request has done so by then
+_FINISHES = 0.3
 BYTES = bytes(range(256))
 NAME = "NEPOprog.py"
 
 
 class Exchange:
-    """A request of the robot, which is to be answered."""
+    """A request of the robot that needs an answer."""
 
     def __init__(self, tester: "LabTester", session: Session, message: Message) -> None:
         self.tester = tester
@@ -38,10 +40,11 @@ class Exchange:
         self.message = message
         self.at = asyncio.get_running_loop().time()
         self.again: Callable[[Exchange], Awaitable[None]] | None = None
-        """Answers another request as this one was answered, where that was no refusal."""
+        """Gives another request the same answer that this request got; None after a refusal."""
         self.answered = False
         self.unread = 0
-        """How many answers in a row the robot seems not to have read before it asked once more."""
+        """Number of answers in a row that the robot evidently did not read before it asked again.
+        """
         self._given = ""
         self._in_vain = False
 
@@ -51,27 +54,27 @@ class Exchange:
 
     @property
     def data(self) -> Mapping[str, Any]:
-        """The robot's data object; empty where it is not one."""
+        """The robot's data object; empty if the request has none."""
         found: Mapping[str, Any] = self.message.value.get("json", {})
         return found
 
     @property
     def waits_still(self) -> bool:
-        """Whether the robot waits for its answer on a connection that is open."""
+        """True if the robot still waits for its answer on an open connection."""
         gone = self.session.ended or self.session in self.tester.ended
         return not (self.answered or gone)
 
     @property
     def closing(self) -> bool:
-        """Whether the robot wants the connection closed after the answer."""
+        """True if the robot wants the connection to be closed after the answer."""
         asked = self.message.value
         said = asked["headers"].get("connection", "").lower()
         return "close" in said or (asked["version"] == "1.0" and "keep" not in said)
 
     def strays_to(self, *parts: str) -> bool:
-        """Whether it is asked at a wrong path, and not to look only.
+        """True if this is a protocol request at a wrong path, and no mere query.
 
-        It is where the path has one of these parts, or what comes there is a robot's data object.
+        The path contains one of `parts`, or the body is a robot's data object.
         """
         asked = self.message.value
         if self.name != "Request" or asked["method"] in naming.LOOKING:
@@ -79,9 +82,10 @@ class Exchange:
         return "cmd" in self.data or any(part in asked["path"].lower() for part in parts)
 
     def follows(self, before: "Exchange") -> bool:
-        """Whether it is asked as the answer before was lost; then that is given again.
+        """True if the robot sends this request because the last answer was lost.
 
-        The robot had closed its connection by then, or has reset it and may not have read it.
+        The tester then repeats that answer. An answer is lost if the robot had closed the
+        connection before, or has reset it.
         """
         lost = before._in_vain or before.session.reset
         if lost and before._given in _CALLED_AWAY.get(self.name, ()):
@@ -89,7 +93,7 @@ class Exchange:
         return 0 < self.unread <= _MOST_UNREAD
 
     async def answer(self, value: Any, segmentation: Segmentation = whole) -> None:
-        """Send a response; the connection goes on or ends as the robot asked for."""
+        """Send a response; then keep or close the connection as the robot requested."""
         early = self._answering()
         if value["status"] == 200:
             self.again = lambda other: other.answer(value, segmentation)
@@ -102,7 +106,7 @@ class Exchange:
             await push.command("repeat")
 
     def _answering(self) -> "list[Exchange]":
-        """The pushes that are answered behind this one, as a lab does."""
+        """Mark the request as answered; return the pushes that a lab answers after it."""
         self.answered = True
         return self.tester.early(self) if self.name == "DownloadRequest" else []
 
@@ -113,12 +117,12 @@ class Exchange:
         self._in_vain = len(self.session.told) == told
 
     async def end(self) -> None:
-        """End the connection behind what was sent."""
+        """Close the connection after the bytes that were sent."""
         self.tester.ended.add(self.session)
         await self.session.finish()
 
     async def command(self, word: str) -> None:
-        """Send a command; to a robot that has given this push up, upon the one that came since."""
+        """Send a command; if the robot has given up this push, answer its next push instead."""
         asked = self
         while asked.name == "Push" and await asked._given_up():
             later = await self.tester.watch("Push", within=self.tester.seconds("quiet"))
@@ -128,7 +132,7 @@ class Exchange:
         await asked.answer(response(200, {}, {"cmd": word}))
 
     async def _given_up(self) -> bool:
-        """Whether its connection was closed, by what has come by now."""
+        """True if events that have already arrived show that the connection was closed."""
         for _ in range(_TURNS):
             await asyncio.sleep(0)
         return self.session.ended
@@ -139,7 +143,7 @@ class Exchange:
         await self.answer(response(200, {**kind, **names}, data))
 
     async def accept(self) -> None:
-        """Accept a websocket."""
+        """Accept the upgrade to a websocket."""
         key = self.message.value["headers"].get("sec-websocket-key", "")
         accept = generate_accept_token(key.encode()).decode()
         await self.answer(response(101, {**UPGRADE, "sec-websocket-accept": accept}))
@@ -148,7 +152,7 @@ class Exchange:
         await self.answer(response(status, {}, b""))
 
     async def raw(self, data: bytes, *, ends: bool = False) -> None:
-        """Send any bytes as the answer, and end the connection if that is what ends it."""
+        """Send any bytes as the answer; close the connection if that ends the answer."""
         early = self._answering()
         self.again = lambda other: other.raw(data, ends=ends)
         await self._send(data)
@@ -158,28 +162,33 @@ class Exchange:
             await push.command("repeat")
 
     async def waits(self, seconds: float, expected: str) -> None:
-        """Raise Violation unless the robot waits for its answer for that many seconds."""
+        """Raise Violation unless the robot waits these seconds for its answer."""
         other = await self.tester.watch(*POLLING, within=seconds)
         if other is not None:
-            raise other._wrong(expected, f"{other.name} came after {other.at - self.at:.2f} s")
+            raise other._wrong(expected, f"received {other.name} after {other.at - self.at:.2f} s")
         ended = next((each.at for each in self.session.theirs if each.event == "closed"), 0.0)
         if ended - self.message.at > _FINISHES:
             raise self._wrong(expected, "it closed the connection")
 
     def violation(self, expected: str, came: str, requirement: str | None = None) -> Conclusion:
-        """What is wrong is this request; of a robot that does not wait for answers, nothing is."""
+        """Return the conclusion for this wrong request.
+
+        The conclusion is Inconclusive if the robot pushes without waiting for answers.
+        """
         violation = self._wrong(expected, came, requirement)
         if not self.tester.hasty:
             return violation
-        hasty = "; it had pushed beside a push that was held, so it need not follow from this"
+        hasty = (
+            "; the robot pushed while a push was unanswered, so this request can have another cause"
+        )
         return Inconclusive(f"{violation}{hasty}").shown_in(self.session)
 
     def _wrong(self, expected: str, came: str, requirement: str | None = None) -> Violation:
         if self.unread:
-            came += f"; upon {self.unread} such answers in a row it closed its connection"
+            came += f"; it closed its connection after each of the last {self.unread} answers"
         return Violation(expected, came, requirement, self.message.event).shown_in(self.session)
 
 
 def head(value: Any) -> bytes:
-    """The bytes of a response without those of its body."""
+    """Return the bytes of a response without its body."""
     return encode(value).partition(b"\r\n\r\n")[0] + b"\r\n\r\n"

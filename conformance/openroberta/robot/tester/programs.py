@@ -1,4 +1,4 @@
-"""What a robot has done with its programs, by its own account or by its files."""
+"""Programs that a robot has run, as it reports them itself or as its files show."""
 
 import base64
 from pathlib import Path
@@ -9,23 +9,23 @@ from conformance.openroberta.robot.tester.exchange import Exchange
 from conformance.openroberta.values import difference
 from conformance.verdicts import Inconclusive, Violation
 
-_MEANWHILE = 0.4  # seconds in which a slow program is still running
-_LONGER = 1.0  # seconds more in which one may run that is slower than it has to be
+_MEANWHILE = 0.4  # seconds; a slow program runs at least 0.5 s, so it is still running then
+_LONGER = 1.0  # seconds; additional time for a program that is slower than necessary
 
 
 async def run_in_silence(tester: LabTester, push: Exchange, slow: str) -> Exchange:
-    """Have the robot run a slow program: its next push, which comes once that has ended."""
+    """Let the robot run a slow program; return the push after the end of the program."""
     before = await number_run(tester)
     await push.command("download")
     asked = await tester.program_request("run.requests-file")
     await asked.file(slow.encode())
     other = await tester.watch("Push", "Register", within=_MEANWHILE)
     if other is not None:
-        # Others may come beside it before that is known: they are of one cause with it. One that
-        # never runs is not loud, nor is another than it got.
-        loud = other.violation("nothing while a program runs", f"{other.name} came", SILENT)
+        # Before this is known, other requests can come, all for the same cause. A robot that does
+        # not run the program, or runs another program, has a different fault.
+        loud = other.violation("nothing while a program runs", f"received {other.name}", SILENT)
         if before is not None:
-            # It may tell of a program only when that has ended.
+            # Some robots report a program only after its end.
             await other.session.shows(
                 lambda: _more_run(tester, before),
                 "its program to have been run",
@@ -39,25 +39,34 @@ async def run_in_silence(tester: LabTester, push: Exchange, slow: str) -> Exchan
         raise loud
     push = await tester.next("Push", within=PROGRAM, requirement="run.pushes-after")
     hasty = tester.hasty
-    # One that came while a slower program runs is not the last: another comes behind that.
+    # A push during an even slower program is not the last one: another push follows the end.
     beside = await tester.watch("Push", within=_LONGER)
     if beside and push.waits_still and not hasty:
-        expected, came = "nothing while a program runs", "Push came, and another before its answer"
+        expected, came = (
+            "nothing while a program runs",
+            "received two pushes without an answer between them",
+        )
         raise Violation(expected, came, SILENT, push.message.event).shown_in(push.session)
     return beside or push
 
 
 async def executed(tester: LabTester) -> list[Any]:
-    """The programs that were run. Raises NotExercised or Inconclusive where that is not told."""
+    """Return the programs that were run.
+
+    Raises NotExercised if the operation 'executed' is not available, and Inconclusive if its result
+    is not a list.
+    """
     answered = await tester.instance.upper("executed")
     if not answered.ok or not isinstance(answered.result, list):
         why = answered.result if answered.ok else answered.error
-        raise Inconclusive(f"the operation 'executed' answered {str(why)[:200]}, and no programs")
+        raise Inconclusive(
+            f"expected a list of programs from the operation 'executed'; received {str(why)[:200]}"
+        )
     return answered.result
 
 
 async def number_run(tester: LabTester) -> int | None:
-    """How many programs were run so far; None where that is not told."""
+    """Return the number of programs that were run; None if the robot does not report them."""
     return len(await executed(tester)) if tester.instance.upper.offers("executed") else None
 
 
@@ -66,13 +75,13 @@ async def _more_run(tester: LabTester, before: int) -> bool:
 
 
 async def all_run(tester: LabTester, got: int, before: int | None, last: str = "") -> None:
-    """Raise Violation where of so many programs not all were run: what rests on that is not seen.
+    """Raise Violation if fewer than `got` programs were run: nothing else about them is visible.
 
-    ``before`` is how many had been run before them; ``last`` says what the last one is.
+    ``before`` is the number of earlier programs; ``last`` describes the last program.
     """
     number = await number_run(tester)
     if number is not None and before is not None and number - before < got:
-        came = f"{number - before} were"
+        came = f"{number - before} were run"
         raise Violation(f"{got} programs to have been run{last}", came, "run.executes")
 
 
@@ -81,24 +90,24 @@ def name_of(entry: Any) -> Any:
 
 
 def bytes_of(entry: Any) -> bytes | None:
-    """The bytes of a program that was run; None where they are not told."""
+    """Return the bytes of a program that was run; None if the robot does not report them."""
     told = entry.get("base64") if isinstance(entry, dict) else None
     try:
         return base64.b64decode(told, validate=True) if isinstance(told, str) else None
     except ValueError as error:
-        raise Inconclusive(f"the operation 'executed' answered no Base64: {error}") from error
+        raise Inconclusive(f"expected Base64 from the operation 'executed'; {error}") from error
 
 
 def scratch_folder(tester: LabTester) -> Path | None:
-    """The robot's scratch folder, if it has one."""
+    """Return the robot's scratch folder, or None."""
     folder = tester.instance.values.get("directory")
     return Path(folder) if folder else None
 
 
 async def traces(tester: LabTester, name: str) -> tuple[list[str], list[bytes]]:
-    """Under what names, and with what bytes, the last program is seen to have come.
+    """Return the names and the contents by which the last program is visible.
 
-    Raises NotExercised where there is no way to see it.
+    Raises NotExercised if the robot offers neither its files nor the operation 'executed'.
     """
     names, contents = [], []
     folder = scratch_folder(tester)
@@ -116,9 +125,9 @@ async def traces(tester: LabTester, name: str) -> tuple[list[str], list[bytes]]:
 
 
 async def latest(tester: LabTester) -> tuple[str, bytes | None] | None:
-    """The name and bytes of the program that was run last; None where none was, or it is not told.
+    """Return the name and bytes of the last program; None if there is none or it is not reported.
 
-    Raises Inconclusive where the robot does not tell it, though it could.
+    Raises Inconclusive if the operation 'executed' is available but does not answer with programs.
     """
     if not tester.instance.upper.offers("executed"):
         return None
