@@ -143,7 +143,7 @@ async def test_a_user(tmp_path: Path) -> None:
         await page.open(f"http://127.0.0.1:{port}/")
         await page.shows('document.querySelector("#program")?.options.length', len(PROGRAMS))
         await page.does(enter.format("NOBODY"))
-        problem = "no robot waits for its token 'NOBODY' to be entered"
+        problem = "no robot waits for the token 'NOBODY' to be entered"
         await page.shows('document.querySelector("#problem").textContent', problem)
         await page.does(enter.format("ABCD2345"))
         await page.shows(cell(2), "waiting")

@@ -1,4 +1,4 @@
-"""What a lab has on its shelf: programs for robots, and files for their updates."""
+"""Files of the reference lab: programs for robots, and files for updates."""
 
 from pathlib import Path
 
@@ -14,18 +14,18 @@ PROGRAMS = {
     b'    public static void main(String[] a) { System.out.println("Hello!"); }\n}\n',
     "hello.c": b'#include <stdio.h>\nint main(void) { puts("Hello!"); return 0; }\n',
 }
-"""The default comes first: it has every byte, so that it shows when one is lost."""
+"""Programs by name; the first is the default and contains every byte, so that any loss shows."""
 
 UPDATES = {
     "v1/runtime": Program("EV3Runtime.jar", b"PK\x03\x04runtime\r\n\0\xff" * 9),
     "v1/ev3menu": Program("EV3Menu.jar", b"PK\x03\x04menu\x1a"),
     "ev3dev/runtime": Program("roberta.zip", b"PK\x05\x06" + bytes(18)),
 }
-"""By path below /rest/update/."""
+"""Update files, by path below /rest/update/."""
 
 
 def programs_of(folder: Path) -> dict[str, bytes]:
-    """The files of a folder. Raises ValueError where there are none."""
+    """Return the files of a folder. Raises ValueError if there are none."""
     found = {path.name: path.read_bytes() for path in sorted(folder.iterdir()) if path.is_file()}
     if not found:
         raise ValueError(f"{folder} has no programs")

@@ -1,8 +1,8 @@
-"""HTTP for both mocks: a lab's side of a connection, and a robot's, each over the codec.
+"""HTTP for both mocks: the lab's side and the robot's side of a connection, over the codec.
 
-They are no `mocks.session.Session`, which is given each message as it comes. A lab takes a request
-once the one before is answered, which may be minutes later, and a robot asks and waits: both would
-need a queue behind the session, and a task to read beside them, which is all that these are.
+The mocks do not use `mocks.session.Session`, which passes on each message as it arrives. A lab
+reads a request only after the answer to the last one, which can take minutes. A robot sends a
+request and waits. Each class here is the queue or the reading task that this needs.
 """
 
 import asyncio
@@ -14,12 +14,13 @@ from conformance.openroberta.codec import Decoder, encode
 from mocks import streams
 from mocks.streams import Stream
 
-_TURNS = 5  # of the event loop, in which an answer is read that has come by the end of patience
-MANY = 100  # requests of one connection that wait to be answered
+# turns of the event loop, in which an answer is read that arrived just before the timeout
+_TURNS = 5
+MANY = 100  # unanswered requests of a connection; reading stops there
 
 
 class Served:
-    """A connection that a lab serves: its requests one after another, and whether it is gone."""
+    """A connection that a lab serves: its requests in order, and an event for its end."""
 
     def __init__(self, stream: Stream) -> None:
         self.stream = stream
@@ -29,7 +30,9 @@ class Served:
         self._reader = asyncio.create_task(self._read())
 
     async def request(self) -> Frame | None:
-        """The next request, or bytes that are not one; None at the end of the connection."""
+        """Return the next request, or bytes that are not a request; None at the end of the
+        connection.
+        """
         return await self._frames.get()
 
     def send(self, value: Any) -> None:
@@ -44,7 +47,7 @@ class Served:
         await self.stream.closed()
 
     def frames(self, data: bytes) -> list[Frame]:
-        """What one read has brought."""
+        """Return the frames in these bytes."""
         frames = self._decoder.feed(data)
         if prompt := self._decoder.prompt():
             self.write(prompt)
@@ -59,7 +62,7 @@ class Served:
 
 
 class Caller:
-    """A robot's connection to its lab: opened when it is needed, and kept if the lab keeps it."""
+    """A robot's connection to its lab: opened on demand, kept open if the lab keeps it open."""
 
     def __init__(self, url: str) -> None:
         self._address = url.removeprefix("http://").rstrip("/")
@@ -71,9 +74,9 @@ class Caller:
         return self._address
 
     async def ask(self, value: Any, patience: float, keep: bool = False) -> Frame | None:
-        """Send a request, and wait so long for its answer. None where none came.
+        """Send a request and return its answer, or None after `patience` seconds.
 
-        With `keep` the connection stays open whatever the answer says of it.
+        With `keep` the connection stays open for every answer.
         """
         exchange = asyncio.ensure_future(self._exchange(encode(value)))
         try:
@@ -97,7 +100,7 @@ class Caller:
         stream.write(data)
         answer = await self.next()
         if answer is None and reused:
-            # The lab has closed a connection that it kept until now, instead of answering.
+            # The lab has closed a kept connection instead of answering.
             await self.close()
             stream = await self.open()
             stream.write(data)
@@ -105,14 +108,14 @@ class Caller:
         return answer
 
     async def open(self) -> Stream:
-        """The connection, which is opened where there is none. Raises OSError."""
+        """Return the connection, and open it if necessary. Raises OSError."""
         if self._stream is None:
             self._stream = await streams.connect(self._address)
             self._decoder = Decoder()
         return self._stream
 
     async def next(self) -> Frame | None:
-        """The next message of the lab; None where the connection has ended."""
+        """Return the lab's next message; None if the connection has ended."""
         assert self._stream is not None
         while True:
             data = await self._stream.read()
@@ -121,7 +124,7 @@ class Caller:
                 return frames[0] if frames else None
 
     def reset(self) -> None:
-        """End the connection, if there is one, by a reset."""
+        """Reset the connection if it is open."""
         stream, self._stream = self._stream, None
         if stream:
             stream.reset()
@@ -134,12 +137,12 @@ class Caller:
 
 
 def _kept(asked: Any, answered: Any) -> bool:
-    """Whether the connection stays open after this exchange."""
+    """True if the connection stays open after this exchange."""
     return all(keeps_alive(value) for value in (asked, answered))
 
 
 def keeps_alive(value: Any) -> bool:
-    """Whether a message leaves its connection open."""
+    """True if the connection stays open after this message."""
     said = value["headers"].get("connection", "").lower()
     framed = "method" in value or {"content-length", "transfer-encoding"} & value["headers"].keys()
     return bool(framed) and "close" not in said and (value["version"] == "1.1" or "keep" in said)

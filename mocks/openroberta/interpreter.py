@@ -1,7 +1,7 @@
-"""Programs of the reference robot: a few plain words, so that no program can do any damage.
+"""Interpreter for programs of the reference robot: a few statements that can do no damage.
 
-One statement a line: `say TEXT`, `wait SECONDS`, `motor PORT POWER`, `exit VALUE`. Whatever is no
-such program ends with the exit value 2, as one does that cannot be executed.
+There is one statement in each line: `say TEXT`, `wait SECONDS`, `motor PORT POWER`, or `exit
+VALUE`. Any other text ends with the exit value 2, which means a program execution error.
 """
 
 import asyncio
@@ -9,11 +9,11 @@ import math
 from collections.abc import Callable
 
 FINE, BROKEN, KILLED = 0, 2, 143
-LONGEST = 60.0  # seconds of one wait
+LONGEST = 60.0  # seconds of a single wait, so that no program blocks a test run
 
 
 async def run(data: bytes, say: Callable[[str], None], motors: dict[str, float]) -> int:
-    """Run a program to its end; its exit value. `motors` is power by port."""
+    """Run a program to its end; return its exit value. `motors` maps ports to powers."""
     try:
         lines = data.decode("utf-8").splitlines()
     except UnicodeDecodeError:
@@ -41,5 +41,5 @@ async def run(data: bytes, say: Callable[[str], None], motors: dict[str, float])
 def _seconds(text: str) -> float:
     seconds = float(text)
     if not math.isfinite(seconds):
-        raise ValueError(f"{text} is not a time")
+        raise ValueError(f"expected a time; received {text}")
     return min(max(seconds, 0.0), LONGEST)

@@ -1,4 +1,4 @@
-"""What a lab knows of one robot, by its token: how it is linked, what is held, what it told."""
+"""State that a lab keeps of one robot, by its token."""
 
 import asyncio
 from collections.abc import Mapping
@@ -8,7 +8,7 @@ from typing import Any
 
 
 class Step(StrEnum):
-    """How far a robot has come."""
+    """State of a robot in a lab."""
 
     REGISTERING = "registering"
     LINKED = "linked"
@@ -25,7 +25,7 @@ class Program:
 
 @dataclass
 class KnownRobot:
-    """One robot. Times are the event loop's."""
+    """A robot. Times are those of the event loop, in seconds."""
 
     token: str
     data: Mapping[str, Any]
@@ -33,17 +33,17 @@ class KnownRobot:
     registrations: list[asyncio.Future[str]] = field(default_factory=list)
     pushes: list[asyncio.Future[str]] = field(default_factory=list)
     wanted: str = ""
-    """A command for the next push, where none was held when the user gave it."""
+    """Command for the next push, if no push was unanswered when the user gave it."""
     program: Program | None = None
     programs: int = 0
-    """How many programs an unattended lab has given it."""
+    """Number of programs that an unattended lab has given to this robot."""
     seen: float = 0.0
-    """When it was last answered, or went without an answer."""
+    """Time of the last answer, or of the disconnect without an answer."""
     sensors: Mapping[str, Any] = field(default_factory=dict)
 
 
 def give(held: list[asyncio.Future[str]], command: str, others: str) -> bool:
-    """Answer the newest of these requests with a command, and the others; whether there was one."""
+    """Answer the newest request with a command and the others with `others`; return True if any."""
     waiting = [future for future in held if not future.done()]
     for future in waiting:
         future.set_result(command if future is waiting[-1] else others)

@@ -1,9 +1,9 @@
-"""The reference lab: links robots with its user, holds their requests, hands out programs.
+"""Reference lab: links robots with its user, holds their requests, and serves programs.
 
-Its user is a web page at its root, or the upper tester.
+Its user acts on a web page at its root, or by the upper tester.
 
-It simulates how robots are linked, held and given programs. These come from files and not from
-blocks; there are no accounts, and no TLS.
+It simulates the link, the holds and the programs. Programs are files instead of blocks; there are
+no accounts and no TLS.
 """
 
 import argparse
@@ -27,12 +27,12 @@ from mocks.run import note
 from mocks.streams import Stream
 
 PAGE = Path(__file__).with_name("page.html")
-MOST = 1000  # linked robots that are known
+MOST = 1000  # linked robots that are kept; far more than a test links
 BINARY = {"content-type": "application/octet-stream"}
 
 
 class Lab(UserSide):
-    """A lab with its robots; each connection of one of them is served on its own."""
+    """A lab with its robots; it serves each connection in a task of its own."""
 
     # Connections
 
@@ -50,7 +50,7 @@ class Lab(UserSide):
         return Served(stream)
 
     async def take(self, frame: Frame, served: Served) -> bool:
-        """Answer one request; False where the connection ends with it."""
+        """Answer one request; return False if the connection ends after it."""
         if frame.name is None:
             self.respond(served, self.refusal(400, frame.error or ""))
             return False
@@ -73,7 +73,7 @@ class Lab(UserSide):
         served.send(answer)
 
     def other(self, frame: Frame, served: Served) -> bool:
-        """What is not a request: messages of a websocket, a TLS hello, more than can be held."""
+        """Handle a frame that is no request: a websocket message, TLS hello or oversized message."""
         if frame.name == "SensorFrame":
             self.sensed(frame.value.get("json"))
             return True
@@ -82,7 +82,7 @@ class Lab(UserSide):
         return frame.value.get("opcode") in ("ping", "pong", "binary")
 
     async def answer(self, frame: Frame, served: Served) -> Any:
-        """The answer to a request; None where its robot has gone meanwhile."""
+        """Return the answer to a request; None if the robot has disconnected meanwhile."""
         value = frame.value
         if frame.error:
             return self.malformed()
@@ -106,7 +106,7 @@ class Lab(UserSide):
 
     async def pushcmd(self, value: Any, served: Served) -> Any:
         if value["method"] != "POST":
-            return self.refusal(405, "a command is a POST")
+            return self.refusal(405, "expected POST for a command")
         data = value.get("json")
         if data is None:
             return self.malformed()
@@ -116,16 +116,18 @@ class Lab(UserSide):
             return await self.register(data, served)
         if data.get("cmd") == "push":
             return await self.push(data, served)
-        return self.refusal(400, f"cmd is {str(data.get('cmd'))[:80]!r}, neither register nor push")
+        return self.refusal(
+            400, f"expected register or push as cmd; received {str(data.get('cmd'))[:80]!r}"
+        )
 
     def malformed(self) -> Any:
-        return self.refusal(400, "the body is no JSON object")
+        return self.refusal(400, "expected a JSON object as the body")
 
     def missing(self, data: Mapping[str, Any]) -> list[str]:
         return [name for name in naming.MANDATORY if data.get(name) is None]
 
     def incomplete(self, data: Mapping[str, Any]) -> Any:
-        return self.refusal(500, f"{', '.join(self.missing(data))} is missing or null")
+        return self.refusal(500, f"missing or null: {', '.join(self.missing(data))}")
 
     async def register(self, data: Mapping[str, Any], served: Served) -> Any:
         token = str(data.get("token"))
@@ -133,12 +135,12 @@ class Lab(UserSide):
         robot = self.robots[token] = self.registered(token, data)
         self.make_room()
         if self.settings.unattended:
-            # Once its request is held.
+            # after its request is held
             asyncio.get_running_loop().call_soon(self.pair, token)
         outcome = await self.hold(robot.registrations, self.settings.register_hold, served)
         self.touch(robot)
         if not outcome:
-            why = "it has gone" if outcome is None else "nobody has entered its token"
+            why = "it has disconnected" if outcome is None else "nobody has entered its token"
             served.stream.tell("unlinked", f"robot {token[:80]}: {why}")
             self.forget(robot)
         if outcome is None:
@@ -146,11 +148,11 @@ class Lab(UserSide):
         return self.command(outcome) if outcome else self.unlinked(robot)
 
     def unlinked(self, robot: KnownRobot) -> Any:
-        """The answer to a registration whose token was not entered."""
+        """Return the answer to a registration whose token was not entered."""
         return self.command("abort")
 
     def registered(self, token: str, data: Mapping[str, Any]) -> KnownRobot:
-        """A robot that begins anew; another one that held the same token has lost it."""
+        """Return a new robot; another robot with the same token loses the token."""
         before = self.robots.get(token)
         robot = KnownRobot(token, data)
         if before and before.step is Step.REGISTERING:
@@ -158,7 +160,9 @@ class Lab(UserSide):
         return robot
 
     def make_room(self) -> None:
-        """Forget who was linked and has not been seen for longest; robots make tokens all day."""
+        """Forget the linked robot that was silent for the longest time, because tokens are
+        unlimited.
+        """
         linked = [robot for robot in self.robots.values() if robot.step is not Step.REGISTERING]
         if len(linked) > MOST:
             del self.robots[min(linked, key=lambda robot: robot.seen).token]
@@ -186,17 +190,17 @@ class Lab(UserSide):
         return None if outcome is None else self.pushed(robot, outcome or "repeat")
 
     def stranger(self) -> Any:
-        return self.refusal(500, "no robot is linked by this token")
+        return self.refusal(500, "no robot is linked with this token")
 
     def told(self, robot: KnownRobot, data: Mapping[str, Any]) -> None:
         robot.data = data
 
     def back(self, robot: KnownRobot) -> None:
-        """It pushes: whatever it ran has ended."""
+        """Handle a push: the robot's program has ended."""
         robot.step = Step.LINKED
 
     def pushed(self, robot: KnownRobot, command: str) -> Any:
-        """The answer to a push, and what it makes of its robot."""
+        """Return the answer to a push, and change the robot's state accordingly."""
         if command == "download":
             robot.step = Step.RUNNING
         elif command == "update":
@@ -209,7 +213,10 @@ class Lab(UserSide):
     async def hold(
         self, held: list[asyncio.Future[str]], seconds: float, served: Served
     ) -> str | None:
-        """Wait for a command; empty after that many seconds, None where the robot has gone."""
+        """Wait for a command.
+
+        Returns an empty string after `seconds`, and None if the robot has disconnected.
+        """
         waiting: asyncio.Future[str] = asyncio.get_running_loop().create_future()
         held.append(waiting)
         gone = asyncio.ensure_future(served.gone.wait())
@@ -228,7 +235,7 @@ class Lab(UserSide):
         return response(200, {}, {"cmd": word})
 
     def refusal(self, status: int, why: str = "") -> Any:
-        """An answer with an error; its body says why, where there is something to say."""
+        """Return an error; the body contains the reason, if any."""
         note(f"refused with {status}: {why or 'no reason'}")
         body = f"{why}\n".encode() if why else b""
         return response(status, {"content-type": "text/plain; charset=utf-8"}, body)
@@ -237,17 +244,17 @@ class Lab(UserSide):
         data = value.get("json") or {}
         robot = self.robots.get(str(data.get("token")))
         if value["method"] != "POST":
-            return self.refusal(405, "a program is asked for by POST")
+            return self.refusal(405, "expected POST for a program")
         if robot is None or robot.step is Step.REGISTERING:
             return self.stranger()
         if robot.program is None:
-            return self.refusal(500, "its user has chosen no program")
+            return self.refusal(500, "the user has chosen no program")
         robot.step = Step.RUNNING
         note(f"robot {robot.token[:80]}: gets {robot.program.name[:80]!r}")
         return self.file(robot.program)
 
     def file(self, program: Program) -> Any:
-        """Both ways to tell a name, for published robots read one or the other."""
+        """Return a file with its name in two header fields, because robots differ."""
         names = {
             "Content-Disposition": f"attachment; filename={program.name}",
             "Filename": program.name,
@@ -256,7 +263,7 @@ class Lab(UserSide):
 
     def update_file(self, value: Any) -> Any:
         if value["method"] != "GET":
-            return self.refusal(405, "a file of an update is asked for by GET")
+            return self.refusal(405, "expected GET for a file of an update")
         found = self.settings.updates.get(value["path"].removeprefix(naming.UPDATE))
         return self.file(found) if found else self.refusal(404, "there is no such file")
 
@@ -265,7 +272,7 @@ class Lab(UserSide):
     def upgrade(self, value: Any) -> Any:
         key = value["headers"].get("sec-websocket-key")
         if value["path"] != self.settings.sensor_url or not key:
-            return self.refusal(404, "sensor data is taken elsewhere, or the key is missing")
+            return self.refusal(404, "sensor data has another address, or the key is missing")
         accept = generate_accept_token(key.encode()).decode()
         return response(101, {**UPGRADE, "sec-websocket-accept": accept})
 
@@ -281,7 +288,7 @@ class Lab(UserSide):
     # The user
 
     async def elsewhere(self, value: Any) -> Any:
-        """The page, and what it asks for."""
+        """Serve the user's page and its requests."""
         name = value["path"].removeprefix("/user/")
         if value["path"] == "/" and value["method"] == "GET":
             page = PAGE.read_bytes()
@@ -303,7 +310,7 @@ PEER = Lab
 
 
 def of_peer(frame: Frame) -> bool:
-    """Whether a robot has sent this, and not the page of the lab's user."""
+    """True if a robot has sent this frame, and not the user's page."""
     path = frame.value.get("path", "") if isinstance(frame.value, dict) else ""
     return path != "/" and not path.startswith("/user/")
 
@@ -317,12 +324,12 @@ def options(parser: argparse.ArgumentParser) -> None:
         "--unattended", action="store_true", help="link each robot, and run each program on it"
     )
     parser.add_argument(
-        "--programs", type=Path, metavar="DIR", help="the programs that a user can choose from"
+        "--programs", type=Path, metavar="DIR", help="folder with the programs for the user"
     )
 
 
 async def main(args: argparse.Namespace, peer: type[Lab]) -> int:
-    """Serve any number of robots until it is ended."""
+    """Serve robots until the process is stopped."""
     if not args.listen:
         raise ValueError("a lab needs --listen")
     programs = programs_of(args.programs) if args.programs else PROGRAMS

@@ -1,4 +1,4 @@
-"""What the mocks of labs and robots can forgive their peers."""
+"""Lenient mocks: mistakes of a peer that a lab or a robot can forgive."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -14,7 +14,7 @@ NEEDED = ("cmd", "token")
 
 @lenient("fields-left-out", of="data.menuversion")
 class FieldsLeftOut(Lab):
-    """Takes a robot that leaves out fields of its data, as older ones do, but for cmd and token."""
+    """Accepts data without some mandatory fields, as older robots send it; needs cmd and token."""
 
     def missing(self, data: Mapping[str, Any]) -> list[str]:
         found = super().missing(data)
@@ -25,7 +25,7 @@ class FieldsLeftOut(Lab):
 
 @lenient("unknown-commands", of="commands.lab")
 class UnknownCommands(Robot):
-    """Takes a command that it does not know, such as stopprogram of newer labs, for a repeat."""
+    """Treats an unknown command as repeat, for example stopprogram of newer labs."""
 
     def command(self, answer: Frame | None) -> str:
         command = super().command(answer)

@@ -1,8 +1,8 @@
-"""The reference robot: shows its token, polls its lab, runs what it gets, updates, registers again.
+"""Reference robot: shows its token, polls its lab, runs programs, updates and registers again.
 
-Its programs are those of a toy language (`interpreter`), which can do no harm.
+Its programs are written in a toy language (`interpreter`) that can do no damage.
 
-Its motors and sensors are numbers. Updates are fetched and thrown away.
+Its motors and sensors are numbers. Updates are fetched and discarded.
 """
 
 import argparse
@@ -25,18 +25,19 @@ from mocks.openroberta.http import Caller
 from mocks.openroberta.sensors import Sensors
 from mocks.run import note
 
-ALPHABET = "23456789ABCDEFGHJKLMNPQRSTUVWXYZ"  # nothing that is easily mistaken for another
+ALPHABET = "23456789ABCDEFGHJKLMNPQRSTUVWXYZ"  # no characters that people confuse, such as 0 and O
 UPDATES = ("v1/runtime", "v1/ev3menu")
-KEPT = 100  # programs that it knows to have executed
+KEPT = 100  # programs in the list of 'executed'; older ones are forgotten
 COMMANDS = ("repeat", "abort", "update", "download", "configuration")
 
 
 @dataclass(frozen=True)
 class Settings:
-    """Seconds, but for names: what a robot is, and how patient.
+    """Settings of a robot; times are in seconds.
 
-    `pause` is before it tries again, be it to register or upon an error; `folder` is where programs
-    are kept, if anywhere; `sensors` is between two messages of sensor data, if there are any.
+    - `pause`: before another try after an abort or an error
+    - `folder`: for programs; None to store none
+    - `sensors`: between two messages of sensor data; None to send none
     """
 
     url: str
@@ -111,11 +112,11 @@ class Robot:
         note(f"the token is {self.shown_token()}")
 
     def shown_token(self) -> str:
-        """The token as its user sees it."""
+        """Return the token that the user sees."""
         return self.token
 
     async def before_next(self) -> None:
-        """Before the next registration."""
+        """Prepare the next registration."""
         await self.pause()
         if not self.settings.keep_token and not self.settings.token:
             self.token = self.new_token()
@@ -124,12 +125,12 @@ class Robot:
         await asyncio.sleep(self.settings.pause)
 
     async def register(self) -> str:
-        """The lab's command; empty where there was none."""
+        """Register; return the lab's command, or an empty string."""
         asked = self.post(naming.PUSHCMD, self.data("register"))
         return self.command(await self.ask(asked, self.settings.register_patience))
 
     async def poll(self) -> None:
-        """Push until the lab ends it."""
+        """Push until an update or an abort."""
         while True:
             asked = self.post(naming.PUSHCMD, self.data("push"))
             command = self.command(await self.ask(asked, self.settings.push_patience))
@@ -147,7 +148,7 @@ class Robot:
                     await self.disturbed(command)
 
     async def disturbed(self, command: str) -> None:
-        """A push was answered by nothing that could be followed."""
+        """Handle an answer to a push that has no known command."""
         await self.pause()
 
     def post(self, path: str, data: dict[str, Any]) -> Any:
@@ -180,7 +181,7 @@ class Robot:
         await self.run(name, data)
 
     def plain(self, answer: Any) -> bytes:
-        """The program in an answer, which may have come compressed."""
+        """Return the program in an answer, decompressed if necessary."""
         compressed = answer["headers"].get("content-encoding") == "gzip"
         return gzip.decompress(content(answer)) if compressed else content(answer)
 
@@ -191,7 +192,7 @@ class Robot:
         return headers["filename"]
 
     def keep(self, name: str, data: bytes) -> None:
-        """Keep it in the robot's own folder, whatever path its name has."""
+        """Store a program in the robot's own folder, without the path in its name."""
         if self.settings.folder:
             (self.settings.folder / self.safe(name)).write_bytes(data)
 
@@ -204,7 +205,7 @@ class Robot:
         note(f"runs {name[:80]!r}")
         value = await interpreter.run(data, note, self.motors)
         self.ended(value if self.next_exit is None else self.next_exit)
-        note(f"{name[:80]!r} has ended with the exit value {self.exit_value}")
+        note(f"{name[:80]!r} ended with the exit value {self.exit_value}")
         self.next_exit = None
 
     def ended(self, value: int) -> None:
@@ -272,18 +273,28 @@ def operations(robot: Robot) -> Mapping[str, upper_tester.Operation]:
 def options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--upper-tester", action="store_true", help="operations on stdin")
     parser.add_argument("--name", default="Toy", help="the name that the lab's user sees")
-    parser.add_argument("--token", default="", help="always this token; default: a new one")
-    parser.add_argument("--keep-token", action="store_true", help="reuse the token it has made")
+    parser.add_argument(
+        "--token", default="", help="use this token in every registration; default: a new one"
+    )
+    parser.add_argument(
+        "--keep-token",
+        action="store_true",
+        help="use the same generated token in every registration",
+    )
     parser.add_argument("--register-patience", type=float, default=330.0, metavar="S")
     parser.add_argument("--push-patience", type=float, default=15.0, metavar="S")
-    parser.add_argument("--pause", type=float, default=1.0, metavar="S", help="before a next try")
-    parser.add_argument("--folder", type=Path, metavar="DIR", help="where programs are kept")
-    parser.add_argument("--sensors", type=float, metavar="S", help="send sensor data so often")
-    parser.add_argument("--close", action="store_true", help="a connection for each request")
+    parser.add_argument(
+        "--pause", type=float, default=1.0, metavar="S", help="time between two tries"
+    )
+    parser.add_argument("--folder", type=Path, metavar="DIR", help="folder for programs")
+    parser.add_argument("--sensors", type=float, metavar="S", help="period of the sensor data")
+    parser.add_argument(
+        "--close", action="store_true", help="use a new connection for each request"
+    )
 
 
 async def main(args: argparse.Namespace, peer: type[Robot]) -> int:
-    """Play a robot until it is ended."""
+    """Play a robot until the process is stopped."""
     if not args.connect:
         raise ValueError("a robot needs --connect")
     robot = peer(

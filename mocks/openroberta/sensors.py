@@ -1,4 +1,4 @@
-"""Sensor data of the reference robot: over a websocket, or to a REST address where it gets none."""
+"""Sensor data of the reference robot, over a websocket or, if refused, to a REST address."""
 
 import asyncio
 import base64
@@ -10,11 +10,11 @@ from conformance.openroberta.codec import UPGRADE, encode, request
 from mocks.openroberta.http import Caller
 
 WEBSOCKET, REST = "/ws/", "/rest/sensorlogging"
-PATIENCE = 5.0  # seconds for an answer
+PATIENCE = 5.0  # seconds to wait for an answer
 
 
 class Sensors:
-    """Sends what `measure` returns, once in each period."""
+    """Sends the result of `measure` once in each period of `every` seconds."""
 
     def __init__(self, caller: Caller, measure: Callable[[], dict[str, Any]], every: float) -> None:
         self._caller = caller
@@ -22,7 +22,7 @@ class Sensors:
         self._every = every
 
     async def play(self, headers: dict[str, str]) -> None:
-        """Send until it is cancelled, or until both addresses refuse it."""
+        """Send until the task is cancelled or both addresses refuse the data."""
         try:
             send = self.frame if await self.upgraded(headers) else self.post
             wanted = True

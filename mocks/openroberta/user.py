@@ -1,4 +1,4 @@
-"""The user's side of a lab: what can be done to its robots, and what is seen of them."""
+"""User's side of a lab: operations on its robots, and their visible state."""
 
 import asyncio
 import base64
@@ -17,7 +17,7 @@ VERSION = "1.10.0"
 
 @dataclass(frozen=True)
 class Settings:
-    """Seconds; the programs that a user can choose from, the files for updates, and addresses."""
+    """Settings of a lab: times in seconds, programs for the user, update files, and addresses."""
 
     register_hold: float = 300.0
     push_hold: float = 10.0
@@ -28,14 +28,14 @@ class Settings:
     programs: Mapping[str, bytes] = field(default_factory=lambda: PROGRAMS)
     updates: Mapping[str, Program] = field(default_factory=lambda: UPDATES)
     unattended: bool = False
-    """Nobody is at its page: each robot that registers is linked, and gets each program once."""
+    """Link each robot that registers, and run each program on it once, without a user."""
 
 
 class UserSide:
-    """The robots of a lab, by their tokens."""
+    """Robots of a lab, by their tokens."""
 
     operations: tuple[str, ...] = OPERATIONS
-    """What its user can do."""
+    """Operations that the user has."""
 
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
@@ -45,7 +45,7 @@ class UserSide:
         robot.seen = asyncio.get_running_loop().time()
 
     def linked(self, token: str) -> KnownRobot:
-        """The robot that was linked by this token. Raises ValueError where there is none."""
+        """Return the robot that is linked by this token. Raises ValueError if there is none."""
         robot = self.robots.get(token)
         if robot is None or robot.step is Step.REGISTERING:
             raise ValueError(f"no robot is connected by the token {token!r}")
@@ -54,7 +54,7 @@ class UserSide:
     def pair(self, token: str) -> None:
         robot = self.robots.get(token)
         if robot is None or robot.step is not Step.REGISTERING:
-            raise ValueError(f"no robot waits for its token {token!r} to be entered")
+            raise ValueError(f"no robot waits for the token {token!r} to be entered")
         robot.step = Step.LINKED
         self.touch(robot)
         note(f"robot {token}: linked by its user")
@@ -68,12 +68,12 @@ class UserSide:
         if name not in self.settings.programs:
             raise ValueError(f"there is no program {name!r}")
         robot.program = Program(name, self.settings.programs[name])
-        note(f"robot {token}: its user wants it to run {name[:80]!r}")
+        note(f"robot {token}: its user runs {name[:80]!r}")
         self.want(robot, "download")
         return robot.program
 
     def attend(self, robot: KnownRobot) -> None:
-        """Run the next program on a robot that pushes, if there is one that it has not had."""
+        """Run the next program on a robot that pushes, if there is one left."""
         if robot.programs < len(self.settings.programs):
             name = list(self.settings.programs)[robot.programs]
             robot.programs += 1
@@ -83,7 +83,7 @@ class UserSide:
         self.want(self.linked(token), "update")
 
     def want(self, robot: KnownRobot, command: str) -> None:
-        """Tell the robot now, or with its next push."""
+        """Send a command now, or in answer to the next push."""
         if not give(robot.pushes, command, "repeat"):
             robot.wanted = command
 
@@ -100,7 +100,7 @@ class UserSide:
         }
 
     def outdated(self, robot: KnownRobot) -> bool:
-        """Whether a robot has an older version than there is."""
+        """True if the robot has an older menu version than the lab."""
         return version(robot.data.get("menuversion")) < version(self.settings.menu_version)
 
     def state_of(self, robot: KnownRobot) -> str:
@@ -111,12 +111,12 @@ class UserSide:
 
 
 def version(text: Any) -> list[int]:
-    """The numbers of a version such as 1.3.0; parts that are not numbers are left out."""
+    """Return the numbers of a version such as 1.3.0; other parts are ignored."""
     return [int(part) for part in str(text).split(".") if part.isdecimal()]
 
 
 def operations(lab: UserSide) -> Mapping[str, upper_tester.Operation]:
-    """What a user can do, by the page or by the upper tester."""
+    """Return the user's operations, for the page and the upper tester."""
 
     async def pair(args: dict[str, Any]) -> None:
         lab.pair(str(args["token"]))
@@ -137,7 +137,7 @@ def operations(lab: UserSide) -> Mapping[str, upper_tester.Operation]:
         return {"name": file.name, "base64": base64.b64encode(file.data).decode()}
 
     async def robots(args: dict[str, Any]) -> Any:
-        """What the page shows: the programs, and the robots whose tokens it knows."""
+        """Return the programs, and the robots with the tokens that the page knows."""
         seen = {
             token: {**lab.state(token), "sensors": dict(robot.sensors)}
             for token in args.get("tokens", [])

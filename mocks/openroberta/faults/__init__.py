@@ -1,9 +1,9 @@
-"""Faults of the mocks: by role, then by what they are about."""
+"""Faults of the mocks, by role and topic."""
 
 import os
 import signal
 
 
 def die() -> None:
-    """End as a program does that has a grave error."""
+    """Kill this process, as a crash does."""
     os.kill(os.getpid(), signal.SIGKILL)

@@ -14,12 +14,12 @@ from mocks.openroberta.known_robot import KnownRobot, Program, Step, give
 from mocks.openroberta.lab import Lab
 from mocks.openroberta.user import Settings
 
-_TELLING = (404, 411)  # statuses by which a robot knows what to do otherwise
+_TELLING = (404, 411)  # statuses that tell a robot how to go on
 
 
 @variant("errors-in-bodies", of="refuses.robot")
 class ErrorsInBodies(Lab):
-    """Says in the body of an answer of status 200 that there was an error."""
+    """Reports errors in the body of an answer with status 200."""
 
     def refusal(self, status: int, why: str = "") -> Any:
         if status in _TELLING:
@@ -29,7 +29,7 @@ class ErrorsInBodies(Lab):
 
 @variant("errors-by-closing", of="refuses.battery")
 class ErrorsByClosing(Lab):
-    """Closes the connection upon a body that lacks a field or is not an object, or no POST."""
+    """Closes the connection after a wrong method, a missing field, or a malformed body."""
 
     def refusal(self, status: int, why: str = "") -> Any:
         return None if status == 405 else super().refusal(status, why)
@@ -43,7 +43,7 @@ class ErrorsByClosing(Lab):
 
 @variant("aborts-what-it-refuses", of="refuses.menuversion")
 class AbortsWhatItRefuses(Lab):
-    """Answers abort at once to whatever is wrong, be it no request at all."""
+    """Answers any error with an immediate abort, even to a malformed request."""
 
     def refusal(self, status: int, why: str = "") -> Any:
         return super().refusal(status, why) if status in _TELLING else self.command("abort")
@@ -51,7 +51,7 @@ class AbortsWhatItRefuses(Lab):
 
 @variant("spells-widely", of="commands.lab")
 class SpellsWidely(Lab):
-    """Writes the JSON of its commands in lines, with spaces around what stands in them."""
+    """Writes the JSON of its commands in several lines, with additional spaces."""
 
     def command(self, word: str) -> Any:
         body = json.dumps({"cmd": word}, indent=2, separators=(" , ", " : ")).encode()
@@ -68,7 +68,7 @@ class ClosesAfterEach(Lab):
 
 @variant("answers-in-chunks", of="http.messages")
 class AnswersInChunks(Lab):
-    """Sends bodies in chunks to robots that speak HTTP/1.1, as the published lab does."""
+    """Sends bodies in chunks to robots with HTTP/1.1, as the published lab does."""
 
     async def answer(self, frame: Frame, served: Served) -> Any:
         answer = await super().answer(frame, served)
@@ -81,7 +81,7 @@ class AnswersInChunks(Lab):
 
 @variant("answers-the-foreign-without-a-status", of="http.messages")
 class AnswersTheForeignWithoutAStatus(Lab):
-    """Answers what is not HTTP with a bare page, as HTTP/0.9 has it and simple servers do."""
+    """Answers bytes that are not HTTP with a bare page in HTTP/0.9, as simple servers do."""
 
     async def take(self, frame: Frame, served: Served) -> bool:
         if frame.name is None:
@@ -92,7 +92,7 @@ class AnswersTheForeignWithoutAStatus(Lab):
 
 @variant("requires-a-length", of="robustness.chunked-requests")
 class RequiresALength(Lab):
-    """Refuses a request whose body comes in chunks with the status that HTTP has for that."""
+    """Refuses a chunked request with status 411 (Length Required)."""
 
     async def answer(self, frame: Frame, served: Served) -> Any:
         if "transfer-encoding" in frame.value["headers"]:
@@ -102,7 +102,7 @@ class RequiresALength(Lab):
 
 @variant("speaks-http-1.0", of="robustness.chunked-requests")
 class SpeaksHttp10(ClosesAfterEach):
-    """Answers by HTTP/1.0, as simple servers do, and takes a request without a length for empty."""
+    """Answers with HTTP/1.0, as simple servers do; ignores a body without a length."""
 
     async def answer(self, frame: Frame, served: Served) -> Any:
         if "transfer-encoding" in frame.value["headers"]:
@@ -114,7 +114,7 @@ class SpeaksHttp10(ClosesAfterEach):
 
 @variant("knows-addresses", of="token.links")
 class KnowsAddresses(Lab):
-    """Knows a robot by its hardware address: its next registration ends what was before."""
+    """Identifies a robot by its MAC address: a new registration ends the old one."""
 
     def registered(self, token: str, data: Mapping[str, Any]) -> KnownRobot:
         for other in list(self.robots.values()):
@@ -126,7 +126,7 @@ class KnowsAddresses(Lab):
 
 @variant("gives-programs-once", of="run.bytes")
 class GivesProgramsOnce(Lab):
-    """Closes the connection upon a request for a program that its robot has got already."""
+    """Closes the connection after a request for a program that the robot has already fetched."""
 
     def download(self, value: Any) -> Any:
         robot = self.robots.get(str((value.get("json") or {}).get("token")))
@@ -140,7 +140,7 @@ class GivesProgramsOnce(Lab):
 
 @variant("quotes-names", of="run.filename")
 class QuotesNames(Lab):
-    """Writes the names of files within quotes."""
+    """Writes the names of files in quotes."""
 
     def file(self, program: Program) -> Any:
         answer = super().file(program)
@@ -149,7 +149,7 @@ class QuotesNames(Lab):
 
 @variant("answers-the-updated", of="update.disconnects")
 class AnswersTheUpdated(Lab):
-    """Answers the pushes of a robot that was told update with repeat, as the published lab does."""
+    """Answers pushes after an update with repeat, as the published lab does."""
 
     updated: frozenset[str] = frozenset()
 
@@ -176,7 +176,7 @@ class NumbersForVolts(Lab):
 
 @variant("texts-for-exit-values", of="exit.shown")
 class TextsForExitValues(Lab):
-    """Shows the exit value as a text."""
+    """Shows the exit value as a string."""
 
     def state(self, token: str) -> dict[str, Any]:
         state = super().state(token)
@@ -185,7 +185,7 @@ class TextsForExitValues(Lab):
 
 @variant("lost-is-offline", of="offline.no-disconnect")
 class LostIsOffline(Lab):
-    """Takes a robot for offline whose connection is lost, until it pushes again."""
+    """Shows a robot as offline after its connection was lost, until it pushes again."""
 
     lost: frozenset[str] = frozenset()
 
@@ -203,7 +203,7 @@ class LostIsOffline(Lab):
 
 @variant("offline-for-good", of="offline.returns")
 class OfflineForGood(Lab):
-    """Refuses a robot that has been offline, until it registers again."""
+    """Refuses a robot that was offline, until it registers again."""
 
     async def push(self, data: Mapping[str, Any], served: Served) -> Any:
         robot = self.robots.get(str(data["token"]))
@@ -214,7 +214,7 @@ class OfflineForGood(Lab):
 
 @variant("newest-push-only", of="robustness.repeated-push")
 class NewestPushOnly(Lab):
-    """Answers a push that is held as soon as the same robot sends another."""
+    """Answers an unanswered push as soon as the same robot sends another push."""
 
     async def push(self, data: Mapping[str, Any], served: Served) -> Any:
         robot = self.robots.get(str(data["token"]))
@@ -225,7 +225,7 @@ class NewestPushOnly(Lab):
 
 @variant("oldest-push-first", of="robustness.repeated-push")
 class OldestPushFirst(Lab):
-    """Tells the older of two pushes that are held, and the newer one to repeat."""
+    """Announces a program in answer to the older of two pushes; the newer one gets repeat."""
 
     def want(self, robot: KnownRobot, command: str) -> None:
         robot.pushes.reverse()
@@ -234,7 +234,7 @@ class OldestPushFirst(Lab):
 
 @variant("both-pushes-told", of="robustness.repeated-push")
 class BothPushesTold(Lab):
-    """Tells each of two pushes that are held of a program."""
+    """Announces a program in answer to both of two pushes."""
 
     def want(self, robot: KnownRobot, command: str) -> None:
         if not give(robot.pushes, command, command):
@@ -243,7 +243,7 @@ class BothPushesTold(Lab):
 
 @variant("offline-at-half", of="offline.not-early")
 class OfflineAtHalf(Lab):
-    """Takes a robot for offline when half of the time is over after which it surely is."""
+    """Shows a robot as offline after half of the declared offline time."""
 
     def state_of(self, robot: KnownRobot) -> str:
         silent = asyncio.get_running_loop().time() - robot.seen
@@ -263,7 +263,7 @@ class NoContent(Lab):
 
 @variant("empty-update-file", of="update.files")
 class EmptyUpdateFile(Lab):
-    """Has a file for updates that is empty."""
+    """Has an empty file for updates."""
 
     def __init__(self, settings: Settings) -> None:
         updates = {**settings.updates, "v1/ev3menu": Program("EV3Menu.jar", b"")}
@@ -272,14 +272,14 @@ class EmptyUpdateFile(Lab):
 
 @variant("few-operations", of="offline.noticed")
 class FewOperations(Lab):
-    """Lets its user do no more than enter tokens and run programs."""
+    """Lets its user only enter tokens and run programs."""
 
     operations = ("pair", "run")
 
 
 @variant("a-name-among-robots", of="push.seen")
 class ANameAmongRobots(Lab):
-    """Takes the member robot for a robot's name."""
+    """Uses the member robot as the robot's name."""
 
     def state(self, token: str) -> dict[str, Any]:
         told = super().state(token)

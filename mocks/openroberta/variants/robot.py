@@ -20,7 +20,7 @@ _HELLO = bytes.fromhex("16030100c8010000c40303") + bytes(200)
 
 @variant("a-connection-for-each", of="http.persistence")
 class AConnectionForEach(Robot):
-    """Opens a connection for each request, and asks for its end."""
+    """Opens a connection for each request, and asks the lab to close it."""
 
     def headers(self) -> dict[str, str]:
         return {**super().headers(), "Connection": "close"}
@@ -39,7 +39,7 @@ class OldHttp(Robot):
 
 @variant("spells-widely", of="http.json")
 class SpellsWidely(Robot):
-    """Writes its JSON in lines, with spaces around what stands in them."""
+    """Writes its JSON in several lines, with additional spaces."""
 
     def post(self, path: str, data: dict[str, Any]) -> Any:
         body = json.dumps(data, indent=2, separators=(" , ", " : ")).encode()
@@ -58,12 +58,12 @@ class _Finishing(Caller):
 
 @variant("finishes-after-each", of="register.first")
 class FinishesAfterEach(AConnectionForEach):
-    """Ends its direction of the connection after each request, and reads the answer then."""
+    """Half-closes the connection after each request, and then reads the answer."""
 
     caller_type = _Finishing
 
     def start_sensors(self) -> None:
-        """Without sensors: they stay on one connection."""
+        """Start no sensors, because they need a lasting connection."""
 
 
 class _TlsFirst(Caller):
@@ -85,12 +85,12 @@ class TriesTlsFirst(Robot):
     caller_type = _TlsFirst
 
     def start_sensors(self) -> None:
-        """Without sensors: they stay on one connection."""
+        """Start no sensors, because they need a lasting connection."""
 
 
 @variant("tries-other-paths-first", of="http.paths")
 class TriesOtherPathsFirst(Robot):
-    """Tries a path without /rest before the right one, as a published robot does."""
+    """Tries the path without /rest before the right path, as a published robot does."""
 
     async def ask(self, value: Any, patience: float) -> Frame | None:
         if value["path"] == naming.PUSHCMD:
@@ -102,7 +102,7 @@ class TriesOtherPathsFirst(Robot):
 
 @variant("names-the-lab-in-paths", of="http.paths")
 class NamesTheLabInPaths(Robot):
-    """Writes the whole address before each path, as it does for a proxy."""
+    """Writes the lab's address before each path, as for a proxy."""
 
     async def ask(self, value: Any, patience: float) -> Frame | None:
         return await super().ask(
@@ -112,7 +112,7 @@ class NamesTheLabInPaths(Robot):
 
 @variant("looks-first", of="http.post")
 class LooksFirst(Robot):
-    """Looks at each path once, by OPTIONS and HEAD, before it asks for what it is there for."""
+    """Sends OPTIONS and HEAD once to each path before the first request."""
 
     def __init__(self, *given: Any) -> None:
         super().__init__(*given)
@@ -128,7 +128,7 @@ class LooksFirst(Robot):
 
 @variant("keeps-its-token", of="register.after-abort")
 class KeepsItsToken(Robot):
-    """Registers again with the token that was aborted."""
+    """Registers again with the same token after an abort."""
 
     async def before_next(self) -> None:
         await self.pause()
@@ -136,7 +136,7 @@ class KeepsItsToken(Robot):
 
 @variant("stops-when-aborted", of="register.after-abort")
 class StopsWhenAborted(Robot):
-    """Does nothing more once its registration was aborted."""
+    """Sends nothing more after its registration was aborted."""
 
     async def register(self) -> str:
         command = await super().register()
@@ -147,7 +147,7 @@ class StopsWhenAborted(Robot):
 
 @variant("again-at-once-when-aborted", of="robustness.no-storm")
 class AgainAtOnceWhenAborted(Robot):
-    """Registers again without a pause when it was aborted: the lab has held that request."""
+    """Registers again without a pause after an abort: the lab has already made it wait."""
 
     latest = ""
 
@@ -162,7 +162,7 @@ class AgainAtOnceWhenAborted(Robot):
 
 @variant("lower-case-token", of="token.alphabet")
 class LowerCaseToken(Robot):
-    """Has a long token of small letters."""
+    """Has a long token in lower case."""
 
     def new_token(self) -> str:
         return (super().new_token() + super().new_token()).lower()
@@ -170,7 +170,7 @@ class LowerCaseToken(Robot):
 
 @variant("starts-late", of="register.first")
 class StartsLate(Robot):
-    """Takes a second before it registers."""
+    """Waits a second before it registers."""
 
     async def play(self) -> None:
         await asyncio.sleep(1)
@@ -178,7 +178,7 @@ class StartsLate(Robot):
 
 
 class _Telling(Robot):
-    """Tells something in another way."""
+    """Changes members of the data object."""
 
     def data(self, cmd: str) -> dict[str, Any]:
         told = super().data(cmd)
@@ -190,7 +190,7 @@ class _Telling(Robot):
 
 @variant("three-decimals", of="push.fresh")
 class ThreeDecimals(_Telling):
-    """Tells its voltage with three decimals."""
+    """Sends its voltage with three decimals."""
 
     def altered(self, told: dict[str, Any]) -> dict[str, Any]:
         return {"battery": f"{float(told['battery']):.3f}"}
@@ -198,7 +198,7 @@ class ThreeDecimals(_Telling):
 
 @variant("battery-as-number", of="data.strings")
 class BatteryAsNumber(_Telling):
-    """Tells its voltage as a number."""
+    """Sends its voltage as a number."""
 
     def altered(self, told: dict[str, Any]) -> dict[str, Any]:
         return {"battery": float(told["battery"])}
@@ -206,7 +206,7 @@ class BatteryAsNumber(_Telling):
 
 @variant("more-members", of="robustness.extra-members")
 class MoreMembers(_Telling):
-    """Tells more than the example has, as published robots do."""
+    """Sends more members than the example has, as published robots do."""
 
     def altered(self, told: dict[str, Any]) -> dict[str, Any]:
         return {"runtimeversion": "2.0", "nepoapps": [1, {"a": None}]}
@@ -214,7 +214,7 @@ class MoreMembers(_Telling):
 
 @variant("exit-value-as-text", of="exit.integer")
 class ExitValueAsText(_Telling):
-    """Tells its exit value as a string, as published robots do."""
+    """Sends its exit value as a string, as published robots do."""
 
     def altered(self, told: dict[str, Any]) -> dict[str, Any]:
         return {"nepoexitvalue": str(self.exit_value or 0)}
@@ -222,15 +222,15 @@ class ExitValueAsText(_Telling):
 
 @variant("no-exit-value", of="exit.reported")
 class NoExitValue(Robot):
-    """Never tells an exit value."""
+    """Never sends an exit value."""
 
     def ended(self, value: int) -> None:
-        """As if there were none."""
+        """Record no exit value."""
 
 
 @variant("impatient-registration", of="register.patient")
 class ImpatientRegistration(Robot):
-    """Gives up a registration after half a second, and registers again."""
+    """Gives up a registration after 0.5 s, and registers again."""
 
     async def ask(self, value: Any, patience: float) -> Frame | None:
         registers = value.get("json", {}).get("cmd") == "register"
@@ -239,7 +239,7 @@ class ImpatientRegistration(Robot):
 
 @variant("impatient-push", of="push.patient")
 class ImpatientPush(Robot):
-    """Gives up a push after a third of a second, and pushes again."""
+    """Gives up a push after 0.33 s, and pushes again."""
 
     async def ask(self, value: Any, patience: float) -> Frame | None:
         pushes = value["path"] == naming.PUSHCMD and value["json"]["cmd"] == "push"
@@ -248,7 +248,9 @@ class ImpatientPush(Robot):
 
 @variant("gives-up-as-answers-come", of="push.patient")
 class GivesUpAsAnswersCome(AConnectionForEach):
-    """Gives up each registration and push as its answer comes, unread, and asks once more."""
+    """Disconnects when an answer to a registration or push arrives, does not read it, and asks
+    again.
+    """
 
     async def ask(self, value: Any, patience: float) -> Frame | None:
         if value["path"] == naming.PUSHCMD:
@@ -260,7 +262,7 @@ class GivesUpAsAnswersCome(AConnectionForEach):
 
 
 async def _unread(address: str, data: bytes) -> None:
-    """Send a request, and close its connection once there is something to read."""
+    """Send a request, and close its connection when the answer arrives."""
     loop, come = asyncio.get_running_loop(), asyncio.Event()
     _, host, port = parse(address)
     with socket.socket() as wire:
@@ -276,7 +278,7 @@ async def _unread(address: str, data: bytes) -> None:
 
 @variant("resets-what-was-answered", of="http.persistence")
 class ResetsWhatWasAnswered(Robot):
-    """Resets each connection once it has its answer."""
+    """Resets each connection after the answer."""
 
     async def ask(self, value: Any, patience: float) -> Frame | None:
         answer = await super().ask(value, patience)
@@ -286,7 +288,7 @@ class ResetsWhatWasAnswered(Robot):
 
 @variant("names-of-its-own", of="run.stores-name")
 class NamesOfItsOwn(Robot):
-    """Calls every program by the same name."""
+    """Uses the same name for every program."""
 
     def name_of(self, headers: Mapping[str, str]) -> str:
         return "program.bin"
@@ -294,7 +296,7 @@ class NamesOfItsOwn(Robot):
 
 @variant("pushes-before-it-fetches", of="run.silent-while-fetching")
 class PushesBeforeItFetches(Robot):
-    """Says by a push that it has heard of the program, and fetches it."""
+    """Confirms the download with a push before it fetches the program."""
 
     async def download(self) -> None:
         asked = self.post(naming.PUSHCMD, self.data("push"))
@@ -312,7 +314,7 @@ class _Measuring(Robot):
 
 @variant("measured-numbers", of="sensors.values")
 class MeasuredNumbers(_Measuring):
-    """Sends numbers for what it measures."""
+    """Sends measured values as numbers."""
 
     def altered(self) -> dict[str, Any]:
         return {"1-TOUCH": 0}
@@ -320,7 +322,7 @@ class MeasuredNumbers(_Measuring):
 
 @variant("time-of-measuring", of="sensors.members")
 class TimeOfMeasuring(_Measuring):
-    """Sends with what it measures when it has done so."""
+    """Sends the time of the measurement, too."""
 
     def altered(self) -> dict[str, Any]:
         return {"time": "12:00:00"}
@@ -328,7 +330,7 @@ class TimeOfMeasuring(_Measuring):
 
 @variant("sensors-by-rest", of="sensors.fallback")
 class SensorsByRest(Robot):
-    """Tries no websocket for its sensor data."""
+    """Posts its sensor data without trying a websocket."""
 
     def start_sensors(self) -> None:
         if self.settings.sensors is not None:
@@ -346,7 +348,7 @@ class SensorsByRest(Robot):
 
 @variant("a-name-among-robots", of="push.fresh")
 class ANameAmongRobots(Robot):
-    """Tells its name as that of the robot, and its kind as that of the brick."""
+    """Sends its name in the member robot, and its kind in brickname."""
 
     def data(self, cmd: str) -> dict[str, Any]:
         told = super().data(cmd)
@@ -355,7 +357,7 @@ class ANameAmongRobots(Robot):
 
 @variant("battery-sinks", of="push.fresh")
 class BatterySinks(Robot):
-    """Has a battery that loses some of its voltage with each request."""
+    """Has a battery that loses voltage with each request."""
 
     def data(self, cmd: str) -> dict[str, Any]:
         told = super().data(cmd)
@@ -365,7 +367,7 @@ class BatterySinks(Robot):
 
 @variant("asks-twice", of="run.asks-once")
 class AsksTwice(Robot):
-    """Asks for each program twice, and runs what has come last."""
+    """Requests each program twice, and runs the second answer."""
 
     async def ask(self, value: Any, patience: float) -> Frame | None:
         if value["path"] == naming.DOWNLOAD:
@@ -375,7 +377,7 @@ class AsksTwice(Robot):
 
 @variant("registers-after-the-unknown", of="robustness.unknown-command")
 class RegistersAfterTheUnknown(Robot):
-    """Registers again upon a command that it does not know, as after an answer that is none."""
+    """Registers again after an unknown command, as after an unreadable answer."""
 
     def command(self, answer: Frame | None) -> str:
         command = super().command(answer)
@@ -384,7 +386,7 @@ class RegistersAfterTheUnknown(Robot):
 
 @variant("asks-before-it-updates", of="update.gets")
 class AsksBeforeItUpdates(Robot):
-    """Has its user agree to an update first, which takes longer than its answers do."""
+    """Asks its user before an update, which takes longer than its other reactions."""
 
     async def update(self) -> None:
         await asyncio.sleep(1.3)

@@ -1,1 +1,1 @@
-"""Faults of the lab, by what they are about."""
+"""Faults of the lab, by topic."""

@@ -1,4 +1,4 @@
-"""Faults of the lab in what it makes of data objects."""
+"""Faults of the lab in reading data objects."""
 
 import json
 from collections.abc import Mapping
@@ -12,25 +12,25 @@ from mocks.openroberta.lab import Lab
 
 
 def _accepting(name: str) -> type[Lab]:
-    """A lab that does not miss this field, at all."""
+    """Return a lab that accepts requests without this field."""
 
     class Accepts(Lab):
         def missing(self, data: Mapping[str, Any]) -> list[str]:
             return [each for each in super().missing(data) if each != name]
 
-    Accepts.__doc__ = f"Takes requests without {name}."
+    Accepts.__doc__ = f"Accepts requests without {name}."
     return fault(f"without-{name}", violates=f"refuses.{name}")(Accepts)
 
 
 def _accepting_pushes(name: str) -> type[Lab]:
-    """A lab that does not miss this field in a push."""
+    """Return a lab that accepts pushes without this field."""
 
     class Accepts(Lab):
         def missing(self, data: Mapping[str, Any]) -> list[str]:
             passed = name if data.get("cmd") == "push" else ""
             return [each for each in super().missing(data) if each != passed]
 
-    Accepts.__doc__ = f"Takes pushes without {name}."
+    Accepts.__doc__ = f"Accepts pushes without {name}."
     return fault(f"pushes-without-{name}", violates=f"refuses.{name}", subtle=True)(Accepts)
 
 
@@ -53,7 +53,7 @@ PushesWithoutMenuversion = _accepting_pushes("menuversion")
 
 @fault("without-cmd", violates="refuses.cmd")
 class WithoutCmd(Lab):
-    """Takes a request without cmd for a registration."""
+    """Treats a request without cmd as a registration."""
 
     async def pushcmd(self, value: Any, served: Served) -> Any:
         if value.get("json") and "cmd" not in value["json"]:
@@ -63,7 +63,7 @@ class WithoutCmd(Lab):
 
 @fault("pushes-unchecked", violates="refuses.firmwarename", subtle=True)
 class PushesUnchecked(Lab):
-    """Looks at nothing but the command and the token of a push."""
+    """Checks only the command and the token of a push."""
 
     def missing(self, data: Mapping[str, Any]) -> list[str]:
         missing = super().missing(data)
@@ -74,7 +74,7 @@ class PushesUnchecked(Lab):
 
 @fault("registers-what-it-refuses", violates="refuses.thrown-away")
 class RegistersWhatItRefuses(Lab):
-    """Answers a registration without a field with an error, and links it none the less."""
+    """Answers a registration without a field with an error, but registers the robot."""
 
     def incomplete(self, data: Mapping[str, Any]) -> Any:
         token = str(data.get("token"))
@@ -85,7 +85,7 @@ class RegistersWhatItRefuses(Lab):
 
 @fault("wrong-push-disconnects", violates="refuses.thrown-away", subtle=True)
 class WrongPushDisconnects(Lab):
-    """Forgets a robot whose push lacks a field."""
+    """Disconnects a robot after a push without a field."""
 
     def incomplete(self, data: Mapping[str, Any]) -> Any:
         if data.get("cmd") == "push":
@@ -95,7 +95,7 @@ class WrongPushDisconnects(Lab):
 
 @fault("refused-token-burnt", violates="refuses.thrown-away", subtle=True)
 class RefusedTokenBurnt(Lab):
-    """Refuses a token for ever that came with a field missing."""
+    """Refuses a token for ever after a request with a missing field."""
 
     def __init__(self, *args: Any) -> None:
         super().__init__(*args)
@@ -111,7 +111,7 @@ class RefusedTokenBurnt(Lab):
 
 @fault("careless-once-linked", violates="refuses.brickname", subtle=True)
 class CarelessOnceLinked(Lab):
-    """Takes a registration without a name while any robot is linked."""
+    """Accepts a registration without brickname while any robot is linked."""
 
     def missing(self, data: Mapping[str, Any]) -> list[str]:
         linked = any(robot.step is not Step.REGISTERING for robot in self.robots.values())
@@ -121,7 +121,7 @@ class CarelessOnceLinked(Lab):
 
 @fault("wrong-push-answers-held", violates="refuses.thrown-away", subtle=True)
 class WrongPushAnswersHeld(Lab):
-    """Answers the push that is held when another one comes, even one that lacks a field."""
+    """Answers the unanswered push when a push without a field arrives."""
 
     def incomplete(self, data: Mapping[str, Any]) -> Any:
         if robot := self.robots.get(str(data.get("token"))):
@@ -131,7 +131,7 @@ class WrongPushAnswersHeld(Lab):
 
 @fault("wrong-push-believed", violates="refuses.thrown-away", subtle=True)
 class WrongPushBelieved(Lab):
-    """Takes the battery's voltage from a push that it refuses."""
+    """Shows the battery's voltage of a push that it has refused."""
 
     def incomplete(self, data: Mapping[str, Any]) -> Any:
         if robot := self.robots.get(str(data.get("token"))):
@@ -166,7 +166,7 @@ class ExitValueZeroOnly(Lab):
 
 @fault("known-members-only", violates="robustness.extra-members")
 class KnownMembersOnly(Lab):
-    """Refuses an object with members that it does not know."""
+    """Refuses objects with unknown members."""
 
     def missing(self, data: Mapping[str, Any]) -> list[str]:
         return [*super().missing(data), *(data.keys() & {"runtimeversion", "subtype"})]
@@ -174,7 +174,7 @@ class KnownMembersOnly(Lab):
 
 @fault("short-objects-only", violates="robustness.extra-members", subtle=True)
 class ShortObjectsOnly(Lab):
-    """Refuses an object of more than a thousand characters."""
+    """Refuses objects of more than 1000 characters."""
 
     def missing(self, data: Mapping[str, Any]) -> list[str]:
         return [*super().missing(data), *(["x"] if len(str(data)) > 1000 else [])]
@@ -182,7 +182,7 @@ class ShortObjectsOnly(Lab):
 
 @fault("members-of-members", violates="robustness.extra-members", subtle=True)
 class MembersOfMembers(Lab):
-    """Takes a member of a member for one of the object itself."""
+    """Treats a member of a member as a member of the object itself."""
 
     async def pushcmd(self, value: Any, served: Served) -> Any:
         told = dict(value.get("json", {}))
@@ -193,7 +193,7 @@ class MembersOfMembers(Lab):
 
 @fault("escaped-slashes-refused", violates="http.json", subtle=True)
 class EscapedSlashesRefused(Lab):
-    """Reads no JSON in which a slash is escaped, as some programs write all of them."""
+    """Does not decode JSON with an escaped slash."""
 
     async def take(self, frame: Frame, served: Served) -> bool:
         if b"\\/" in frame.raw:
@@ -204,7 +204,7 @@ class EscapedSlashesRefused(Lab):
 
 @fault("ascii-names-only", violates="http.json", subtle=True)
 class AsciiNamesOnly(Lab):
-    """Refuses a robot whose name is not of ASCII."""
+    """Refuses robots whose name is not ASCII."""
 
     def missing(self, data: Mapping[str, Any]) -> list[str]:
         plain = str(data.get("brickname")).isascii()
@@ -213,7 +213,7 @@ class AsciiNamesOnly(Lab):
 
 @fault("battery-of-the-registration", violates="push.seen")
 class BatteryOfTheRegistration(Lab):
-    """Keeps what a robot told when it registered."""
+    """Shows the data of the registration instead of the last push."""
 
     def told(self, robot: KnownRobot, data: Mapping[str, Any]) -> None:
         robot.data = {**robot.data, "nepoexitvalue": data.get("nepoexitvalue")}
@@ -221,7 +221,7 @@ class BatteryOfTheRegistration(Lab):
 
 @fault("name-of-the-registration", violates="push.seen", subtle=True)
 class NameOfTheRegistration(Lab):
-    """Keeps the name that a robot had when it registered."""
+    """Shows the name of the registration instead of the last push."""
 
     def told(self, robot: KnownRobot, data: Mapping[str, Any]) -> None:
         robot.data = {**data, "brickname": robot.data["brickname"]}
@@ -229,7 +229,7 @@ class NameOfTheRegistration(Lab):
 
 @fault("sixteen-letters-of-a-name", violates="push.seen", subtle=True)
 class SixteenLettersOfAName(Lab):
-    """Has room for 16 letters of a robot's name."""
+    """Shows only the first 16 letters of a robot's name."""
 
     def told(self, robot: KnownRobot, data: Mapping[str, Any]) -> None:
         robot.data = {**data, "brickname": data["brickname"][:16]}
@@ -237,7 +237,7 @@ class SixteenLettersOfAName(Lab):
 
 @fault("quoted-names-refused", violates="push.seen", subtle=True)
 class QuotedNamesRefused(Lab):
-    """Takes a name that has a quotation mark in it for the end of the JSON."""
+    """Refuses pushes with a quotation mark in the name, as malformed JSON."""
 
     async def push(self, data: Mapping[str, Any], served: Served) -> Any:
         return self.malformed() if '"' in data["brickname"] else await super().push(data, served)
@@ -245,7 +245,7 @@ class QuotedNamesRefused(Lab):
 
 @fault("battery-of-two-pushes", violates="push.seen", subtle=True)
 class BatteryOfTwoPushes(Lab):
-    """Looks at the first two pushes of a robot only, but for the exit value."""
+    """Uses only the exit value of pushes after the second."""
 
     def told(self, robot: KnownRobot, data: Mapping[str, Any]) -> None:
         count = robot.data.get("count", 0) + 1
@@ -255,7 +255,7 @@ class BatteryOfTwoPushes(Lab):
 
 
 class _Mistaking(Lab):
-    """Shows of a robot, for one thing, what another one has told: the latest that was linked."""
+    """Shows a value of the robot that was linked last for all robots."""
 
     shown = ""
     latest: KnownRobot | None = None
@@ -273,7 +273,7 @@ class _Mistaking(Lab):
 
 @fault("bodies-in-latin-1", violates="push.seen", subtle=True)
 class BodiesInLatin1(Lab):
-    """Reads the letters of a body as if they were in Latin-1."""
+    """Decodes bodies as Latin-1."""
 
     async def push(self, data: Mapping[str, Any], served: Served) -> Any:
         read = json.dumps(data, ensure_ascii=False).encode().decode("latin-1")
@@ -282,7 +282,7 @@ class BodiesInLatin1(Lab):
 
 @fault("pairs-of-escapes-lost", violates="push.seen", subtle=True)
 class PairsOfEscapesLost(Lab):
-    """Makes two letters of one that JSON writes as a pair of escapes."""
+    """Decodes a pair of JSON escapes as two letters."""
 
     def told(self, robot: KnownRobot, data: Mapping[str, Any]) -> None:
         letters = ("??" if ord(letter) > 0xFFFF else letter for letter in data["brickname"])
@@ -305,7 +305,7 @@ class ExitValueOfTheLatest(_Mistaking):
 
 @fault("state-of-the-latest", violates="offline.noticed", subtle=True)
 class StateOfTheLatest(_Mistaking):
-    """Takes no robot for offline while the one that was linked last is there."""
+    """Shows no robot as offline while the robot that was linked last is online."""
 
     shown = "state"
 
@@ -317,7 +317,7 @@ class StateOfTheLatest(_Mistaking):
 
 @fault("zero-is-no-exit-value", violates="exit.shown", subtle=True)
 class ZeroIsNoExitValue(Lab):
-    """Keeps an exit value where the next one is 0."""
+    """Keeps the old exit value if the new one is 0."""
 
     def told(self, robot: KnownRobot, data: Mapping[str, Any]) -> None:
         kept = robot.data.get("nepoexitvalue")
@@ -326,7 +326,7 @@ class ZeroIsNoExitValue(Lab):
 
 @fault("zero-is-not-shown", violates="exit.shown", subtle=True)
 class ZeroIsNotShown(Lab):
-    """Shows no exit value where it is 0."""
+    """Shows no exit value if it is 0."""
 
     def state(self, token: str) -> dict[str, Any]:
         told = super().state(token)
@@ -335,7 +335,7 @@ class ZeroIsNotShown(Lab):
 
 @fault("empty-battery-is-not-shown", violates="push.seen", subtle=True)
 class EmptyBatteryIsNotShown(Lab):
-    """Shows no voltage of less than a volt."""
+    """Shows no voltage below 1 V."""
 
     def state(self, token: str) -> dict[str, Any]:
         told = super().state(token)
@@ -344,7 +344,7 @@ class EmptyBatteryIsNotShown(Lab):
 
 @fault("exit-value-lost", violates="exit.shown")
 class ExitValueLost(Lab):
-    """Shows 0 as exit value, whatever comes."""
+    """Always shows the exit value 0."""
 
     def told(self, robot: KnownRobot, data: Mapping[str, Any]) -> None:
         robot.data = {**data, "nepoexitvalue": 0}
@@ -352,7 +352,7 @@ class ExitValueLost(Lab):
 
 @fault("exit-value-of-running-robots-lost", violates="exit.shown", subtle=True)
 class ExitValueOfRunningRobotsLost(Lab):
-    """Does not look at the push that ends a program."""
+    """Ignores the data of the first push after a program."""
 
     def told(self, robot: KnownRobot, data: Mapping[str, Any]) -> None:
         if robot.step is not Step.RUNNING:

@@ -1,4 +1,4 @@
-"""Faults of the lab in HTTP, and in what it survives."""
+"""Faults of the lab in HTTP."""
 
 import re
 from typing import Any
@@ -13,7 +13,7 @@ from mocks.streams import Stream
 
 @fault("bare-json", violates="http.messages")
 class BareJson(Lab):
-    """Answers with JSON and no HTTP around it."""
+    """Answers with JSON, but without HTTP."""
 
     def respond(self, served: Served, answer: Any) -> None:
         served.write(content(answer))
@@ -34,7 +34,7 @@ class AnswersTwice(Lab):
 
 @fault("length-too-long", violates="http.messages", subtle=True)
 class LengthTooLong(Lab):
-    """Announces one byte more than a program has, and closes."""
+    """Announces one byte more than a program has, and closes the connection."""
 
     def respond(self, served: Served, answer: Any) -> None:
         data = encode(answer)
@@ -49,7 +49,7 @@ class LengthTooLong(Lab):
 
 @fault("length-of-chunks", violates="http.messages", subtle=True)
 class LengthOfChunks(Lab):
-    """Sends programs in chunks, and announces their length as well."""
+    """Sends programs in chunks, and with a Content-Length."""
 
     def respond(self, served: Served, answer: Any) -> None:
         data = encode(answer)
@@ -61,7 +61,7 @@ class LengthOfChunks(Lab):
 
 @fault("plain-text", violates="http.json")
 class PlainText(Lab):
-    """Answers registrations and pushes with the word alone."""
+    """Answers registrations and pushes with the command as plain text."""
 
     def command(self, word: str) -> Any:
         return response(200, {"content-type": "text/plain"}, word.encode())
@@ -69,7 +69,7 @@ class PlainText(Lab):
 
 @fault("quoted-json", violates="http.json", subtle=True)
 class QuotedJson(Lab):
-    """Answers with an array of one object when a period ends."""
+    """Answers with an array of an object at the end of push_hold."""
 
     def pushed(self, robot: Any, command: str) -> Any:
         answer = super().pushed(robot, command)
@@ -80,7 +80,7 @@ class QuotedJson(Lab):
 
 @fault("no-rest", violates="http.paths")
 class NoRest(Lab):
-    """Serves /pushcmd, without /rest before it."""
+    """Serves /pushcmd instead of /rest/pushcmd."""
 
     async def answer(self, frame: Frame, served: Served) -> Any:
         path = self.path(frame.value)
@@ -91,7 +91,7 @@ class NoRest(Lab):
 
 @fault("title-case-headers-only", violates="http.header-names")
 class TitleCaseHeadersOnly(Lab):
-    """Does not find the length of a body unless it is spelt Content-Length."""
+    """Reads the length of a body only from a header field spelt Content-Length."""
 
     async def take(self, frame: Frame, served: Served) -> bool:
         if re.search(rb"(?i)\ncontent-length:", frame.raw) and b"Content-Length" not in frame.raw:
@@ -102,7 +102,7 @@ class TitleCaseHeadersOnly(Lab):
 
 @fault("odd-headers-unread", violates="http.header-names", subtle=True)
 class OddHeadersUnread(Lab):
-    """Knows names of header fields in lower, upper and title case only."""
+    """Reads names of header fields only in lower, upper and title case."""
 
     async def take(self, frame: Frame, served: Served) -> bool:
         if b"cONTENT-lENGTH" in frame.raw:
@@ -113,7 +113,7 @@ class OddHeadersUnread(Lab):
 
 @fault("one-space-before-values", violates="http.header-names", subtle=True)
 class OneSpaceBeforeValues(Lab):
-    """Reads the length of a body from the second character behind its colon on."""
+    """Skips the first character after the colon of Content-Length."""
 
     async def take(self, frame: Frame, served: Served) -> bool:
         if re.search(rb"(?i)\ncontent-length:\S", frame.raw):
@@ -124,7 +124,7 @@ class OneSpaceBeforeValues(Lab):
 
 @fault("never-closes", violates="http.persistence")
 class NeverCloses(Lab):
-    """Keeps a connection open whose robot asked for its end."""
+    """Never closes a connection, even if the robot asks for it."""
 
     def keeps(self, value: Any) -> bool:
         return True
@@ -132,7 +132,7 @@ class NeverCloses(Lab):
 
 @fault("old-clients-wait", violates="http.persistence", subtle=True)
 class OldClientsWait(Lab):
-    """Keeps the connection of a robot open that speaks HTTP/1.0."""
+    """Keeps the connections of robots with HTTP/1.0 open."""
 
     def keeps(self, value: Any) -> bool:
         return value["version"] == "1.0" or super().keeps(value)
@@ -140,7 +140,7 @@ class OldClientsWait(Lab):
 
 @fault("close-in-lower-case-only", violates="http.persistence", subtle=True)
 class CloseInLowerCaseOnly(Lab):
-    """Keeps a connection open whose robot asked for its end in other letters than close."""
+    """Ignores the request to close a connection if it is not spelt in lower case."""
 
     def keeps(self, value: Any) -> bool:
         asked = value["headers"].get("connection", "")
@@ -148,7 +148,7 @@ class CloseInLowerCaseOnly(Lab):
 
 
 class _Unprompting(Served):
-    """Waits for a body, and does not say so."""
+    """Waits for a body without sending 100 Continue."""
 
     def frames(self, data: bytes) -> list[Frame]:
         return self._decoder.feed(data)
@@ -156,7 +156,7 @@ class _Unprompting(Served):
 
 @fault("expectations-unmet", violates="robustness.expectations")
 class ExpectationsUnmet(Lab):
-    """Waits for the body of a request that waits for 100 Continue."""
+    """Never sends 100 Continue to a robot that waits for it."""
 
     def served(self, stream: Stream) -> Served:
         return _Unprompting(stream)
@@ -164,7 +164,7 @@ class ExpectationsUnmet(Lab):
 
 @fault("third-request-unanswered", violates="http.persistence", subtle=True)
 class ThirdRequestUnanswered(Lab):
-    """Answers two requests of a connection, and keeps it open."""
+    """Answers only two requests of a connection, and keeps it open."""
 
     async def connection(self, stream: Stream) -> None:
         self.count: dict[Served, int] = getattr(self, "count", {})
@@ -179,7 +179,7 @@ class ThirdRequestUnanswered(Lab):
 
 
 class _OneRead(Served):
-    """Takes what one read brings for a whole request."""
+    """Reads the bytes of a single read as a whole request."""
 
     def frames(self, data: bytes) -> list[Frame]:
         return Decoder().feed(data) or [Frame(data, error="half a request")]
@@ -187,7 +187,7 @@ class _OneRead(Served):
 
 @fault("one-read", violates="http.segmentation")
 class OneRead(Lab):
-    """Takes what one read brings for a whole request."""
+    """Reads the bytes of a single read as a whole request."""
 
     def served(self, stream: Stream) -> Served:
         return _OneRead(stream)
@@ -209,14 +209,14 @@ class _BodyAtOnce(Served):
 
 @fault("body-in-one-read", violates="http.segmentation", subtle=True)
 class BodyInOneRead(Lab):
-    """Waits for the headers, but not for the whole of a body."""
+    """Waits for the headers of a request, but not for the rest of its body."""
 
     def served(self, stream: Stream) -> Served:
         return _BodyAtOnce(stream)
 
 
 class _WholeLetters(Served):
-    """Loses the half of a letter at the end of a read that begins a request."""
+    """Replaces half a letter at the end of the first read of a request."""
 
     def frames(self, data: bytes) -> list[Frame]:
         half = data.startswith(b"POST") and data[-1] > 0x7F
@@ -225,7 +225,7 @@ class _WholeLetters(Served):
 
 @fault("halves-of-letters-lost", violates="http.segmentation", subtle=True)
 class HalvesOfLettersLost(Lab):
-    """Reads no name of which a letter of two bytes comes in two reads."""
+    """Corrupts a name if a letter of two bytes arrives in two reads."""
 
     def served(self, stream: Stream) -> Served:
         return _WholeLetters(stream)
@@ -233,9 +233,9 @@ class HalvesOfLettersLost(Lab):
 
 @fault("charset-refused", violates="robustness.charset")
 class CharsetRefused(Lab):
-    """Answers a request with 415 whose Content-Type is more than application/json."""
+    """Refuses a Content-Type with a character set with status 415."""
 
     async def pushcmd(self, value: Any, served: Served) -> Any:
         if ";" in value["headers"].get("content-type", ""):
-            return self.refusal(415, "that is not JSON")
+            return self.refusal(415, "expected application/json")
         return await super().pushcmd(value, served)

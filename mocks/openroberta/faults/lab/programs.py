@@ -1,4 +1,4 @@
-"""Faults of the lab in programs, updates and sensor data."""
+"""Faults of the lab in programs."""
 
 import asyncio
 from typing import Any
@@ -11,7 +11,7 @@ from mocks.openroberta.lab import Lab
 
 @fault("run-unheard", violates="run.command")
 class RunUnheard(Lab):
-    """Tells no robot of programs."""
+    """Never announces a program."""
 
     def want(self, robot: KnownRobot, command: str) -> None:
         if command != "download":
@@ -20,7 +20,7 @@ class RunUnheard(Lab):
 
 @fault("third-run-unheard", violates="run.command", subtle=True)
 class ThirdRunUnheard(Lab):
-    """Tells a robot of two programs only."""
+    """Announces only two programs."""
 
     runs = 0
 
@@ -32,7 +32,7 @@ class ThirdRunUnheard(Lab):
 
 @fault("run-with-the-period", violates="run.immediately")
 class RunWithThePeriod(Lab):
-    """Tells of a program when the period of the push is over."""
+    """Announces a program only at the end of push_hold."""
 
     async def hold(
         self, held: list[asyncio.Future[str]], seconds: float, served: Served
@@ -49,7 +49,7 @@ class RunWithThePeriod(Lab):
 
 @fault("later-runs-with-the-period", violates="run.immediately", subtle=True)
 class LaterRunsWithThePeriod(RunWithThePeriod):
-    """Tells of the first program at once, of others when the period of the push is over."""
+    """Announces the first program immediately, later ones at the end of push_hold."""
 
     runs = 0
 
@@ -60,14 +60,14 @@ class LaterRunsWithThePeriod(RunWithThePeriod):
 
 @fault("run-with-the-next-push", violates="run.immediately", subtle=True)
 class RunWithTheNextPush(Lab):
-    """Lets the push that is held wait, and tells the next one at once."""
+    """Announces a program in answer to the next push instead of the current one."""
 
     def want(self, robot: KnownRobot, command: str) -> None:
         robot.wanted = command
 
 
 class _Numbering(Lab):
-    """Has a new program, with a name of its own, for each run."""
+    """Has a new program with a new name for each run."""
 
     count = 0
 
@@ -81,7 +81,7 @@ class _Numbering(Lab):
 
 @fault("first-filename", violates="run.filename", subtle=True)
 class FirstFilename(_Numbering):
-    """Tells the name of the first program with all of them."""
+    """Sends the name of the first program with all programs."""
 
     first = ""
 
@@ -94,7 +94,7 @@ class FirstFilename(_Numbering):
 
 @fault("latest-program", violates="token.links", subtle=True)
 class LatestProgram(_Numbering):
-    """Gives any robot that asks the program that was run last, for whichever robot."""
+    """Sends the program that was run last, even if it is for another robot."""
 
     latest: Program | None = None
 
@@ -108,7 +108,7 @@ class LatestProgram(_Numbering):
 
 @fault("programs-in-a-pile", violates="token.links", subtle=True)
 class ProgramsInAPile(_Numbering):
-    """Gives a robot the program that was run last and that none has fetched."""
+    """Sends the program that was run last and not fetched yet, for any robot."""
 
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
@@ -125,7 +125,7 @@ class ProgramsInAPile(_Numbering):
 
 @fault("strangers-get-programs", violates="token.links", subtle=True)
 class StrangersGetPrograms(Lab):
-    """Gives an existing program to a robot that asks with an unknown token."""
+    """Sends a program to a robot with an unknown token."""
 
     def download(self, value: Any) -> Any:
         program = next((r.program for r in self.robots.values() if r.program), None)
@@ -135,7 +135,7 @@ class StrangersGetPrograms(Lab):
 
 @fault("programs-for-download-only", violates="run.bytes")
 class ProgramsForDownloadOnly(Lab):
-    """Refuses a request for a program whose command is push."""
+    """Refuses requests for a program with the command push."""
 
     def download(self, value: Any) -> Any:
         wanted = (value.get("json") or {}).get("cmd") == "download"
@@ -143,7 +143,7 @@ class ProgramsForDownloadOnly(Lab):
 
 
 class _Altering(Lab):
-    """Sends other bytes than those of the program; `count` is that of the program."""
+    """Changes the bytes of programs; `count` is the number of the program."""
 
     count = 0
 
@@ -159,7 +159,7 @@ class _Altering(Lab):
 
 @fault("programs-as-text", violates="run.bytes")
 class ProgramsAsText(_Altering):
-    """Sends programs as text in UTF-8."""
+    """Converts programs to UTF-8 text."""
 
     def altered(self, data: bytes, count: int) -> bytes:
         return data.decode("latin-1").encode("utf-8")
@@ -167,7 +167,7 @@ class ProgramsAsText(_Altering):
 
 @fault("lines-end-otherwise", violates="run.bytes", subtle=True)
 class LinesEndOtherwise(_Altering):
-    """Turns a carriage return into a line feed."""
+    """Converts carriage returns to line feeds."""
 
     def altered(self, data: bytes, count: int) -> bytes:
         return data.replace(b"\r", b"\n")
@@ -175,7 +175,7 @@ class LinesEndOtherwise(_Altering):
 
 @fault("second-program-cut", violates="run.bytes", subtle=True)
 class SecondProgramCut(_Altering):
-    """Leaves out the last byte of the second program."""
+    """Omits the last byte of the second program."""
 
     def altered(self, data: bytes, count: int) -> bytes:
         return data[:-1] if count == 2 else data
@@ -183,7 +183,7 @@ class SecondProgramCut(_Altering):
 
 @fault("no-filename", violates="run.filename")
 class NoFilename(Lab):
-    """Tells the name of a program by Content-Disposition only."""
+    """Sends the name of a program only in Content-Disposition."""
 
     def download(self, value: Any) -> Any:
         return self.renamed(super().download(value))
@@ -197,7 +197,7 @@ class NoFilename(Lab):
 
 @fault("other-filename", violates="run.filename", subtle=True)
 class OtherFilename(NoFilename):
-    """Tells a name without its suffix."""
+    """Sends the name of a program without its suffix."""
 
     def renamed(self, answer: Any) -> Any:
         headers = dict(answer["headers"])
@@ -208,7 +208,7 @@ class OtherFilename(NoFilename):
 
 @fault("running-goes-offline", violates="running.patient")
 class RunningGoesOffline(Lab):
-    """Takes a robot for offline that runs a program in silence."""
+    """Shows a robot as offline while it runs a program."""
 
     def state_of(self, robot: KnownRobot) -> str:
         silent = asyncio.get_running_loop().time() - robot.seen
@@ -217,7 +217,7 @@ class RunningGoesOffline(Lab):
 
 @fault("running-ends-soon", violates="running.patient", subtle=True)
 class RunningEndsSoon(Lab):
-    """Takes it for waiting as soon as it has its program."""
+    """Shows a robot as waiting immediately after its download."""
 
     def download(self, value: Any) -> Any:
         answer = super().download(value)
@@ -230,7 +230,7 @@ class RunningEndsSoon(Lab):
 
 @fault("running-for-ever", violates="running.until-push")
 class RunningForEver(Lab):
-    """Takes a robot for running for good."""
+    """Shows a robot as running for ever."""
 
     def back(self, robot: KnownRobot) -> None:
         pass
@@ -238,7 +238,7 @@ class RunningForEver(Lab):
 
 @fault("running-until-exit-value", violates="running.until-push", subtle=True)
 class RunningUntilExitValue(Lab):
-    """Takes a robot for running until a push brings an exit value."""
+    """Shows a robot as running until a push has an exit value."""
 
     def back(self, robot: KnownRobot) -> None:
         if robot.step is not Step.RUNNING or robot.data.get("nepoexitvalue") is not None:

@@ -1,4 +1,4 @@
-"""Faults of the lab in pushes, and in robots that go and come back."""
+"""Faults of the lab in pushes, and in the offline state of robots."""
 
 import asyncio
 from collections.abc import Mapping
@@ -11,7 +11,7 @@ from mocks.openroberta.lab import Lab
 
 
 class _Counting(Lab):
-    """Counts the pushes of a lab, and holds each for what `held` says."""
+    """Counts the pushes of a lab; `held` returns the hold time of each."""
 
     count = 0
 
@@ -32,7 +32,7 @@ class _Counting(Lab):
 
 @fault("pushes-unanswered", violates="push.answered")
 class PushesUnanswered(_Counting):
-    """Never answers a push when there is nothing to do."""
+    """Never answers a push if there is nothing to do."""
 
     def held(self, count: int, seconds: float) -> float:
         return 3600.0
@@ -40,7 +40,7 @@ class PushesUnanswered(_Counting):
 
 @fault("third-push-unanswered", violates="push.answered", subtle=True)
 class ThirdPushUnanswered(_Counting):
-    """Forgets the third push."""
+    """Never answers the third push."""
 
     def held(self, count: int, seconds: float) -> float:
         return 3600.0 if count == 3 else seconds
@@ -48,7 +48,7 @@ class ThirdPushUnanswered(_Counting):
 
 @fault("pushes-just-closed", violates="push.answered", subtle=True)
 class PushesJustClosed(Lab):
-    """Closes the connection when the period is over."""
+    """Closes the connection at the end of push_hold."""
 
     def pushed(self, robot: KnownRobot, command: str) -> Any:
         return None if command == "repeat" else super().pushed(robot, command)
@@ -56,7 +56,7 @@ class PushesJustClosed(Lab):
 
 @fault("busy-polling", violates="push.held")
 class BusyPolling(_Counting):
-    """Answers a push at once."""
+    """Answers each push immediately."""
 
     def held(self, count: int, seconds: float) -> float:
         return 0.0
@@ -64,7 +64,7 @@ class BusyPolling(_Counting):
 
 @fault("third-push-at-once", violates="push.held", subtle=True)
 class ThirdPushAtOnce(_Counting):
-    """Answers the third push at once."""
+    """Answers the third push immediately."""
 
     def held(self, count: int, seconds: float) -> float:
         return 0.0 if count == 3 else seconds
@@ -72,7 +72,7 @@ class ThirdPushAtOnce(_Counting):
 
 @fault("at-once-after-programs", violates="push.held", subtle=True)
 class AtOnceAfterPrograms(Lab):
-    """Answers all pushes at once of a robot that has had a program."""
+    """Answers pushes immediately after a program."""
 
     async def hold(
         self, held: list[asyncio.Future[str]], seconds: float, served: Served
@@ -83,7 +83,7 @@ class AtOnceAfterPrograms(Lab):
 
 @fault("download-once-more", violates="push.held", subtle=True)
 class DownloadOnceMore(Lab):
-    """Answers the push after a program with download once more."""
+    """Answers the first push after a program with another download."""
 
     once = True
 
@@ -96,7 +96,7 @@ class DownloadOnceMore(Lab):
 
 @fault("one-clock", violates="push.held", subtle=True)
 class OneClock(Lab):
-    """Answers all pushes when the period of the first one is over."""
+    """Answers all pushes at the end of the first push's hold."""
 
     due = 0.0
 
@@ -113,7 +113,7 @@ class OneClock(Lab):
 
 @fault("clock-of-before", violates="push.held", subtle=True)
 class ClockOfBefore(Lab):
-    """Answers a push when the period of the one before is over, which was answered sooner."""
+    """Holds a push only for the rest of the previous push's time."""
 
     def __init__(self, *given: Any) -> None:
         super().__init__(*given)
@@ -130,7 +130,7 @@ class ClockOfBefore(Lab):
 
 @fault("stop-program", violates="commands.lab")
 class StopProgram(Lab):
-    """Answers stopprogram when a period is over."""
+    """Answers with stopprogram at the end of push_hold."""
 
     def pushed(self, robot: KnownRobot, command: str) -> Any:
         return super().pushed(robot, "stopprogram" if command == "repeat" else command)
@@ -138,7 +138,7 @@ class StopProgram(Lab):
 
 @fault("commands-in-capitals", violates="commands.lab", subtle=True)
 class CommandsInCapitals(Lab):
-    """Writes download with a capital."""
+    """Writes the command download with a capital letter."""
 
     def command(self, word: str) -> Any:
         return super().command("Download" if word == "download" else word)
@@ -146,7 +146,7 @@ class CommandsInCapitals(Lab):
 
 @fault("lost-is-gone", violates="offline.no-disconnect")
 class LostIsGone(Lab):
-    """Forgets a robot whose connection is lost while its push is held."""
+    """Disconnects a robot whose connection was lost during a push."""
 
     async def push(self, data: Mapping[str, Any], served: Served) -> Any:
         answer = await super().push(data, served)
@@ -157,7 +157,7 @@ class LostIsGone(Lab):
 
 @fault("second-loss-is-gone", violates="offline.no-disconnect", subtle=True)
 class SecondLossIsGone(LostIsGone):
-    """Forgets a robot that has lost its connection twice."""
+    """Disconnects a robot after its second lost connection."""
 
     losses = 0
 
@@ -171,7 +171,7 @@ class SecondLossIsGone(LostIsGone):
 
 @fault("tells-the-lost", violates="robustness.repeated-push", subtle=True)
 class TellsTheLost(Lab):
-    """Does not notice that a connection was lost, and tells it alone of a program."""
+    """Does not notice a lost connection, and announces a program only there."""
 
     lost: dict[str, bool]
 
@@ -188,7 +188,7 @@ class TellsTheLost(Lab):
 
 @fault("run-between-pushes-lost", violates="robustness.run-between-pushes", subtle=True)
 class RunBetweenPushesLost(Lab):
-    """Tells a robot of a program now, or never."""
+    """Announces a program only in answer to an unanswered push, otherwise never."""
 
     def want(self, robot: KnownRobot, command: str) -> None:
         if command != "download" or any(not push.done() for push in robot.pushes):
@@ -197,7 +197,7 @@ class RunBetweenPushesLost(Lab):
 
 @fault("never-offline", violates="offline.noticed")
 class NeverOffline(Lab):
-    """Takes a robot for waiting that has gone."""
+    """Shows a robot as waiting after it has disconnected."""
 
     def state_of(self, robot: KnownRobot) -> str:
         state = super().state_of(robot)
@@ -206,7 +206,7 @@ class NeverOffline(Lab):
 
 @fault("offline-together", violates="offline.noticed", subtle=True)
 class OfflineTogether(Lab):
-    """Takes no robot for offline while any other pushes."""
+    """Shows no robot as offline while another robot pushes."""
 
     def state_of(self, robot: KnownRobot) -> str:
         state = super().state_of(robot)
@@ -217,7 +217,7 @@ class OfflineTogether(Lab):
 
 @fault("offline-between", violates="offline.not-early")
 class OfflineBetween(Lab):
-    """Takes a robot for offline whenever no push of it is held."""
+    """Shows a robot as offline between two pushes."""
 
     def state_of(self, robot: KnownRobot) -> str:
         if robot.step is Step.LINKED and not robot.pushes:
@@ -227,7 +227,7 @@ class OfflineBetween(Lab):
 
 @fault("offline-soon", violates="offline.not-early", subtle=True)
 class OfflineSoon(Lab):
-    """Takes a robot for offline when an eighth of the time for it is over."""
+    """Shows a robot as offline after an eighth of the offline time."""
 
     def state_of(self, robot: KnownRobot) -> str:
         silent = asyncio.get_running_loop().time() - robot.seen
@@ -238,7 +238,7 @@ class OfflineSoon(Lab):
 
 @fault("offline-while-held", violates="offline.not-early", subtle=True)
 class OfflineWhileHeld(Lab):
-    """Counts from its last answer also while a push is held, and too short at that."""
+    """Shows a robot as offline during a long push: it counts from the last answer."""
 
     def state_of(self, robot: KnownRobot) -> str:
         silent = asyncio.get_running_loop().time() - robot.seen
@@ -249,7 +249,7 @@ class OfflineWhileHeld(Lab):
 
 @fault("back-without-programs", violates="offline.returns", subtle=True)
 class BackWithoutPrograms(Lab):
-    """Shows a robot as waiting that is back, and does not tell it of programs."""
+    """Shows a returned robot as waiting, but announces no programs to it."""
 
     returned: set[str]
 
@@ -266,7 +266,7 @@ class BackWithoutPrograms(Lab):
 
 @fault("two-pushes-repeat", violates="robustness.repeated-push")
 class TwoPushesRepeat(Lab):
-    """Tells a robot that pushes twice to repeat with both."""
+    """Answers both of two pushes with repeat, and announces no program."""
 
     def want(self, robot: KnownRobot, command: str) -> None:
         several = sum(not push.done() for push in robot.pushes) > 1
@@ -275,7 +275,7 @@ class TwoPushesRepeat(Lab):
 
 @fault("older-push-hangs", violates="robustness.repeated-push", subtle=True)
 class OlderPushHangs(Lab):
-    """Never answers a push once the same robot has sent another."""
+    """Never answers a push after the same robot has sent another."""
 
     async def push(self, data: Mapping[str, Any], served: Served) -> Any:
         robot = self.robots.get(str(data["token"]))

@@ -1,4 +1,4 @@
-"""Faults of the lab in registrations, and in whom it links."""
+"""Faults of the lab in registrations, and in the links between tokens and robots."""
 
 import asyncio
 from collections.abc import Mapping
@@ -11,7 +11,7 @@ from mocks.openroberta.lab import Lab
 
 
 class _Holding(Lab):
-    """Holds registrations for another time; `count` is that of the registration."""
+    """Changes the hold time of registrations; `count` is the number of the registration."""
 
     count = 0
 
@@ -32,7 +32,7 @@ class _Holding(Lab):
 
 @fault("registrations-not-held", violates="register.held")
 class RegistrationsNotHeld(_Holding):
-    """Answers a registration at once with abort."""
+    """Answers each registration with an immediate abort."""
 
     def held(self, count: int, seconds: float) -> float:
         return 0.01
@@ -40,7 +40,7 @@ class RegistrationsNotHeld(_Holding):
 
 @fault("registrations-half-held", violates="register.held", subtle=True)
 class RegistrationsHalfHeld(_Holding):
-    """Gives up registrations after two thirds of their time."""
+    """Aborts registrations after two thirds of their time."""
 
     def held(self, count: int, seconds: float) -> float:
         return seconds * 2 / 3
@@ -48,7 +48,7 @@ class RegistrationsHalfHeld(_Holding):
 
 @fault("second-registration-half-held", violates="register.held", subtle=True)
 class SecondRegistrationHalfHeld(_Holding):
-    """Gives up the second registration after half of its time."""
+    """Aborts the second registration after half of its time."""
 
     def held(self, count: int, seconds: float) -> float:
         return seconds / 2 if count == 2 else seconds
@@ -56,7 +56,7 @@ class SecondRegistrationHalfHeld(_Holding):
 
 @fault("three-wait-at-a-time", violates="register.held", subtle=True)
 class ThreeWaitAtATime(_Holding):
-    """Gives up registrations soon while three others wait."""
+    """Aborts all registrations after the third in half of their time."""
 
     def held(self, count: int, seconds: float) -> float:
         return seconds / 2 if count > 3 else seconds
@@ -64,7 +64,7 @@ class ThreeWaitAtATime(_Holding):
 
 @fault("endless-registrations", violates="register.aborted")
 class EndlessRegistrations(_Holding):
-    """Never gives up a registration."""
+    """Never aborts a registration."""
 
     def held(self, count: int, seconds: float) -> float:
         return 3600.0
@@ -72,7 +72,7 @@ class EndlessRegistrations(_Holding):
 
 @fault("registrations-just-closed", violates="register.aborted", subtle=True)
 class RegistrationsJustClosed(Lab):
-    """Closes the connection instead of answering abort."""
+    """Closes the connection instead of answering with abort."""
 
     def unlinked(self, robot: KnownRobot) -> Any:
         return None
@@ -80,7 +80,7 @@ class RegistrationsJustClosed(Lab):
 
 @fault("repeat-for-abort", violates="register.aborted", subtle=True)
 class RepeatForAbort(Lab):
-    """Answers repeat when the time is over."""
+    """Answers with repeat instead of abort at the end of the hold time."""
 
     def unlinked(self, robot: KnownRobot) -> Any:
         return self.command("repeat")
@@ -88,7 +88,7 @@ class RepeatForAbort(Lab):
 
 @fault("token-taken-in-silence", violates="register.repeat")
 class TokenTakenInSilence(Lab):
-    """Does not answer a registration when its token is entered."""
+    """Does not answer a registration after its token was entered."""
 
     def welcome(self, robot: KnownRobot) -> None:
         pass
@@ -96,7 +96,7 @@ class TokenTakenInSilence(Lab):
 
 @fault("download-for-repeat", violates="register.repeat", subtle=True)
 class DownloadForRepeat(Lab):
-    """Answers the second robot that is linked with download."""
+    """Answers the registration of the second linked robot with download."""
 
     welcomed = 0
 
@@ -108,7 +108,7 @@ class DownloadForRepeat(Lab):
 
 @fault("one-waits-at-a-time", violates="register.repeat", subtle=True)
 class OneWaitsAtATime(Lab):
-    """Forgets who waits when the next robot registers."""
+    """Forgets a waiting registration when the next robot registers."""
 
     def registered(self, token: str, data: Mapping[str, Any]) -> KnownRobot:
         for robot in list(self.robots.values()):
@@ -119,7 +119,7 @@ class OneWaitsAtATime(Lab):
 
 @fault("second-try-linked", violates="register.not-unasked")
 class SecondTryLinked(Lab):
-    """Answers repeat to any robot that has registered before."""
+    """Answers the second registration of a robot with repeat, without its token."""
 
     tokens: set[str]
 
@@ -133,7 +133,7 @@ class SecondTryLinked(Lab):
 
 @fault("linked-after-abort", violates="register.not-unasked", subtle=True)
 class LinkedAfterAbort(Lab):
-    """Answers repeat to any robot that was aborted before."""
+    """Answers a registration after an abort with repeat, without its token."""
 
     aborted: set[str]
 
@@ -148,7 +148,7 @@ class LinkedAfterAbort(Lab):
 
 
 class _Burning(Lab):
-    """Refuses registrations that it has seen before, by what `key` says."""
+    """Refuses a registration whose `key` was refused before."""
 
     burnt: set[str]
 
@@ -166,7 +166,7 @@ class _Burning(Lab):
 
 @fault("tokens-once", violates="register.retry")
 class TokensOnce(_Burning):
-    """Refuses a token that was aborted before."""
+    """Refuses a token whose registration was aborted before."""
 
     def unlinked(self, robot: KnownRobot) -> Any:
         self.burn(robot)
@@ -175,7 +175,7 @@ class TokensOnce(_Burning):
 
 @fault("robots-once", violates="register.retry", subtle=True)
 class RobotsOnce(TokensOnce):
-    """Refuses a robot by its address that was aborted before, whatever its token."""
+    """Refuses a MAC address whose registration was aborted before, with any token."""
 
     def key(self, data: Mapping[str, Any]) -> str:
         return str(data["macaddr"])
@@ -183,7 +183,7 @@ class RobotsOnce(TokensOnce):
 
 @fault("lost-tokens-burnt", violates="register.retry", subtle=True)
 class LostTokensBurnt(_Burning):
-    """Refuses a token whose robot lost its connection while it registered."""
+    """Refuses a token after the robot lost its connection during the registration."""
 
     async def register(self, data: Mapping[str, Any], served: Served) -> Any:
         answer = await super().register(data, served)
@@ -194,7 +194,7 @@ class LostTokensBurnt(_Burning):
 
 @fault("half-patient-after-abort", violates="register.retry", subtle=True)
 class HalfPatientAfterAbort(_Holding):
-    """Gives up a registration after half of its time if one was aborted before."""
+    """Aborts registrations after half of their time if an earlier one was aborted."""
 
     aborts = 0
 
@@ -208,7 +208,7 @@ class HalfPatientAfterAbort(_Holding):
 
 @fault("any-token", violates="token.links")
 class AnyToken(Lab):
-    """Links any robot that waits, whatever token is entered."""
+    """Links a waiting robot for any token that is entered."""
 
     def pair(self, token: str) -> None:
         waiting = [r for r in self.robots.values() if r.step is Step.REGISTERING]
@@ -217,7 +217,7 @@ class AnyToken(Lab):
 
 @fault("seven-letters", violates="token.links", subtle=True)
 class SevenLetters(Lab):
-    """Looks at the first seven letters of a token only."""
+    """Compares only the first seven letters of a token."""
 
     def pair(self, token: str) -> None:
         found = [t for t in self.robots if t[:7] == token[:7]]
@@ -242,7 +242,7 @@ class LastRobot(Lab):
 
 @fault("one-robot-at-a-time", violates="token.links")
 class OneRobotAtATime(Lab):
-    """Forgets all other robots once a token is entered."""
+    """Disconnects all other robots when a token is entered."""
 
     def welcome(self, robot: KnownRobot) -> None:
         linked = (other for other in self.robots.values() if other.step is not Step.REGISTERING)
@@ -254,7 +254,7 @@ class OneRobotAtATime(Lab):
 
 @fault("wakes-all", violates="token.links", subtle=True)
 class WakesAll(Lab):
-    """Tells all robots to download when a program is run for one."""
+    """Sends download to all robots when a program is run for one robot."""
 
     def run(self, token: str, name: str) -> Program:
         program = super().run(token, name)
@@ -267,7 +267,7 @@ class WakesAll(Lab):
 
 @fault("programs-for-all", violates="token.before-programs")
 class ProgramsForAll(Lab):
-    """Answers a registration with download when a program is run for its token."""
+    """Answers a waiting registration with download when a program is run for its token."""
 
     def linked(self, token: str) -> KnownRobot:
         robot = self.robots.get(token)
@@ -279,7 +279,7 @@ class ProgramsForAll(Lab):
 
 @fault("run-links", violates="token.before-programs", subtle=True)
 class RunLinks(Lab):
-    """Serves pushes of a robot for which a program was run, its token never entered."""
+    """Links a robot without its token when a program is run for it."""
 
     def linked(self, token: str) -> KnownRobot:
         robot = self.robots.get(token)
@@ -290,7 +290,7 @@ class RunLinks(Lab):
 
 @fault("known-address-links", violates="token.before-programs", subtle=True)
 class KnownAddressLinks(Lab):
-    """Serves a robot whose token was never entered, if one of its address is linked."""
+    """Links a robot without its token if another robot with its MAC address is linked."""
 
     def linked(self, token: str) -> KnownRobot:
         robot = self.robots.get(token)
@@ -303,7 +303,7 @@ class KnownAddressLinks(Lab):
 
 @fault("serves-strangers", violates="robustness.unknown-token")
 class ServesStrangers(Lab):
-    """Answers repeat to a push of an unregistered robot."""
+    """Answers pushes of unregistered robots with repeat."""
 
     def stranger(self) -> Any:
         return self.command("repeat")

@@ -1,4 +1,4 @@
-"""Faults of the lab in what it survives, and in what it refuses."""
+"""Faults of the lab in robustness."""
 
 import asyncio
 import contextlib
@@ -15,7 +15,7 @@ from mocks.streams import Stream
 
 @fault("takes-get", violates="robustness.other-methods")
 class TakesGet(Lab):
-    """Takes a registration by any method."""
+    """Accepts a registration with any method."""
 
     async def pushcmd(self, value: Any, served: Served) -> Any:
         return await super().pushcmd({**value, "method": "POST"}, served)
@@ -23,7 +23,7 @@ class TakesGet(Lab):
 
 @fault("takes-put", violates="robustness.other-methods", subtle=True)
 class TakesPut(Lab):
-    """Takes a registration by PUT."""
+    """Accepts a registration with PUT."""
 
     async def pushcmd(self, value: Any, served: Served) -> Any:
         method = "POST" if value["method"] == "PUT" else value["method"]
@@ -32,7 +32,7 @@ class TakesPut(Lab):
 
 @fault("any-path", violates="robustness.other-paths")
 class AnyPath(Lab):
-    """Answers a wrong path with an error of another kind."""
+    """Answers an unknown path with status 500."""
 
     async def elsewhere(self, value: Any) -> Any:
         return self.refusal(500)
@@ -40,7 +40,7 @@ class AnyPath(Lab):
 
 @fault("any-end-of-path", violates="robustness.other-paths", subtle=True)
 class AnyEndOfPath(Lab):
-    """Takes whatever begins with /rest/pushcmd for it."""
+    """Treats any path that begins with /rest/pushcmd as this path."""
 
     async def answer(self, frame: Frame, served: Served) -> Any:
         if self.path(frame.value).startswith("/rest/pushcmd"):
@@ -50,7 +50,7 @@ class AnyEndOfPath(Lab):
 
 @fault("no-chunks", violates="robustness.chunked-requests")
 class NoChunks(Lab):
-    """Takes a request without a length for an empty one."""
+    """Refuses requests in chunks with status 400."""
 
     async def answer(self, frame: Frame, served: Served) -> Any:
         if "transfer-encoding" in frame.value["headers"]:
@@ -68,7 +68,7 @@ class MalformedIsFine(Lab):
 
 @fault("dies-of-malformed", violates="robustness.malformed", subtle=True)
 class DiesOfMalformed(Lab):
-    """Dies of a body that is JSON, but no object."""
+    """Crashes after a body that is JSON, but not an object."""
 
     async def answer(self, frame: Frame, served: Served) -> Any:
         if content(frame.value) == b"[]":
@@ -78,7 +78,7 @@ class DiesOfMalformed(Lab):
 
 @fault("locked-by-malformed", violates="robustness.malformed", subtle=True)
 class LockedByMalformed(Lab):
-    """Ends each connection once a body was no JSON, as it was read behind a lock that stays so."""
+    """Closes each new connection after a malformed body, because a lock is never released."""
 
     locked = False
 
@@ -95,7 +95,7 @@ class LockedByMalformed(Lab):
 
 @fault("one-at-a-time", violates="register.repeat")
 class OneAtATime(Lab):
-    """Serves no other connection until one has ended."""
+    """Serves only one connection at a time."""
 
     serving: asyncio.Lock | None = None
 
@@ -107,7 +107,7 @@ class OneAtATime(Lab):
 
 @fault("others-wait-for-a-push", violates="robustness.side-by-side", subtle=True)
 class OthersWaitForAPush(Lab):
-    """Answers the requests of others only when no push is held."""
+    """Answers other requests only when no push is held."""
 
     turn: asyncio.Lock | None = None
 
@@ -127,7 +127,7 @@ class OthersWaitForAPush(Lab):
 
 @fault("reads-one-at-a-time", violates="robustness.half-requests")
 class ReadsOneAtATime(Lab):
-    """Reads no other connection until the first request of one has come as a whole."""
+    """Reads other connections only after the first request of the current one is complete."""
 
     reading: asyncio.Lock | None = None
 
@@ -151,7 +151,7 @@ class _InTurn(Served):
 
 @fault("dies-of-gigabytes", violates="robustness.half-requests", subtle=True)
 class DiesOfGigabytes(Lab):
-    """Dies of a request that announces gigabytes."""
+    """Crashes after a request with a length of several gigabytes."""
 
     def served(self, stream: Stream) -> Served:
         return _Greedy(stream)
@@ -166,7 +166,7 @@ class _Greedy(Served):
 
 @fault("dies-of-resets", violates="robustness.half-requests", subtle=True)
 class DiesOfResets(Lab):
-    """Dies when a connection is reset inside a request."""
+    """Crashes if a connection is reset inside a request."""
 
     def served(self, stream: Stream) -> Served:
         return _Unforgiving(stream)
@@ -182,7 +182,7 @@ class _Unforgiving(Served):
 
 @fault("dies-of-tls", violates="robustness.tls-hello")
 class DiesOfTls(Lab):
-    """Dies of a TLS hello."""
+    """Crashes after a TLS hello."""
 
     def other(self, frame: Frame, served: Served) -> bool:
         if frame.name == "TlsHello":
@@ -192,7 +192,7 @@ class DiesOfTls(Lab):
 
 @fault("sulks-after-tls", violates="robustness.tls-hello", subtle=True)
 class SulksAfterTls(Lab):
-    """Serves no robot any more after a second TLS hello."""
+    """Refuses all robots after a second TLS hello."""
 
     hellos = 0
 

@@ -1,4 +1,4 @@
-"""Faults of the lab in updates and in sensor data."""
+"""Faults of the lab in updates and sensor data."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -14,7 +14,7 @@ from mocks.openroberta.user import version
 
 @fault("update-unheard", violates="update.command")
 class UpdateUnheard(Lab):
-    """Tells no robot to update."""
+    """Never sends update to a robot."""
 
     def update(self, token: str) -> None:
         self.linked(token)
@@ -22,7 +22,7 @@ class UpdateUnheard(Lab):
 
 @fault("update-as-download", violates="update.command", subtle=True)
 class UpdateAsDownload(Lab):
-    """Tells a robot to download that has had a program and is to update."""
+    """Sends download instead of update to a robot that has run a program."""
 
     def update(self, token: str) -> None:
         robot = self.linked(token)
@@ -31,7 +31,7 @@ class UpdateAsDownload(Lab):
 
 @fault("no-files", violates="update.files")
 class NoFiles(Lab):
-    """Has none of the files that it should have."""
+    """Serves none of its declared files."""
 
     def update_file(self, value: Any) -> Any:
         return self.refusal(404)
@@ -79,7 +79,7 @@ class UpdateNeverOffered(Lab):
 
 @fault("update-of-the-first-offered", violates="update.offered", subtle=True)
 class UpdateOfferedOnce(Lab):
-    """Compares the version of the first robot only, and offers the others what it offered that."""
+    """Checks the version of the first robot only, and offers other robots the same."""
 
     first: bool | None = None
 
@@ -91,7 +91,7 @@ class UpdateOfferedOnce(Lab):
 
 @fault("versions-as-text", violates="update.offered", subtle=True)
 class VersionsAsText(Lab):
-    """Compares versions letter by letter."""
+    """Compares versions as text."""
 
     def outdated(self, robot: KnownRobot) -> bool:
         return str(robot.data["menuversion"]) < self.settings.menu_version
@@ -99,7 +99,7 @@ class VersionsAsText(Lab):
 
 @fault("first-numbers-compared", violates="update.offered", subtle=True)
 class FirstNumbersCompared(Lab):
-    """Compares the first number of a version only."""
+    """Compares only the first number of a version."""
 
     def outdated(self, robot: KnownRobot) -> bool:
         return version(robot.data["menuversion"])[:1] < version(self.settings.menu_version)[:1]
@@ -107,7 +107,7 @@ class FirstNumbersCompared(Lab):
 
 @fault("names-of-another-file", violates="update.filename", subtle=True)
 class NamesOfAnotherFile(Lab):
-    """Gives every file the name of the first."""
+    """Sends every file with the name of the first file."""
 
     def update_file(self, value: Any) -> Any:
         answer = super().update_file(value)
@@ -137,7 +137,7 @@ class LastFileWithoutName(FilesWithoutName):
 
 @fault("update-keeps", violates="update.disconnects")
 class UpdateKeeps(Lab):
-    """Keeps a robot linked that was told update."""
+    """Keeps a robot linked after update."""
 
     def disconnect(self, robot: KnownRobot) -> None:
         pass
@@ -145,7 +145,7 @@ class UpdateKeeps(Lab):
 
 @fault("update-hides", violates="update.disconnects", subtle=True)
 class UpdateHides(UpdateKeeps):
-    """Shows a robot as unknown that was told update, and still gives it programs."""
+    """Shows a robot as unknown after update, but still sends it programs."""
 
     hidden: set[str]
 
@@ -160,7 +160,7 @@ class UpdateHides(UpdateKeeps):
 
 @fault("updated-token-burnt", violates="update.registers-again")
 class UpdatedTokenBurnt(Lab):
-    """Refuses the token of a robot that was told update."""
+    """Refuses the token of a robot after update."""
 
     def disconnect(self, robot: KnownRobot) -> None:
         super().disconnect(robot)
@@ -177,7 +177,7 @@ class UpdatedTokenBurnt(Lab):
 
 @fault("updated-robot-burnt", violates="update.registers-again", subtle=True)
 class UpdatedRobotBurnt(UpdatedTokenBurnt):
-    """Refuses the address of a robot that was told update, whatever its token."""
+    """Refuses the MAC address of a robot after update, with any token."""
 
     def key(self, data: Mapping[str, Any]) -> str:
         return str(data["macaddr"])
@@ -185,7 +185,7 @@ class UpdatedRobotBurnt(UpdatedTokenBurnt):
 
 @fault("no-sensors", violates="sensors.accepted")
 class NoSensors(Lab):
-    """Refuses sensor data, and websockets."""
+    """Refuses posted sensor data."""
 
     def sensor_post(self, value: Any) -> Any:
         return self.refusal(404)
@@ -193,7 +193,7 @@ class NoSensors(Lab):
 
 @fault("sensors-once", violates="sensors.accepted", subtle=True)
 class SensorsOnce(Lab):
-    """Closes a websocket behind its second message."""
+    """Closes a websocket after the second message."""
 
     frames = 0
 
@@ -204,7 +204,7 @@ class SensorsOnce(Lab):
 
 @fault("sensors-of-nine-ports", violates="sensors.accepted", subtle=True)
 class SensorsOfNinePorts(Lab):
-    """Refuses sensor data from a port with a number of two digits."""
+    """Refuses sensor data of a port with a number of two digits."""
 
     def sensor_post(self, value: Any) -> Any:
         beyond = any(name[:2].isdigit() for name in value.get("json") or {})
@@ -213,7 +213,7 @@ class SensorsOfNinePorts(Lab):
 
 @fault("sensors-end-programs", violates="running.patient", subtle=True)
 class SensorsEndPrograms(Lab):
-    """Takes a robot that sends sensor data for one that runs no program any more."""
+    """Shows a robot as not running after sensor data."""
 
     def sensed(self, data: Any) -> None:
         super().sensed(data)
@@ -224,7 +224,7 @@ class SensorsEndPrograms(Lab):
 
 @fault("sensors-of-two-motors", violates="sensors.accepted", subtle=True)
 class SensorsOfTwoMotors(Lab):
-    """Refuses sensor data of other motors than A and B."""
+    """Refuses sensor data of the motors C and D."""
 
     def sensor_post(self, value: Any) -> Any:
         beyond = any(name[0] in "CD" for name in value.get("json") or {} if name)
@@ -233,7 +233,7 @@ class SensorsOfTwoMotors(Lab):
 
 @fault("websocket-without-proof", violates="sensors.accepted", subtle=True)
 class WebsocketWithoutProof(Lab):
-    """Does not answer the key of a websocket."""
+    """Opens a websocket without an answer to its key."""
 
     def upgrade(self, value: Any) -> Any:
         answer = super().upgrade(value)

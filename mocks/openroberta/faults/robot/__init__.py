@@ -1,1 +1,1 @@
-"""Faults of the robot, by what they are about."""
+"""Faults of the robot, by topic."""

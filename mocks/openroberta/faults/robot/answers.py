@@ -1,4 +1,4 @@
-"""Faults of the robot in reading the answers of HTTP."""
+"""Faults of the robot in reading HTTP answers."""
 
 import asyncio
 import re
@@ -14,7 +14,7 @@ from mocks.openroberta.robot import Robot
 
 @fault("one-line-of-json", violates="http.json", subtle=True)
 class OneLineOfJson(Robot):
-    """Reads the first line of an answer only."""
+    """Reads only the first line of an answer's body."""
 
     def command(self, answer: Frame | None) -> str:
         body = answer.raw.partition(b"\r\n\r\n")[2] if answer else b""
@@ -25,7 +25,7 @@ class OneLineOfJson(Robot):
 
 @fault("words-behind-a-space", violates="http.json")
 class WordsBehindASpace(Robot):
-    """Looks for commands in the text of an answer, with a space before each."""
+    """Searches the text of an answer for commands with a space after the colon."""
 
     spelt = b'"cmd": "'
 
@@ -37,14 +37,14 @@ class WordsBehindASpace(Robot):
 
 @fault("words-behind-a-colon", violates="http.json", subtle=True)
 class WordsBehindAColon(WordsBehindASpace):
-    """Looks for commands in the text of an answer, without a space before each."""
+    """Searches the text of an answer for commands without a space after the colon."""
 
     spelt = b'"cmd":"'
 
 
 @fault("escapes-unread", violates="robustness.escaped-letters")
 class EscapesUnread(Robot):
-    """Looks for the words of commands in an answer as they are."""
+    """Does not decode JSON escapes in commands."""
 
     def command(self, answer: Frame | None) -> str:
         word = super().command(answer)
@@ -54,7 +54,7 @@ class EscapesUnread(Robot):
 
 @fault("backslashes-unread", violates="robustness.escaped-letters", subtle=True)
 class BackslashesUnread(Robot):
-    """Loses its way in an answer in which anything is escaped, be it beside the command."""
+    """Finds no command in an answer with any JSON escape."""
 
     def command(self, answer: Frame | None) -> str:
         return "" if answer and b"\\" in answer.raw else super().command(answer)
@@ -62,7 +62,7 @@ class BackslashesUnread(Robot):
 
 @fault("short-answers-only", violates="robustness.extra-members", subtle=True)
 class ShortAnswersOnly(Robot):
-    """Has 64 bytes for an answer, and finds no command in a longer one."""
+    """Reads answers of at most 64 bytes, and finds no command in longer ones."""
 
     def command(self, answer: Frame | None) -> str:
         told = answer.value.get("json", {}) if answer and answer.value else {}
@@ -71,7 +71,7 @@ class ShortAnswersOnly(Robot):
 
 @fault("charset-unread", violates="robustness.charset")
 class CharsetUnread(Robot):
-    """Finds no command where the Content-Type is more than application/json."""
+    """Finds no command if the Content-Type has a character set."""
 
     def command(self, answer: Frame | None) -> str:
         headers = answer.value.get("headers", {}) if answer and answer.value else {}
@@ -81,7 +81,7 @@ class CharsetUnread(Robot):
 
 @fault("compressed-programs-kept", violates="robustness.compressed")
 class CompressedProgramsKept(Robot):
-    """Takes a program as it comes, though it has said that it takes it compressed."""
+    """Stores a compressed program as it is, although its request accepts gzip."""
 
     def plain(self, answer: Any) -> bytes:
         return content(answer)
@@ -89,7 +89,7 @@ class CompressedProgramsKept(Robot):
 
 @fault("title-case-only", violates="http.header-names")
 class TitleCaseOnly(Robot):
-    """Finds a program's name only where its header field is written Filename."""
+    """Finds a program's name only in a header field spelt Filename."""
 
     async def ask(self, value: Any, patience: float) -> Frame | None:
         answer = await super().ask(value, patience)
@@ -100,7 +100,7 @@ class TitleCaseOnly(Robot):
 
 @fault("upper-case-unread", violates="http.header-names", subtle=True)
 class UpperCaseUnread(Robot):
-    """Waits for a body without end where its length is written in upper case."""
+    """Waits for ever if Content-Length is written in upper case."""
 
     async def ask(self, value: Any, patience: float) -> Frame | None:
         answer = await super().ask(value, patience)
@@ -122,7 +122,7 @@ class NoChunks(Robot):
 
 @fault("one-chunk", violates="http.chunked-answers", subtle=True)
 class OneChunk(Robot):
-    """Takes the first chunk of a program for the whole of it, and fails."""
+    """Reads the first chunk of a program as the whole program, and stops."""
 
     async def ask(self, value: Any, patience: float) -> Frame | None:
         answer = await super().ask(value, patience)
@@ -133,7 +133,7 @@ class OneChunk(Robot):
 
 @fault("nothing-of-chunks", violates="http.chunked-answers", subtle=True)
 class NothingOfChunks(Robot):
-    """Reads a program by its Content-Length, and runs nothing where there is none."""
+    """Runs an empty program if the answer has no Content-Length."""
 
     async def run(self, name: str, data: bytes) -> None:
         await super().run(name, data if self.has_length else b"")
@@ -145,7 +145,7 @@ class NothingOfChunks(Robot):
 
 @fault("lower-case-unnamed", violates="http.header-names", subtle=True)
 class LowerCaseUnnamed(Robot):
-    """Does not run a program whose header field filename is not written Filename."""
+    """Does not run a program whose header field is not spelt Filename."""
 
     async def ask(self, value: Any, patience: float) -> Frame | None:
         answer = await super().ask(value, patience)
@@ -159,7 +159,7 @@ class LowerCaseUnnamed(Robot):
 
 @fault("names-with-spaces", violates="http.header-names", subtle=True)
 class NamesWithSpaces(Robot):
-    """Takes all behind the colon and a space for the name of a program's file."""
+    """Includes spaces of the header field in a program's name."""
 
     async def ask(self, value: Any, patience: float) -> Frame | None:
         answer = await super().ask(value, patience)
@@ -172,7 +172,7 @@ class NamesWithSpaces(Robot):
 
 
 class _NeedsLength(Caller):
-    """Does not take the end of a connection for the end of an answer."""
+    """Does not accept the end of the connection as the end of an answer."""
 
     async def next(self) -> Frame | None:
         answer = await super().next()
@@ -193,7 +193,7 @@ class _ToTheEnd(Caller):
 
 @fault("reads-to-the-end", violates="http.persistence")
 class ReadsToTheEnd(Robot):
-    """Reads an answer until the connection ends, though its length was announced."""
+    """Reads an answer until the connection ends, although it has a Content-Length."""
 
     caller_type = _ToTheEnd
 
@@ -201,18 +201,18 @@ class ReadsToTheEnd(Robot):
         return await super().ask(value, 3600)
 
     def start_sensors(self) -> None:
-        """Without sensors: they stay on one connection."""
+        """Start no sensors, because they need a lasting connection."""
 
 
 @fault("needs-a-length", violates="http.persistence")
 class NeedsALength(Robot):
-    """Takes no answer that ends with its connection."""
+    """Rejects an answer that ends with its connection."""
 
     caller_type = _NeedsLength
 
 
 class _KeepsAlways(Caller):
-    """Sends its requests on one connection, whatever the lab says of it."""
+    """Uses the same connection for all requests, even if the lab has closed it."""
 
     async def ask(self, value: Any, patience: float, keep: bool = False) -> Frame | None:
         return await super().ask(value, patience, True)
@@ -225,7 +225,7 @@ class _KeepsAlways(Caller):
 
 @fault("keeps-closed-connections", violates="http.persistence", subtle=True)
 class KeepsClosedConnections(Robot):
-    """Goes on on a connection that the lab has closed, and gives up."""
+    """Sends requests on a connection that the lab has closed, and then stops."""
 
     caller_type = _KeepsAlways
 
@@ -237,7 +237,7 @@ class KeepsClosedConnections(Robot):
 
 
 class _OneRead(Caller):
-    """Takes what one read brings for a whole answer."""
+    """Reads the bytes of a single read as a whole answer."""
 
     async def next(self) -> Frame | None:
         stream = await self.open()
@@ -248,13 +248,13 @@ class _OneRead(Caller):
 
 @fault("one-read", violates="http.segmentation")
 class OneRead(Robot):
-    """Takes what one read brings for a whole answer."""
+    """Reads the bytes of a single read as a whole answer."""
 
     caller_type = _OneRead
 
 
 class _HeadAtOnce(Caller):
-    """Waits for a body, but takes what the first read brings for all headers."""
+    """Waits for the body, but reads the headers only from the first read."""
 
     async def next(self) -> Frame | None:
         stream = await self.open()
@@ -271,6 +271,6 @@ class _HeadAtOnce(Caller):
 
 @fault("headers-in-one-read", violates="http.segmentation", subtle=True)
 class HeadersInOneRead(Robot):
-    """Takes what the first read brings for all headers."""
+    """Reads the headers of an answer only from the first read."""
 
     caller_type = _HeadAtOnce

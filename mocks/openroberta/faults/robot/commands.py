@@ -1,4 +1,4 @@
-"""Faults of the robot in what it makes of commands and of errors."""
+"""Faults of the robot in its reaction to commands and errors."""
 
 import asyncio
 from typing import Any
@@ -12,7 +12,7 @@ from mocks.openroberta.robot import COMMANDS, Robot
 
 @fault("dies-of-configuration", violates="commands.configuration")
 class DiesOfConfiguration(Robot):
-    """Ends at the command configuration."""
+    """Crashes after the command configuration."""
 
     async def disturbed(self, command: str) -> None:
         if command == "configuration":
@@ -22,7 +22,7 @@ class DiesOfConfiguration(Robot):
 
 @fault("stops-at-configuration", violates="commands.configuration", subtle=True)
 class StopsAtConfiguration(Robot):
-    """Waits for a configuration that does not come."""
+    """Waits for a configuration that never comes."""
 
     async def disturbed(self, command: str) -> None:
         if command == "configuration":
@@ -32,7 +32,7 @@ class StopsAtConfiguration(Robot):
 
 @fault("stops-at-unknown", violates="robustness.unknown-command")
 class StopsAtUnknown(Robot):
-    """Stops at a command that it does not know."""
+    """Stops after an unknown command."""
 
     async def disturbed(self, command: str) -> None:
         if command and command not in COMMANDS:
@@ -42,7 +42,7 @@ class StopsAtUnknown(Robot):
 
 @fault("dies-of-numbers", violates="robustness.unknown-command", subtle=True)
 class DiesOfNumbers(Robot):
-    """Dies of a command that is not a string."""
+    """Crashes after a command that is a number."""
 
     def command(self, answer: Frame | None) -> str:
         said = answer.value.get("json", {}) if answer and answer.value else {}
@@ -53,7 +53,7 @@ class DiesOfNumbers(Robot):
 
 @fault("abort-of-push-is-nothing", violates="robustness.abort-of-push")
 class AbortOfPushIsNothing(Robot):
-    """Pushes on when a push is aborted."""
+    """Goes on pushing after an abort of a push."""
 
     def command(self, answer: Frame | None) -> str:
         command = super().command(answer)
@@ -62,7 +62,7 @@ class AbortOfPushIsNothing(Robot):
 
 @fault("first-error-ends", violates="robustness.lost-answers")
 class FirstErrorEnds(Robot):
-    """Stops when a push is answered with an error."""
+    """Stops after an error in answer to a push."""
 
     async def ask(self, value: Any, patience: float) -> Frame | None:
         answer = await super().ask(value, patience)
@@ -74,7 +74,7 @@ class FirstErrorEnds(Robot):
 
 @fault("unavailable-ends", violates="robustness.lost-answers", subtle=True)
 class UnavailableEnds(Robot):
-    """Stops when the lab says that it is unavailable."""
+    """Crashes after an answer with status 503."""
 
     def command(self, answer: Frame | None) -> str:
         if answer and answer.value and answer.value.get("status") == 503:
@@ -84,7 +84,7 @@ class UnavailableEnds(Robot):
 
 @fault("dies-of-no-http", violates="robustness.lost-answers", subtle=True)
 class DiesOfNoHttp(Robot):
-    """Dies of an answer that is not HTTP."""
+    """Crashes after an answer that is not HTTP."""
 
     def command(self, answer: Frame | None) -> str:
         if answer is not None and answer.name is None:
@@ -94,7 +94,7 @@ class DiesOfNoHttp(Robot):
 
 @fault("storms", violates="robustness.no-storm")
 class Storms(Robot):
-    """Tries again at once."""
+    """Tries again without a pause."""
 
     async def pause(self) -> None:
         pass
@@ -102,7 +102,7 @@ class Storms(Robot):
 
 @fault("storms-when-alone", violates="robustness.no-storm", subtle=True)
 class StormsWhenAlone(Robot):
-    """Pushes again at once where its lab has closed the connection."""
+    """Pushes again without a pause if its lab has closed the connection."""
 
     alone = False
 
@@ -117,7 +117,7 @@ class StormsWhenAlone(Robot):
 
 @fault("gives-up-when-alone", violates="robustness.lost-answers", subtle=True)
 class GivesUpWhenAlone(Robot):
-    """Gives up where its lab has closed four connections in a row."""
+    """Crashes after its lab has closed four connections in a row."""
 
     losses = 0
 
@@ -130,7 +130,7 @@ class GivesUpWhenAlone(Robot):
 
 @fault("finds-abort-anywhere", violates="robustness.extra-members", subtle=True)
 class FindsAbortAnywhere(Robot):
-    """Takes an answer for abort that has this word anywhere."""
+    """Reads an answer as abort if it contains this word anywhere."""
 
     def command(self, answer: Frame | None) -> str:
         return "abort" if answer and b'"abort"' in answer.raw else super().command(answer)
@@ -138,7 +138,7 @@ class FindsAbortAnywhere(Robot):
 
 @fault("finds-download-anywhere", violates="robustness.extra-members", subtle=True)
 class FindsDownloadAnywhere(Robot):
-    """Takes an answer for download that has this word anywhere."""
+    """Reads an answer as download if it contains this word anywhere."""
 
     def command(self, answer: Frame | None) -> str:
         return "download" if answer and b'"download"' in answer.raw else super().command(answer)
@@ -146,7 +146,7 @@ class FindsDownloadAnywhere(Robot):
 
 @fault("last-text-counts", violates="robustness.extra-members", subtle=True)
 class LastTextCounts(Robot):
-    """Takes the last text of an answer for its command."""
+    """Reads the last string of an answer as the command."""
 
     def command(self, answer: Frame | None) -> str:
         texts = answer.raw.split(b'"') if answer and super().command(answer) else []
@@ -155,7 +155,7 @@ class LastTextCounts(Robot):
 
 @fault("known-members-only", violates="robustness.extra-members")
 class KnownMembersOnly(Robot):
-    """Takes an answer with other members for none."""
+    """Crashes after an answer with unknown members."""
 
     def command(self, answer: Frame | None) -> str:
         said = answer.value.get("json", {}) if answer and answer.value else {}

@@ -1,4 +1,4 @@
-"""Faults of the robot in what it tells about itself."""
+"""Faults of the robot in its data object."""
 
 from typing import Any
 
@@ -8,7 +8,7 @@ from mocks.openroberta.robot import Robot
 
 
 def _lacking(name: str) -> type[Robot]:
-    """A robot that never sends this field."""
+    """Return a robot that never sends this field."""
 
     class Lacks(Robot):
         def data(self, cmd: str) -> dict[str, Any]:
@@ -19,7 +19,7 @@ def _lacking(name: str) -> type[Robot]:
 
 
 def _lacking_in_pushes(name: str) -> type[Robot]:
-    """A robot that leaves this field out in pushes."""
+    """Return a robot that omits this field in pushes."""
 
     class Lacks(Robot):
         def data(self, cmd: str) -> dict[str, Any]:
@@ -51,7 +51,7 @@ NoMenuversionInPushes = _lacking_in_pushes("menuversion")
 
 
 class _Telling(Robot):
-    """Tells something else; `pushes` counts its pushes."""
+    """Changes the data object; `pushes` counts the pushes."""
 
     pushes = 0
 
@@ -76,7 +76,7 @@ class BatteryNullInPushes(_Telling):
 
 @fault("version-as-number-after-a-program", violates="data.strings", subtle=True)
 class VersionAsNumberAfterAProgram(_Telling):
-    """Sends its menu's version as a number, once it has run a program."""
+    """Sends the version of its menu as a number after it has run a program."""
 
     def alter(self, told: dict[str, Any], cmd: str) -> None:
         if self.exit_value is not None:
@@ -85,7 +85,7 @@ class VersionAsNumberAfterAProgram(_Telling):
 
 @fault("versions-count", violates="data.same-object")
 class VersionsCount(_Telling):
-    """Sends another firmwareversion each time."""
+    """Sends another firmwareversion in each request."""
 
     def alter(self, told: dict[str, Any], cmd: str) -> None:
         told["firmwareversion"] = f"1.{self.pushes}"
@@ -93,7 +93,7 @@ class VersionsCount(_Telling):
 
 @fault("address-after-a-program", violates="data.same-object", subtle=True)
 class AddressAfterAProgram(_Telling):
-    """Sends another address once it has run a program."""
+    """Sends another macaddr after it has run a program."""
 
     def alter(self, told: dict[str, Any], cmd: str) -> None:
         if self.exit_value is not None:
@@ -102,7 +102,7 @@ class AddressAfterAProgram(_Telling):
 
 @fault("token-of-pushes", violates="data.same-object", subtle=True)
 class TokenOfPushes(_Telling):
-    """Pushes with its token in lower case."""
+    """Pushes with another token than it has registered."""
 
     def alter(self, told: dict[str, Any], cmd: str) -> None:
         if cmd == "push":
@@ -120,7 +120,7 @@ class TokenWithDash(Robot):
 
 @fault("token-beyond-ascii", violates="token.alphabet", subtle=True)
 class TokenBeyondAscii(Robot):
-    """Has a letter in its token that is not of a to z."""
+    """Has a letter in its token that is not ASCII."""
 
     def new_token(self) -> str:
         return f"{super().new_token()[:7]}\u00c4"
@@ -128,7 +128,7 @@ class TokenBeyondAscii(Robot):
 
 @fault("token-lost-by-abort", violates="token.alphabet", subtle=True)
 class TokenLostByAbort(Robot):
-    """Registers again with an empty token."""
+    """Registers with an empty token after an abort."""
 
     def new_token(self) -> str:
         made = getattr(self, "token", None) is not None
@@ -137,7 +137,7 @@ class TokenLostByAbort(Robot):
 
 @fault("token-not-shown", violates="token.shown")
 class TokenNotShown(Robot):
-    """Shows its user nothing."""
+    """Shows its user no token."""
 
     def shown_token(self) -> str:
         return ""
@@ -145,7 +145,7 @@ class TokenNotShown(Robot):
 
 @fault("first-token-shown", violates="token.shown", subtle=True)
 class FirstTokenShown(Robot):
-    """Shows its first token also when it has another one."""
+    """Shows its first token even after a new registration."""
 
     first = ""
 
@@ -164,19 +164,19 @@ class OneToken(Robot):
 
 @fault("third-push-poll", violates="commands.robot")
 class ThirdPushPoll(_Telling):
-    """Calls its second push a poll."""
+    """Sends poll instead of push in its second push."""
 
     def post(self, path: str, data: dict[str, Any]) -> Any:
         polls = path == naming.PUSHCMD and data["cmd"] == "push" and self.pushes == 2
         return super().post(path, {**data, "cmd": "poll"} if polls else data)
 
     def alter(self, told: dict[str, Any], cmd: str) -> None:
-        """Nothing else."""
+        """Change nothing else."""
 
 
 @fault("command-in-capitals", violates="commands.robot", subtle=True)
 class CommandInCapitals(_Telling):
-    """Writes push with a capital once it has run a program."""
+    """Writes the command push with a capital letter after it has run a program."""
 
     def alter(self, told: dict[str, Any], cmd: str) -> None:
         if cmd == "push" and self.exit_value is not None:
@@ -185,7 +185,7 @@ class CommandInCapitals(_Telling):
 
 @fault("exit-value-null", violates="exit.integer", subtle=True)
 class ExitValueNull(_Telling):
-    """Sends null as its exit value as long as it has none."""
+    """Sends null as its exit value before the first program."""
 
     def alter(self, told: dict[str, Any], cmd: str) -> None:
         told.setdefault("nepoexitvalue", None)
@@ -193,7 +193,7 @@ class ExitValueNull(_Telling):
 
 @fault("exit-value-always-zero", violates="exit.value")
 class ExitValueAlwaysZero(Robot):
-    """Sends the exit value 0 however its program ended."""
+    """Sends the exit value 0 for every program."""
 
     def ended(self, value: int) -> None:
         self.exit_value = 0
@@ -201,7 +201,7 @@ class ExitValueAlwaysZero(Robot):
 
 @fault("exit-value-of-the-last", violates="exit.value", subtle=True)
 class ExitValueOfTheLast(Robot):
-    """Sends the exit value of the program before."""
+    """Sends the exit value of the previous program."""
 
     latest = 0
 
@@ -211,7 +211,7 @@ class ExitValueOfTheLast(Robot):
 
 @fault("exit-value-of-a-byte", violates="exit.value", subtle=True)
 class ExitValueOfAByte(Robot):
-    """Sends an exit value as a signed byte."""
+    """Sends the exit value as a signed byte."""
 
     def ended(self, value: int) -> None:
         self.exit_value = value - 256 if value > 127 else value
@@ -219,7 +219,7 @@ class ExitValueOfAByte(Robot):
 
 @fault("failures-untold", violates="exit.reported", subtle=True)
 class FailuresUntold(_Telling):
-    """Leaves out an exit value other than 0."""
+    """Omits exit values other than 0."""
 
     def alter(self, told: dict[str, Any], cmd: str) -> None:
         if told.get("nepoexitvalue"):
@@ -228,7 +228,7 @@ class FailuresUntold(_Telling):
 
 @fault("exit-value-later", violates="exit.reported", subtle=True)
 class ExitValueLater(_Telling):
-    """Leaves the exit value out of the first push after a program."""
+    """Omits the exit value in the first push after a program."""
 
     fresh = False
 
@@ -252,7 +252,7 @@ class BatteryOfTheStart(_Telling):
 
 @fault("battery-only-falls", violates="push.fresh", subtle=True)
 class BatteryOnlyFalls(_Telling):
-    """Never tells a higher voltage than before."""
+    """Never sends a higher voltage than before."""
 
     lowest = 99.0
 
@@ -263,7 +263,7 @@ class BatteryOnlyFalls(_Telling):
 
 @fault("long-names-cut", violates="push.fresh", subtle=True)
 class LongNamesCut(_Telling):
-    """Tells 16 characters of its name."""
+    """Sends only the first 16 characters of its name."""
 
     def alter(self, told: dict[str, Any], cmd: str) -> None:
         told["brickname"] = told["brickname"][:16]
@@ -279,7 +279,7 @@ class NameOfTheStart(_Telling):
 
 @fault("battery-of-the-last-push", violates="push.fresh", subtle=True)
 class BatteryOfTheLastPush(_Telling):
-    """Sends the voltage that it had at its push before."""
+    """Sends the voltage of its previous request."""
 
     latest = "8.4"
 
@@ -289,7 +289,7 @@ class BatteryOfTheLastPush(_Telling):
 
 @fault("first-token-of-programs", violates="data.same-object", subtle=True)
 class FirstTokenOfPrograms(Robot):
-    """Asks for programs with the first token that it had, also when it has registered another."""
+    """Requests programs with its first token, even after it has registered another one."""
 
     first = ""
 

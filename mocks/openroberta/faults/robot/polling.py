@@ -1,4 +1,4 @@
-"""Faults of the robot in what it does when: registrations, pushes, updates, and answers."""
+"""Faults of the robot in registrations and pushes: their order and their timeouts."""
 
 import asyncio
 from typing import Any
@@ -20,7 +20,7 @@ class PushesFirst(Robot):
 
 @fault("pushes-while-it-registers", violates="register.first", subtle=True)
 class PushesWhileItRegisters(Robot):
-    """Pushes on another connection while its registration is held."""
+    """Pushes on another connection while its registration is unanswered."""
 
     async def register(self) -> str:
         async def push() -> None:
@@ -36,7 +36,7 @@ class PushesWhileItRegisters(Robot):
 
 @fault("almost-patient-registration", violates="register.patient", subtle=True)
 class AlmostPatientRegistration(Robot):
-    """Gives up a registration shortly before its time is over."""
+    """Gives up a registration shortly before the end of register_hold."""
 
     async def ask(self, value: Any, patience: float) -> Frame | None:
         registers = value.get("json", {}).get("cmd") == "register"
@@ -45,7 +45,7 @@ class AlmostPatientRegistration(Robot):
 
 @fault("impatient-when-aborted", violates="register.patient", subtle=True)
 class ImpatientWhenAborted(Robot):
-    """Gives up its second registration shortly before its time is over."""
+    """Gives up its second registration shortly before the end of register_hold."""
 
     registrations = 0
 
@@ -60,7 +60,7 @@ class ImpatientWhenAborted(Robot):
 
 @fault("abort-is-fine", violates="register.after-abort")
 class AbortIsFine(Robot):
-    """Takes abort for repeat."""
+    """Reads abort as repeat."""
 
     async def register(self) -> str:
         command = await super().register()
@@ -81,7 +81,7 @@ class ThirdAbortIsFine(Robot):
 
 @fault("registers-twice", violates="register.then-push")
 class RegistersTwice(Robot):
-    """Registers again when it was told repeat."""
+    """Registers again after repeat."""
 
     first = True
 
@@ -95,7 +95,7 @@ class RegistersTwice(Robot):
 
 @fault("stops-after-registration", violates="register.then-push", subtle=True)
 class StopsAfterRegistration(Robot):
-    """Waits to be spoken to once it is registered."""
+    """Sends nothing after its registration."""
 
     async def poll(self) -> None:
         await asyncio.sleep(3600)
@@ -113,7 +113,7 @@ class _Counting(Robot):
 
 @fault("pushes-ahead", violates="push.one-at-a-time")
 class PushesAhead(Robot):
-    """Sends pushes on six connections at a time, from its fourth on, and follows one answer."""
+    """Sends six pushes at the same time from its fourth push on, and follows only one answer."""
 
     pushes = 0
 
@@ -130,7 +130,7 @@ class PushesAhead(Robot):
 
 @fault("pushes-once", violates="push.again")
 class PushesOnce(Robot):
-    """Pushes once, and waits for more once it is told repeat."""
+    """Pushes once, and stops after repeat."""
 
     async def ask(self, value: Any, patience: float) -> Frame | None:
         answer = await super().ask(value, patience)
@@ -151,7 +151,7 @@ class EighthPushRegisters(_Counting):
 
 @fault("later-registrations-without-name", violates="data.brickname", subtle=True)
 class LaterRegistrationsWithoutName(Robot):
-    """Leaves its name out of every registration but the first, and of all that follows it."""
+    """Omits its name from the second registration on."""
 
     registrations = 0
 
@@ -165,7 +165,7 @@ class LaterRegistrationsWithoutName(Robot):
 
 @fault("tires", violates="push.at-once", subtle=True)
 class Tires(_Counting):
-    """Waits before it pushes again, from the sixth push on."""
+    """Waits 1.3 s before each push from the sixth push on."""
 
     async def ask(self, value: Any, patience: float) -> Frame | None:
         if self.pushes > 5:
@@ -175,7 +175,7 @@ class Tires(_Counting):
 
 @fault("takes-its-time", violates="push.at-once")
 class TakesItsTime(_Counting):
-    """Waits for two seconds before it pushes again."""
+    """Waits 1.3 s before each push from the second push on."""
 
     async def ask(self, value: Any, patience: float) -> Frame | None:
         if self.pushes > 1:
@@ -185,7 +185,7 @@ class TakesItsTime(_Counting):
 
 @fault("impatient-second-push", violates="push.patient", subtle=True)
 class ImpatientSecondPush(_Counting):
-    """Gives up its second push shortly before its time is over."""
+    """Gives up its second push shortly before the end of push_hold."""
 
     async def ask(self, value: Any, patience: float) -> Frame | None:
         return await super().ask(value, 0.33 if self.pushes == 2 else patience)
@@ -193,7 +193,7 @@ class ImpatientSecondPush(_Counting):
 
 @fault("impatient-in-the-end", violates="push.patient", subtle=True)
 class ImpatientInTheEnd(_Counting):
-    """Gives up its sixth push, and all after it, shortly before their time is over."""
+    """Gives up its sixth and later pushes shortly before the end of push_hold."""
 
     async def ask(self, value: Any, patience: float) -> Frame | None:
         return await super().ask(value, 0.33 if self.pushes >= 6 else patience)
@@ -201,7 +201,7 @@ class ImpatientInTheEnd(_Counting):
 
 @fault("impatient-after-a-program", violates="push.patient", subtle=True)
 class ImpatientAfterAProgram(Robot):
-    """Gives up pushes shortly before their time is over once it has run a program."""
+    """Gives up pushes shortly before the end of push_hold after it has run a program."""
 
     async def ask(self, value: Any, patience: float) -> Frame | None:
         return await super().ask(value, 0.33 if self.executed else patience)

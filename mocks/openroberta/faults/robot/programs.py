@@ -1,4 +1,4 @@
-"""Faults of the robot in programs."""
+"""Faults of the robot in fetching and running programs."""
 
 import asyncio
 from collections.abc import Mapping
@@ -12,7 +12,7 @@ from mocks.openroberta.robot import Robot
 
 @fault("download-unheard", violates="run.requests-file")
 class DownloadUnheard(Robot):
-    """Pushes on when it is told download."""
+    """Ignores the command download, and pushes."""
 
     async def download(self) -> None:
         pass
@@ -20,7 +20,7 @@ class DownloadUnheard(Robot):
 
 @fault("download-reset", violates="run.requests-file", subtle=True)
 class DownloadReset(Robot):
-    """Resets its connection when it is told download, and pushes on."""
+    """Resets its connection after download, and pushes."""
 
     async def download(self) -> None:
         self.caller.reset()
@@ -28,7 +28,7 @@ class DownloadReset(Robot):
 
 @fault("second-download-unheard", violates="run.requests-file", subtle=True)
 class SecondDownloadUnheard(Robot):
-    """Runs what it has when it is told download for the second time."""
+    """Ignores the second download, and pushes."""
 
     downloads = 0
 
@@ -40,7 +40,7 @@ class SecondDownloadUnheard(Robot):
 
 @fault("asks-again-later", violates="run.asks-once", subtle=True)
 class AsksAgainLater(Robot):
-    """Asks for the second program once more when it has run it."""
+    """Requests the second program again after it has run the program."""
 
     downloads = 0
 
@@ -53,7 +53,7 @@ class AsksAgainLater(Robot):
 
 @fault("later-registrations-without-programs", violates="run.requests-file", subtle=True)
 class LaterRegistrationsWithoutPrograms(Robot):
-    """Pushes on when it is told download, once it has updated and registered again."""
+    """Ignores download after an update and a new registration."""
 
     updated = False
 
@@ -67,7 +67,7 @@ class LaterRegistrationsWithoutPrograms(Robot):
 
 
 class _Asking(Robot):
-    """Asks for a program with another object."""
+    """Requests programs with a changed data object."""
 
     def post(self, path: str, data: dict[str, Any]) -> Any:
         return super().post(path, self.altered(data) if path == naming.DOWNLOAD else data)
@@ -78,7 +78,7 @@ class _Asking(Robot):
 
 @fault("download-as-command", violates="run.download-push")
 class DownloadAsCommand(_Asking):
-    """Sends download as the command of its request for a program."""
+    """Uses download as the command in its request for a program."""
 
     def altered(self, data: dict[str, Any]) -> dict[str, Any]:
         return {**data, "cmd": "download"}
@@ -86,7 +86,7 @@ class DownloadAsCommand(_Asking):
 
 @fault("token-alone", violates="run.download-push", subtle=True)
 class TokenAlone(_Asking):
-    """Asks for a program with its token and command only."""
+    """Requests programs with only its token and command."""
 
     def altered(self, data: dict[str, Any]) -> dict[str, Any]:
         return {"token": data["token"], "cmd": data["cmd"]}
@@ -94,7 +94,7 @@ class TokenAlone(_Asking):
 
 @fault("register-as-command", violates="run.download-push", subtle=True)
 class RegisterAsCommand(_Asking):
-    """Asks for a program with the command register."""
+    """Uses register as the command in its request for a program."""
 
     def altered(self, data: dict[str, Any]) -> dict[str, Any]:
         return {**data, "cmd": "register"}
@@ -102,7 +102,7 @@ class RegisterAsCommand(_Asking):
 
 @fault("programs-as-text", violates="run.stores-bytes")
 class ProgramsAsText(Robot):
-    """Reads programs as text in UTF-8."""
+    """Reads programs as UTF-8 text."""
 
     def received(self, data: bytes) -> bytes:
         return data.decode("utf-8", "replace").encode("utf-8")
@@ -110,7 +110,7 @@ class ProgramsAsText(Robot):
 
 @fault("lines-end-otherwise", violates="run.stores-bytes", subtle=True)
 class LinesEndOtherwise(Robot):
-    """Turns the ends of lines into those of its system."""
+    """Converts line ends in programs from CR LF to LF."""
 
     def received(self, data: bytes) -> bytes:
         return data.replace(b"\r\n", b"\n")
@@ -118,7 +118,7 @@ class LinesEndOtherwise(Robot):
 
 @fault("long-programs-cut", violates="run.stores-bytes", subtle=True)
 class LongProgramsCut(Robot):
-    """Takes 64 kilobytes of a program."""
+    """Stores only the first 64 KiB of a program."""
 
     def received(self, data: bytes) -> bytes:
         return data[:65536]
@@ -126,7 +126,7 @@ class LongProgramsCut(Robot):
 
 @fault("programs-by-name", violates="run.stores-bytes", subtle=True)
 class ProgramsByName(Robot):
-    """Runs what it has of the same name instead of what has come."""
+    """Runs an older program of the same name instead of the new one."""
 
     async def run(self, name: str, data: bytes) -> None:
         self.kept: dict[str, bytes] = getattr(self, "kept", {})
@@ -135,7 +135,7 @@ class ProgramsByName(Robot):
 
 @fault("runs-errors", violates="robustness.no-program")
 class RunsErrors(Robot):
-    """Runs whatever comes when it asks for its program."""
+    """Runs the body of an error instead of a program."""
 
     async def ask(self, value: Any, patience: float) -> Frame | None:
         answer = await super().ask(value, patience)
@@ -146,7 +146,7 @@ class RunsErrors(Robot):
 
 @fault("lost-upon-errors", violates="robustness.no-program", subtle=True)
 class LostUponErrors(Robot):
-    """Pushes no more when a program has not come as a whole."""
+    """Stops if a program arrives incompletely."""
 
     async def ask(self, value: Any, patience: float) -> Frame | None:
         answer = await super().ask(value, patience)
@@ -158,7 +158,7 @@ class LostUponErrors(Robot):
 
 @fault("content-disposition", violates="run.stores-name")
 class ContentDisposition(Robot):
-    """Reads a program's name from Content-Disposition only."""
+    """Reads a program's name only from Content-Disposition."""
 
     def name_of(self, headers: Mapping[str, str]) -> str:
         return headers.get("content-disposition", "=unknown").partition("=")[2]
@@ -166,7 +166,7 @@ class ContentDisposition(Robot):
 
 @fault("names-in-lower-case", violates="run.stores-name", subtle=True)
 class NamesInLowerCase(Robot):
-    """Keeps programs under their names in lower case."""
+    """Stores programs with their names in lower case."""
 
     def name_of(self, headers: Mapping[str, str]) -> str:
         return super().name_of(headers).lower()
@@ -174,7 +174,7 @@ class NamesInLowerCase(Robot):
 
 @fault("short-names", violates="run.stores-name", subtle=True)
 class ShortNames(Robot):
-    """Keeps programs under the first twelve letters of their names."""
+    """Stores programs with the first twelve characters of their names."""
 
     def name_of(self, headers: Mapping[str, str]) -> str:
         return super().name_of(headers)[:12]
@@ -182,7 +182,7 @@ class ShortNames(Robot):
 
 @fault("kept-only", violates="run.executes")
 class KeptOnly(Robot):
-    """Keeps programs, and runs none."""
+    """Stores programs, and runs none."""
 
     async def run(self, name: str, data: bytes) -> None:
         self.ended(0)
@@ -201,7 +201,7 @@ class RunAgain(Robot):
 
 @fault("runs-what-is-not-written", violates="run.stores-bytes", subtle=True)
 class RunsWhatIsNotWritten(Robot):
-    """Runs the file of its program before what it has written to it is in there."""
+    """Runs the file of a program before its bytes are written."""
 
     async def run(self, name: str, data: bytes) -> None:
         await super().run(name, b"")
@@ -209,7 +209,7 @@ class RunsWhatIsNotWritten(Robot):
 
 @fault("run-later", violates="run.executes", subtle=True)
 class RunLater(Robot):
-    """Runs a program when the next one comes."""
+    """Runs a program only when the next program arrives."""
 
     waiting: tuple[str, bytes] | None = None
 
@@ -235,7 +235,7 @@ class _Chatty(Robot):
     early: asyncio.Task[Frame | None] | None = None
 
     def push_early(self) -> None:
-        """The next push, on another connection already now."""
+        """Send the next push now, on another connection."""
         push = self.post(naming.PUSHCMD, self.data("push"))
         asked = self.make_caller().ask(push, self.settings.push_patience)
         self.early = asyncio.create_task(asked)
@@ -249,7 +249,7 @@ class _Chatty(Robot):
 
 @fault("pushes-while-it-fetches", violates="run.silent-while-fetching")
 class PushesWhileItFetches(_Chatty):
-    """Pushes while its program is on the way."""
+    """Pushes while its program is being sent."""
 
     async def download(self) -> None:
         self.push_early()
@@ -259,7 +259,7 @@ class PushesWhileItFetches(_Chatty):
 
 @fault("pushes-while-it-runs", violates="run.silent", subtle=True)
 class PushesWhileItRuns(_Chatty):
-    """Pushes a while after its program has begun."""
+    """Pushes 0.15 s after the start of a program."""
 
     async def run(self, name: str, data: bytes) -> None:
         later = asyncio.get_running_loop().call_later(0.15, self.push_early)
@@ -269,7 +269,7 @@ class PushesWhileItRuns(_Chatty):
 
 @fault("pushes-late-while-it-runs", violates="run.silent", subtle=True)
 class PushesLateWhileItRuns(_Chatty):
-    """Pushes once more while a program runs that takes longer than half a second."""
+    """Pushes again if a program runs for more than half a second."""
 
     async def run(self, name: str, data: bytes) -> None:
         later = asyncio.get_running_loop().call_later(0.5, self.push_early)
@@ -280,7 +280,7 @@ class PushesLateWhileItRuns(_Chatty):
 
 @fault("pushes-on-while-it-runs", violates="run.silent", subtle=True)
 class PushesOnWhileItRuns(_Chatty):
-    """Pushes every now and then while a program runs, and heeds no answer to that."""
+    """Pushes every 0.15 s while a program runs, and ignores the answers."""
 
     async def run(self, name: str, data: bytes) -> None:
         beating = asyncio.create_task(self.beat())
@@ -292,25 +292,25 @@ class PushesOnWhileItRuns(_Chatty):
         while True:
             await asyncio.sleep(0.15)
             self.push_early()
-            # The one behind the program is not one of these.
+            # The push after the program is a separate request.
             beats.append(self.early)
             self.early = None
 
 
 @fault("pushes-as-it-begins", violates="run.silent")
 class PushesAsItBegins(_Chatty):
-    """Pushes as each program begins, on another connection, and heeds no answer to that."""
+    """Pushes at the start of each program, on another connection, and ignores the answer."""
 
     async def run(self, name: str, data: bytes) -> None:
         self.push_early()
-        # The one behind the program comes while this one is held, or once it was answered.
+        # The push after the program follows while this push is unanswered, or after its answer.
         self.unheeded, self.early = self.early, None
         await super().run(name, data)
 
 
 @fault("silent-for-good", violates="run.pushes-after")
 class SilentForGood(Robot):
-    """Does not come back from a program."""
+    """Never pushes again after a program."""
 
     async def run(self, name: str, data: bytes) -> None:
         await asyncio.sleep(3600)
@@ -318,7 +318,7 @@ class SilentForGood(Robot):
 
 @fault("no-way-back-from-nothing", violates="run.pushes-after", subtle=True)
 class NoWayBackFromNothing(Robot):
-    """Does not come back from a program of no bytes."""
+    """Never pushes again after a program of 0 bytes."""
 
     async def run(self, name: str, data: bytes) -> None:
         if not data:
@@ -328,7 +328,7 @@ class NoWayBackFromNothing(Robot):
 
 @fault("registers-after-programs", violates="run.pushes-after", subtle=True)
 class RegistersAfterPrograms(Robot):
-    """Registers anew after its third program."""
+    """Registers again after its third program."""
 
     async def run(self, name: str, data: bytes) -> None:
         await super().run(name, data)
@@ -338,7 +338,7 @@ class RegistersAfterPrograms(Robot):
 
 @fault("follows-paths", violates="robustness.file-paths")
 class FollowsPaths(Robot):
-    """Joins a program's name to its folder."""
+    """Joins a program's name to its folder without a check."""
 
     def safe(self, name: str) -> str:
         return name
@@ -352,7 +352,7 @@ class FollowsPaths(Robot):
 
 @fault("follows-backwards", violates="robustness.file-paths", subtle=True)
 class FollowsBackwards(FollowsPaths):
-    """Removes what climbs at the beginning of a name, and not within it."""
+    """Removes ../ at the start of a name, but not inside it."""
 
     def safe(self, name: str) -> str:
         if self.settings.folder:

@@ -1,4 +1,4 @@
-"""Faults of the robot in HTTP."""
+"""Faults of the robot in its HTTP requests."""
 
 import json
 from typing import Any
@@ -12,7 +12,7 @@ from mocks.openroberta.robot import Robot
 
 
 class _Raw(Caller):
-    """Sends other bytes than those of a request; `count` is that of the request."""
+    """Changes the bytes of requests; `count` is the number of the current request."""
 
     count = 0
 
@@ -38,7 +38,7 @@ class NoHost(Robot):
 
 @fault("no-port", violates="robustness.host", subtle=True)
 class NoPort(Robot):
-    """Names its lab in the header field Host without the port."""
+    """Sends the lab's name without the port in the header field Host."""
 
     def headers(self) -> dict[str, str]:
         return {**super().headers(), "host": self.caller.host.partition(":")[0]}
@@ -52,14 +52,14 @@ class _LineFeeds(_Raw):
 
 @fault("lines-end-with-lf", violates="http.messages", subtle=True)
 class LinesEndWithLf(Robot):
-    """Ends the lines of its requests as those of a text."""
+    """Ends the lines of its requests with LF instead of CR LF."""
 
     caller_type = _LineFeeds
 
 
 class _LongLength(_Raw):
     def altered(self, data: bytes) -> bytes:
-        # Behind the third request its connection ends before its body is whole.
+        # The third request is one byte shorter than its length, and then its connection ends.
         return data[:-1] if self.count == 3 else data
 
     async def next(self) -> Frame | None:
@@ -71,14 +71,14 @@ class _LongLength(_Raw):
 
 @fault("third-request-cut", violates="http.messages", subtle=True)
 class ThirdRequestCut(Robot):
-    """Breaks off its third request, and tries again."""
+    """Sends its third request incompletely, and tries again."""
 
     caller_type = _LongLength
 
 
 @fault("puts", violates="http.post")
 class Puts(Robot):
-    """Registers and pushes by PUT."""
+    """Registers and pushes with PUT."""
 
     def post(self, path: str, data: dict[str, Any]) -> Any:
         return {**super().post(path, data), "method": "PUT"}
@@ -86,7 +86,7 @@ class Puts(Robot):
 
 @fault("gets-programs", violates="http.post", subtle=True)
 class GetsPrograms(Robot):
-    """Asks for a program by PUT."""
+    """Requests programs with PUT."""
 
     def post(self, path: str, data: dict[str, Any]) -> Any:
         asked = super().post(path, data)
@@ -94,7 +94,7 @@ class GetsPrograms(Robot):
 
 
 class _Body(_Raw):
-    """Sends other bytes than those of a body."""
+    """Changes the bytes of a body."""
 
     def altered(self, data: bytes) -> bytes:
         head, _, body = data.partition(b"\r\n\r\n")
@@ -114,7 +114,7 @@ class _Array(_Body):
 
 @fault("objects-in-arrays", violates="http.json")
 class ObjectsInArrays(Robot):
-    """Sends its object in an array."""
+    """Sends its data object in an array."""
 
     caller_type = _Array
 
@@ -126,7 +126,7 @@ class _Form(_Body):
 
 @fault("as-a-form", violates="http.json")
 class AsAForm(Robot):
-    """Sends its object as a browser sends a form."""
+    """Sends its data object as an HTML form."""
 
     caller_type = _Form
 
@@ -138,7 +138,7 @@ class _Ended(_Body):
 
 @fault("pushes-end-with-zero", violates="http.json", subtle=True)
 class PushesEndWithZero(Robot):
-    """Sends the zero byte behind the object of a push that ends a string in C."""
+    """Sends a zero byte after the object of a push, as the end of a string in C."""
 
     caller_type = _Ended
 
@@ -158,7 +158,7 @@ class PushesInLatin1(Robot):
 
 @fault("no-rest", violates="http.paths")
 class NoRest(Robot):
-    """Registers at /pushcmd only."""
+    """Uses paths without /rest."""
 
     def post(self, path: str, data: dict[str, Any]) -> Any:
         return super().post(path.removeprefix("/rest"), data)
@@ -166,7 +166,7 @@ class NoRest(Robot):
 
 @fault("program-at-pushcmd", violates="http.paths", subtle=True)
 class ProgramAtPushcmd(Robot):
-    """Asks for a program at /download, and is content with none."""
+    """Requests programs at /download, and goes on without them."""
 
     def post(self, path: str, data: dict[str, Any]) -> Any:
         return super().post("/download" if path == naming.DOWNLOAD else path, data)
@@ -174,7 +174,7 @@ class ProgramAtPushcmd(Robot):
 
 @fault("pushes-with-a-slash", violates="http.paths", subtle=True)
 class PushesWithASlash(Robot):
-    """Pushes at /rest/pushcmd/, where there is nothing."""
+    """Pushes at /rest/pushcmd/, a path that does not exist."""
 
     def post(self, path: str, data: dict[str, Any]) -> Any:
         pushes = path == naming.PUSHCMD and data["cmd"] == "push"
@@ -183,7 +183,7 @@ class PushesWithASlash(Robot):
 
 @fault("token-behind-paths", violates="http.paths", subtle=True)
 class TokenBehindPaths(Robot):
-    """Has its token in the path, as services like it often do."""
+    """Adds its token to each path, as REST services often do."""
 
     def post(self, path: str, data: dict[str, Any]) -> Any:
         return super().post(f"{path}/{data['token']}", data)
@@ -191,7 +191,7 @@ class TokenBehindPaths(Robot):
 
 @fault("no-content-type", violates="robustness.content-type")
 class NoContentType(Robot):
-    """Does not say that it sends JSON."""
+    """Sends JSON without a Content-Type."""
 
     def post(self, path: str, data: dict[str, Any]) -> Any:
         asked = super().post(path, data)
@@ -201,7 +201,7 @@ class NoContentType(Robot):
 
 @fault("programs-as-forms", violates="robustness.content-type", subtle=True)
 class ProgramsAsForms(Robot):
-    """Calls its object a form where it asks for a program."""
+    """Sends the Content-Type of a form in requests for a program."""
 
     def post(self, path: str, data: dict[str, Any]) -> Any:
         asked = super().post(path, data)

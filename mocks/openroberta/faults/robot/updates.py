@@ -1,4 +1,4 @@
-"""Faults of the robot in updates and in sensor data."""
+"""Faults of the robot in updates and sensor data."""
 
 import asyncio
 from typing import Any
@@ -12,7 +12,7 @@ from mocks.openroberta.sensors import Sensors
 
 @fault("no-updates", violates="update.gets")
 class NoUpdates(Robot):
-    """Fetches nothing when it is told update."""
+    """Fetches nothing after update."""
 
     def updates(self) -> tuple[str, ...]:
         return ()
@@ -20,7 +20,7 @@ class NoUpdates(Robot):
 
 @fault("first-update-only", violates="update.all-files")
 class FirstUpdateOnly(Robot):
-    """Fetches the first of its files only."""
+    """Fetches only the first of its files."""
 
     def updates(self) -> tuple[str, ...]:
         return UPDATES[:1]
@@ -28,7 +28,7 @@ class FirstUpdateOnly(Robot):
 
 @fault("second-update-in-part", violates="update.all-files", subtle=True)
 class SecondUpdateInPart(Robot):
-    """Fetches all of its files with the first update, and the first one with later updates."""
+    """Fetches all files in the first update, and only the first file in later updates."""
 
     count = 0
 
@@ -39,7 +39,7 @@ class SecondUpdateInPart(Robot):
 
 @fault("posts-for-updates", violates="update.gets", subtle=True)
 class PostsForUpdates(Robot):
-    """Asks for its second file by POST."""
+    """Requests its second file with POST."""
 
     def get(self, path: str) -> Any:
         if path == UPDATES[-1]:
@@ -69,7 +69,7 @@ class PushesAfterUpdate(Robot):
 
 @fault("pushes-before-updates", violates="update.stops-pushing", subtle=True)
 class PushesBeforeUpdates(Robot):
-    """Says by a push that it has heard of the update."""
+    """Confirms the update with a push before the end of the update."""
 
     async def update(self) -> None:
         asked = self.post(naming.PUSHCMD, self.data("push"))
@@ -80,7 +80,7 @@ class PushesBeforeUpdates(Robot):
 
 @fault("pushes-between-updates", violates="update.stops-pushing", subtle=True)
 class PushesBetweenUpdates(Robot):
-    """Pushes behind each file of an update, and goes on when that was answered."""
+    """Pushes after each file of an update."""
 
     async def update(self) -> None:
         for path in self.updates():
@@ -106,7 +106,7 @@ class SensorsWithoutToken(_Measuring):
 
 @fault("sensors-of-another", violates="sensors.token", subtle=True)
 class SensorsOfAnother(_Measuring):
-    """Sends sensor data with another token."""
+    """Sends sensor data with a token of another robot."""
 
     def altered(self, told: dict[str, Any]) -> dict[str, Any]:
         return {**told, "token": told["token"].lower() + "0"}
@@ -130,7 +130,7 @@ class MotorWithoutName(_Measuring):
 
 @fault("nothing-measured-null", violates="sensors.values", subtle=True)
 class NothingMeasuredNull(_Measuring):
-    """Sends null for a motor that tells nothing."""
+    """Sends null for a motor without a value."""
 
     def altered(self, told: dict[str, Any]) -> dict[str, Any]:
         return {**told, "A-MOTOR": None}
@@ -138,7 +138,7 @@ class NothingMeasuredNull(_Measuring):
 
 @fault("websocket-only", violates="sensors.fallback")
 class WebsocketOnly(Robot):
-    """Sends no sensor data where it gets no websocket."""
+    """Sends no sensor data if the lab refuses the websocket."""
 
     def start_sensors(self) -> None:
         class Only(Sensors):
