@@ -73,7 +73,7 @@ class Lab(UserSide):
         served.send(answer)
 
     def other(self, frame: Frame, served: Served) -> bool:
-        """Handle a frame that is no request: a websocket message, TLS hello or oversized message."""
+        """Handle frames other than requests: websocket messages, TLS hellos, oversized messages."""
         if frame.name == "SensorFrame":
             self.sensed(frame.value.get("json"))
             return True
