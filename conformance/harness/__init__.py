@@ -1,1 +1,1 @@
-"""Reaches the IUT: its process, its byte streams and its upper tester."""
+"""Access to the IUT: its process, its byte streams and its upper tester."""

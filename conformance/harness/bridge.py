@@ -1,10 +1,12 @@
-"""The executable that an IUT starts as its peer: bridges its standard streams to the suite.
+"""Executable that an IUT starts as its peer; it connects its standard streams to the suite.
 
-Run as ``python bridge.py ADDRESS``, it connects twice to the unix socket ADDRESS: once for the wire
-(standard input and output) and once for what the suite writes to its standard error. It ends once
-the suite has ended both: while the suite keeps the second, only the IUT can end the wire.
-It is started by the IUT, so it imports nothing of the suite and nothing that is slow: what stands
-behind ``socket`` and ``threading`` takes half of the time that those do, which is most of its life.
+``python bridge.py ADDRESS`` opens two connections to the unix socket ADDRESS. The first connection
+carries the wire (standard input and output). The second carries the suite's text for standard
+error. The bridge exits after the suite has closed both. While the suite keeps the second connection
+open, only the IUT can end the wire.
+
+The IUT starts the bridge, so the bridge imports nothing of the suite. It also avoids ``socket`` and
+``threading``: their C modules load in half the time, and imports are most of its run time.
 """
 
 import _socket
@@ -23,7 +25,7 @@ def main(address: str) -> int:
     _thread.start_new_thread(_complain, (errors, complained))
     _copy(wire, 1)
     complained.acquire()
-    # The reading thread may be blocked in a read that never returns.
+    # The reading thread can be blocked in a read that never returns.
     os._exit(0)
 
 

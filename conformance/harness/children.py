@@ -1,7 +1,7 @@
-"""Starts a program and hears of its end, whatever is cancelled meanwhile.
+"""Start a program and report its end, even if tasks are cancelled meanwhile.
 
-asyncio's own way starts a task with each program. Where all tasks are cancelled before that one has
-run, as at the end of a run that is interrupted, whoever starts the program waits for ever.
+asyncio starts a task for each program. If that task is cancelled before it runs, for example at an
+interrupt, the caller that starts the program waits for ever.
 """
 
 import asyncio
@@ -11,16 +11,19 @@ import subprocess
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 
-_TURNS = 3  # of the event loop, in which what a program has said last is read
+_TURNS = 3  # turns of the event loop, in which the last output of a program is read
 
 
 class Child:
-    """A program that was started, in a session of its own."""
+    """A program that was started in a session of its own."""
 
     def __init__(
         self, argv: Sequence[str], *, env: Mapping[str, str], cwd: str, streams: Sequence[int]
     ) -> None:
-        """Start it with these standard streams. Raises OSError or ValueError where it cannot be."""
+        """Start the program with these standard streams.
+
+        Raises OSError or ValueError if it cannot start.
+        """
         stdin, stdout, stderr = streams
         self._process = subprocess.Popen(
             argv,
@@ -33,14 +36,14 @@ class Child:
         )
         self.pid = self._process.pid
         self.returncode: int | None = None
-        """Its exit code, or minus its signal; None while it runs."""
+        """Its exit code, or its negated signal number; None while it runs."""
         self._ended = asyncio.Event()
         watching = (asyncio.get_running_loop(),)
         threading.Thread(target=self._watch, args=watching, daemon=True).start()
 
     def _watch(self, loop: asyncio.AbstractEventLoop) -> None:
         code = self._process.wait()
-        # Once the loop is closed nobody waits any more.
+        # After the event loop is closed, nobody waits for the end.
         with contextlib.suppress(RuntimeError):
             loop.call_soon_threadsafe(self._end, loop, code, _TURNS)
 
@@ -58,9 +61,9 @@ class Child:
 
 @contextlib.contextmanager
 def lent(*pipes: tuple[int, int]) -> Iterator[list[int]]:
-    """Pipes, each our end and the program's, while it is started with the latter.
+    """Lend pipes to a program at its start; each pair is our end and the program's end.
 
-    Those are closed then, and ours as well where it cannot be started.
+    The program's ends are closed afterwards. Our ends are closed, too, if the program cannot start.
     """
     try:
         yield [theirs for _, theirs in pipes]

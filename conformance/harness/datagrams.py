@@ -1,4 +1,4 @@
-"""Datagrams between the suite and the IUT: UDP on loopback, read and written like a link."""
+"""Datagrams between the suite and the IUT: UDP on loopback with the interface of a link."""
 
 import asyncio
 import contextlib
@@ -6,11 +6,11 @@ import math
 
 from conformance.harness.links import AddressError, Link, parse_address
 
-KEPT = 4096  # datagrams that wait to be read; beyond that the oldest are dropped, as UDP may do
+KEPT = 4096  # unread datagrams; more than this and the oldest are dropped, as UDP permits
 
 
 class _Received(asyncio.DatagramProtocol):
-    """Keeps what has come until it is read."""
+    """Queues received datagrams until they are read."""
 
     def __init__(self) -> None:
         self.queue: asyncio.Queue[bytes] = asyncio.Queue()
@@ -22,14 +22,17 @@ class _Received(asyncio.DatagramProtocol):
 
 
 class DatagramLink(Link):
-    """Datagrams from and to the IUT. ``read`` returns one, which may be empty; there is no end."""
+    """Datagrams from and to the IUT. ``read`` returns a datagram, which can be empty.
+
+    The stream never ends.
+    """
 
     datagrams = True
 
     def __init__(
         self, transport: asyncio.DatagramTransport, received: _Received, shared: bool
     ) -> None:
-        """``shared``: the socket is a listener's, which closes it."""
+        """``shared``: the socket belongs to a listener, which closes it."""
         self._transport = transport
         self._received = received
         self._shared = shared
@@ -41,7 +44,7 @@ class DatagramLink(Link):
         if data and not self._transport.is_closing():
             self._transport.sendto(data)
         elif not self._transport.is_closing():
-            # asyncio itself does not send an empty one.
+            # asyncio does not send an empty datagram.
             with (
                 contextlib.suppress(OSError),
                 self._transport.get_extra_info("socket").dup() as own,
@@ -53,7 +56,7 @@ class DatagramLink(Link):
         await asyncio.sleep(0.001)
 
     def finish(self) -> None:
-        """Nothing: a datagram socket has no direction that could end."""
+        """Do nothing: a datagram socket has no direction that could end."""
 
     async def close(self) -> None:
         if not self._shared:
@@ -62,7 +65,7 @@ class DatagramLink(Link):
 
 
 async def connect(address: str) -> DatagramLink:
-    """A link to a receiver."""
+    """Return a link to a receiver."""
     transport, received = await asyncio.get_running_loop().create_datagram_endpoint(
         _Received, remote_addr=_parse(address)
     )
@@ -70,7 +73,7 @@ async def connect(address: str) -> DatagramLink:
 
 
 class DatagramListener:
-    """Receives the IUT's datagrams; the session that accepts gets all that come."""
+    """Receives the IUT's datagrams; the session that accepts gets all of them."""
 
     def __init__(self) -> None:
         self._link: DatagramLink | None = None

@@ -1,20 +1,20 @@
-"""What is left of the time in which something is awaited, and what comes of it by then."""
+"""Timeouts that can change while a wait is in progress."""
 
 import asyncio
 import time
 from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
-AGAIN = 0.25  # seconds between two looks at how long to wait
+AGAIN = 0.25  # seconds between two checks of the remaining time, which can change meanwhile
 
 T = TypeVar("T")
 
 Left = Callable[[], float]
-"""The seconds that are left of a time in which something is awaited, asked again and again."""
+"""Returns the remaining seconds of a timeout; a caller asks again, because the value can change."""
 
 
 def counting(within: float | Left) -> Left:
-    """Counts down a window from now on, to which nothing is added unless it counts down already."""
+    """Return a countdown from now; a countdown that is already running is returned unchanged."""
     if callable(within):
         return within
     until = time.monotonic() + within
@@ -22,7 +22,10 @@ def counting(within: float | Left) -> Left:
 
 
 async def in_time(awaited: Awaitable[T], left: Left) -> T:
-    """What comes of something. Raises TimeoutError, and gives it up, once no time is left."""
+    """Return the result of an awaitable.
+
+    Raises TimeoutError and cancels it when no time is left.
+    """
     running = asyncio.ensure_future(awaited)
     try:
         while not running.done():

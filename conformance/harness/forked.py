@@ -1,6 +1,6 @@
-"""Mocks that are forked from one that has imported everything, in the place of `python -m mocks`.
+"""Mocks that are forked from a process with all imports, instead of `python -m mocks`.
 
-A run against the reference mock starts hundreds of it, and a start is mostly imports.
+A run against the reference mock starts hundreds of mocks, and a start consists mostly of imports.
 """
 
 import asyncio
@@ -12,16 +12,16 @@ import subprocess
 import sys
 from collections.abc import Mapping, Sequence
 
-ENDING = 2.0  # seconds that a fork server has to end when nobody can ask any more
+ENDING = 2.0  # seconds until a fork server is killed after its last client has closed
 MOCK = (sys.executable, "-m", "mocks")
-"""How the command of a mock begins."""
+"""First words of a mock's command."""
 
 _asking: socket.socket | None = None
-"""Where the fork server of this process, and of those that it was forked from, takes requests."""
+"""Socket for requests to the fork server, shared with processes that were forked from this one."""
 
 
 class Forked:
-    """A mock that was forked, with what `harness.children` has of a program."""
+    """A forked mock, with the interface of `harness.children.Child`."""
 
     def __init__(self, pid: int, reader: asyncio.StreamReader, writer: asyncio.StreamWriter):
         self.pid = pid
@@ -31,7 +31,7 @@ class Forked:
 
     async def _end(self, reader: asyncio.StreamReader) -> None:
         told = await _line(reader)
-        # A fork server that is gone has ended its mocks before.
+        # A fork server that has ended has killed its mocks before.
         self.returncode = -signal.SIGKILL if told is None else told
         self._writer.close()
 
@@ -56,9 +56,9 @@ async def fork(
     try:
         pid = await _line(reader)
         if pid is None:
-            raise OSError("no mock was forked")
+            raise OSError("the fork server forked no mock")
     except BaseException:
-        # The mock is ended when nobody is left to hear of it.
+        # The fork server ends a mock whose client has closed.
         writer.close()
         raise
     return Forked(pid, reader, writer)
@@ -74,9 +74,9 @@ def _ask(request: bytes, descriptors: list[int]) -> None:
 
 
 def serve() -> socket.socket:
-    """Where the fork server takes requests; it is started if there is none.
+    """Return the socket of the fork server, and start the server if necessary.
 
-    Processes that are forked off this one afterwards ask the same.
+    Processes that are forked from this one later use the same socket.
     """
     global _asking
     _asking = _asking or start("mocks.forkserver")
@@ -84,8 +84,8 @@ def serve() -> socket.socket:
 
 
 def start(module: str) -> socket.socket:
-    """Start a fork server, which a module is when it is run; where it takes requests."""
-    # Requests are taken whole, so that several processes can ask on one socket.
+    """Start a fork server, which is ``module`` run as a program; return its socket."""
+    # SEQPACKET keeps each request whole, so several processes can share the socket.
     asking, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     with theirs:
         server = subprocess.Popen(
@@ -101,7 +101,7 @@ def start(module: str) -> socket.socket:
 
 
 def _end(asking: socket.socket, server: subprocess.Popen[bytes]) -> None:
-    """Nothing that we have started is to be there after us."""
+    """End the fork server, so that no process remains."""
     asking.close()
     try:
         server.wait(ENDING)
@@ -111,7 +111,7 @@ def _end(asking: socket.socket, server: subprocess.Popen[bytes]) -> None:
 
 
 async def _line(reader: asyncio.StreamReader) -> int | None:
-    """A number on a line; None at the end of the stream."""
+    """Return the number on the next line; None at the end of the stream."""
     try:
         return int(await reader.readline())
     except (OSError, ValueError):

@@ -1,4 +1,4 @@
-"""One running IUT: its process if we start it, its connections, and where they are made."""
+"""A running IUT: its process, if the suite starts it, and its connections."""
 
 import asyncio
 import contextlib
@@ -22,15 +22,15 @@ from conformance.verdicts import NotExercised, Unreachable
 
 LOOPBACK = "127.0.0.1"
 SLOW = "if it only starts slowly, --timing startup=SECONDS gives it more time"
-_POLL = 0.005  # seconds between attempts to connect to a server that is starting
-_LONG = 70  # bytes: a folder of ours in a longer one has no room for the path of a unix socket
+_POLL = 0.005  # seconds between two attempts to connect to a starting server
+_LONG = 70  # bytes; the path of a unix socket in a longer folder would exceed 108 bytes
 
 
 T = TypeVar("T")
 
 
 class Instance:
-    """One running IUT: a process of ours, or a program that was started by hand."""
+    """A running IUT: a process of the suite, or a program that a user has started."""
 
     def __init__(
         self,
@@ -40,10 +40,12 @@ class Instance:
         operated: Operated | None = None,
         sockets: bool = False,
     ) -> None:
-        """``serves``: whether it is to listen, where that is not what its role does.
+        """Create an IUT that is not started yet.
 
-        ``operated`` is what other instances have answered of operations in this run; ``sockets``:
-        its standard streams are to be sockets.
+        - ``serves``: True to let the IUT listen, False to let it connect; None for the role's
+          default
+        - ``operated``: operations that other instances of this run have answered
+        - ``sockets``: True to use sockets instead of pipes as standard streams
         """
         self.role = configuration.role
         self.serves = self.role.serves if serves is None else serves
@@ -52,23 +54,23 @@ class Instance:
         self.process: Process | None = None
         self.values: dict[str, str] = {}
         self.program: str | None = None
-        """The name of the program that it was asked to run."""
+        """Name of the program that the IUT has to run."""
         self.spoke = False
-        """It has sent a message, and so has started."""
+        """True once the IUT has sent a message, which shows that it has started."""
         self.narrow = False
-        """Few bytes are to be under way to us at a time, where it is reached over TCP."""
+        """True to keep few bytes under way from the IUT, over TCP only."""
         self.connections = 0
-        """How many there have been with it."""
+        """Number of connections so far."""
         self.open: set[int] = set()
-        """The numbers of those that are open."""
+        """Numbers of the open connections."""
         self.at_once = 0
-        """The most that were open at a time when it said something upon the last of them."""
+        """Largest number of open connections while the IUT sent something on the last of them."""
         self.served = 0
-        """The number of the last of them upon which it said something."""
+        """Number of the last connection on which the IUT sent something."""
         self.errors: Link | None = None
-        """Where the IUT starts its peer through the bridge: that peer's standard error."""
+        """Standard error of the bridge, if the IUT starts its peer through the bridge."""
         self.conversation = configuration.protocol.conversation(running=not configuration.command)
-        """What the oracles of its sessions have in common, if anything."""
+        """State that the oracles of all its sessions share, if the protocol has any."""
         self._stack = contextlib.AsyncExitStack()
         self._addresses: dict[str, str] = {}
         self._listeners: dict[str, AnyListener] = {}
@@ -78,7 +80,7 @@ class Instance:
         self._taken = False
 
     def rank(self, number: int) -> int:
-        """Whether the connection of this number is the first, second … of those that are open."""
+        """Return the rank of a connection among the open connections, from 1."""
         return sum(other <= number for other in self.open)
 
     @property
@@ -92,7 +94,7 @@ class Instance:
         return self._upper
 
     async def start(self, program: str | None, listeners: Mapping[str, AnyListener]) -> None:
-        """Start the process, if there is a command; listen first, if it is to connect."""
+        """Start the process, if there is a command; open the listeners before."""
         self._listeners = dict(listeners)
         self.program = program
         command = self.configuration.command
@@ -102,7 +104,7 @@ class Instance:
             return
         await self._place(" ".join(command), program)
         argv = [expand(word, self.values) for word in command]
-        # The standard streams are the wire, or the upper tester's where that uses them.
+        # The standard streams are the wire, unless the upper tester uses them.
         over = self.configuration.upper_tester or self.role.upper_tester
         self.process = await Process.start(
             argv,
@@ -123,7 +125,7 @@ class Instance:
         return bool(self.role.bridge) and placeholder in " ".join(self.configuration.command)
 
     async def _place(self, command: str, program: str | None) -> None:
-        """Choose what the placeholders of the command stand for; listen where it will connect."""
+        """Choose the values of the command's placeholders; open listeners if the IUT connects."""
         if "{program}" in command:
             self.values["program"] = self._program(program)
         folder = Path()
@@ -134,7 +136,8 @@ class Instance:
             )
             folder = Path(self._stack.enter_context(made))
         if "{directory}" in command:
-            # Inside another one: files written beside it are seen, and removed with it.
+            # This folder is inside another one, so that files written outside it are seen and
+            # removed.
             folder /= "own"
             folder.mkdir()
             self.values["directory"] = str(folder)
@@ -154,7 +157,8 @@ class Instance:
             self.values["host"] = LOOPBACK
             fixed = self._fixed()
             for channel in self.role.channels or ("",):
-                # Ours, too: the system might give us one at which a program is about to listen.
+                # The suite chooses the port, because the system can give away a port before the
+                # program listens.
                 port = 0 if fixed else self._free_port()
                 address = await self._reserve(channel, fixed.get(channel, f"{LOOPBACK}:{port}"))
                 port_name = f"{channel}_port" if channel else "port"
@@ -163,18 +167,18 @@ class Instance:
 
     @property
     def address(self) -> str:
-        """Where an IUT of one channel listens."""
+        """Address where an IUT with a single channel listens."""
         return self._addresses[""]
 
     def _free_port(self) -> int:
-        """One that nobody else is given until this instance has been stopped."""
+        """Return a port that nobody else gets until this instance is stopped."""
         try:
             return self._stack.enter_context(links.reserved_port(SOCKETS[self.kind]))
         except OSError as error:
-            raise Unreachable(f"no port is left: {links.reason(error)}") from error
+            raise Unreachable(f"no port is free: {links.reason(error)}") from error
 
     def _fixed(self) -> dict[str, str]:
-        """By channel the addresses that the IUT has compiled in, where it has."""
+        """Return the addresses that are fixed in the IUT, by channel; empty if there are none."""
         given = self.configuration.connect or self.configuration.listen
         channels = self.role.channels or ("",)
         return dict(zip(channels, given.split(","), strict=True)) if given else {}
@@ -182,7 +186,7 @@ class Instance:
     async def _reserve(self, channel: str, address: str) -> str:
         if self.serves:
             if self._fixed() and not links.free(address, SOCKETS.get(self.kind)):
-                raise Unreachable(f"somebody else has {address}, so that the IUT cannot")
+                raise Unreachable(f"{address} is already in use, so the IUT cannot use it")
             self._addresses[channel] = address
             return address
         try:
@@ -202,14 +206,14 @@ class Instance:
         return programs[name] if name else next(iter(programs.values()), "")
 
     async def link(self, channel: str = "") -> Link:
-        """Open one connection. Raises Unreachable, or NotExercised where there can be no other."""
+        """Open a connection. Raises Unreachable, or NotExercised if a second one is impossible."""
         if self.kind == "none" and self.process:
             return links.NoWire(self.process.over)
         if self._on_stdio and self.process:
             if self._taken:
                 raise NotExercised(
-                    "a program on standard streams has one session; "
-                    "give a command with {port} to test several"
+                    "needs a command with {port} to test several sessions: standard "
+                    "streams have only one"
                 )
             self._taken = True
             return self.process.standard
@@ -221,18 +225,18 @@ class Instance:
         return link
 
     def accepts(self, channel: str) -> bool:
-        """Whether it is the IUT that connects, by streams, and may do so again."""
+        """True if the IUT opens stream connections and can open further ones."""
         return isinstance(self._listeners.get(channel), Listener) and not self._bridged
 
     async def another(self, channel: str) -> Link | None:
-        """The next stream that it connects, if within the time that it has to react."""
+        """Return the next stream that the IUT opens within the response time, or None."""
         accepting = self._listeners[channel].accept()
         with contextlib.suppress(Unreachable):
             return await self._within("response", accepting, "it did not connect again")
         return None
 
     async def met(self) -> bool:
-        """Whether it connects, or sends, to any address of ours, or else listens at the first."""
+        """True if the IUT connects or sends to any address, or listens at the first one."""
 
         async def comes(listener: AnyListener) -> None:
             link = await listener.accept()
@@ -258,7 +262,7 @@ class Instance:
         if not self._bridged:
             return await self._within("startup", listener.accept(), "it did not connect")
         wire: Link | None = None
-        # The bridge opens two connections and says which is which by their first byte.
+        # The bridge opens two connections; the first byte of each shows its kind.
         while wire is None or self.errors is None:
             link = await self._within(
                 "startup", listener.accept(), f"it did not start {{{self.role.bridge}}}"
@@ -295,13 +299,13 @@ class Instance:
                 raise Unreachable(f"nothing accepts at {address}: {refused}") from error
             elsewhere = listening(self.process.pid) if self.process and self.kind == "tcp" else []
             if elsewhere:
-                # It has started, and so is not slow.
+                # The IUT has started, so a hint about a slow start would be wrong.
                 plain = str(error).removesuffix(f"; {SLOW}")
                 raise Unreachable(f"{plain}; it listens at {', '.join(elsewhere)}") from error
             raise
 
     async def _within(self, timing: str, waiting: Coroutine[Any, Any, T], failure: str) -> T:
-        """Await it for as long as a timing says, or until the IUT's process has ended."""
+        """Wait for a coroutine until a timing is over or the IUT's process has ended."""
         seconds = self.configuration.seconds(timing)
         task = asyncio.create_task(waiting)
         watched: set[asyncio.Task[Any]] = {task}
@@ -309,10 +313,10 @@ class Instance:
             watched.add(asyncio.create_task(self.process.wait(seconds)))
         try:
             await asyncio.wait(watched, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
-            # A program that connects and ends at once has still connected.
+            # A program that connects and exits immediately has still connected.
             await asyncio.wait({task}, timeout=0 if task.done() else 0.1)
         finally:
-            # A pending accept would take the connection that a later one waits for.
+            # A pending accept would take the connection of a later wait.
             for waiter in watched:
                 waiter.cancel()
         if task.done():
@@ -323,16 +327,16 @@ class Instance:
 
     @property
     def slow(self) -> str:
-        """What gives a program that runs, and may only start slowly, more time; else empty."""
+        """Return a hint for a running program that can be slow; otherwise an empty string."""
         return f"; {SLOW}" if self.process and not self.process.exit else ""
 
     @property
     def said(self) -> str:
-        """The line of its output that says why it ended; empty where it said nothing."""
+        """The line of the output that explains the end; empty if there is no output."""
         return telling(self.process.stderr.text) if self.process else ""
 
     def describe_end(self) -> str:
-        """How the process ended and its last output, to follow the text of a verdict."""
+        """Describe the end of the process and its last output, to follow the text of a verdict."""
         if self.process is None:
             return ""
         ended = f"; the process {self.process.exit or 'still runs'}"
@@ -340,7 +344,10 @@ class Instance:
         return f"{ended}; {quoted(said)}" if said else ended
 
     async def stop(self, grace: float = GRACE) -> bool:
-        """End it; whether its process, if any, ended with its input in so many seconds."""
+        """Stop the IUT; return True if its process ended with its input in time.
+
+        ``grace``: seconds for that.
+        """
         if self._upper:
             await self._upper.close()
         if self.errors:

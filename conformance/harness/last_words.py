@@ -1,9 +1,9 @@
-"""Finds the line of a program's output that says why it ended: the error, not its trace."""
+"""Find the line of a program's output that explains its end: the error, not the stack trace."""
 
 import re
 
-MOST = 400  # characters of that line
-FAREWELL = 3  # lines at the end, among which an error may stand before a word of goodbye
+MOST = 400  # characters of the line that are reported
+FAREWELL = 3  # lines at the end; a program can log the end of its work after the error
 
 _ERROR_OF = tuple(
     re.compile(pattern, re.MULTILINE)
@@ -13,16 +13,17 @@ _ERROR_OF = tuple(
         r"^.*: runtime error: .*$",
         r"^.*[Aa]ssertion .*failed.*$",
         r"^terminate called .*(?:\n\s+what\(\): .*)?$",
-        # Rust: the message stands behind the place, since 1.73 on a line of its own
+        # Rust: the message follows the source location; since 1.73 it is on a line of its own
         r"^thread .* panicked at .*?(?:',.*|:\n.*)$",
         # Go
         r"^(?:panic|fatal error): .*$",
-        # Handlers of the signals that nobody sends: their line stands among those of a log
+        # Handlers of signals that only a crash raises: their message is a line of the log
         r"^.*\bsignal (?:4|6|7|8|11)\b.*$",
         r"^.*(?:\bSIG(?:ILL|ABRT|BUS|FPE|SEGV)\b|[Ss]egmentation fault).*$",
     )
 )
-_CAUSED_BY = re.compile(r"^Caused by: .*$", re.MULTILINE)  # Java: the last is the first cause
+# Java: the last of these lines is the original cause
+_CAUSED_BY = re.compile(r"^Caused by: .*$", re.MULTILINE)
 _JAVA = re.compile(r"^Exception in thread .*$", re.MULTILINE)
 _DOTNET = re.compile(r"^Unhandled exception\. .*$", re.MULTILINE)
 _TRACEBACK = "Traceback (most recent call last):"
@@ -33,14 +34,14 @@ _CAUSE = re.compile(
     r"|(?:Error|Exception)\b|^[A-Za-z_]\w*(?:\.\w+)+: ",
     re.IGNORECASE,
 )
-"""The words of a line that may say why a program ended, whatever language it is written in."""
+"""Words of a line that can explain the end of a program in any language."""
 _NODE = re.compile(r"^(?:Uncaught )?(?:[A-Za-z_$][\w$.]*)?Error(?: \[\w+\])?: .*$", re.MULTILINE)
 
 
 def telling(output: str) -> str:
-    """The line that says what happened, else the last one; empty where there is no output.
+    """Return the line that explains the end, or else the last line; empty if there is no output.
 
-    Only this line goes into a verdict, however much a program logs.
+    Only this line becomes part of a verdict's text, even if a program logs much.
     """
     found = _python(output) or _of_a_runtime(output)
     lines = [line.strip() for line in output.splitlines() if line.strip()]
@@ -50,22 +51,22 @@ def telling(output: str) -> str:
 
 
 def named(line: str) -> bool:
-    """Whether a telling line names an error, and is not just the last that a program said."""
+    """True if the line names an error, so that it is more than the last output."""
     return bool(_of_a_runtime(line)) or "panicked at" in line
 
 
 def may_explain(line: str) -> bool:
-    """Whether a telling line looks like a reason, and not like any line of a log."""
+    """True if the line looks like an explanation, not like any line of a log."""
     return named(line) or _CAUSE.search(line) is not None
 
 
 def quoted(line: str) -> str:
-    """A telling line as what the program said, or as no more than the end of its log."""
+    """Return the line as the program's message, or as the end of its log."""
     return f"it said: {line}" if may_explain(line) else f"the last line of its log was: {line}"
 
 
 def _python(output: str) -> str:
-    """The exception that ends the last traceback."""
+    """Return the exception at the end of the last traceback."""
     _, mark, trace = output.rpartition(_TRACEBACK)
     lines = trace.splitlines()[1:] if mark else []
     return next((line for line in lines if line.strip() and not line[0].isspace()), "")

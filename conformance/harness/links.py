@@ -1,4 +1,4 @@
-"""Byte streams between the suite and the IUT: pipes, TCP and unix sockets, all read alike."""
+"""Byte streams between the suite and the IUT: pipes, TCP and unix sockets."""
 
 import asyncio
 import contextlib
@@ -17,24 +17,28 @@ from conformance.exits import WrongUsage
 from conformance.harness import unread
 
 CHUNK = 256 * 1024
-_NARROW, _SEGMENT = 1024, 128  # bytes received ahead, and in a segment, where few are to be
-_TABLES = {False: ("tcp", "tcp6"), True: ("udp", "udp6")}  # below /proc/net, by datagrams or not
-_LISTENS = "0A"  # the state of a socket that listens, as the tables of TCP have it
-_AT_ONCE = struct.pack("ii", 1, 0)  # linger: not at all, which makes the end a reset
-_SETTLE = 0.5  # seconds that a piece of a split write may wait to be read by the peer
-_UNREAD = 0.02  # the same of a peer that has not read one in that time, until it has
+# bytes in the receive buffer and in a segment, if few bytes should be under way
+_NARROW, _SEGMENT = 1024, 128
+# below /proc/net; the key is True for datagrams
+_TABLES = {False: ("tcp", "tcp6"), True: ("udp", "udp6")}
+_LISTENS = "0A"  # state of a listening socket in the tables of TCP
+_AT_ONCE = struct.pack("ii", 1, 0)  # linger of 0 s, which turns a close into a reset
+_SETTLE = 0.5  # seconds to wait until the peer reads a piece of a split write
+# seconds to wait after the peer was slow once, until it has read a piece in time again
+_UNREAD = 0.02
 
 
 class Link:
-    """One open byte stream. ``read`` returns b"" at the end; a broken connection is an end, too."""
+    """An open byte stream. ``read`` returns b"" at its end, and after a broken connection."""
 
     datagrams = False
-    """Each write arrives as one unit: message boundaries are preserved."""
+    """True if each write arrives as a unit, so that message boundaries are preserved."""
     broken = False
-    """It was reset, and did not end as a peer ends it that closes it."""
+    """True if the connection was reset instead of closed."""
     reset = False
-    """It was, or had ended before what was written last: that may not have been read."""
-    _ahead = b""  # what has been read and nobody was given
+    """True if the peer can have missed the last write: after a reset, or an end before the write.
+    """
+    _ahead = b""  # bytes that were read but not returned yet
     _unsent: unread.Count | None = None
     _unread: unread.Count | None = None
     _tcp: Any = None
@@ -46,14 +50,14 @@ class Link:
         unread: unread.Count | None = None,
         tcp: Any = None,
     ) -> None:
-        """``tcp`` is its socket, where that is one of TCP."""
+        """``tcp``: the socket, if it is a TCP socket."""
         self._reader = reader
         self._writer = writer
         self._unsent = writer.transport.get_write_buffer_size
         self._unread = unread
         self._tcp = tcp
         self.attentive = asyncio.Event()
-        """Where it is not set, nothing is read."""
+        """Nothing is read while this event is not set."""
         self.attentive.set()
         self._settle = _SETTLE
         self._about_to_write = False
@@ -73,7 +77,7 @@ class Link:
         return data
 
     async def ends_unused(self, within: float) -> bool:
-        """Whether the peer ends it in time without a word; to be asked before it is read."""
+        """True if the peer closes the stream in time without sending; call this before any read."""
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(within):
                 self._ahead = await self.read()
@@ -81,13 +85,13 @@ class Link:
         return False
 
     def _acknowledge(self) -> None:
-        """Acknowledge what has come at once: until then many a peer keeps its next write back."""
+        """Acknowledge received bytes immediately: many peers delay their next write until then."""
         if self._tcp:
             with contextlib.suppress(OSError):
                 self._tcp.setsockopt(socket.IPPROTO_TCP, socket.TCP_QUICKACK, 1)
 
     def _refused(self) -> bool:
-        """Whether the peer has refused what was written, as it had closed its side before."""
+        """True if the peer had closed its side and refused the last write."""
         sock = self._writer.get_extra_info("socket")
         try:
             return bool(sock and sock.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR))
@@ -95,26 +99,26 @@ class Link:
             return False
 
     def _last(self) -> bytes:
-        """What has come before the connection broke, which its reader does not give any more."""
+        """Return the bytes that arrived before the connection broke; the reader withholds them."""
         kept: bytearray = getattr(self._reader, "_buffer", bytearray())
         data = bytes(kept)
         kept.clear()
         return data
 
     async def read_exactly(self, size: int) -> bytes:
-        """That many bytes, or fewer where the stream ended before."""
+        """Return ``size`` bytes, or fewer if the stream ended before."""
         try:
             return await self._reader.readexactly(size)
         except (OSError, asyncio.IncompleteReadError) as error:
             return getattr(error, "partial", b"")
 
     async def caught_up(self) -> None:
-        """Let what has come by now be read: a write that finds the connection broken drops it."""
+        """Read what has arrived: a write that finds a broken connection discards it."""
         for _ in range(2):
             await asyncio.sleep(0)
 
     async def write(self, data: bytes) -> bool:
-        """Write it all; False where the peer has gone."""
+        """Write all bytes; return False if the peer has disconnected."""
         self._about_to_write = True
         await self.caught_up()
         self._about_to_write = False
@@ -126,14 +130,14 @@ class Link:
         return not self._writer.is_closing()
 
     def pending(self) -> int:
-        """How many bytes of what was written the peer has not read, as far as the system tells."""
+        """Return the number of written bytes that the peer has not read, if the system knows."""
         return sum(count() for count in (self._unsent, self._unread) if count)
 
     async def taken(self, within: float = math.inf) -> None:
-        """Wait until the peer has probably read what was written, so that a split write is split.
+        """Wait until the peer has probably read the last write, to keep a split write split.
 
-        It is not waited longer than ``within``, which is what a peer may still have patience for.
-        It is a pause where the system does not tell what is unread. No verdict rests on it.
+        The wait is at most ``within`` seconds, for a peer that can time out. If the system does not
+        count unread bytes, this is a short pause. No verdict depends on it.
         """
         loop = asyncio.get_running_loop()
         allowed = min(self._settle, within)
@@ -141,18 +145,18 @@ class Link:
         if self._unread is None:
             await asyncio.sleep(0.001)
             return
-        # No event says that a peer has read.
+        # No event reports that a peer has read.
         while self._unread() > 0:
             if loop.time() > deadline:
                 if allowed == self._settle:
                     self._settle = _UNREAD
                 return
             await asyncio.sleep(0.0002)
-        # It has read everything: one that was late once is not given up for that.
+        # The peer has read everything, so it gets the full time again.
         self._settle = _SETTLE
 
     def finish(self) -> None:
-        """End our direction of the stream, where the stream has two."""
+        """Half-close: end our direction of the stream, if the stream has two."""
         try:
             if self._writer.can_write_eof():
                 self._writer.write_eof()
@@ -162,17 +166,17 @@ class Link:
             pass
 
     def break_off(self) -> None:
-        """Let it end by a reset once it is closed, where it is of TCP; else as usual."""
+        """Turn the next close into a reset, for TCP only."""
         if self._tcp:
             with contextlib.suppress(OSError):
                 self._tcp.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _AT_ONCE)
 
     async def close(self) -> None:
-        """Close both directions, dropping what was not written yet."""
-        # A pipe's transport that has already closed has dropped its loop, and fails here.
+        """Close both directions and discard unwritten bytes."""
+        # A pipe's transport that is already closed has no event loop any more, and fails here.
         with contextlib.suppress(AttributeError):
             self._writer.transport.abort()
-        # A pipe's reading end is a transport of its own.
+        # The reading end of a pipe has a transport of its own.
         reading = getattr(self._reader, "_transport", None)
         if reading is not None:
             reading.close()
@@ -180,7 +184,7 @@ class Link:
 
 
 class NoWire(Link):
-    """Stands for the stream of an IUT without a wire: silent, and ended with its process."""
+    """Stream of an IUT without a wire: silent, and ended with its process."""
 
     def __init__(self, end: Callable[[], Awaitable[object]]) -> None:
         self._end = end
@@ -203,13 +207,13 @@ class NoWire(Link):
 
 
 def paired() -> tuple[int, int]:
-    """Two sockets in the place of a pipe."""
+    """Return two connected sockets that replace a pipe."""
     one, other = socket.socketpair()
     return one.detach(), other.detach()
 
 
 async def pipe(read_fd: int) -> asyncio.StreamReader:
-    """What reads a pipe that is ours from now on."""
+    """Return the reader of a pipe; the reader owns the descriptor."""
     reader = asyncio.StreamReader(limit=CHUNK)
     await asyncio.get_running_loop().connect_read_pipe(
         lambda: asyncio.StreamReaderProtocol(reader), os.fdopen(read_fd, "rb", buffering=0)
@@ -218,7 +222,7 @@ async def pipe(read_fd: int) -> asyncio.StreamReader:
 
 
 async def pipes(read_fd: int, write_fd: int) -> Link:
-    """A link over two pipes that are ours from now on."""
+    """Return a link over two pipes; the link owns the descriptors."""
     loop = asyncio.get_running_loop()
     reader = await pipe(read_fd)
     transport, protocol = await loop.connect_write_pipe(
@@ -230,7 +234,7 @@ async def pipes(read_fd: int, write_fd: int) -> Link:
 
 
 def over(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> Link:
-    """A link over a connected socket."""
+    """Return a link over a connected socket."""
     sock: Any = writer.get_extra_info("socket")
     tcp = sock if sock.family != socket.AF_UNIX else None
     if tcp:
@@ -239,11 +243,11 @@ def over(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> Link:
 
 
 class AddressError(WrongUsage):
-    """An address that is neither HOST:PORT nor unix:PATH."""
+    """An address is neither HOST:PORT nor unix:PATH."""
 
 
 def parse_address(address: str) -> tuple[str, int] | str:
-    """``HOST:PORT`` or ``http[s]://HOST[:PORT]`` as a pair, ``unix:PATH`` as the path.
+    """Parse ``HOST:PORT`` or ``http[s]://HOST[:PORT]`` to a pair, ``unix:PATH`` to the path.
 
     Raises AddressError.
     """
@@ -261,9 +265,9 @@ def parse_address(address: str) -> tuple[str, int] | str:
 
 
 async def connect(address: str, tls: ssl.SSLContext | None = None, *, narrow: bool = False) -> Link:
-    """Connect once; ``narrow``: over TCP so that few bytes are under way to us at a time.
+    """Connect once. ``narrow``: keep few bytes under way from the peer, over TCP only.
 
-    Raises OSError where nothing accepts.
+    Raises OSError if nothing accepts the connection.
     """
     where = parse_address(address)
     if isinstance(where, str):
@@ -274,7 +278,7 @@ async def connect(address: str, tls: ssl.SSLContext | None = None, *, narrow: bo
 
 
 async def _narrow(host: str, port: int) -> socket.socket:
-    """A connected socket; the size of its segments bounds how much its peer's system keeps."""
+    """Return a connected socket; small segments limit the bytes that the peer's system buffers."""
     loop = asyncio.get_running_loop()
     failed = OSError(f"no address of {host}")
     for family, kind, *_, place in await loop.getaddrinfo(host, port, type=socket.SOCK_STREAM):
@@ -282,7 +286,7 @@ async def _narrow(host: str, port: int) -> socket.socket:
         try:
             sock.setblocking(False)
             sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, _NARROW)
-            # Not every system takes one so small.
+            # Some systems refuse a segment size this small.
             with contextlib.suppress(OSError):
                 sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_MAXSEG, _SEGMENT)
             await loop.sock_connect(sock, place)
@@ -294,14 +298,14 @@ async def _narrow(host: str, port: int) -> socket.socket:
 
 
 def reason(error: OSError) -> str:
-    """Why an address cannot be used, in the system's words, which asyncio replaces by its own."""
+    """Return the system's reason for an address error, which asyncio replaces by its own text."""
     if error.errno is not None and error.errno > 0:
         return os.strerror(error.errno)
     return error.strerror or str(error)
 
 
 class Listener:
-    """Accepts the IUT's connections, in the order in which they come."""
+    """Accepts the IUT's connections in their order."""
 
     def __init__(self) -> None:
         self._accepted: asyncio.Queue[Link] = asyncio.Queue()
@@ -334,10 +338,10 @@ class Listener:
 
 
 def served(address: str, datagrams: bool = False) -> bool:
-    """Whether somebody accepts, or receives, at an address on this machine.
+    """True if a socket on this machine listens or receives at an address.
 
-    The system's tables are looked at, for to connect or send would disturb, and to bind would be in
-    the way. Where the system does not tell, it counts as so.
+    This reads the system's tables, because connecting or sending would disturb the server, and
+    binding would block the port. Returns True if the system has no tables.
     """
     where = parse_address(address)
     if isinstance(where, str):
@@ -351,14 +355,14 @@ def served(address: str, datagrams: bool = False) -> bool:
 
 
 def free_port(kind: int = socket.SOCK_STREAM) -> int:
-    """A port on loopback, of TCP or of UDP, that the system says is free."""
+    """Return a TCP or UDP port on loopback that is free now."""
     with socket.socket(type=kind) as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])
 
 
 def free(address: str, kind: int | None) -> bool:
-    """Whether a program can be at an address: HOST:PORT of a kind of socket, or unix:PATH."""
+    """True if a program can use an address: HOST:PORT of a kind of socket, or unix:PATH."""
     where = parse_address(address)
     if isinstance(where, str) or kind is None:
         return True
@@ -373,15 +377,16 @@ def free(address: str, kind: int | None) -> bool:
 
 @contextlib.contextmanager
 def reserved_port(kind: int = socket.SOCK_STREAM) -> Iterator[int]:
-    """A free port, reserved among all processes that ask here until it is released.
+    """Reserve a free port among all processes that use this function, until the block ends.
 
-    A program that is to listen there has not started yet, so the system might hand it out again.
+    The program for this port starts later, so the system could give the port away again.
     """
     with socket.socket(socket.AF_UNIX) as mark:
         while True:
             port = free_port(kind)
             try:
-                # An abstract address has the port's network namespace, and ends with the process.
+                # An abstract address is released when the process ends, and belongs to the network
+                # namespace, like the port.
                 mark.bind(f"\0conformance-port-{port}")
             except OSError as error:
                 if error.errno == errno.EADDRINUSE:

@@ -1,4 +1,4 @@
-"""Finds where a process listens, for a server that does not where it was asked to."""
+"""Find the addresses where a process listens, for a server that ignored {port}."""
 
 import contextlib
 import os
@@ -7,11 +7,11 @@ import struct
 from collections.abc import Iterator
 from pathlib import Path
 
-_LISTEN = "0A"  # the state of a socket that listens, in /proc/net/tcp
+_LISTEN = "0A"  # state of a listening socket in /proc/net/tcp
 
 
 def listening(session: int) -> list[str]:
-    """The TCP addresses, ``HOST:PORT``, at which the processes of a system's session listen."""
+    """Return the TCP addresses, ``HOST:PORT``, where the processes of a session listen."""
     inodes = set(_sockets(session))
     found = []
     for name, family in (("tcp", socket.AF_INET), ("tcp6", socket.AF_INET6)):
@@ -24,7 +24,7 @@ def listening(session: int) -> list[str]:
 
 
 def _sockets(session: int) -> Iterator[str]:
-    """The inodes of the sockets that the processes of a session have open."""
+    """Yield the inodes of the open sockets of all processes in a session."""
     for process in Path("/proc").glob("[0-9]*"):
         with contextlib.suppress(OSError):
             status = (process / "stat").read_text("ascii", "replace").rpartition(")")[2]
@@ -37,7 +37,7 @@ def _sockets(session: int) -> Iterator[str]:
 
 
 def _address(text: str, family: socket.AddressFamily) -> str:
-    """An address as the kernel writes it: words in the order of the machine, then the port."""
+    """Convert an address of /proc/net: words in the machine's byte order, then the port."""
     host, port = text.split(":")
     words = [int(host[start : start + 8], 16) for start in range(0, len(host), 8)]
     name = socket.inet_ntop(family, struct.pack(f"={len(words)}I", *words))

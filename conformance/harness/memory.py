@@ -1,8 +1,9 @@
-"""Shared-memory objects as the suite sees them: opened by name, read and written by the byte.
+"""Shared-memory objects: opened by name, read and written bytewise.
 
-An object may be the IUT's, which can shorten or remove it at any time. So its bytes are read and
-written through its file, where lost bytes are an error and not a signal; only for its mutex it is
-mapped. Objects are unlinked by ``remove`` alone: Python's resource tracker does not know of them.
+An object can belong to the IUT, which can shorten or remove it at any time. The suite therefore
+reads and writes through the file: missing bytes are then an error and no signal. Only the mutex
+uses a memory map. Only ``remove`` unlinks objects, because Python's resource tracker does not know
+them.
 """
 
 import asyncio
@@ -18,21 +19,21 @@ from pathlib import Path
 from conformance import mutex
 
 FOLDER = Path("/dev/shm")
-LARGEST = 16 * 1024 * 1024  # bytes of an object that are looked at
-_POLL = 0.0005  # seconds between attempts to lock a mutex
-_MOMENT = 0.001  # seconds in which who has unlocked one does what it still does then
+LARGEST = 16 * 1024 * 1024  # bytes; a larger object is refused
+_POLL = 0.0005  # seconds between two attempts to lock a mutex
+_MOMENT = 0.001  # seconds for writes of another process after it has unlocked
 
 
 class NoObject(Exception):
-    """There is no such object, or it cannot be what was asked for; the text says why."""
+    """The object does not exist, or is not usable; the text gives the reason."""
 
 
 class Locked(TimeoutError):
-    """The mutex did not become free in time."""
+    """The mutex was not released before the timeout."""
 
 
 class SharedObject:
-    """One open object; ``mutex`` is the offset of the mutex in it."""
+    """An open object; ``mutex_at`` is the offset of its mutex."""
 
     def __init__(self, name: str, descriptor: int, mutex_at: int) -> None:
         self.name = name
@@ -51,7 +52,7 @@ class SharedObject:
 
     @classmethod
     def create(cls, name: str, size: int, mutex_at: int) -> "SharedObject":
-        """Create an object of ``size`` zero bytes, with a free mutex. Raises NoObject."""
+        """Create an object of ``size`` zero bytes with a free mutex. Raises NoObject."""
         created = cls._opened(name, os.O_RDWR | os.O_CREAT | os.O_EXCL, mutex_at, size)
         mutex.initialise(created._mutex)
         return created
@@ -78,39 +79,43 @@ class SharedObject:
             raise
 
     def close(self) -> None:
-        """Close it; the object stays."""
+        """Close the object without removing it."""
         del self._view
         self._map.close()
         os.close(self._descriptor)
 
     def read(self) -> bytes:
-        """All bytes that it has now, and no more than it had when it was opened."""
+        """Return its current bytes, at most as many as at its opening."""
         return os.pread(self._descriptor, self.size, 0)
 
     def write(self, offset: int, data: bytes) -> None:
-        """Write some of its bytes. Raises NoObject where they would lie beyond its end."""
+        """Write bytes at an offset. Raises NoObject if they exceed the object."""
         if not 0 <= offset <= offset + len(data) <= os.fstat(self._descriptor).st_size:
-            raise NoObject(f"{self.name} has no {len(data)} bytes at {offset}")
+            raise NoObject(
+                f"expected {len(data)} bytes at offset {offset} of {self.name}; the object is "
+                "shorter"
+            )
         os.pwrite(self._descriptor, data, offset)
 
     def trylock(self) -> bool:
-        """Lock its mutex if it is free. Raises NoObject or mutex.BrokenMutex."""
+        """Lock the mutex if it is free. Raises NoObject or mutex.BrokenMutex."""
         if os.fstat(self._descriptor).st_size < self.size:
-            raise NoObject(f"{self.name} has been cut short")
+            raise NoObject(f"{self.name} was shortened")
         return mutex.trylock(self._mutex)
 
     def glimpse(self, before: bytes, seconds: float) -> tuple[bytes, bytes] | None:
-        """What is in it the moment another process has unlocked its mutex, and a little later.
+        """Return the content just after another process has unlocked the mutex, and again 1 ms
+        later.
 
-        It is locked as soon as anything beside the mutex has become other than it was before, and
-        both are of when it is held; it is free afterwards. None where that does not come within
-        these seconds, in which nothing else is done.
+        The function waits until a byte outside the mutex differs from ``before``, and then locks
+        the mutex. Both reads happen while the mutex is locked; it is unlocked afterwards. Returns
+        None after ``seconds``. The function blocks the event loop.
         """
         until = time.monotonic() + seconds
         while self._beside_mutex(self.read()) == self._beside_mutex(before):
             if time.monotonic() > until:
                 return None
-        # What is wrong with the mutex shows whenever it is locked.
+        # A defect of the mutex shows in every other lock, too.
         with contextlib.suppress(mutex.BrokenMutex, NoObject):
             while time.monotonic() < until:
                 if self.trylock():
@@ -127,20 +132,20 @@ class SharedObject:
 
     @property
     def private(self) -> bool:
-        """Whether its mutex is one of a single process."""
+        """True if the mutex is private to a single process."""
         return mutex.private(self._mutex)
 
     def unlock(self) -> None:
-        """Raises mutex.BrokenMutex, also where it was written over."""
+        """Unlock the mutex. Raises mutex.BrokenMutex, for example if it was overwritten."""
         mutex.unlock(self._mutex)
 
     @contextlib.asynccontextmanager
     async def locked(self, left: Callable[[], float]) -> AsyncIterator[None]:
-        """Hold its mutex. Raises Locked where it is not free before no seconds are left."""
-        # No event says that another process has unlocked it.
+        """Hold the mutex. Raises Locked if it is not free before the timeout."""
+        # No event reports that another process has unlocked the mutex.
         while not self.trylock():
             if left() < 0:
-                raise Locked(f"the mutex of {self.name} is still held")
+                raise Locked(f"the mutex of {self.name} is still locked")
             await asyncio.sleep(_POLL)
         try:
             yield
@@ -149,7 +154,7 @@ class SharedObject:
 
 
 def inode(name: str) -> int | None:
-    """The inode of the object that has this name now; None where there is no such object."""
+    """Return the inode of the object with this name; None if there is no object."""
     try:
         return _path(name).lstat().st_ino
     except (OSError, NoObject):
@@ -157,21 +162,24 @@ def inode(name: str) -> int | None:
 
 
 def leave(name: str, data: bytes) -> None:
-    """Make an object with these bytes, as a process that has died may have left it."""
+    """Create an object with these bytes, as a process that died can leave it."""
     _path(name).write_bytes(data)
 
 
 def remove(name: str) -> None:
-    """Unlink an object, if it is still there."""
+    """Unlink an object if it exists."""
     with contextlib.suppress(OSError, NoObject):
         _path(name).unlink()
 
 
 def _path(name: str) -> Path:
-    """The file of an object. Raises NoObject where the name, which may be the IUT's, is invalid."""
+    """Return the file of an object.
+
+    Raises NoObject for an invalid name, which can come from the IUT.
+    """
     plain = name.removeprefix(f"{FOLDER}/").removeprefix("/")
     if not FOLDER.is_dir():
-        raise NoObject(f"there is no {FOLDER} on this platform")
+        raise NoObject(f"this platform has no {FOLDER}")
     if not plain or "/" in plain or "\0" in plain or plain in (".", "..") or len(plain) > 255:
         raise NoObject(f"{name[:80]!r} is not a name of a shared-memory object")
     return FOLDER / plain

@@ -1,4 +1,4 @@
-"""One process of an IUT: started in a group of its own, watched, ended with all its offspring."""
+"""A process of an IUT: started in its own process group, watched, and ended with all children."""
 
 import asyncio
 import contextlib
@@ -13,13 +13,13 @@ from conformance.harness import forked, links
 from conformance.harness.children import Child, lent
 from conformance.verdicts import Unreachable
 
-TAIL = 16 * 1024  # bytes of stderr, and of stdout where it is not the wire, that are kept
-GRACE = 0.5  # seconds that an IUT has to end by itself, and again after SIGTERM
+TAIL = 16 * 1024  # bytes of stderr that are kept, and of stdout if it is not the wire
+GRACE = 0.5  # seconds until SIGTERM, and again until SIGKILL
 _MARK = "CONFORMANCE_IUT"
-_MEMORY = 20  # which field of the state of a process, as Linux tells it, is the size of its memory
+_MEMORY = 20  # index of the field in /proc/PID/stat (after the name) that is the size of the memory
 
-# How runtimes report that a program died of an unhandled error: Python, Rust, Go, C++,
-# Java, Node.js, .NET, the shell. A program that closes on purpose says something of its own.
+# Texts by which a runtime reports an unhandled error: Python, Rust, Go, C++, Java, Node.js, .NET,
+# shell. A program that exits on purpose writes a text of its own.
 _UNHANDLED = re.compile(
     r"Traceback \(most recent call last\)|panicked at|^panic: |^fatal error: |terminate called|"
     r"^Exception in thread|^\s+at .*:\d+:\d+\)?$|Unhandled exception|Segmentation fault|"
@@ -30,11 +30,11 @@ _UNHANDLED = re.compile(
 
 _WORDS = (b"Exception in thread", b"panic: ", b"fatal error: ")
 _BEGINS = re.compile(rb"^(?:" + b"|".join(_WORDS) + rb").{,400}", re.MULTILINE)
-"""The line of an error that stands before its trace, which may be longer than what is kept."""
+"""Line of an error before its stack trace, which can be longer than the kept bytes."""
 
 
 class Tail:
-    """The last bytes of a stream that is read to its end, and an error that began before them."""
+    """The last bytes of a stream, and the start of an error that precedes them."""
 
     def __init__(self) -> None:
         self._kept = bytearray()
@@ -44,14 +44,14 @@ class Tail:
     def add(self, data: bytes) -> None:
         self._kept += data
         if len(self._kept) > 2 * TAIL:
-            # No line is cut, so that none is overlooked.
+            # Cut only between lines, so that no error line is overlooked.
             end = self._kept.rfind(b"\n", 0, -TAIL) + 1 or len(self._kept) - TAIL
-            # To look for the words first is many times as fast, in megabytes without them.
+            # In megabytes of output, this search is many times as fast as the regular expression.
             if any(self._kept.find(words, 0, end) >= 0 for words in _WORDS):
                 self._error = next(iter(_BEGINS.findall(self._kept, 0, end)[-1:]), self._error)
             del self._kept[:end]
             if not self._kept[:1].isspace():
-                self._error = b""  # what is kept does not begin within its trace
+                self._error = b""  # the kept bytes do not begin within its stack trace
         self.seen.set()
 
     @property
@@ -62,7 +62,8 @@ class Tail:
 class Process:
     """A running IUT. ``standard`` is the link over its standard input and output.
 
-    They are the wire, or the upper tester's, or unused: then ``stdout`` keeps what it prints.
+    The link is the wire or the upper tester's stream. If it is neither, ``stdout`` keeps the
+    output.
     """
 
     def __init__(
@@ -95,10 +96,12 @@ class Process:
         standard: bool,
         sockets: bool = False,
     ) -> "Process":
-        """Start it. With ``standard`` its stdin and stdout become a link, else stdout is kept.
+        """Start a program.
 
-        They are pipes, or with ``sockets`` what libuv gives to a program in their place. Raises
-        Unreachable where it cannot be started.
+        - ``standard``: True to use stdin and stdout as a link; False to keep stdout
+        - ``sockets``: True to use sockets instead of pipes, as libuv (Node.js) does
+
+        Raises Unreachable if the program cannot start.
         """
         mark, before = uuid.uuid4().hex, running()
         pair = links.paired if sockets else os.pipe
@@ -133,7 +136,7 @@ class Process:
 
     @property
     def exit(self) -> str | None:
-        """How it ended, in words; None while it runs."""
+        """Description of its end; None while it runs."""
         code = self._process.returncode
         if code is None:
             return None
@@ -146,7 +149,7 @@ class Process:
 
     @property
     def crashed(self) -> bool:
-        """Whether it died, by a signal or an unhandled error, before we ended it."""
+        """True if it died by a signal or an unhandled error before the suite stopped it."""
         code = self._process.returncode
         if self._ended or not code:
             return False
@@ -154,17 +157,17 @@ class Process:
 
     @property
     def unhandled(self) -> bool:
-        """Whether its output reports an unhandled error."""
+        """True if its output reports an unhandled error."""
         return _UNHANDLED.search(self.stderr.text) is not None
 
     @property
     def gone(self) -> bool:
-        """Whether it has ended, or is about to; known as soon as it closes what it had open."""
+        """True if it has ended or is ending; known as soon as its open files are closed."""
         return _over(self.pid)
 
     @property
     def survived(self) -> bool:
-        """Whether a process of its group still runs, be it this one or its offspring."""
+        """True if a process of its group is still running, the IUT or a child."""
         try:
             os.killpg(self._process.pid, 0)
         except OSError:
@@ -173,50 +176,50 @@ class Process:
 
     @property
     def peak(self) -> int:
-        """The largest size in bytes that it has had in memory; 0 where it is not known."""
+        """The largest size of its memory in bytes; 0 if unknown."""
         return peak(self.pid)
 
     @property
     def death(self) -> str:
-        """How it died by itself, known once it was ended; empty where it did not."""
+        """Description of its crash, known after ``end``; empty if it did not crash."""
         code = self._process.returncode or 0
         died = code < 0 or (code > 0 and self.unhandled)
         return self.exit or "" if self._early and died else ""
 
     async def over(self) -> None:
-        """Wait for its end, however long that takes."""
+        """Wait for its end without a timeout."""
         await self._process.wait()
 
     async def wait(self, seconds: float | None = None) -> bool:
-        """Wait for its end; False where it still runs after that many seconds, if any are given."""
+        """Wait for its end; return False if it still runs after ``seconds``."""
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(seconds):
                 await self._process.wait()
         return self._process.returncode is not None
 
     async def end(self, grace: float = GRACE) -> bool:
-        """End it and everything it started: end of input first, then SIGTERM, then SIGKILL.
+        """End the process and its children: end of input first, then SIGTERM, then SIGKILL.
 
-        ``grace`` is how many seconds it has to end with its input; returns whether it has.
+        Returns True if it ended with its input within ``grace`` seconds.
         """
-        # An end that follows the end of its input, which comes next, is one that we have asked for.
+        # Closing stdin asks the process to exit, so an exit after that is no crash.
         self._early = self._process.returncode is not None or _over(self.pid)
         try:
             self.standard.finish()
-            # A program that does not read its standard input will not notice that it has ended.
+            # A program that does not read its standard input does not notice the end.
             ended = await self.wait(grace if self._used else 0.01)
             self._ended = True
             if not ended:
                 self._signal(signal.SIGTERM)
                 await self.wait(GRACE)
         finally:
-            # Also where the run is interrupted just now.
+            # Also after an interrupt.
             self._signal(signal.SIGKILL)
-            # Offspring that left the process group still carries our mark.
+            # Children that left the process group still have the mark in their environment.
             sweep(_MARK, self._mark, self._before)
         await self._process.wait()
         await self.standard.close()
-        # Its last output is worth waiting for; a grandchild that keeps the pipe open is not.
+        # Wait for its last output, but not for a grandchild that keeps the pipe open.
         if self._readers:
             await asyncio.wait(self._readers, timeout=0.2)
         for reader in self._readers:
@@ -234,16 +237,16 @@ async def _spawn(
 ) -> Child | forked.Forked:
     """Start a program in a session of its own. Raises OSError or ValueError."""
     if tuple(argv[:3]) == forked.MOCK:
-        # Where none can be forked it is started as any other program.
+        # If no mock can be forked, start it like any other program.
         with contextlib.suppress(OSError):
             return await forked.fork(argv[3:], env, cwd, streams)
     return Child(argv, env=env, cwd=cwd, streams=streams)
 
 
 def _over(pid: int) -> bool:
-    """Whether a process has ended, even if it was not reaped yet, or is about to.
+    """True if a process has ended, even if not reaped, or is ending.
 
-    The memory of one that ends is gone before its connections are closed.
+    The memory of an ending process is released before its connections are closed.
     """
     try:
         status = Path(f"/proc/{pid}/stat").read_text("ascii", "replace")
@@ -254,7 +257,7 @@ def _over(pid: int) -> bool:
 
 
 def peak(pid: int) -> int:
-    """The largest size in bytes that a process has had in memory; 0 where it is not known."""
+    """Return the largest size of a process's memory in bytes; 0 if unknown."""
     try:
         status = Path(f"/proc/{pid}/status").read_text("ascii", "replace")
     except OSError:
@@ -264,7 +267,7 @@ def peak(pid: int) -> int:
 
 
 def running() -> frozenset[str]:
-    """The ids of all processes; empty where the system does not list them."""
+    """Return the ids of all processes; empty if the system does not list them."""
     try:
         return frozenset(filter(str.isdigit, os.listdir("/proc")))
     except OSError:
@@ -272,9 +275,9 @@ def running() -> frozenset[str]:
 
 
 def sweep(variable: str, mark: str, before: frozenset[str] = frozenset()) -> None:
-    """Kill every process that was started with this mark in its environment, wherever it went.
+    """Kill every process that was started with this mark in its environment.
 
-    ``before`` are those that ran already when the first of them was started.
+    ``before`` are the processes that ran before the first of them was started.
     """
     wanted = f"{variable}={mark}".encode()
     for pid in running() - before:

@@ -1,4 +1,4 @@
-"""Which transport an IUT is reached over, by its command or address, and listening for each."""
+"""Transport of an IUT, from its command or address, and the listeners for each transport."""
 
 import importlib.util
 import socket
@@ -12,18 +12,18 @@ from conformance.harness.datagrams import DatagramListener
 from conformance.harness.links import Listener
 
 if TYPE_CHECKING:
-    # It takes a while to import, and needs a package that is optional.
+    # This import is slow and needs an optional package.
     from conformance.harness.zeromq import ZeroListener
 
 SOCKETS = {"tcp": socket.SOCK_STREAM, "udp": socket.SOCK_DGRAM, "zmq": socket.SOCK_STREAM}
-"""The transports that have ports, and the kind of their sockets."""
+"""Transports with ports, and the kind of their sockets."""
 _BINDINGS = {"stream": "tcp", "datagram": "udp", "zmq": "zmq"}
 
 AnyListener: TypeAlias = "Listener | DatagramListener | ZeroListener"
 
 
 async def listen(role: Role, kind: str, address: str) -> AnyListener:
-    """Listen at an address for what a role sends over a kind of transport. Raises OSError."""
+    """Listen at an address for the messages of a role. Raises OSError."""
     if kind == "zmq":
         from conformance.harness import zeromq
 
@@ -34,9 +34,9 @@ async def listen(role: Role, kind: str, address: str) -> AnyListener:
 
 
 def transport(configuration: Configuration) -> str:
-    """The transport over which the IUT is reached, by its address or command.
+    """Return the transport of the IUT, from its address or command.
 
-    Raises ConfigurationError where the role does not speak over that.
+    Raises ConfigurationError if the role does not support this transport.
     """
     role = configuration.role
     address = configuration.connect or configuration.listen
@@ -61,7 +61,7 @@ def transport(configuration: Configuration) -> str:
 
 
 def _addresses(role: Role, addresses: str) -> None:
-    """Raise ConfigurationError unless there is one address for each of a role's channels."""
+    """Raise ConfigurationError unless there is an address for each channel of a role."""
     wanted, given = role.channels or ("",), addresses.split(",")
     for address in given:
         links.parse_address(address)
@@ -85,7 +85,7 @@ def _placeholder_transport(configuration: Configuration) -> str:
 
 
 def _network(configuration: Configuration) -> str:
-    """What a port is a port of: the declared transport, or the first of the role."""
+    """Return the transport of a port: the declared one, or the first of the role."""
     declared = _BINDINGS.get(configuration.ixit.get("binding", ""))
     return declared or next(
         (kind for kind in configuration.role.transports if kind in SOCKETS), "tcp"

@@ -1,4 +1,4 @@
-"""Tells how much of what was sent a peer on this machine has not read, to keep writes apart."""
+"""Count the sent bytes that a peer on this machine has not read, to separate two writes."""
 
 import fcntl
 import os
@@ -8,25 +8,26 @@ import struct
 import termios
 from collections.abc import Callable
 
-# As <linux/netlink.h> and <linux/inet_diag.h> have them
+# Constants and structures of <linux/netlink.h> and <linux/inet_diag.h>
 _SOCK_DIAG, _BY_FAMILY, _REQUEST, _ANY = 4, 20, 1, 0xFFFFFFFF
 _HEADER = struct.Struct("=IHHII")
 _ASKED = struct.Struct("=BBxxI2s2s16s16sIII")  # family and protocol, states, the socket
-_TOLD = struct.Struct("=4x48x4xI")  # behind its state, the socket and a timer: what is unread
+# the count of unread bytes, after the state, the socket and a timer
+_TOLD = struct.Struct("=4x48x4xI")
 
 Count = Callable[[], int]
 
 
 def of_pipe(fd: int) -> Count:
-    """What we have written to a pipe, or to a socket in its place, and nobody has read."""
+    """Return a counter of unread bytes in a pipe, or in a socket that replaces a pipe."""
     paired = stat.S_ISSOCK(os.fstat(fd).st_mode)
     return _ioctl(fd, termios.TIOCOUTQ if paired else termios.FIONREAD)
 
 
 def of_socket(sock: socket.socket) -> Count | None:
-    """What we have sent over a connected socket and the peer has not read.
+    """Return a counter of the bytes that the peer of a connected socket has not read.
 
-    None where the system does not tell, as of a peer on another machine.
+    None if the system does not know, for example for a peer on another machine.
     """
     if sock.family == socket.AF_UNIX:
         return _ioctl(sock.fileno(), termios.TIOCOUTQ)
@@ -48,7 +49,7 @@ def _ioctl(fd: int, request: int) -> Count:
 
 
 def _request(sock: socket.socket) -> bytes:
-    """Asks the system about the peer's socket. Raises OSError where this one is not connected."""
+    """Return the netlink request about the peer's socket. Raises OSError if it is not connected."""
     family = sock.family
     ours, theirs = sock.getsockname(), sock.getpeername()
     ports = (address[1].to_bytes(2, "big") for address in (theirs, ours))
@@ -58,7 +59,7 @@ def _request(sock: socket.socket) -> bytes:
 
 
 def _asked(request: bytes) -> int | None:
-    """What the system answers; None where there is no such socket on this machine."""
+    """Return the number of unread bytes; None if this machine has no such socket."""
     with socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, _SOCK_DIAG) as system:
         system.send(request)
         told = system.recv(4096)

@@ -1,4 +1,4 @@
-"""The upper tester: what a user or a local program does to the IUT, by hooks or over its stdio."""
+"""Upper tester: operations of a user or local program on the IUT, by hooks or over stdio."""
 
 import asyncio
 import contextlib
@@ -22,18 +22,18 @@ from conformance.harness.deadlines import Left, in_time
 from conformance.harness.links import Link
 from conformance.verdicts import Inconclusive, NotExercised
 
-_LINE = 1024 * 1024  # bytes of one answer line that are read at most
-_SHOWN = 200  # characters of a line that is shown
+_LINE = 1024 * 1024  # bytes; a longer line on the standard output is cut
+_SHOWN = 200  # characters of a line in a message
 _WARNED = {"result", "warnings"}
 _MEANT = re.compile(rb'\s*\{\s*"id"\s*:\s*(\d{1,9})\s*,\s*"ok"\s*:')
-"""How a line begins that is meant as an answer, in the order in which they are described."""
-_MUTE = 0.25  # of the time to react in, for one that has answered nothing when asked before
-_CLOSED = "the IUT closed its upper tester's stream"
+"""Beginning of a line that is evidently an answer, even if the rest is not JSON."""
+_MUTE = 0.25  # fraction of the response time to wait if the IUT has never answered an operation
+_CLOSED = "the IUT closed the standard output, which the upper tester reads"
 
 
 @dataclass(frozen=True)
 class Answer:
-    """The outcome of an operation: its result, or the error it ended with, and its warnings."""
+    """Outcome of an operation: its result or its error, and its warnings."""
 
     ok: bool
     result: Any = None
@@ -44,32 +44,32 @@ class Answer:
     def why(self) -> str:
         """The error in words, for the end of a sentence."""
         if self.error is None:
-            return "it did not say why"
+            return "no reason was reported"
         text = self.error if isinstance(self.error, str) else json.dumps(self.error)
         return text[:_SHOWN]
 
     def required(self, operation: str) -> Any:
-        """Its result, which a test cannot do without. Raises Inconclusive where it failed."""
+        """Return the result. Raises Inconclusive if the operation failed."""
         if not self.ok:
             raise Inconclusive(f"the operation '{operation}' failed: {self.why}")
         return self.result
 
     @property
     def told(self) -> dict[str, Any]:
-        """The outcome as the transcript keeps it."""
+        """Outcome in the form of a transcript."""
         told = {"result": self.result, "error": self.error, "warnings": [*self.warnings] or None}
         return {"ok": self.ok, **{key: value for key, value in told.items() if value is not None}}
 
 
 @dataclass
 class Operated:
-    """The operations that have been answered in a run, and those that were not when asked last."""
+    """Operations that were answered in this run, and those that last timed out."""
 
     answered: set[str] = field(default_factory=set)
     unanswered: set[str] = field(default_factory=set)
 
     def take(self, operation: str, answered: bool) -> None:
-        """Take note of what has come of an operation."""
+        """Record that an operation was answered or timed out."""
         now, before = self.answered, self.unanswered
         if not answered:
             now, before = before, now
@@ -78,12 +78,12 @@ class Operated:
 
     @property
     def mute(self) -> bool:
-        """Whether some were awaited, and none has ever been answered."""
+        """True if operations timed out and none was ever answered."""
         return bool(self.unanswered and not self.answered)
 
 
 class UpperTester:
-    """Runs the operations that a role declares, where the configuration provides the means."""
+    """Runs the operations of a role, if the configuration provides the means."""
 
     def __init__(
         self,
@@ -93,7 +93,7 @@ class UpperTester:
         standard: Link | None,
         operated: Operated | None = None,
     ) -> None:
-        """``operated`` is what other instances have answered in this run."""
+        """``operated``: operations that other instances of this run have answered."""
         self.operated = operated or Operated()
         self._role = role
         self._configuration = configuration
@@ -102,30 +102,30 @@ class UpperTester:
         self._ids = itertools.count(1)
         self._waiting: dict[int, asyncio.Future[dict[str, Any]]] = {}
         self.answers = 0
-        """How many operations the IUT itself has answered, on its standard streams."""
+        """Number of operations that the IUT has answered on its standard streams."""
         self._other = b""
-        """The last line on its standard output that was no answer."""
+        """Last line on the standard output that was not an answer."""
         self._reader = asyncio.create_task(self._read(standard)) if standard else None
 
     def offers(self, operation: str) -> bool:
-        """Whether an operation can be run."""
+        """True if an operation can be run."""
         return operation in self._configuration.hooks or self._standard is not None
 
     @property
     def instead(self) -> str:
-        """What stood on its standard output instead of an answer, for the end of a sentence."""
+        """Text about the output instead of an answer, for the end of a sentence."""
         if not self._other:
             return ""
         line = self._other.decode("utf-8", "backslashreplace")
         return (
-            f"; it wrote {line[:_SHOWN]!r}, which is no answer: one is a JSON object on a line, "
-            'with the id that was asked for and "ok", true or false'
+            f"; it wrote {line[:_SHOWN]!r}, which is no answer: expected a JSON object on "
+            'a line, with the id of the request and "ok", true or false'
         )
 
     async def __call__(self, operation: str, **arguments: Any) -> Answer:
-        """Run one operation. Raises NotExercised where nothing provides it.
+        """Run an operation. Raises NotExercised if nothing provides the operation.
 
-        An IUT on its standard streams says so with ``"offered": false`` in its answer.
+        An IUT that does not offer an operation answers with ``"offered": false``.
         """
         if operation not in self._role.hooks:
             raise KeyError(f"{self._role} declares no operation {operation!r}")
@@ -191,8 +191,8 @@ class UpperTester:
             raw = await in_time(asked, self._left(operation))
         except TimeoutError:
             raise Inconclusive(
-                f"the upper tester did not answer '{operation}' within {self._in_vain(operation):g}"
-                f" s{self.instead or self.unflushed}"
+                f"the upper tester did not answer '{operation}' within "
+                f"{self._in_vain(operation):g} s{self.instead or self.unflushed}"
             ) from None
         self.operated.take(operation, True)
         if not raw["ok"] and raw.get("offered") is False:
@@ -201,34 +201,37 @@ class UpperTester:
         return Answer(raw["ok"], raw.get("result"), raw.get("error"), warnings)
 
     def _limit(self, operation: str) -> float:
-        """The seconds that an operation is awaited; fewer where that has shown to be in vain."""
+        """Return the timeout of an operation in seconds; shorter after earlier timeouts."""
         limit, reacts = self._configuration.max_wait, self._configuration.seconds("response")
         if self.operated.mute:
             return min(limit, _MUTE * reacts)
         return min(limit, reacts) if operation in self.operated.unanswered else limit
 
     def _left(self, operation: str) -> Left:
-        """Counts them down from now on: others may be awaited in vain meanwhile."""
+        """Return a countdown from now, which shrinks if other operations time out meanwhile."""
         began = time.monotonic()
         return lambda: began + self._limit(operation) - time.monotonic()
 
     def _in_vain(self, operation: str) -> float:
-        """Take note that it was not answered; the seconds for which it was awaited."""
+        """Record that an operation timed out; return its timeout in seconds."""
         limit = self._limit(operation)
         self.operated.take(operation, False)
         return limit
 
     @property
     def unflushed(self) -> str:
-        """What may be the matter where no operation is ever answered."""
+        """Hint for an IUT that has never answered an operation."""
         if self.operated.answered:
             return ""
-        return "; it has answered none so far: is each answer flushed with the end of its line?"
+        return (
+            "; it has never answered an operation: check that it flushes each answer with "
+            "the line end"
+        )
 
     async def _asked(
         self, link: Link, operation: str, arguments: Mapping[str, Any]
     ) -> dict[str, Any]:
-        """What is answered on the standard streams, however long that takes."""
+        """Return the answer on the standard streams, without a timeout."""
         if self._reader and self._reader.done():
             raise Inconclusive(_CLOSED)
         number = next(self._ids)
@@ -241,9 +244,9 @@ class UpperTester:
             del self._waiting[number]
 
     async def has(self, operation: str) -> bool | None:
-        """Whether the IUT has an operation, of whatever role; None where that cannot be asked.
+        """True if the IUT offers an operation of any role; None if it cannot be asked.
 
-        It is asked for with no arguments, and waited for as long as that takes.
+        The operation is called without arguments and without a timeout.
         """
         if not self._standard:
             return None
@@ -264,7 +267,7 @@ class UpperTester:
                 future.set_exception(Inconclusive(_CLOSED))
 
     def _answered(self, line: bytes) -> None:
-        # Anything else that it prints there is not judged.
+        # Other output is not judged.
         self._other = line if line.strip() else self._other
         try:
             raw = json.loads(line)
@@ -289,10 +292,10 @@ class UpperTester:
             future.set_result(outcome)
 
     def _broken(self, error: Exception) -> Inconclusive:
-        return Inconclusive(f"the upper tester's answer is not JSON ({error}){self.instead}")
+        return Inconclusive(f"expected JSON as the upper tester's answer ({error}){self.instead}")
 
 
 def _texts(warnings: Any) -> tuple[str, ...]:
-    """Warnings as they were reported: several, one, or none."""
+    """Return warnings as strings; they are reported as a list, a single value, or not at all."""
     listed = warnings if isinstance(warnings, list) else [warnings] if warnings else []
     return tuple(str(entry) for entry in listed)

@@ -1,8 +1,10 @@
-"""ZeroMQ between the suite and the IUT: one message of ours is one of ZeroMQ's, in its last frame.
+"""ZeroMQ between the suite and the IUT: a message of the protocol is the last frame.
 
-Needs pyzmq, which is optional (`conformance[zmq]`). We ask a server as a DEALER that puts the name
-of a service before the payload, serve clients as a ROUTER that answers with whatever frames came
-before the payload, and read a publisher as a SUB.
+Needs pyzmq, which is optional (`conformance[zmq]`). The suite uses these sockets:
+
+- DEALER to a server, with the name of a service before the payload
+- ROUTER for clients; an answer repeats the frames that preceded the payload
+- SUB for a publisher
 """
 
 import asyncio
@@ -16,19 +18,19 @@ from zmq.utils.monitor import recv_monitor_message
 from conformance.harness.links import Link, parse_address
 
 SERVICE = b"service"
-"""The name by which we ask for a server: where one address has several, a proxy looks at it."""
+"""Name of the service in requests; a proxy with several servers at an address uses it."""
 
-# Seconds in which a publisher that has connected learns of our subscription; nothing tells of it.
+# Seconds until a connected publisher knows the subscription; ZeroMQ reports no event for this.
 _SETTLE = 0.05
 
 
 class ZeroLink(Link):
-    """Messages from and to the IUT. ``read`` returns one; there is no end."""
+    """Messages from and to the IUT. ``read`` returns a message; the stream never ends."""
 
     datagrams = True
 
     def __init__(self, socket: Any, before: list[bytes], shared: bool) -> None:
-        """``before`` are the frames in front of a payload; ``shared``: a listener closes it."""
+        """``before``: the frames before a payload; ``shared``: a listener closes the socket."""
         self._socket = socket
         self._before = before
         self._shared = shared
@@ -38,7 +40,7 @@ class ZeroLink(Link):
             *before, payload = await self._socket.recv_multipart()
             if self._socket.type == zmq.ROUTER:
                 self._before = before
-            # An empty one is how a peer introduces itself.
+            # A peer introduces itself with an empty message.
             if payload:
                 return bytes(payload)
 
@@ -50,7 +52,7 @@ class ZeroLink(Link):
         await asyncio.sleep(0.001)
 
     def finish(self) -> None:
-        """Nothing: a socket of ZeroMQ has no direction that could end."""
+        """Do nothing: a ZeroMQ socket has no direction that could end."""
 
     async def close(self) -> None:
         if not self._shared:
@@ -59,7 +61,7 @@ class ZeroLink(Link):
 
 
 async def connect(address: str) -> ZeroLink:
-    """A link to a server, once it is there."""
+    """Return a link to a server after the handshake."""
     socket = zmq.asyncio.Context.instance().socket(zmq.DEALER)
     try:
         connected = _connected(socket)
@@ -72,7 +74,7 @@ async def connect(address: str) -> ZeroLink:
 
 
 class ZeroListener:
-    """What the IUT connects to: a ROUTER, or a SUB where we only listen."""
+    """Socket for an IUT that connects: ROUTER, or SUB if the suite only receives."""
 
     def __init__(self, answers: bool) -> None:
         self._answers = answers
@@ -105,7 +107,7 @@ class ZeroListener:
 
 
 def _connected(socket: Any) -> asyncio.Task[None]:
-    """Ends once a peer has completed ZeroMQ's handshake."""
+    """Return a task that ends when a peer has completed the handshake."""
     monitor = socket.get_monitor_socket(zmq.EVENT_HANDSHAKE_SUCCEEDED)
 
     async def wait() -> None:

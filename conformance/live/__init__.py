@@ -1,5 +1,5 @@
-"""Live traffic: relays two real peers to each other, and judges both while they talk.
+"""Live traffic: relay two real peers to each other, and judge both during their session.
 
-``relay`` moves bytes and knows nothing of protocols; ``watch`` hands what has passed to a judge in
-a process of its own; ``sides`` says who talks to whom.
+``relay`` moves bytes and knows no protocols. ``watch`` passes the bytes to a judge in a process of
+its own. ``sides`` lists the two parties of each connection.
 """

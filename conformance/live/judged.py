@@ -1,4 +1,4 @@
-"""A live session from its beginning to its reports: watch, findings on the terminal, pages."""
+"""A live session from start to end: its watch, its findings on the terminal, and its reports."""
 
 import argparse
 import sys
@@ -27,7 +27,7 @@ class Judged:
         names: dict[str, str],
         verdict: Path | None = None,
     ) -> None:
-        """``names`` says what plays each role, where that is known. Raises OSError."""
+        """``names`` gives the program of each role, if known. Raises OSError."""
         self.ports = ports
         self.transport = transport
         self.disturbance = Disturbance(args.delay, args.chop, args.cut, args.stall)
@@ -38,14 +38,14 @@ class Judged:
         self.watch = Watch(self._session, tell, transport)
 
     def conclude(self) -> Met:
-        """Write the reports and sum them up. The watch has ended."""
+        """Write the reports and return the summary; call this after the end of the watch."""
         from conformance.live.report import conclude
 
         return conclude(self._session, self.watch.shown)
 
 
 def tell(seen: Seen) -> None:
-    """Say on the terminal what was found."""
+    """Print a finding on the terminal."""
     text = one_line(seen.finding.message, 200)
     where = f", connection {seen.connection}" if seen.connection else ""
     level = "inconclusive" if seen.finding.inconclusive else seen.level

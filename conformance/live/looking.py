@@ -1,4 +1,4 @@
-"""Watches two peers that have no wire: looks again and again at what they share."""
+"""Watch two peers without a wire: poll the memory that they share."""
 
 import contextlib
 import importlib
@@ -16,19 +16,21 @@ from conformance.live.overview import Met
 from conformance.live.session import Session
 from conformance.running import interruption
 
-_PAUSE = 0.005  # seconds between two looks
-_SCAN = 0.1  # seconds between two looks for what is new
+_PAUSE = 0.005  # seconds between two polls
+_SCAN = 0.1  # seconds between two searches for new objects
 
 
 def looker(protocol: Protocol, options: dict[str, str]) -> Any:
-    """What can look at peers of this protocol: `Looker` of its module `looking`.
+    """Return the `Looker` of the protocol's module `looking`.
 
-    Raises ConfigurationError where there is none, or for options that it does not have.
+    Raises ConfigurationError if there is none, or for unknown options.
     """
     try:
         module = importlib.import_module(f"conformance.{protocol.name}.looking")
     except ModuleNotFoundError as error:
-        raise ConfigurationError(f"nothing can look at peers of {protocol.name}") from error
+        raise ConfigurationError(
+            f"peers of {protocol.name} have no shared memory to look at"
+        ) from error
     try:
         return module.Looker(**options)
     except TypeError as error:
@@ -36,10 +38,10 @@ def looker(protocol: Protocol, options: dict[str, str]) -> Any:
 
 
 def watch(looks: Any, protocol: Protocol, session: Session, once: bool) -> Met:
-    """Look until SIGINT or SIGTERM, or with ``once`` until all has gone; write the reports."""
+    """Poll until SIGINT or SIGTERM, or with ``once`` until all objects are gone; write reports."""
     watching = _Watching(looks, protocol, session)
     with interruption.orderly():
-        # What was seen until then is reported.
+        # The report contains everything that was seen until then.
         with contextlib.suppress(KeyboardInterrupt), contextlib.closing(watching):
             watching.run(once)
         from conformance.live.report import conclude
@@ -48,7 +50,7 @@ def watch(looks: Any, protocol: Protocol, session: Session, once: bool) -> Met:
 
 
 class _Watching:
-    """Tells, records and counts what is seen."""
+    """Prints, records and counts findings."""
 
     def __init__(self, looks: Any, protocol: Protocol, session: Session) -> None:
         title = f"{' and '.join(session.parties)}, live"

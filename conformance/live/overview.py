@@ -1,4 +1,4 @@
-"""The page above the reports of those that have met: who violates what, pair by pair."""
+"""Overview page of live sessions: the violations of each pair of peers."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -9,15 +9,15 @@ from conformance.exits import CONFORMANT, INCONCLUSIVE, NONCONFORMANT
 from conformance.reporting.table_page import write_tables
 from conformance.reporting.tables import Cell, Table
 
-_SHOWN = 5  # requirements that are named in a line
+_SHOWN = 5  # requirements that are named in a line; the others are counted
 
 
 @dataclass(frozen=True)
 class Met:
-    """Two that have met: their names, their exit code, and the report of each role.
+    """A pair of peers: their names, their exit code, and the report of each role.
 
-    ``folder`` is where the reports are, below that of the page; ``trouble`` says why there are
-    none.
+    ``folder`` is the folder of the reports, relative to the page. ``trouble`` is the reason if
+    there are no reports.
     """
 
     server: str
@@ -29,20 +29,20 @@ class Met:
 
     @property
     def line(self) -> str:
-        """Who violates what, on one line."""
+        """Violations of both roles, on a single line."""
         return self.trouble or "; ".join(
             f"{role} {_violates(report)}" for role, report in self.reports.items()
         )
 
     @property
     def verdict(self) -> str:
-        """The verdict that stands for both."""
+        """Verdict for both roles together."""
         known = {CONFORMANT: "pass", NONCONFORMANT: "fail"}
         return known.get(self.code, "inconclusive")
 
 
 def write(path: Path, title: str, met: Sequence[Met]) -> None:
-    """Write the page; of several pairs it begins with the table of each server with each client."""
+    """Write the page; several pairs begin with a table of servers and clients."""
     tables = [_sides(met)]
     if len(met) > 1:
         tables.insert(0, _matrix(met))
@@ -62,11 +62,11 @@ def _matrix(met: Sequence[Met]) -> Table:
         )
         for server in servers
     )  # fmt: skip
-    return Table("Servers by clients: who violates a must", ("", *clients), rows)
+    return Table("Servers and clients: roles that violate a must", ("", *clients), rows)
 
 
 def _blamed(met: Met) -> str:
-    """The roles that violate a must, or else how it went."""
+    """Return the roles that violate a must, or else the verdict."""
     blamed = [role for role, report in met.reports.items() if _failed(report)]
     return " and ".join(blamed) or {"pass": "nobody"}.get(met.verdict, met.verdict)
 
@@ -94,7 +94,7 @@ def _sides(met: Sequence[Met]) -> Table:
 
 
 def _failed(report: Mapping[str, Any]) -> list[str]:
-    """The requirements of level must that it violates."""
+    """Return the violated requirements of level must."""
     return [entry["id"] for entry in report["requirements"] if entry["verdict"] == "fail"]
 
 

@@ -1,4 +1,4 @@
-"""Starts two programs against each other, with what judges them between the two."""
+"""Start two programs with a judging relay between them."""
 
 import asyncio
 import contextlib
@@ -22,20 +22,20 @@ from conformance.reporting.text import one_line
 from conformance.verdicts import Unreachable
 
 LOOPBACK = "127.0.0.1"
-_POLL = 0.01  # seconds between two looks whether the server listens
-_STARTUP = 20.0  # seconds that the server may take until it listens
-_SAID = 20  # lines that a program said last
-_LAST = 1.0  # seconds in which the server may react to the end of its client
-_CONCLUDING = 60.0  # seconds in which all that has passed may be judged, and reports written
+_POLL = 0.01  # seconds between two checks that the server listens
+_STARTUP = 20.0  # seconds until the server must listen
+_SAID = 20  # lines of a program's last output that are printed
+_LAST = 1.0  # seconds for the server to react to the end of its client
+_CONCLUDING = 60.0  # seconds to judge the remaining bytes and write the reports
 _MARK = "CONFORMANCE_PAIR"
 
 
 async def meet(
     judged: Judged, server: Sequence[str], client: Sequence[str], longest: float
 ) -> None:
-    """Start both, and end them when the client has ended, or after that many seconds.
+    """Start both programs; end them after the client has ended, or after ``longest`` seconds.
 
-    Raises ConfigurationError where one cannot be started or the server does not listen.
+    Raises ConfigurationError if a program cannot start or the server does not listen.
     """
     with tempfile.TemporaryDirectory(prefix="conformance-pair-") as folder:
         async with contextlib.AsyncExitStack() as stack, contextlib.AsyncExitStack() as listening:
@@ -54,15 +54,15 @@ async def meet(
             playing = await stack.enter_async_context(_started(client, _filled(judged, addresses)))
             if await playing.wait(longest):
                 await serving.wait(_LAST)
-            # Before the programs are made to end: how they take that is not their peers' business.
+            # Disconnect before the programs are stopped: their reaction to the stop is not judged.
             await listening.aclose()
 
 
 async def play(argv: Sequence[str], verdict: Path, longest: float) -> None:
-    """Start a client that starts its server itself, with the judge before it.
+    """Start a client that starts its own server, with the judge between them.
 
-    It is ended after that many seconds. The verdict is a file that its judge makes empty at its
-    beginning, and has written into it last. Raises ConfigurationError where it cannot be started.
+    The client is stopped after ``longest`` seconds. The judge creates the file ``verdict`` empty at
+    its start, and writes to it at its end. Raises ConfigurationError if the client cannot start.
     """
     mark, before = uuid.uuid4().hex, running()
     try:
@@ -89,8 +89,8 @@ async def _within(seconds: float, work: Awaitable[object]) -> None:
 
 
 async def _written(path: Path) -> None:
-    """Wait until something stands in a file, if there is one."""
-    # No event tells that: who writes it is nobody whom we have started ourselves.
+    """Wait until a file is not empty; return immediately if there is no file."""
+    # No exit event: the process that writes the file is not our child.
     while _empty(path):  # noqa: ASYNC110
         await asyncio.sleep(_POLL)
 
@@ -100,7 +100,7 @@ def _empty(path: Path) -> bool:
 
 
 def _target(kind: str, folder: str, stack: contextlib.AsyncExitStack) -> str:
-    """An address at which the server is to listen."""
+    """Return an address for the server."""
     if kind == "unix":
         return f"unix:{folder}/server"
     of = socket.SOCK_DGRAM if kind == "udp" else socket.SOCK_STREAM
@@ -108,7 +108,7 @@ def _target(kind: str, folder: str, stack: contextlib.AsyncExitStack) -> str:
 
 
 def _filled(judged: Judged, addresses: Sequence[str]) -> Mapping[str, str]:
-    """What the placeholders of a command stand for, where these are its addresses."""
+    """Return the values of a command's placeholders for these addresses."""
     values = {"host": LOOPBACK}
     for side, address in zip(judged.ports, addresses, strict=True):
         if address.startswith("unix:"):
@@ -122,7 +122,7 @@ def _filled(judged: Judged, addresses: Sequence[str]) -> Mapping[str, str]:
 
 @contextlib.asynccontextmanager
 async def _started(command: Sequence[str], values: Mapping[str, str]) -> AsyncIterator[Process]:
-    """A program that is ended with all its offspring when the block is left."""
+    """Start a program; stop it and its children at the end of the block."""
     argv = [expand(word, values) for word in command]
     try:
         process = await Process.start(argv, env={}, cwd="", standard=False)
@@ -133,16 +133,16 @@ async def _started(command: Sequence[str], values: Mapping[str, str]) -> AsyncIt
     finally:
         await process.end()
         if said := process.stderr.text.splitlines()[-_SAID:]:
-            print(f"{argv[0]} said last:", file=sys.stderr)
+            print(f"last output of {argv[0]}:", file=sys.stderr)
             print(*(one_line(line) for line in said), sep="\n", file=sys.stderr)
 
 
 async def _listening(addresses: Sequence[str], process: Process, transport: str) -> None:
-    """Wait until the server listens at each of these addresses. Raises ConfigurationError."""
+    """Wait until the server listens at all addresses. Raises ConfigurationError."""
     loop = asyncio.get_running_loop()
     deadline = loop.time() + _STARTUP
     for address in addresses:
-        # No event tells that a program has begun to listen, and to connect would disturb it.
+        # No event reports that a program listens, and connecting would disturb it.
         while not links.served(address, datagrams=transport == "udp"):
             if loop.time() > deadline or process.exit:
                 why = f"; it {process.exit}" if process.exit else f" within {_STARTUP:g} s"

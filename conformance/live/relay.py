@@ -1,6 +1,6 @@
-"""Passes bytes between two peers, untouched and at once, and tells a watch what has passed.
+"""Relay bytes between two peers, unchanged and without delay, and pass them to a watch.
 
-Only where it is asked to, it disturbs a connection on the way: late, in small pieces, or cut.
+On request the relay disturbs connections: it delays, splits, cuts or stalls them.
 """
 
 import asyncio
@@ -18,17 +18,20 @@ from conformance.live.sides import Side
 from conformance.live.watch import DISTURBED, STALLED, Watch
 from conformance.live.zeromq import Messages
 
-MOST = 256  # addresses that datagrams come from; of more the oldest is another connection again
-_PAUSE = 0.002  # seconds between the pieces of what is chopped, so that they arrive apart
+# client addresses of datagrams; beyond this number the oldest is forgotten and counts as new
+MOST = 256
+_PAUSE = 0.002  # seconds between pieces of a split write, so that they arrive separately
 
 
 @dataclass(frozen=True)
 class Disturbance:
-    """What happens to each connection on its way; nothing by default.
+    """Disturbance of each connection; none by default.
 
-    ``delay``: seconds by which everything comes later; ``chop``: bytes of the largest piece that is
-    passed on; ``cut``: bytes of one direction after which the connection is ended; ``stall``: bytes
-    of one direction after which nothing of it is passed for so many seconds, once.
+    - ``delay``: seconds by which all bytes are delayed
+    - ``chop``: bytes of the largest piece
+    - ``cut``: bytes of a direction after which the connection is closed
+    - ``stall``: a pair; after this number of bytes of a direction, pause once for this time in
+      seconds
     """
 
     delay: float = 0.0
@@ -38,12 +41,12 @@ class Disturbance:
 
     @property
     def steady(self) -> dict[str, float]:
-        """What happens to all that passes, by name."""
+        """Return the disturbances that affect all bytes, by name."""
         return {name: value for name in ("delay", "chop") if (value := getattr(self, name))}
 
 
 class Relay:
-    """One port of a server, and the address at which its clients find us instead."""
+    """Relay for a port of a server, with the address that clients use instead."""
 
     def __init__(
         self,
@@ -61,9 +64,9 @@ class Relay:
         self._secured = secured
         self._tasks: set[asyncio.Task[None]] = set()
         self._open: set[int] = set()
-        self._unreached = ""  # why the server was not reached the last time
+        self._unreached = ""  # reason why the last connection to the server failed
         self.used = asyncio.Event()
-        """Somebody has connected."""
+        """Set once a client has connected."""
 
     async def idle(self) -> None:
         """Wait until no connection is open."""
@@ -71,7 +74,7 @@ class Relay:
             await asyncio.wait(self._tasks)
 
     def let_go(self) -> None:
-        """Whatever the peers that are connected do from here on is no fault of theirs."""
+        """Stop blaming the connected peers: the relay is about to disconnect them."""
         for number in self._open:
             self._watch.disturbed(number, CUT)
 
@@ -114,7 +117,7 @@ class Relay:
             server = await links.connect(self._target, tls)
         except OSError as error:
             before, self._unreached = self._unreached, links.reason(error)
-            # A client may try again many times a second.
+            # A client can try many times a second, so repeated reasons are not printed.
             if self._unreached != before:
                 print(f"conformance: {self._target}: {self._unreached}", file=sys.stderr)
             await client.close()
@@ -123,7 +126,7 @@ class Relay:
         await self.join(client, server)
 
     async def join(self, client: Link, server: Link) -> None:
-        """Pass on what either says until both have ended, or one has gone."""
+        """Relay both directions until both have ended or a party has disconnected."""
         number = self._watch.connected(self.side)
         self._open.add(number)
         if steady := self._disturbance.steady:
@@ -134,7 +137,7 @@ class Relay:
                 self._pass(number, self.side.server, server, client),
             )
         except (_Cut, asyncio.CancelledError) as ended:
-            # What a peer that we leave says from here on is no fault of its.
+            # The relay disconnects the peers, so later errors are not their fault.
             self._watch.disturbed(number, CUT)
             if not isinstance(ended, _Cut):
                 raise
@@ -149,7 +152,8 @@ class Relay:
         while data := await source.read():
             if self._disturbance.delay:
                 await asyncio.sleep(self._disturbance.delay)
-            # Told first: its target may answer before all of it has been passed on.
+            # The watch gets the bytes first, because the target can answer before all pieces are
+            # sent.
             self._watch.passed(number, sender, data)
             for place, piece in enumerate(self._pieces(data)):
                 if place:
@@ -171,7 +175,7 @@ class Relay:
 
     @contextlib.asynccontextmanager
     async def _datagrams(self, address: str) -> AsyncIterator[None]:
-        """The same for datagrams: who sends from another address is another connection."""
+        """Relay datagrams within the block; each client address is a connection of its own."""
         loop = asyncio.get_running_loop()
         where, target = links.parse_address(address), links.parse_address(self._target)
         assert isinstance(where, tuple) and isinstance(target, tuple)
@@ -188,11 +192,11 @@ class Relay:
 
 
 class _Cut(Exception):
-    """A connection has passed as much as it was to pass."""
+    """The connection has reached the limit of ``cut``."""
 
 
 class _Datagrams(asyncio.DatagramProtocol):
-    """Passes datagrams on to a target, and what comes back to whom it is for."""
+    """Relays datagrams to a target, and its answers to the right client."""
 
     def __init__(self, watch: Watch, side: Side, target: tuple[str, int]) -> None:
         self._watch = watch

@@ -1,4 +1,4 @@
-"""What each of two peers that were watched has shown: a report a side, on the usual page."""
+"""Report of a live session: a page for each of the two peers."""
 
 import shutil
 import sys
@@ -19,11 +19,12 @@ from conformance.reporting.text import one_line
 from conformance.running.results import Result
 from conformance.verdicts import Verdict, violated
 
-SHOWN = 16 * 1024 * 1024  # bytes of a recording that go into a report
+# bytes of a recording that are copied into a report; a browser still opens them
+SHOWN = 16 * 1024 * 1024
 
 
 def conclude(session: Session, shown: Shown) -> Met:
-    """Write the report of each role to a folder of its name, and sum them up."""
+    """Write the report of each role to a folder with its name; return the summary."""
     reports = {role: _write(session, shown, role) for role in session.roles}
     for role, report in reports.items():
         print(terminal_summary(report, session.folder / role), file=sys.stderr)
@@ -43,7 +44,7 @@ def conclude(session: Session, shown: Shown) -> Met:
 
 
 def _exit_code(shown: Shown, reports: dict[str, dict[str, Any]]) -> int:
-    """The exit code for both sides together."""
+    """Return the exit code for both sides together."""
     codes = [int(report["exit_code"]) for report in reports.values()]
     if NONCONFORMANT in codes or max(codes, default=0) > INCONCLUSIVE:
         return max(code for code in codes if code != INCONCLUSIVE)
@@ -62,7 +63,7 @@ def _write(session: Session, shown: Shown, role: str) -> dict[str, Any]:
             part.writelines(lines.readlines(SHOWN))
     result = Result(
         "session",
-        "Everything that passed between the two peers",
+        "Messages between the two peers",
         protocol.schema_requirement,
         transcript=transcript,
         reproduce=f"conformance check --role {role} {record}",
@@ -90,7 +91,7 @@ def _write(session: Session, shown: Shown, role: str) -> dict[str, Any]:
             result.verdict = violated(protocol.requirement(finding.requirement).level)
             result.detail, result.offending = finding.message, finding.event
     if not shown.messages.get(role):
-        result.verdict, result.detail = Verdict.NOT_EXERCISED, "no message of it has passed"
+        result.verdict, result.detail = Verdict.NOT_EXERCISED, "received no message of this role"
     configuration = Configuration(
         protocol.role(role),
         name=session.names.get(role) or f"{role}, live",
@@ -103,11 +104,14 @@ def _write(session: Session, shown: Shown, role: str) -> dict[str, Any]:
 
 
 def _left(seen: Seen, transcript: str, reproduce: str) -> Result:
-    """What was due when a session ended, and might just have come too late."""
+    """Return the result for a message that was due when the session ended.
+
+    The message could have come a little later, so the result is inconclusive.
+    """
     finding = seen.finding
     return Result(
         f"session[{finding.requirement}]",
-        "What was due when the session ended",
+        "Messages that were due when the session ended",
         finding.requirement,
         Verdict.INCONCLUSIVE,
         detail=finding.message + (f" ({seen.times} times)" if seen.times > 1 else ""),

@@ -1,4 +1,4 @@
-"""TLS at both sides of a relay, which is nothing that a protocol is judged by."""
+"""TLS at both sides of a relay; TLS itself is not judged."""
 
 import ssl
 from dataclasses import dataclass
@@ -7,24 +7,25 @@ from pathlib import Path
 from conformance.configuration import ConfigurationError
 
 SECURED = "https://"
-"""How the address of a server begins that is reached by TLS."""
+"""Beginning of the address of a server that uses TLS."""
 
 
 @dataclass(frozen=True)
 class Security:
-    """What clients are shown, or None where they come without TLS; and what servers may show."""
+    """TLS contexts: ``shown`` for clients, None without TLS; ``trusted`` for servers."""
 
     shown: ssl.SSLContext | None
     trusted: ssl.SSLContext
 
     def of(self, target: str) -> ssl.SSLContext | None:
-        """What a server at an address is asked to show, if it is one that is reached by TLS."""
+        """Return the TLS context for a server, or None if its address has no TLS."""
         return self.trusted if target.startswith(SECURED) else None
 
 
 def security(certificate: Path | None, trust: Path | None) -> Security:
-    """From files in PEM: the certificate that clients are shown, with its key, and another that a
-    server may show beside those that the system trusts. Raises ConfigurationError.
+    """Read PEM files: the certificate and key for clients, and a further trusted certificate.
+
+    The system's trusted certificates apply, too. Raises ConfigurationError.
     """
     shown = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER) if certificate else None
     trusted = ssl.create_default_context()

@@ -1,4 +1,4 @@
-"""What a live session is, for its reports: who met, where it is recorded, and where they go."""
+"""Description of a live session for its reports: parties, recording and folders."""
 
 import argparse
 import datetime
@@ -10,10 +10,11 @@ from conformance.definitions.protocol import Protocol
 
 @dataclass(frozen=True)
 class Session:
-    """A live session; ``names`` says by role what plays it, where that is known.
+    """A live session; ``names`` gives the program of each role, if known.
 
-    ``parties`` are all who talk, the server and its client first; ``roles`` those that are judged.
-    ``verdict`` is a file that the exit code is written to.
+    - ``parties``: all parties, the server and its client first
+    - ``roles``: the parties that are judged
+    - ``verdict``: a file for the exit code
     """
 
     protocol: str
@@ -35,7 +36,7 @@ def begin(
     names: dict[str, str],
     verdict: Path | None = None,
 ) -> Session:
-    """The session that begins now; ``args`` say where it is recorded and where its reports go."""
+    """Return the session that starts now; ``args`` has the places of recording and reports."""
     folder = Path(args.report).resolve()
     return Session(
         protocol.name,

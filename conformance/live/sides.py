@@ -1,4 +1,4 @@
-"""Who talks to whom in a protocol: the two parties of a connection, for each port of a server."""
+"""Parties of a connection: the server and client of each port in a protocol."""
 
 from dataclasses import dataclass
 
@@ -8,20 +8,20 @@ from conformance.definitions.protocol import Protocol
 
 @dataclass(frozen=True)
 class Side:
-    """One port: who serves there, who connects to it, and over what they can talk."""
+    """A port: its server, its client, and the possible transports."""
 
     server: str
     client: str
     transports: tuple[str, ...]
     channel: str = ""
     port: int = 0
-    """Where its clients find it if nothing else is said; 0 where the protocol has no such port."""
+    """The default port for clients; 0 if the protocol has no default."""
 
 
 def sides(protocol: Protocol, role: str = "") -> list[Side]:
-    """The ports of one pair of peers; ``role`` is one of them where the protocol has several pairs.
+    """Return the ports of a pair of peers; ``role`` selects the pair if there are several.
 
-    Raises ConfigurationError where it does not say which pair is meant, or one that has no wire.
+    Raises ConfigurationError if ``role`` does not select a pair, or a pair without a wire.
     """
     found: dict[str, list[Side]] = {}
     for entry in protocol.roles.values():
@@ -44,6 +44,6 @@ def sides(protocol: Protocol, role: str = "") -> list[Side]:
     if len(chosen) != 1:
         names = sorted(f"{protocol.name}/{server}" for server in found)
         raise ConfigurationError(
-            f"say between which peers: {' or '.join(names)}" if not role or not chosen else role
+            f"expected a pair of peers: {' or '.join(names)}" if not role or not chosen else role
         )
     return chosen[0]

@@ -1,4 +1,4 @@
-"""Watches a conversation between two real peers: what it is told goes to a judge beside it."""
+"""Watch a session between two real peers; a judge runs in a separate process."""
 
 import contextlib
 from collections.abc import Callable, Iterator
@@ -11,14 +11,14 @@ from conformance.judging.captures import Writer, ending
 from conformance.live.session import Session
 from conformance.live.sides import Side
 
-DISTURBED, STALLED = "disturbed", "stalled"  # what is told of a connection that goes on
+DISTURBED, STALLED = "disturbed", "stalled"  # events of a connection that goes on
 
 
 class Watch:
-    """What passes between two real peers over any number of connections, recorded and judged."""
+    """Record and judge the bytes between two real peers, over any number of connections."""
 
     def __init__(self, session: Session, told: Callable[[Seen], None], transport: str) -> None:
-        """``told`` hears of each new finding, in another thread. Raises OSError."""
+        """``told`` is called with each new finding, in another thread. Raises OSError."""
         self.protocol = protocols.load(session.protocol)
         self.connections = 0
         self._told = told
@@ -27,37 +27,37 @@ class Watch:
         Writer(session.record, session.protocol, title, {"running": True}).close()
         self._beside = Beside(partial(_Bench, session), self._hear)
 
-    # What the relay tells; these return at once
+    # Events from the relay; these methods return immediately.
 
     def connected(self, side: Side) -> int:
-        """A client has connected; returns the number of the connection."""
+        """Handle a new client; return the number of its connection."""
         self.connections += 1
         self._beside.connected(self.connections, self._transport)
         return self.connections
 
     def passed(self, number: int, sender: str, data: bytes) -> None:
-        """Bytes of one party have been passed on."""
+        """Handle bytes of a party that were relayed."""
         self._beside.put(number, sender, data)
 
     def closed(self, number: int, sender: str, reset: bool) -> None:
-        """A party has ended its direction of a connection, or has reset it."""
+        """Handle the end or reset of a party's direction of a connection."""
         self._beside.put(number, sender, event="closed", **ending(reset))
 
     def disturbed(self, number: int, what: str, **details: Any) -> None:
-        """The relay itself has disturbed a connection, which is not a fault of either peer."""
+        """Handle a disturbance by the relay itself, which is not a fault of either peer."""
         self._beside.put(number, None, event=what, **details)
 
     def end(self) -> None:
-        """Judge what still waits, and stop."""
+        """Judge the remaining bytes, and stop."""
         self._beside.end()
 
     def leave(self) -> None:
-        """Leave the rest to the judge, who writes the reports as well; nothing waits for it."""
+        """Let the judge process the rest and write the reports, without waiting for it."""
         self._beside.leave()
 
     @property
     def shown(self) -> Shown:
-        """What came of it, once it has ended."""
+        """Result of the session, after its end."""
         return self._beside.shown
 
     def _hear(self, told: Told) -> None:
@@ -66,7 +66,7 @@ class Watch:
 
 
 class _Bench(Bench):
-    """The judge, who also writes the reports where whoever relayed was killed, or has left."""
+    """The judge; it also writes the reports if the relay was killed or has left."""
 
     def __init__(self, session: Session) -> None:
         protocol = protocols.load(session.protocol)
@@ -74,7 +74,7 @@ class _Bench(Bench):
         self._session = session
 
     def abandoned(self) -> None:
-        # What a report needs takes longer to import than a judge.
+        # The report's imports take longer than those of the judge.
         from conformance.live.report import conclude
 
         conclude(self._session, self.shown or self.end(complete=False))
@@ -82,7 +82,7 @@ class _Bench(Bench):
 
 @contextlib.contextmanager
 def watching(watch: Watch) -> Iterator[Watch]:
-    """Watch within the block; what still waits at its end is judged."""
+    """Watch within the block; the remaining bytes are judged at its end."""
     try:
         yield watch
     finally:

@@ -1,8 +1,11 @@
-"""Passes messages of ZeroMQ between two peers, all frames as they are, and tells a watch of them.
+"""Relay ZeroMQ messages between two peers with all their frames, and pass them to a watch.
 
-Needs pyzmq, which is optional (`conformance[zmq]`). Clients that ask find a ROUTER, and the server
-a DEALER for each of them; a publisher finds a SUB, and who subscribes a PUB. What is judged is the
-last frame of a message, where it is not empty.
+Needs pyzmq, which is optional (`conformance[zmq]`). The relay uses these sockets:
+
+- ROUTER for clients, and a DEALER to the server for each of them
+- SUB for a publisher, and PUB for subscribers
+
+The judge gets the last frame of a message, unless it is empty.
 """
 
 import asyncio
@@ -15,11 +18,11 @@ from conformance.live.sides import Side
 from conformance.live.watch import Watch
 
 PREFIX = "zmq:"
-"""How an address of ZeroMQ begins."""
+"""Beginning of a ZeroMQ address."""
 
 
 class Messages:
-    """One address at which clients find us instead of their server."""
+    """Relay for an address that clients use instead of their server's address."""
 
     def __init__(self, side: Side, target: str, watch: Watch) -> None:
         try:
@@ -38,7 +41,7 @@ class Messages:
 
     @contextlib.asynccontextmanager
     async def listening(self, address: str, publishes: bool) -> AsyncIterator[str]:
-        """Pass messages within the block; gives the address at which clients find us."""
+        """Relay messages within the block; yield the address for clients."""
         zmq = self._zmq
         clients = self._context.socket(zmq.SUB if publishes else zmq.ROUTER)
         if publishes:
@@ -64,7 +67,7 @@ class Messages:
         task.add_done_callback(self._tasks.discard)
 
     def _server(self, client: bytes, kind: int) -> tuple[Any, int]:
-        """Our socket to the server on behalf of a client, and the number of its connection."""
+        """Return the socket to the server for a client, and the number of its connection."""
         if client not in self._servers:
             server = self._context.socket(kind)
             server.connect(_endpoint(self._target))

@@ -305,7 +305,7 @@ def test_a_proxy_that_is_interrupted_is_reported(tmp_path: Path, by: int) -> Non
         (("proxy", "vexide"), "give --listen ADDR and --connect ADDR, or -- COMMAND"),
         (
             ("proxy", "runtime", "--listen", "127.0.0.1:0", "--connect", "127.0.0.1:1"),
-            "say between",
+            "expected a pair of peers",
         ),
         (("proxy", "simspark", "--listen", "127.0.0.1:0", "--connect", "127.0.0.1:1"), "2 address"),
     ],

@@ -262,19 +262,19 @@ def test_who_keeps_a_body_back_is_told_to_send_it() -> None:
     [
         (b'[{"cmd": "push"}]', "within an array"),
         (b'"{\\"cmd\\": \\"push\\"}"', "within a string"),
-        (b'{"cmd": "push"}\0', "with '\\x00' behind it"),
-        (b'{"cmd": "push"} {}', "with '{}' behind it"),
+        (b'{"cmd": "push"}\0', "followed by '\\x00'"),
+        (b'{"cmd": "push"} {}', "followed by '{}'"),
         (b"{'cmd': 'push'}", "as Python writes it"),
         (b"{'cmd': 'push',}", "as Python writes it"),
-        (b'{"cmd": "push",\n}\n', "with a comma behind its last member"),
+        (b'{"cmd": "push",\n}\n', "with a comma after its last member"),
         (b"cmd=push", "as an HTML form"),
-        (b'\xef\xbb\xbf{"cmd": "push"}', "behind a byte order mark"),
+        (b'\xef\xbb\xbf{"cmd": "push"}', "after a byte order mark"),
         ('\ufeff{"cmd": "push"}'.encode("utf-16-le"), "in another encoding: b'\\xff' is not UTF-8"),
     ],
 )
 def test_what_a_body_means_is_read(body: bytes, how: str) -> None:
     assert json_object(body) is None
-    assert meant(body) == ({"cmd": "push"}, f"it came {how}")
+    assert meant(body) == ({"cmd": "push"}, f"received the object {how}")
 
 
 @pytest.mark.parametrize(
@@ -287,10 +287,10 @@ def test_what_a_body_means_is_read(body: bytes, how: str) -> None:
 def test_what_means_nothing_is_told(body: bytes) -> None:
     found, came = meant(body)
     assert found is None
-    assert came.endswith(" came")
+    assert came.startswith("received ")
 
 
 def test_what_comes_in_another_encoding_is_read() -> None:
     found, came = meant('{"brickname": "Töy"}'.encode("latin-1"))
     assert found == {"brickname": "Töy"}
-    assert came == "it came in another encoding: b'\\xf6' is not UTF-8"
+    assert came == "received the object in another encoding: b'\\xf6' is not UTF-8"

@@ -280,7 +280,7 @@ async def test_objects_and_their_mutex(name: str) -> None:
         SharedObject.create(name, 200, 8)
     os.truncate(memory.FOLDER / name, 50)
     assert len(mine.read()) == 50
-    with pytest.raises(NoObject, match="cut short"):
+    with pytest.raises(NoObject, match="was shortened"):
         mine.trylock()
     mine.close()
     theirs.close()

@@ -319,7 +319,7 @@ def test_the_bytes_of_a_side_are_messages_without_an_order(
         (["check", "{pcap}"], "say of which PROTOCOL"),
         (["check", "deltarobot", "{pcap}", "--port", "http"], "numbers were expected"),
         (["check", "simspark", "{pcap}", "--port", "1"], "say --port agent,monitor"),
-        (["check", "runtime", "{pcap}"], "say between which peers"),
+        (["check", "runtime", "{pcap}"], "expected a pair of peers"),
     ],
 )
 def test_wrong_words(

@@ -74,7 +74,7 @@ async def test_what_came_instead_of_an_answer_is_told(line: str) -> None:
 async def test_an_answer_that_is_not_json_is_not_waited_for() -> None:
     """The other lines of these tests begin otherwise, and are passed over."""
     with pytest.raises(
-        Inconclusive, match=r"answer is not JSON \(Invalid \\escape: .*\); it wrote"
+        Inconclusive, match=r"expected JSON as .* answer \(Invalid \\escape: .*\); it wrote"
     ):
         await asked('{"id": 1, "ok": true, "result": "\\0"}')
 
@@ -139,7 +139,7 @@ async def test_hooks(printed: str, expected: Answer) -> None:
     [
         ("no such device", "no such device"),
         ({"code": 7, "message": None}, '{"code": 7, "message": null}'),
-        (None, "it did not say why"),
+        (None, "no reason was reported"),
         ("a" * 1000, "a" * 200),
     ],
 )
