@@ -232,7 +232,7 @@ class Instance:
         """Return the next stream that the IUT opens within the response time, or None."""
         accepting = self._listeners[channel].accept()
         with contextlib.suppress(Unreachable):
-            return await self._within("response", accepting, "it did not connect again")
+            return await self._within("response", accepting, "the IUT did not connect again")
         return None
 
     async def met(self) -> bool:
@@ -250,7 +250,7 @@ class Instance:
                 await (await self.link(next(iter(self.role.channels), ""))).close()
             else:
                 anyone = asyncio.wait(listening, return_when=asyncio.FIRST_COMPLETED)
-                await self._within("startup", anyone, "it did not connect")
+                await self._within("startup", anyone, "the IUT did not connect")
         except Unreachable:
             return False
         finally:
@@ -260,12 +260,12 @@ class Instance:
 
     async def _accept(self, listener: AnyListener) -> Link:
         if not self._bridged:
-            return await self._within("startup", listener.accept(), "it did not connect")
+            return await self._within("startup", listener.accept(), "the IUT did not connect")
         wire: Link | None = None
         # The bridge opens two connections; the first byte of each shows its kind.
         while wire is None or self.errors is None:
             link = await self._within(
-                "startup", listener.accept(), f"it did not start {{{self.role.bridge}}}"
+                "startup", listener.accept(), f"the IUT did not start {{{self.role.bridge}}}"
             )
             if await link.read_exactly(1) == bridge.WIRE:
                 wire = link
@@ -293,7 +293,9 @@ class Instance:
                 await asyncio.sleep(_POLL)
 
         try:
-            return await self._within("startup", attempt(), f"it did not accept at {address}")
+            return await self._within(
+                "startup", attempt(), f"the IUT did not accept a connection at {address}"
+            )
         except Unreachable as error:
             if self.process is None and refused:
                 raise Unreachable(f"nothing accepts at {address}: {refused}") from error

@@ -144,7 +144,7 @@ def encode(value: Any, spell: Callable[[str, str], str] = titled) -> bytes:
         chunked = headers.get("transfer-encoding", "").lower() == "chunked"
         return "\r\n".join(lines).encode("latin-1") + (chunks([body]) if chunked else body)
     except (KeyError, TypeError, AttributeError, ValueError) as error:
-        raise ValueError(f"no message has the form {str(value)[:200]}: {error!r}") from error
+        raise ValueError(f"cannot encode this message: {str(value)[:200]}: {error!r}") from error
 
 
 def chunks(pieces: Iterable[bytes]) -> bytes:

@@ -216,7 +216,7 @@ class Oracle:
         if sender == ROBOT:
             self._deaf, self._left = True, asked
 
-    # What a robot asks
+    # Requests of a robot
 
     def _request(self, asked: _Asked) -> Iterator[Finding]:
         name, data = asked.name, asked.data
@@ -300,7 +300,7 @@ class Oracle:
                 return token
         return ""
 
-    # How a lab answers
+    # Answers of a lab
 
     def _answer(self, name: str, value: Any) -> Iterator[Finding]:
         if not self._asked and self._left:

@@ -269,7 +269,7 @@ async def test_objects_and_their_mutex(name: str) -> None:
     assert theirs.read()[100:103] == b"abc"
     async with mine.locked(counting(1)):
         assert not theirs.trylock()
-        with pytest.raises(Locked, match="still held"):
+        with pytest.raises(Locked, match="still locked"):
             async with theirs.locked(counting(0.01)):
                 pass
     assert theirs.trylock()

@@ -102,7 +102,7 @@ class Lab(UserSide):
     def path(self, value: Any) -> str:
         return str(value["path"])
 
-    # What robots ask
+    # Requests of robots
 
     async def pushcmd(self, value: Any, served: Served) -> Any:
         if value["method"] != "POST":

@@ -73,7 +73,7 @@ class Robot:
     def make_caller(self) -> Caller:
         return self.caller_type(self.settings.url)
 
-    # What it tells about itself
+    # Data object
 
     def new_token(self) -> str:
         return "".join(secrets.choice(ALPHABET) for _ in range(8))

@@ -20,7 +20,7 @@ async def smoke(iut: Iut) -> None:
         message = await exchange.session.watch(within=quiet)
         if message is not None:
             early = "register.held" if message.name == "Abort" else None
-            raise exchange.violation("no answer for a while", message, early)
+            raise exchange.violation("no immediate answer", message, early)
         if await tester.offers("pair"):
             # The token of the operation was unknown to the lab.
             message = await exchange.session.watch(within=quiet)

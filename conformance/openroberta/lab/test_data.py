@@ -106,7 +106,7 @@ async def test_thrown_away_while_pushing(iut: Iut) -> None:
         # This is short enough for the other push to be refused before the first one is due.
         message = await waits.session.watch(within=min(early / 4, tester.seconds("quiet")))
         if message is not None:
-            raise waits.wrong("no answer for a while", message, "push.held")
+            raise waits.wrong("no immediate answer", message, "push.held")
         battery = robot.data["battery"]
         wrong = {**robot.object("push", "firmwarename"), "battery": "1.5"}
         await (await robot.ask(PUSHCMD, wrong)).refused("refuses.firmwarename")

@@ -180,7 +180,7 @@ async def test_expectation(iut: Iut) -> None:
         async def answers() -> bool:
             return session.size > 0 or session.ended
 
-        if await session.shows(answers, "what an expectation brings", "response"):
+        if await session.shows(answers, "an answer to Expect: 100-continue", "response"):
             return
         await session.send_bytes(body)
         message = await Exchange(session, "Register").unless_closed("refuses.token")

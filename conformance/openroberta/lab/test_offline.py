@@ -38,7 +38,7 @@ async def test_offline(iut: Iut) -> None:
 
 @requirement("offline.noticed")
 async def test_one_of_three_offline(iut: Iut) -> None:
-    """One of three robots becomes offline while the others go on pushing."""
+    """The second of three robots becomes offline while the others go on pushing."""
     async with playing(iut) as tester:
         robots = [await tester.linked() for _ in range(3)]
         leaves = robots.pop(1)

@@ -99,7 +99,7 @@ async def test_asks_once(iut: Iut) -> None:
                 raise Inconclusive("received no push after the program (run.pushes-after)")
             if found.name != "Push":
                 raise found.violation(
-                    "the program to be asked for once", "received a second request"
+                    "a single request for the program", "received a second request"
                 )
             push = found
 
@@ -133,7 +133,7 @@ async def test_silent_while_fetching(iut: Iut) -> None:
             await asked.session.send_bytes(head(value) + BYTES[:100])
             other = await tester.watch("Push", within=tester.seconds("quiet"))
         if other is not None:
-            raise other.violation("no push before the program has come", "received one")
+            raise other.violation("no push before the end of the download", "received one")
 
 
 @requirement("run.silent")
@@ -271,7 +271,7 @@ async def test_no_program(iut: Iut, what: str) -> None:
         await NO_PROGRAMS[what](asked)
         again = await tester.next("Push", "Register", "DownloadRequest", within=PATIENT)
         count = len(await executed(tester)) - before
-        check(not count, "no program to be run, as none has come", f"{count} was run")
+        check(not count, "no program to be run, because none has arrived", f"{count} was run")
         if again.name == "DownloadRequest":
             await again.file(tester.program)
             again = await tester.next("Push", within=PROGRAM)
@@ -279,7 +279,7 @@ async def test_no_program(iut: Iut, what: str) -> None:
         await tester.next("Push", within=PATIENT)
 
 
-# How it ended
+# Exit values
 
 
 @requirement("exit.value")

@@ -19,7 +19,7 @@ from conformance.waiting import Within
 
 
 class RobotsTester:
-    """One lab, its user, and the connections of the robots that the suite plays."""
+    """A lab, its user, and the connections of the robots that the suite plays."""
 
     def __init__(
         self, iut: Iut, instance: Instance, connections: contextlib.AsyncExitStack

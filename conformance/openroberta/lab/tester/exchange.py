@@ -78,10 +78,10 @@ class Exchange:
             raise self.violation("an error", message, requirement)
 
     async def taken(self) -> None:
-        """Raise Violation if the request is answered immediately, with an error or anything else."""
+        """Raise Violation if the request is answered immediately, even with an error."""
         message = await self.session.watch(within=self.session.seconds("quiet"))
         if message is not None:
-            raise self.wrong("no answer for a while", message, self._unasked(message))
+            raise self.wrong("no immediate answer", message, self._unasked(message))
 
     async def held(self, expected: str) -> None:
         """Raise Violation if the request is refused or answered immediately.
@@ -93,7 +93,7 @@ class Exchange:
         if refused:
             raise self.failed(expected, refused)
         for message in self.session.received[before:]:
-            raise self.wrong("no answer for a while", message, self._unasked(message))
+            raise self.wrong("no immediate answer", message, self._unasked(message))
 
     async def silent(self, seconds: float) -> None:
         """Raise Violation if the request is answered within these seconds after it was sent."""

@@ -138,7 +138,7 @@ class Robot:
             await asyncio.sleep(AGAIN)
         message = await exchange.answer(requirement=requirement)
         if message.name != "Repeat":
-            # Whether or not the hold time is over: the lab has accepted the token.
+            # The lab has accepted the token, so even an abort at the end of the hold time is wrong.
             any_token = self.tester.iut.memory.get("pair takes any token")
             doubt = ", although 'pair' accepts any token" if any_token else ""
             raise exchange.violation(

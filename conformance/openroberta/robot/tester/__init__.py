@@ -63,7 +63,7 @@ class LabTester:
     def seconds(self, timing: str) -> float:
         return self.iut.seconds(timing)
 
-    # What the robot asks
+    # Requests of the robot
 
     async def next(
         self,
@@ -138,7 +138,7 @@ class LabTester:
         process, end = self.instance.process, self.instance.describe_end()
         # If the robot has exited, the tester stopped waiting at that time.
         within = "" if process and process.exit else f" within {round(seconds, 2):g} s"
-        raise Unreachable(f"it did not connect{within}{end}{self.instance.slow}")
+        raise Unreachable(f"the IUT did not connect{within}{end}{self.instance.slow}")
 
     async def program_request(self, requirement: str | None = None) -> Exchange:
         """Return the request for an announced program; the robot can send a push first."""
@@ -160,7 +160,7 @@ class LabTester:
         return asked
 
     def early(self, fetching: Exchange) -> list[Exchange]:
-        """Return the pushes that wait while a program is sent; the push after it is not yet here."""
+        """Return the unanswered pushes at the time when a program is sent."""
         self._cursor = len(self.asked)
         return [
             asked
