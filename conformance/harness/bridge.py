@@ -1,4 +1,4 @@
-"""Executable that an IUT starts as its peer; it connects its standard streams to the suite.
+"""Executable that an IUT starts as its peer, connected to the suite.
 
 ``python bridge.py ADDRESS`` opens two connections to the unix socket ADDRESS. The first connection
 carries the wire (standard input and output). The second carries the suite's text for standard

@@ -61,7 +61,7 @@ class Child:
 
 @contextlib.contextmanager
 def lent(*pipes: tuple[int, int]) -> Iterator[list[int]]:
-    """Lend pipes to a program at its start; each pair is our end and the program's end.
+    """Lend pipes to a program at its start. Each pair is our end and the program's end.
 
     The program's ends are closed afterwards. Our ends are closed, too, if the program cannot start.
     """

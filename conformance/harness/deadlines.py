@@ -10,7 +10,7 @@ AGAIN = 0.25  # seconds between two checks of the remaining time, which can chan
 T = TypeVar("T")
 
 Left = Callable[[], float]
-"""Returns the remaining seconds of a timeout; a caller asks again, because the value can change."""
+"""Returns the remaining seconds of a timeout. Callers ask again, because the value can change."""
 
 
 def counting(within: float | Left) -> Left:

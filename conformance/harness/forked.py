@@ -17,7 +17,7 @@ MOCK = (sys.executable, "-m", "mocks")
 """First words of a mock's command."""
 
 _asking: socket.socket | None = None
-"""Socket for requests to the fork server, shared with processes that were forked from this one."""
+"""Socket for requests to the fork server, shared with all forked processes."""
 
 
 class Forked:

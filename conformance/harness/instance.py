@@ -30,7 +30,7 @@ T = TypeVar("T")
 
 
 class Instance:
-    """A running IUT: a process of the suite, or a program that a user has started."""
+    """A running IUT: a process of the suite, or a program of the user."""
 
     def __init__(
         self,
@@ -178,7 +178,7 @@ class Instance:
             raise Unreachable(f"no port is free: {links.reason(error)}") from error
 
     def _fixed(self) -> dict[str, str]:
-        """Return the addresses that are fixed in the IUT, by channel; empty if there are none."""
+        """Return the addresses that are fixed in the IUT, by channel."""
         given = self.configuration.connect or self.configuration.listen
         channels = self.role.channels or ("",)
         return dict(zip(channels, given.split(","), strict=True)) if given else {}
@@ -236,7 +236,7 @@ class Instance:
         return None
 
     async def met(self) -> bool:
-        """True if the IUT connects or sends to any address, or listens at the first one."""
+        """True if the IUT connects or sends to any address, or listens itself."""
 
         async def comes(listener: AnyListener) -> None:
             link = await listener.accept()
@@ -338,7 +338,7 @@ class Instance:
         return telling(self.process.stderr.text) if self.process else ""
 
     def describe_end(self) -> str:
-        """Describe the end of the process and its last output, to follow the text of a verdict."""
+        """Describe the end of the process and its last output, for a verdict's text."""
         if self.process is None:
             return ""
         ended = f"; the process {self.process.exit or 'still runs'}"

@@ -1,4 +1,4 @@
-"""Find the line of a program's output that explains its end: the error, not the stack trace."""
+"""Find the line of a program's output that explains its end."""
 
 import re
 
@@ -39,7 +39,7 @@ _NODE = re.compile(r"^(?:Uncaught )?(?:[A-Za-z_$][\w$.]*)?Error(?: \[\w+\])?: .*
 
 
 def telling(output: str) -> str:
-    """Return the line that explains the end, or else the last line; empty if there is no output.
+    """Return the line that explains the end, or else the last line.
 
     Only this line becomes part of a verdict's text, even if a program logs much.
     """
@@ -51,7 +51,7 @@ def telling(output: str) -> str:
 
 
 def named(line: str) -> bool:
-    """True if the line names an error, so that it is more than the last output."""
+    """True if the line names an error, and is not merely the last output."""
     return bool(_of_a_runtime(line)) or "panicked at" in line
 
 

@@ -36,7 +36,7 @@ class Link:
     broken = False
     """True if the connection was reset instead of closed."""
     reset = False
-    """True if the peer can have missed the last write: after a reset, or an end before the write.
+    """True if the peer can have missed the last write, for example after a reset.
     """
     _ahead = b""  # bytes that were read but not returned yet
     _unsent: unread.Count | None = None
@@ -77,7 +77,7 @@ class Link:
         return data
 
     async def ends_unused(self, within: float) -> bool:
-        """True if the peer closes the stream in time without sending; call this before any read."""
+        """True if the peer closes the stream in time without sending. Call this before any read."""
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(within):
                 self._ahead = await self.read()
@@ -130,11 +130,11 @@ class Link:
         return not self._writer.is_closing()
 
     def pending(self) -> int:
-        """Return the number of written bytes that the peer has not read, if the system knows."""
+        """Return the number of written bytes that the peer has not read, if known."""
         return sum(count() for count in (self._unsent, self._unread) if count)
 
     async def taken(self, within: float = math.inf) -> None:
-        """Wait until the peer has probably read the last write, to keep a split write split.
+        """Wait until the peer has probably read the last write, to separate two writes.
 
         The wait is at most ``within`` seconds, for a peer that can time out. If the system does not
         count unread bytes, this is a short pause. No verdict depends on it.

@@ -104,8 +104,7 @@ class SharedObject:
         return mutex.trylock(self._mutex)
 
     def glimpse(self, before: bytes, seconds: float) -> tuple[bytes, bytes] | None:
-        """Return the content just after another process has unlocked the mutex, and again 1 ms
-        later.
+        """Return the content just after another process has unlocked, and 1 ms later.
 
         The function waits until a byte outside the mutex differs from ``before``, and then locks
         the mutex. Both reads happen while the mutex is locked; it is unlocked afterwards. Returns

@@ -1,4 +1,4 @@
-"""A process of an IUT: started in its own process group, watched, and ended with all children."""
+"""A process of an IUT: started in its own group, and ended with all children."""
 
 import asyncio
 import contextlib
@@ -30,7 +30,7 @@ _UNHANDLED = re.compile(
 
 _WORDS = (b"Exception in thread", b"panic: ", b"fatal error: ")
 _BEGINS = re.compile(rb"^(?:" + b"|".join(_WORDS) + rb").{,400}", re.MULTILINE)
-"""Line of an error before its stack trace, which can be longer than the kept bytes."""
+"""Line of an error before a stack trace that exceeds the kept bytes."""
 
 
 class Tail:
@@ -149,7 +149,7 @@ class Process:
 
     @property
     def crashed(self) -> bool:
-        """True if it died by a signal or an unhandled error before the suite stopped it."""
+        """True if it died by a signal or an unhandled error, without our request."""
         code = self._process.returncode
         if self._ended or not code:
             return False
@@ -162,7 +162,7 @@ class Process:
 
     @property
     def gone(self) -> bool:
-        """True if it has ended or is ending; known as soon as its open files are closed."""
+        """True if it has ended or is ending. This is known when its open files are closed."""
         return _over(self.pid)
 
     @property

@@ -1,4 +1,4 @@
-"""Count the sent bytes that a peer on this machine has not read, to separate two writes."""
+"""Count the sent bytes that a peer on this machine has not read."""
 
 import fcntl
 import os
@@ -19,13 +19,13 @@ Count = Callable[[], int]
 
 
 def of_pipe(fd: int) -> Count:
-    """Return a counter of unread bytes in a pipe, or in a socket that replaces a pipe."""
+    """Return a counter of unread bytes in a pipe or its replacement, a socket."""
     paired = stat.S_ISSOCK(os.fstat(fd).st_mode)
     return _ioctl(fd, termios.TIOCOUTQ if paired else termios.FIONREAD)
 
 
 def of_socket(sock: socket.socket) -> Count | None:
-    """Return a counter of the bytes that the peer of a connected socket has not read.
+    """Return a counter of bytes that the peer of a socket has not read.
 
     None if the system does not know, for example for a peer on another machine.
     """

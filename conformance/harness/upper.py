@@ -1,4 +1,4 @@
-"""Upper tester: operations of a user or local program on the IUT, by hooks or over stdio."""
+"""Upper tester: operations on the IUT by hooks or over stdio."""
 
 import asyncio
 import contextlib
@@ -26,7 +26,7 @@ _LINE = 1024 * 1024  # bytes; a longer line on the standard output is cut
 _SHOWN = 200  # characters of a line in a message
 _WARNED = {"result", "warnings"}
 _MEANT = re.compile(rb'\s*\{\s*"id"\s*:\s*(\d{1,9})\s*,\s*"ok"\s*:')
-"""Beginning of a line that is evidently an answer, even if the rest is not JSON."""
+"""Beginning of a line that is evidently an answer, even with invalid JSON."""
 _MUTE = 0.25  # fraction of the response time to wait if the IUT has never answered an operation
 _CLOSED = "the IUT closed the standard output, which the upper tester reads"
 
@@ -296,6 +296,6 @@ class UpperTester:
 
 
 def _texts(warnings: Any) -> tuple[str, ...]:
-    """Return warnings as strings; they are reported as a list, a single value, or not at all."""
+    """Return warnings as strings. An answer has a list, a single value, or none."""
     listed = warnings if isinstance(warnings, list) else [warnings] if warnings else []
     return tuple(str(entry) for entry in listed)

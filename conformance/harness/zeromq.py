@@ -1,4 +1,4 @@
-"""ZeroMQ between the suite and the IUT: a message of the protocol is the last frame.
+"""ZeroMQ between the suite and the IUT. A message of the protocol is the last frame.
 
 Needs pyzmq, which is optional (`conformance[zmq]`). The suite uses these sockets:
 
@@ -18,7 +18,7 @@ from zmq.utils.monitor import recv_monitor_message
 from conformance.harness.links import Link, parse_address
 
 SERVICE = b"service"
-"""Name of the service in requests; a proxy with several servers at an address uses it."""
+"""Name of the service in requests, for a proxy with several servers."""
 
 # Seconds until a connected publisher knows the subscription; ZeroMQ reports no event for this.
 _SETTLE = 0.05

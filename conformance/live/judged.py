@@ -1,4 +1,4 @@
-"""A live session from start to end: its watch, its findings on the terminal, and its reports."""
+"""A live session: its watch, its findings on the terminal, and its reports."""
 
 import argparse
 import sys

@@ -1,4 +1,4 @@
-"""Relay ZeroMQ messages between two peers with all their frames, and pass them to a watch.
+"""Relay ZeroMQ messages between two peers, and pass them to a watch.
 
 Needs pyzmq, which is optional (`conformance[zmq]`). The relay uses these sockets:
 

@@ -1,4 +1,4 @@
-"""Read the body of a message that should be a JSON object, even if its form is wrong.
+"""Read the body of a message that should be a JSON object, even if malformed.
 
 Some wrong forms are still clear. An example is an HTML form, which many HTTP libraries make of an
 object. These bodies are read and judged all the same; a single finding names the form.

@@ -48,7 +48,7 @@ UPGRADE = {"connection": "Upgrade", "upgrade": "websocket"}
 def request(
     method: str, path: str, headers: Mapping[str, str] | None = None, body: Any = None
 ) -> dict[str, Any]:
-    """Return a request in its decoded form; a body that is not bytes is sent as JSON."""
+    """Return a request in its decoded form. A body that is not bytes is sent as JSON."""
     content = b"" if body is None else _bytes(body)
     given = {"host": "127.0.0.1", **(headers or {})}
     if body is not None and not isinstance(body, bytes):
@@ -60,7 +60,7 @@ def request(
 def response(
     status: int, headers: Mapping[str, str] | None = None, body: Any = None
 ) -> dict[str, Any]:
-    """Return a response in its decoded form; a body that is not bytes is sent as JSON."""
+    """Return a response in its decoded form. A body that is not bytes is sent as JSON."""
     content = b"" if body is None else _bytes(body)
     given = dict(headers or {})
     if body is not None and not isinstance(body, bytes):
@@ -231,7 +231,7 @@ class _Message:
         self._ill_formed = ""
 
     def feed(self, data: bytes) -> tuple[Frame | None, bytes]:
-        """Take the next bytes; return the message if it is complete, and the bytes after it."""
+        """Take the next bytes. Returns the message if it is complete, and the bytes after it."""
         self._raw += data
         if self._http is None:
             if self._raw.startswith(_HELLO):
@@ -262,7 +262,7 @@ class _Message:
         return _CONTINUE
 
     def end(self) -> Frame | None:
-        """Handle the end of the stream, which can end a body; return the last message, if any."""
+        """Handle the end of the stream, which can end a body. Returns the last message, if any."""
         if not self._raw.strip(b"\r\n") or self._interim:
             return None
         if self._http and self._head:
@@ -324,7 +324,7 @@ class _Message:
 
 
 def _ill_formed(head: bytes) -> str:
-    """Return what HTTP forbids in the head of a readable message; empty if nothing is wrong."""
+    """Return what HTTP forbids in the head of a readable message, or an empty string."""
     first, *fields, _ = head.lstrip(b"\r\n").split(b"\n")
     if not all(line.endswith(b"\r") for line in (first, *fields)):
         return "expected lines that end with CR LF; received a line that ends with LF alone"

@@ -1,4 +1,4 @@
-"""Name HTTP messages in the terms of the protocol, from the content of the message alone.
+"""Name HTTP messages in the terms of the protocol, by their content alone.
 
 A request is named by its path and, at /rest/pushcmd, by its command. A response is named by its
 status, its header field Filename and its command. HTTP messages that the protocol does not define
@@ -71,12 +71,12 @@ def _response(value: Mapping[str, Any]) -> str:
 
 
 def is_error(name: str, value: Mapping[str, Any]) -> bool:
-    """True if a response is an error: an error status, or no command in its body."""
+    """True if a response is an error: an error status, or no command."""
     return name == "Refusal" or (name == RESPONSE and "cmd" not in value.get("json", {}))
 
 
 def refuses(name: str, value: Mapping[str, Any]) -> bool:
-    """True if a response is an error, or the abort that a lab can also refuse with."""
+    """True if a response is an error or an abort, with which labs also refuse."""
     return name == "Abort" or is_error(name, value)
 
 

@@ -9,10 +9,10 @@ The oracle does not know which side is under test and has no clock. Rules of thi
 - An answer that the robot did not wait for changes nothing.
 - If the robot has reset the connection, it may not have read the last answer. The answer then
   counts only if the robot's next request fits it.
-- An error has several forms: an error status, a body without a command, the end of a connection,
-  and an abort that is no valid outcome of the request.
-- The oracle has no rule if the specification is silent: about other paths, repeated requests for a
-  program, repeated pushes, and the time of a registration.
+- An error is an error status, a body without a command, or the end of a connection.
+- An abort is an error, too, if it is no valid outcome of the request.
+- Other paths, repeated requests for a program, repeated pushes and the time of a registration have
+  no rule, because the specification is silent about them.
 """
 
 from collections import deque
@@ -61,7 +61,7 @@ _DUE: Mapping[tuple[str, StrEnum], str] = {
     ("Push", Step.LINKED): "push.answered",
     ("DownloadRequest", Step.FETCHING): "run.bytes",
 }
-"""Requirement that a lab violates if it closes the connection, by request and step of the robot."""
+"""By request and step of the robot: the requirement that closing the connection violates."""
 
 _OFTEN = 3  # closed connections; nobody stops and restarts a lab that often while its robots wait
 
@@ -79,7 +79,7 @@ class _Robot:
     missed: StrEnum | None = None
     """The step to assume if the robot did not read its last answer; None if it surely read it."""
     hasty: bool = False
-    """True once the robot pushed while a push was unanswered: its later steps are then uncertain.
+    """True once the robot pushed while a push was unanswered. Its later steps are then uncertain.
     """
 
     @property
@@ -330,7 +330,7 @@ class Oracle:
             yield from robot.walk.step(LAB, told)
 
     def _answer_left(self, asked: _Asked, name: str) -> None:
-        """Handle an answer to a robot that has half-closed its connection and may not read it."""
+        """Handle an answer to a robot that has half-closed its connection."""
         self._left = None
         robot = self._conversation.robot(asked.data)
         if robot and robot.latest is asked:

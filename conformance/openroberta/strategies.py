@@ -25,6 +25,6 @@ def members() -> SearchStrategy[dict[str, Any]]:
 
 
 def programs() -> SearchStrategy[bytes]:
-    """Draw programs of any bytes, some with line ends and the bytes that end a chunked body."""
+    """Draw programs of any bytes, some with line ends or ends of chunks."""
     odd = st.sampled_from([b"\r\n", b"0\r\n\r\n", b"\0", b"\xff", b"\n"])
     return st.lists(odd | st.binary(max_size=40), max_size=20).map(b"".join)

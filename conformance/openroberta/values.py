@@ -1,4 +1,4 @@
-"""Compare values that are numbers on one side and strings on the other, and compare bytes."""
+"""Compare values that can be numbers or strings, and compare bytes."""
 
 from typing import Any
 

@@ -14,7 +14,7 @@ PROGRAMS = {
     b'    public static void main(String[] a) { System.out.println("Hello!"); }\n}\n',
     "hello.c": b'#include <stdio.h>\nint main(void) { puts("Hello!"); return 0; }\n',
 }
-"""Programs by name; the first is the default and contains every byte, so that any loss shows."""
+"""Programs by name. The default is the first: it has every byte, so that any loss shows."""
 
 UPDATES = {
     "v1/runtime": Program("EV3Runtime.jar", b"PK\x03\x04runtime\r\n\0\xff" * 9),

@@ -1,4 +1,4 @@
-"""HTTP for both mocks: the lab's side and the robot's side of a connection, over the codec.
+"""HTTP for both mocks: a connection of the lab and of the robot.
 
 The mocks do not use `mocks.session.Session`, which passes on each message as it arrives. A lab
 reads a request only after the answer to the last one, which can take minutes. A robot sends a
@@ -20,7 +20,7 @@ MANY = 100  # unanswered requests of a connection; reading stops there
 
 
 class Served:
-    """A connection that a lab serves: its requests in order, and an event for its end."""
+    """A connection of a lab: its requests in order, and an event for its end."""
 
     def __init__(self, stream: Stream) -> None:
         self.stream = stream
@@ -62,7 +62,7 @@ class Served:
 
 
 class Caller:
-    """A robot's connection to its lab: opened on demand, kept open if the lab keeps it open."""
+    """A robot's connection to its lab, opened on demand and kept if possible."""
 
     def __init__(self, url: str) -> None:
         self._address = url.removeprefix("http://").rstrip("/")

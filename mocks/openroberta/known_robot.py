@@ -43,7 +43,7 @@ class KnownRobot:
 
 
 def give(held: list[asyncio.Future[str]], command: str, others: str) -> bool:
-    """Answer the newest request with a command and the others with `others`; return True if any."""
+    """Answer the newest request with a command, the others with `others`. True if any waited."""
     waiting = [future for future in held if not future.done()]
     for future in waiting:
         future.set_result(command if future is waiting[-1] else others)

@@ -1,4 +1,4 @@
-"""Sensor data of the reference robot, over a websocket or, if refused, to a REST address."""
+"""Sensor data of the reference robot, over a websocket or to a REST address."""
 
 import asyncio
 import base64

@@ -24,7 +24,7 @@ async def lacking(robot: Robot, cmd: str, name: str) -> None:
 
 
 def refusal_of(name: str) -> Any:
-    """Return the test case for one mandatory field; each field is a requirement of its own."""
+    """Return the test case for a mandatory field, which is a requirement of its own."""
 
     @requirement(f"refuses.{name}")
     async def test(iut: Iut) -> None:
@@ -59,7 +59,7 @@ test_without_menuversion = refusal_of("menuversion")
 @requirement("refuses.thrown-away")
 @lasting
 async def test_thrown_away(iut: Iut) -> None:
-    """A registration without a field has no effect; a correct one with that token is held."""
+    """A registration without a field has no effect. A correct one with that token is held."""
     async with playing(iut) as tester:
         robot = tester.robot()
         for name in ("robot", "battery", "menuversion"):
@@ -226,7 +226,7 @@ MALFORMED = {
 
 @requirement("robustness.malformed")
 async def test_malformed(iut: Iut) -> None:
-    """A body that is not a JSON object gets an error, and the next robot is served."""
+    """A body other than a JSON object gets an error. The next robot is served."""
     async with playing(iut) as tester:
         for body in MALFORMED.values():
             robot = tester.robot()

@@ -1,4 +1,4 @@
-"""Tests that a lab understands all forms of HTTP, and survives bytes that are not HTTP."""
+"""Tests that a lab understands all forms of HTTP, and survives other bytes."""
 
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -23,7 +23,7 @@ TLS_HELLO = bytes.fromhex(
 
 
 async def served(tester: RobotsTester, robot: Robot, after: str) -> None:
-    """Raise Violation unless a robot can register, and be linked if the user can enter tokens."""
+    """Raise Violation unless a robot can register, and be linked if possible."""
     exchange = await robot.register()
     await exchange.held(f"a robot to be served after {after}")
     if await tester.offers("pair"):
@@ -80,7 +80,7 @@ async def test_charset(iut: Iut) -> None:
 
 @requirement("http.persistence")
 async def test_one_connection(iut: Iut) -> None:
-    """A robot uses the same connection for all requests as long as the lab keeps it open."""
+    """A robot uses the same connection for all requests while the lab keeps it open."""
     async with playing(iut) as tester:
         robot = tester.robot()
         robot.keeps = True
@@ -142,7 +142,7 @@ async def test_segmentation(iut: Iut) -> None:
 
 @requirement("robustness.chunked-requests")
 async def test_chunked_request(iut: Iut) -> None:
-    """A registration in chunks is held, or the lab asks for its length with status 411."""
+    """A registration in chunks is held, or refused with status 411 (Length Required)."""
     async with playing(iut) as tester:
         robot = tester.robot()
         # A lab that cannot read chunks must not take them for the next request.
@@ -203,7 +203,7 @@ async def test_other_methods(iut: Iut) -> None:
 
 @requirement("robustness.other-paths")
 async def test_other_paths(iut: Iut) -> None:
-    """A registration at an unknown path gets 404; at the right path it is held afterwards."""
+    """A registration at an unknown path gets 404. At the right path it is held."""
     async with playing(iut) as tester:
         robot = tester.robot()
         robot.headers = _ONCE
@@ -233,7 +233,7 @@ HALVES: dict[str, Sequence[bytes]] = {
 
 @requirement("robustness.half-requests")
 async def test_half_requests(iut: Iut) -> None:
-    """A request that is cut off, or never ends, does not keep the lab from serving others."""
+    """Incomplete and endless requests do not keep the lab from serving others."""
     async with playing(iut) as tester:
         for what, pieces in HALVES.items():
             left, stays = await tester.connection(), await tester.connection()

@@ -18,7 +18,7 @@ async def answered(tester: RobotsTester, robot: Robot) -> None:
 
 
 async def goes(tester: RobotsTester, robot: Robot) -> None:
-    """Send nothing until the user sees the robot as offline; raise Violation if it never is."""
+    """Send nothing until the user sees the robot as offline. Raises Violation if it never is."""
     tester.iut.worth(2 * tester.seconds("offline"), "offline")
     latest = tester.iut.left("offline", "offline", "response")
     seen = await tester.becomes(robot, "state", "offline", latest)

@@ -1,4 +1,4 @@
-"""Tests of pushes: their hold, the data that the lab takes from them, and lost pushes."""
+"""Tests of pushes: their hold, their data, and lost pushes."""
 
 import asyncio
 import json
@@ -54,7 +54,7 @@ async def test_held(iut: Iut) -> None:
 @requirement("push.held")
 @lasting
 async def test_held_for_two(iut: Iut) -> None:
-    """The pushes of two robots are held at the same time, each for its own period."""
+    """Pushes of two robots are held at the same time, each for its own period."""
     async with playing(iut) as tester:
         shortest = at_least(tester, "push_hold")
         _, latest = at_most(tester, "push_hold")
@@ -174,7 +174,7 @@ async def test_name_in_pieces(iut: Iut) -> None:
 
 
 async def _gone_with_a_push(robot: Robot) -> str | None:
-    """Return the violated requirement if the lab no longer serves a robot after a lost push."""
+    """Return the requirement that forgetting a robot after a lost push violates, or None."""
     push = await robot.push()
     return "offline.no-disconnect" if await refusal(push.session) else None
 
@@ -227,7 +227,7 @@ async def test_lost_connection(iut: Iut) -> None:
 
 
 async def _taken(push: Exchange) -> None:
-    """Wait until the lab has surely read this push, so that the next push is newer.
+    """Wait until the lab has surely read this push, before a newer push.
 
     A lab can use a thread for each request, and read them in any order.
     """
@@ -275,7 +275,7 @@ async def test_program_for_a_lost_push(iut: Iut) -> None:
 
 @requirement("robustness.run-between-pushes")
 async def test_run_between_pushes(iut: Iut) -> None:
-    """A program that is run between two pushes is announced in answer to the second push."""
+    """A program that is run between two pushes is announced with the second push."""
     async with playing(iut) as tester:
         _, latest = at_most(tester, "push_hold")
         robot = await tester.linked()

@@ -109,7 +109,7 @@ async def test_not_unasked_after_abort(iut: Iut) -> None:
 @pytest.mark.parametrize("token", ["same", "other"])
 @lasting
 async def test_after_abort(iut: Iut, token: str) -> None:
-    """After an abort, a new registration with the same or another token is held in full."""
+    """After an abort, a registration with the same or another token is held again."""
     async with playing(iut) as tester:
         robot = tester.robot()
         await aborted(tester, await robot.register())
@@ -277,7 +277,7 @@ async def test_run_before_the_token(iut: Iut, known: bool) -> None:
 @requirement("robustness.unknown-token")
 @lasting
 async def test_push_of_nobody(iut: Iut) -> None:
-    """A push with an unknown token, or with a token whose registration is held, gets no command."""
+    """A push whose token is unknown, or still being registered, gets no command."""
     async with playing(iut) as tester:
         robot = tester.robot()
         exchange = await robot.push()

@@ -1,4 +1,4 @@
-"""Tests of programs: a lab announces them in answer to a push, and sends each byte for byte."""
+"""Tests of programs: their announcement, their transfer, and the running state."""
 
 from conformance.cases import check, lasting, requirement
 from conformance.iut import Iut
@@ -35,12 +35,12 @@ async def test_command_again(iut: Iut) -> None:
 
 @requirement("run.immediately")
 async def test_immediately(iut: Iut) -> None:
-    """The push is answered when the user acts, and not at the end of its period, both times."""
+    """The push is answered when the user acts, not at the end of push_hold."""
     async with playing(iut) as tester:
         period = tester.seconds("push_hold")
         if period < 2 * _TELLING:
             raise NotExercised(
-                f"a push_hold of {period:g} s is too short to distinguish both; build the "
+                f"a push_hold of {period:g} s is too short to recognise an immediate answer; build the "
                 "lab with a longer one and declare --timing push_hold=SECONDS"
             )
         robot = await tester.linked()
@@ -134,7 +134,7 @@ async def test_running(iut: Iut) -> None:
 
 @requirement("running.until-push")
 async def test_running_until_push(iut: Iut) -> None:
-    """A robot that pushes again is not running any more, with or without an exit value."""
+    """A robot that pushes again is no longer running, with or without an exit value."""
     async with playing(iut) as tester:
         robot, exchange = await tester.linked(nepoexitvalue=None), None
         for value in (None, 0):

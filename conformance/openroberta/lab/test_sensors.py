@@ -30,7 +30,7 @@ def address(iut: Iut, name: str, example: str) -> str:
 
 
 async def token_of(tester: RobotsTester) -> str:
-    """Return the token of a linked robot, or of a registering robot if nobody can enter tokens."""
+    """Return the token of a robot. The robot is linked if the suite can enter tokens."""
     if await tester.offers("pair"):
         return (await tester.linked()).token
     robot = tester.robot()
@@ -57,7 +57,7 @@ async def test_posted(iut: Iut, known: bool) -> None:
 
 @requirement("running.patient")
 async def test_running_meanwhile(iut: Iut) -> None:
-    """Sensor data during a program is no push: the user still sees the robot as running."""
+    """Sensor data during a program is no push: the robot is still running."""
     path = address(iut, "sensor_path", "/rest/sensorlogging")
     async with playing(iut) as tester:
         robot = await tester.linked()

@@ -68,7 +68,7 @@ async def got(tester: RobotsTester, path: str) -> Message:
 
 
 async def own(tester: RobotsTester, path: str) -> Mapping[str, Any]:
-    """Return name and base64 of a file as the lab reports them; empty if it does not."""
+    """Return name and base64 of a file as the lab reports them, if it does."""
     try:
         told = await tester.user("update_file", path=path)
     except NotExercised:
@@ -82,7 +82,7 @@ async def own(tester: RobotsTester, path: str) -> Mapping[str, Any]:
 
 @requirement("update.files")
 async def test_files(iut: Iut) -> None:
-    """A robot that never registered can fetch each file by GET, twice with the same bytes."""
+    """An unregistered robot can fetch each file by GET, twice with the same bytes."""
     async with playing(iut) as tester:
         for path in paths(iut):
             first, second = await got(tester, path), await got(tester, path)

@@ -28,7 +28,7 @@ async def smoke(iut: Iut) -> None:
 
 
 async def _reads_spaces(iut: Iut) -> bool:
-    """True if the robot pushes after an answer with a space after the colon in its JSON."""
+    """True if the robot pushes after an answer with a space in its JSON."""
     with contextlib.suppress(Conclusion):
         async with playing(Iut(iut.testbed, iut.deciding)) as tester:
             asked = await tester.next("Register")
@@ -51,6 +51,6 @@ async def basis(iut: Iut) -> str:
                 await tester.run(push)
         except Violation as violation:
             return violation.requirement or ""
-        # A robot that does not wait for answers lags behind in all later steps.
+        # A robot that does not wait for answers is late in all later steps.
         found = [each for session in iut.sessions for each in session.judge.findings]
         return _HASTY if any(each.requirement == _HASTY for each in found) else ""

@@ -16,7 +16,7 @@ async def conversation(tester: LabTester) -> None:
 
 
 def presence_of(name: str) -> Any:
-    """Return the test case for one mandatory field; each field is a requirement of its own."""
+    """Return the test case for a mandatory field, which is a requirement of its own."""
 
     @requirement(f"data.{name}")
     async def test(iut: Iut) -> None:
@@ -99,7 +99,7 @@ async def test_alphabet(iut: Iut) -> None:
 
 @requirement("token.shown")
 async def test_shown(iut: Iut) -> None:
-    """The token that the user sees is the token of the registration, also after each abort."""
+    """The user sees the token of the registration, also after each abort."""
     async with playing(iut) as tester:
         asked = await tester.next("Register", requirement="register.first")
         for _ in range(3):

@@ -61,7 +61,7 @@ async def test_at_once(iut: Iut) -> None:
 @pytest.mark.parametrize("earlier", [0, 1, 5], ids=["first", "second", "later"])
 @lasting
 async def test_patient(iut: Iut, earlier: int) -> None:
-    """The robot waits for the answer to a push as long as a lab can hold it.
+    """The robot waits for the answer to a push for the whole push_hold.
 
     The push is the first one, the second one, or one after a program.
     """
@@ -179,7 +179,7 @@ async def test_configuration(iut: Iut) -> None:
 @requirement("robustness.unknown-command")
 @pytest.mark.parametrize("cmd", ["stopprogram", "", None, 7, ["repeat"]], ids=repr)
 async def test_unknown_command(iut: Iut, cmd: Any) -> None:
-    """A command that does not exist, or is not a string, does not stop the robot."""
+    """An unknown command, or a command that is not a string, does not stop the robot."""
     async with playing(iut) as tester:
         push = await tester.link()
         await push.answer(response(200, {}, {"cmd": cmd}))

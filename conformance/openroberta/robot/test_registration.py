@@ -20,8 +20,9 @@ timeout for registrations fails the test.
 
 @requirement("register.first")
 async def test_first(iut: Iut) -> None:
-    """The first request at /rest/pushcmd is a registration, and no other request precedes its
-    answer.
+    """The first request at /rest/pushcmd is a registration.
+
+    No other request precedes its answer.
     """
     async with playing(iut) as tester:
         asked = await tester.next("Register")
@@ -54,7 +55,7 @@ async def test_messages(iut: Iut) -> None:
 
 @requirement("robustness.host")
 async def test_host(iut: Iut) -> None:
-    """The port in Host is the port that the robot was given, in each request of a session.
+    """Each request names the port that the robot was given in its field Host.
 
     The host name can differ: a host has several names, and a launcher can use another one.
     """
@@ -87,7 +88,7 @@ async def test_commands(iut: Iut) -> None:
 @requirement("register.patient")
 @lasting
 async def test_patient(iut: Iut) -> None:
-    """The robot waits for the answer to its registration as long as a lab can hold it.
+    """The robot waits for the answer to its registration for the whole register_hold.
 
     The robot waits equally long after an abort, if it registers again. If register_hold is longer
     than --max-wait, the test only checks that the robot waits longer than for a push.

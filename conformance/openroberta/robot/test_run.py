@@ -44,7 +44,7 @@ FRAMINGS = {
     "chunks": "http.chunked-answers",
     "close": "http.persistence",
 }
-"""By how the end of a program is marked: the requirement that a robot violates if it misses it."""
+"""By end mark of a program: the requirement that missing the end violates."""
 
 
 @requirement("run.requests-file")
@@ -71,7 +71,7 @@ async def test_requests_file_when_registered_again(iut: Iut) -> None:
 
 @requirement("run.download-push")
 async def test_download_push(iut: Iut) -> None:
-    """The request for a program has the whole data object, the token and the command push."""
+    """The request for a program has the whole data object with the command push."""
     async with playing(iut) as tester:
         push = await tester.link()
         await push.command("download")
@@ -262,7 +262,7 @@ NO_PROGRAMS: dict[str, Callable[[Exchange], Awaitable[None]]] = {
 @requirement("robustness.no-program")
 @pytest.mark.parametrize("what", NO_PROGRAMS)
 async def test_no_program(iut: Iut, what: str) -> None:
-    """A program that is cut off, or comes with an error, is not run; the robot goes on."""
+    """An incomplete program, or an error instead, is not run. The robot goes on."""
     async with playing(iut) as tester:
         push = await tester.link()
         before = len(await executed(tester))

@@ -81,7 +81,7 @@ class AnswersInChunks(Lab):
 
 @variant("answers-the-foreign-without-a-status", of="http.messages")
 class AnswersTheForeignWithoutAStatus(Lab):
-    """Answers bytes that are not HTTP with a bare page in HTTP/0.9, as simple servers do."""
+    """Answers bytes that are not HTTP with a bare page, as in HTTP/0.9."""
 
     async def take(self, frame: Frame, served: Served) -> bool:
         if frame.name is None:
@@ -225,7 +225,7 @@ class NewestPushOnly(Lab):
 
 @variant("oldest-push-first", of="robustness.repeated-push")
 class OldestPushFirst(Lab):
-    """Announces a program in answer to the older of two pushes; the newer one gets repeat."""
+    """Announces a program in answer to the older of two pushes. The newer one gets repeat."""
 
     def want(self, robot: KnownRobot, command: str) -> None:
         robot.pushes.reverse()

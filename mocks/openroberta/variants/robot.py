@@ -80,7 +80,7 @@ class _TlsFirst(Caller):
 
 @variant("tries-tls-first", of="http.messages")
 class TriesTlsFirst(Robot):
-    """Begins each request with a TLS hello on the plain port, as a published robot does."""
+    """Begins each request with a TLS hello, as a published robot does."""
 
     caller_type = _TlsFirst
 
@@ -248,9 +248,7 @@ class ImpatientPush(Robot):
 
 @variant("gives-up-as-answers-come", of="push.patient")
 class GivesUpAsAnswersCome(AConnectionForEach):
-    """Disconnects when an answer to a registration or push arrives, does not read it, and asks
-    again.
-    """
+    """Disconnects without reading an answer to a registration or push, and asks again."""
 
     async def ask(self, value: Any, patience: float) -> Frame | None:
         if value["path"] == naming.PUSHCMD:

@@ -1,4 +1,4 @@
-"""Tester of a lab: robots that the suite plays, and a user who acts by the upper tester."""
+"""Tester of a lab: the robots and, by the upper tester, the user."""
 
 import asyncio
 import contextlib
@@ -101,7 +101,7 @@ class RobotsTester:
             await self.upper(operation, token=new_token())
 
     async def pairs(self) -> bool:
-        """True if 'pair' succeeds for the only robot of a fresh lab; found out once in a run."""
+        """True if 'pair' succeeds for the only robot of a fresh lab. Found out once in a run."""
 
         async def alone() -> bool:
             async with playing(self.iut) as other:
@@ -117,7 +117,7 @@ class RobotsTester:
         return await self.instance.upper(operation, **arguments)
 
     async def insists(self, operation: str, **arguments: Any) -> Any:
-        """Retry an operation until it succeeds: the lab may not have read the last request yet.
+        """Retry an operation until it succeeds, because the lab can be slow to read requests.
 
         Returns the last answer if the operation still fails after the response time.
         """

@@ -16,7 +16,7 @@ LATEST = {"register_hold": 1.2, "push_hold": 1.5}
 _ENDS = {"Register": "register.aborted", "Push": "push.answered"}
 """Requirement that is violated if the hold time of this request ends without an answer."""
 _ENDING = {"Register": ("Abort", "register_hold"), "Push": ("Repeat", "push_hold")}
-"""By request: the answer at the end of the hold time, and the timing of the hold."""
+"""By request: the answer at the end of the hold time, and its timing."""
 
 TRIES = 3  # requests whose answers only the time distinguishes
 
@@ -154,7 +154,7 @@ class Exchange:
         return self.violation(expected, message, requirement)
 
     def _over(self, message: Message, name: str) -> bool:
-        """True if this answer can be the end of the hold of a request with this name."""
+        """True if this answer can be the end of the hold of such a request."""
         answer, timing = _ENDING.get(name, ("", ""))
         return message.name == answer and (
             message.at - self.asked >= self.session.seconds(timing) * EARLIEST[timing]

@@ -17,7 +17,7 @@ def bytes_of(told: object, operation: str) -> bytes:
 
 
 def told_bytes(told: object) -> bytes | None:
-    """Return the program in the result of the operation 'run', or None if it has none."""
+    """Return the program in the result of the operation 'run', or None."""
     text = told.get("base64") if isinstance(told, dict) else None
     return bytes_of(text, "run") if isinstance(text, str) else None
 

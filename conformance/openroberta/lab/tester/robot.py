@@ -75,7 +75,7 @@ class Robot:
         self.data: dict[str, Any] = {**DATA, **own, **told}
         self.headers: dict[str, str] = {}
         self.keeps = False
-        """True if the robot uses a single connection as long as the lab keeps it open."""
+        """True if the robot uses a single connection while the lab keeps it open."""
         self._session: Session | None = None
         self._ran = False
 
@@ -199,7 +199,7 @@ class Robot:
     async def fetch(
         self, *, command: str | None = "run.command", exchange: Exchange | None = None
     ) -> tuple[Any, Message]:
-        """Let the user run a program and fetch it; return the operation's result and the file.
+        """Let the user run a program, and fetch it. Returns the operation's result and the file.
 
         `command` is the requirement that a missing announcement violates.
         """

@@ -28,5 +28,5 @@ def at_most(tester: RobotsTester, timing: str) -> tuple[float, float]:
 
 
 def after(tester: RobotsTester, timing: str) -> float:
-    """Return the seconds after which an answer that waits only for this timing must have come."""
+    """Return the seconds after which an answer that depends on this timing only is late."""
     return max(at_most(tester, timing)[0], tester.seconds("quiet"))

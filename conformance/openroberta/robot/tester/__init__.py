@@ -1,4 +1,4 @@
-"""Tester of a robot: the lab that the suite plays, with all connections of the robot."""
+"""Tester of a robot: the lab that the suite plays, with all its connections."""
 
 import asyncio
 import contextlib
@@ -48,13 +48,14 @@ class LabTester:
         self.ended: set[Session] = set()
         """Connections that the tester has closed; an unanswered request there gets no answer."""
         self.hasty = False
-        """True once the robot pushed while a push was unanswered: its next request fits either
-        answer.
+        """True once the robot pushed while a push was unanswered.
+
+        Its next request can then follow from either answer.
         """
         self.failure: Exception | None = None
         self._cursor = 0
         self._unreadable: float | None = None
-        """Time of the last bytes that are not HTTP; the rest of their connection is not decoded."""
+        """Time of the last bytes that are not HTTP. The rest of their connection is not decoded."""
         self._astray: float | None = None
         """Time since which the robot sends requests to wrong paths only."""
         self._news = asyncio.Event()
@@ -233,7 +234,7 @@ class LabTester:
         return self.iut.testbed.patience.late * min(full, response) if seconds == full else 0.0
 
     async def _await(self, window: Left) -> bool:
-        """Wait for the next event; return False after the timeout or if the robot has exited."""
+        """Wait for the next event. Returns False after the timeout or if the robot has exited."""
         if self.failure:
             raise self.failure
         process = self.instance.process
@@ -277,7 +278,7 @@ class LabTester:
             raise
 
     async def _reads_to_the_end(self, asked: Exchange) -> bool:
-        """True if the robot pushes only after the lab has closed the connection of the answer."""
+        """True if the robot pushes only after the lab has closed the connection."""
         if asked.session.ended or len(self.asked) > self.asked.index(asked) + 1:
             return False
         await asked.end()
@@ -309,7 +310,7 @@ class LabTester:
 
     @property
     def updates(self) -> bool:
-        """True if the robot can be sent update: it does not claim to leave updates out."""
+        """True if the robot can be sent update, because it does not exclude updates."""
         return not self.iut.configuration.leaves_out("update.gets")
 
     @property

@@ -43,7 +43,7 @@ class Exchange:
         """Gives another request the same answer that this request got; None after a refusal."""
         self.answered = False
         self.unread = 0
-        """Number of answers in a row that the robot evidently did not read before it asked again.
+        """Number of answers in a row that the robot evidently did not read.
         """
         self._given = ""
         self._in_vain = False
@@ -122,7 +122,7 @@ class Exchange:
         await self.session.finish()
 
     async def command(self, word: str) -> None:
-        """Send a command; if the robot has given up this push, answer its next push instead."""
+        """Send a command. If the robot has given up this push, answer its next push instead."""
         asked = self
         while asked.name == "Push" and await asked._given_up():
             later = await self.tester.watch("Push", within=self.tester.seconds("quiet"))

@@ -1,4 +1,4 @@
-"""Programs that a robot has run, as it reports them itself or as its files show."""
+"""Programs that a robot has run, from its own report or its files."""
 
 import base64
 from pathlib import Path
@@ -14,7 +14,7 @@ _LONGER = 1.0  # seconds; additional time for a program that is slower than nece
 
 
 async def run_in_silence(tester: LabTester, push: Exchange, slow: str) -> Exchange:
-    """Let the robot run a slow program; return the push after the end of the program."""
+    """Let the robot run a slow program; return the push after its end."""
     before = await number_run(tester)
     await push.command("download")
     asked = await tester.program_request("run.requests-file")

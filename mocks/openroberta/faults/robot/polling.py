@@ -113,7 +113,7 @@ class _Counting(Robot):
 
 @fault("pushes-ahead", violates="push.one-at-a-time")
 class PushesAhead(Robot):
-    """Sends six pushes at the same time from its fourth push on, and follows only one answer."""
+    """Sends six pushes at the same time, from its fourth push on. Follows only one answer."""
 
     pushes = 0
 

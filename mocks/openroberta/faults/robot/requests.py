@@ -138,7 +138,7 @@ class _Ended(_Body):
 
 @fault("pushes-end-with-zero", violates="http.json", subtle=True)
 class PushesEndWithZero(Robot):
-    """Sends a zero byte after the object of a push, as the end of a string in C."""
+    """Sends a zero byte after the object of a push, as in C."""
 
     caller_type = _Ended
 
