@@ -40,8 +40,8 @@ async def test_immediately(iut: Iut) -> None:
         period = tester.seconds("push_hold")
         if period < 2 * _TELLING:
             raise NotExercised(
-                f"a push_hold of {period:g} s is too short to recognise an immediate answer; build the "
-                "lab with a longer one and declare --timing push_hold=SECONDS"
+                f"a push_hold of {period:g} s is too short to recognise an immediate answer; "
+                "build the lab with a longer one and declare --timing push_hold=SECONDS"
             )
         robot = await tester.linked()
         for _ in range(2):

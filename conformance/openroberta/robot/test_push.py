@@ -179,7 +179,7 @@ async def test_configuration(iut: Iut) -> None:
 @requirement("robustness.unknown-command")
 @pytest.mark.parametrize("cmd", ["stopprogram", "", None, 7, ["repeat"]], ids=repr)
 async def test_unknown_command(iut: Iut, cmd: Any) -> None:
-    """An unknown command, or a command that is not a string, does not stop the robot."""
+    """An unknown command, even one of a wrong type, does not stop the robot."""
     async with playing(iut) as tester:
         push = await tester.link()
         await push.answer(response(200, {}, {"cmd": cmd}))
