@@ -1,6 +1,6 @@
-"""The command ``conformance``: finds the subcommand, and reports wrong usage in one clear line.
+"""The command ``conformance``: runs the subcommand, and reports wrong usage in one line.
 
-What takes long to import is left to the subcommand that needs it.
+Modules that are slow to import are imported by the subcommands that need them.
 """
 
 import argparse
@@ -24,14 +24,14 @@ from conformance.exits import INTERRUPTED, SUITE_FAILED, USAGE, SuiteFault, Wron
 COMMANDS = {
     "list": "show protocols, roles, requirements, tests and faults",
     "run": "test an implementation, and write a report",
-    "mock": "run a reference peer, standalone",
-    "replay": "play one capture against an implementation",
-    "check": "judge recorded sessions",
-    "proxy": "stand between two real peers, and judge both",
+    "mock": "run a reference mock on its own",
+    "replay": "replay a capture against an implementation",
+    "check": "judge recorded sessions, or check a protocol's files",
+    "proxy": "relay between two real peers, and judge both",
     "pair": "start two implementations against each other, and judge both",
-    "compare": "show what has changed between two reports",
-    "report": "show several reports on one page, or merge the parts of one",
-    "prove": "show that every fault of every mock is noticed",
+    "compare": "show regressions and fixes between two reports",
+    "report": "show several reports on one page, or merge the parts of one run",
+    "prove": "show that the suite finds every fault of every mock",
     "show": "print a capture as a message ladder",
     "completion": "print a script that lets a shell complete these commands",
     "init": "write a commented conformance.toml",
@@ -39,21 +39,21 @@ COMMANDS = {
 
 
 class _Parser(argparse.ArgumentParser):
-    """Says what is wrong in one line; the whole usage is shown only with --help."""
+    """A parser that reports an error in one line; --help shows the whole usage."""
 
     def error(self, message: str) -> NoReturn:
         self.exit(USAGE, f"{self.prog}: {message} (see {self.prog} --help)\n")
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run one command; returns the exit code."""
+    """Run one command; return the exit code."""
     words = list(sys.argv[1:] if argv is None else argv)
     if argv is None:
         _withstand_closed_streams()
-    # Messages and transcripts are many objects in no circle, which the collector would go through
-    # again and again: a sixth of the time of a run.
+    # Messages and transcripts are many objects without cycles. The default thresholds make the
+    # garbage collector scan them repeatedly, which costs a sixth of a run's time.
     gc.set_threshold(50_000, 20, 100)
-    # SIGTERM, too, must leave no process of ours behind.
+    # After SIGTERM, too, no process of ours must keep running.
     signal.signal(signal.SIGTERM, lambda *_: signal.raise_signal(signal.SIGINT))
     try:
         words = _add_sets(words)
@@ -81,7 +81,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 class _Output(io.FileIO):
-    """The output; it is dropped once its reader has gone."""
+    """A standard stream that drops all output after its reader has closed."""
 
     def write(self, data: Any) -> int:
         try:
@@ -94,8 +94,8 @@ class _Output(io.FileIO):
 
 
 def _withstand_closed_streams() -> None:
-    """A reader that closes our output does not change the verdict."""
-    # A stream that is closed from the start would leave its number to some file or socket.
+    """Keep the verdict independent of readers that close our output."""
+    # If a stream is closed at start, its number would be reused for some file or socket.
     while (number := os.open(os.devnull, os.O_RDWR)) <= 2:
         pass
     os.close(number)
@@ -113,10 +113,10 @@ def _withstand_closed_streams() -> None:
 
 
 def _parser(words: list[str]) -> argparse.ArgumentParser:
-    """The parser of all commands; only the one that is asked for is imported and has options."""
+    """Return the parser of all commands; only the requested one is imported."""
     parser = _Parser(
         prog="conformance",
-        description="Tests an implementation of a robot protocol, in any language.",
+        description="Test an implementation of a robot protocol in any language.",
     )
     parser.add_argument("--version", action="version", version=f"conformance {__version__}")
     subparsers = parser.add_subparsers(metavar="COMMAND", required=True)
@@ -129,7 +129,7 @@ def _parser(words: list[str]) -> argparse.ArgumentParser:
         )
         if name in words[:1]:
             module = importlib.import_module(f"conformance.commands.{name}")
-            if locate.sets()[1:]:  # our own files are checked by our self-tests
+            if locate.sets()[1:]:  # self-tests check the suite's own protocols
                 protocols = importlib.import_module("conformance.definitions.protocols")
                 protocols.checks.add(importlib.import_module("conformance.checks.references").check)
             subparser.description = module.__doc__
@@ -147,16 +147,16 @@ def _parser(words: list[str]) -> argparse.ArgumentParser:
 def _complain(
     parser: argparse.ArgumentParser, command: str, unknown: list[str], *, behind: bool
 ) -> NoReturn:
-    """Unknown words: mostly the command of an IUT without the -- before it."""
+    """Report unknown words, which are often an IUT's command without the -- before it."""
     if command in ("run", "replay") and not unknown[0].startswith("-") and not behind:
-        said = f"put the command of the IUT behind --, as in: -- {shlex.join(unknown)}"
+        said = f"put the command of the IUT after --, as in: -- {shlex.join(unknown)}"
     else:
         said = f"unrecognized arguments: {' '.join(unknown)}"
     parser.error(said)
 
 
 def _split(words: list[str]) -> tuple[list[str], list[str]]:
-    """The words before the first ``--``, and those after it: the command of an IUT."""
+    """Split the words at the first ``--``; the second part is the command of an IUT."""
     if "--" not in words:
         return words, []
     place = words.index("--")
@@ -164,14 +164,17 @@ def _split(words: list[str]) -> tuple[list[str], list[str]]:
 
 
 def _add_sets(words: list[str]) -> list[str]:
-    """The words with ``--protocols`` in front: sets must be known before names of protocols are."""
+    """Move ``--protocols`` to the front, and register its folders.
+
+    The folders must be known before names of protocols are parsed.
+    """
     parser = _Parser(prog="conformance", add_help=False, allow_abbrev=False)
     parser.add_argument("--protocols", metavar="DIR", action="append", default=[])
     ours, _ = _split(words)
     found, others = parser.parse_known_args(ours)
     for directory in found.protocols:
         if not (Path(directory) / "schemas").is_dir():
-            raise WrongUsage(f"--protocols {directory}: expected a folder that has schemas")
+            raise WrongUsage(f"--protocols {directory}: expected a folder that contains schemas")
         locate.add(Path(directory))
     locate.extend_packages()
     sets = [word for directory in found.protocols for word in ("--protocols", directory)]

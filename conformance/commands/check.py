@@ -1,15 +1,21 @@
-"""Judge recorded sessions: schemas and oracle over recordings; or check a protocol's own files.
+"""Judge recorded sessions with schemas and oracle, or check a protocol's own files.
 
     conformance check CAPTURE...
     conformance check PROTOCOL[/ROLE] FILE... [--port PORT,...] [--raw ROLE=FILE]...
+    conformance check PROTOCOL...
 
-FILE is a capture of ours, packets (pcap or pcapng), or an archive of HTTP (HAR); a raw file has the
-bytes of one side. Ports are those where the server listens; a role tells which pair of peers is
-meant where a protocol has several. In a session the role that was under test is judged where the
-capture says so, else every role. A line for each finding begins with its file and the number of
-the line, packet, entry or byte. What only the test has found that recorded a session is told, but
-is no finding of this command. Exit 0 without findings of level must, 1 with some, 3 without any
-message. Of a protocol alone a line says what is wrong in which of its own files; exit 2 then.
+FILE is a capture, a packet file (pcap or pcapng) or an HTTP archive (HAR). The FILE of --raw has
+the bytes that one side has sent. PORT is where the server listens. If a protocol has several pairs
+of peers, ROLE selects the pair. If a capture names the role under test, only this role is judged;
+otherwise every role is judged.
+
+The command prints a line for each finding. The line begins with the file and the number of the
+line, packet, entry or byte. If only the test that recorded a session could see a failure, the
+failure is printed and does not count.
+
+Exit codes: 0 without findings of level must, 1 with such findings, 3 without any message.
+With protocol names alone, each line describes an error in the protocol's files; the exit code is
+then 2.
 """
 
 import argparse
@@ -34,7 +40,7 @@ def execute(args: argparse.Namespace) -> int:
     names = list(args.files)
     if args.raw or not names or not set(names) <= set(protocols.names()):
         return _judge(args)
-    # Every problem is printed, not only the first.
+    # Print every problem; the check at loading reports only the first.
     protocols.checks.discard(references.check)
     problems = [problem for name in names for problem in _problems(protocols.load(name))]
     for problem in problems:
@@ -45,10 +51,10 @@ def execute(args: argparse.Namespace) -> int:
 
 
 def _problems(protocol: Protocol) -> list[str]:
-    """What is wrong in a protocol's files; of one that is inconsistent nothing can be imported."""
+    """List the errors in a protocol's files; an inconsistent protocol cannot be imported."""
     if found := list(references.problems(protocol)):
         return found
-    # It needs pytest and every module of the protocol, which judging a session does not.
+    # The rules need pytest and every module of the protocol; judging a session needs neither.
     from conformance.checks import rules
 
     return list(rules.broken(protocol))
@@ -78,7 +84,9 @@ def _judge(args: argparse.Namespace) -> int:
             print(f"{session.path}: not judged: {one_line(text, 400)}")
     print(_summary(read, messages, counted, wrong, left))
     if concluded:
-        print("by its test: it takes more than what crossed the wire; run the test to see it again")
+        print(
+            "by its test: the recorded bytes alone do not show this; run the test to reproduce it"
+        )
     if wrong or counted["must"] or (args.strict and counted["should"]):
         return NONCONFORMANT
     return CONFORMANT if messages else INCONCLUSIVE
@@ -94,9 +102,9 @@ def _summary(captures: int, messages: int, counted: dict[str, int], wrong: int, 
     if left:
         parts.append(f"{left} inconclusive")
     if wrong:
-        parts.append(_many(wrong, "event") + " at odds with the bytes")
+        parts.append(_many(wrong, "event") + " not matching the bytes")
     if not (messages or sum(counted.values())):
-        parts.append("nothing could be judged: no message of a judged role")
+        parts.append("nothing was judged: no message of a judged role")
     return ", ".join(parts)
 
 

@@ -1,8 +1,8 @@
-"""Compare two reports of one role: regressions, fixes, and what is no longer decided.
+"""Compare two reports of one role: regressions, fixes, and requirements no longer decided.
 
-OLD and NEW are report.json files, or the folders that they were written to. Exit 0 without a
-regression, 1 with one (with --strict also where something is no longer decided), 3 where one of the
-two runs was itself inconclusive.
+OLD and NEW are report.json files, or folders that contain one. Exit codes: 0 without a regression,
+code 1 with a regression, 3 if one of the two runs was itself inconclusive. With --strict the exit
+code is 1 also if a requirement is no longer decided.
 """
 
 import argparse
@@ -21,9 +21,11 @@ from conformance.reporting.text import one_line
 def options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("old", metavar="OLD", type=Path)
     parser.add_argument("new", metavar="NEW", type=Path)
-    parser.add_argument("--strict", action="store_true", help="what is no longer decided counts")
+    parser.add_argument(
+        "--strict", action="store_true", help="count requirements no longer decided as regressions"
+    )
     parser.add_argument("--markdown", action="store_true", help="print Markdown")
-    parser.add_argument("--page", metavar="FILE", type=Path, help="write a page as well")
+    parser.add_argument("--page", metavar="FILE", type=Path, help="also write an HTML page")
 
 
 def execute(args: argparse.Namespace) -> int:
@@ -31,7 +33,7 @@ def execute(args: argparse.Namespace) -> int:
     role = comparable([old, new])
     if not role:
         roles = f"{old['iut']['role']} and {new['iut']['role']}"
-        raise ConfigurationError(f"only reports of one role can be compared, not of {roles}")
+        raise ConfigurationError(f"expected two reports of one role; these are of {roles}")
     found = compare(old, new, str(args.old))
     groups = asdict(found)
     if args.markdown:

@@ -1,4 +1,4 @@
-"""Print a script that lets a shell complete the commands, options and roles of this program.
+"""Print a script that makes a shell complete commands, options and roles.
 
 In bash: eval "$(conformance completion bash)"; in zsh: eval "$(conformance completion zsh)".
 """

@@ -1,7 +1,7 @@
 """Write a commented conformance.toml for an implementation of a role.
 
-The file says everything that can be declared of such an implementation. What has a default, or is
-optional, stands there as a comment; the command is yours to fill in.
+The file lists every setting of this role. Optional settings, and settings with a default, are
+comments. Replace the command with your own.
 """
 
 import argparse
@@ -15,12 +15,12 @@ from conformance.configuration import ConfigurationError
 from conformance.definitions import protocols
 from conformance.definitions.protocol import Protocol, Role
 
-_WIDTH = 96
+_WIDTH = 96  # characters of a comment line, so that no line exceeds 100
 
 ADAPTER = """\
 import json, sys
 
-OPERATIONS = {"NAME": lambda **arguments: None}  # what this program has of them
+OPERATIONS = {"NAME": lambda **arguments: None}  # the operations of this program
 
 for line in sys.stdin:
     asked = json.loads(line)
@@ -34,7 +34,7 @@ for line in sys.stdin:
         answer |= {"ok": False, "error": str(error)}
     print(json.dumps(answer), flush=True)
 """
-"""A program's whole side of the operations over its standard streams; README has the same."""
+"""A complete operations adapter for standard input and output; README shows the same code."""
 
 
 def options(parser: argparse.ArgumentParser) -> None:
@@ -55,10 +55,10 @@ def execute(args: argparse.Namespace) -> int:
         with args.output.open("x", encoding="utf-8") as file:
             file.write(text)
     except FileExistsError:
-        raise ConfigurationError(f"{args.output} exists already and is left as it is") from None
+        raise ConfigurationError(f"{args.output} exists already and was not changed") from None
     except OSError as error:
         raise ConfigurationError(f"{args.output}: {error.strerror}") from error
-    print(f"wrote {args.output}: fill in the command, then: conformance run")
+    print(f"wrote {args.output}: replace the command, then type: conformance run")
     return 0
 
 
@@ -77,7 +77,7 @@ def _lines(protocol: Protocol, role: Role) -> Iterator[str]:
     if role.hooks:
         yield from _operations(role)
     if ixit := protocol.concerning(role, protocol.ixit):
-        yield from _section("ixit", "Other things that the tester must know.")
+        yield from _section("ixit", "Other values that the suite needs.")
         for setting in ixit:
             choice = f" One of: {', '.join(setting.values)}." if setting.values else ""
             value = _string(str(setting.default or ""))
@@ -86,65 +86,71 @@ def _lines(protocol: Protocol, role: Role) -> Iterator[str]:
 
 
 def _started(role: Role) -> Iterator[str]:
-    """How it is started or reached."""
+    """Yield the entries that say how the implementation is started or reached."""
     yield from _comment(
-        "The command that starts it, as a shell would split it, or as a list of words."
+        "The command that starts the implementation: a string, split as in a shell, or a list."
     )
     for placeholder, meaning in _placeholders(role):
         yield from _comment(f"  {placeholder}: {meaning}")
     yield f"command = {_string(_command(role))}"
     if role.transports == ("none",):
-        yield from _comment("It has no wire: it is driven by operations alone (see [hooks]).")
+        yield from _comment(
+            "This role has no wire. The suite uses only its operations (see [hooks])."
+        )
     elif role.serves:
-        yield from _comment("Or, instead of a command, where it already listens:")
+        yield from _comment(
+            "Or, instead of a command, the address where the implementation listens:"
+        )
         yield f"# connect = {_string(_address(role))}"
     else:
-        yield from _comment("Or, instead of a command, where the suite waits for it to connect:")
+        yield from _comment(
+            "Or, instead of a command, the address where the suite waits for the implementation:"
+        )
         yield f"# listen = {_string(_address(role))}"
     yield from _comment(
-        "The folder in which the command is run (that of this file), and its environment:"
+        "The working folder of the command (default: the folder of this file), and variables:"
     )
     yield '# cwd = "."'
     yield '# env = { LOG_LEVEL = "debug" }'
     yield from _comment(
-        "How many instances are tested at a time; by default the suite finds out how many can be:"
+        "The number of instances tested in parallel; by default the suite finds a good number:"
     )
     yield "# workers = 1"
     if role.hooks:
         yield from _comment(
-            "Whether it runs the operations of the upper tester over its standard input and output "
-            "(see [hooks]); stdio or none:"
+            "If the implementation takes operations on its standard streams, stdio"
+            "(see [hooks]), otherwise none:"
         )
         yield f"# upper_tester = {_string(role.upper_tester or 'none')}"
 
 
 def _named(role: Role) -> Iterator[str]:
-    """What it is to run, by the names that the suite has for that."""
+    """Yield the programs and procedures that the implementation must provide."""
     if role.programs:
         yield from _section(
             "programs",
-            "What {program} in the command stands for. Tests that need a program which is not "
-            "declared are not exercised; the first one is used where any program will do.",
+            "The values of {program} in the command. Tests that need an undeclared program are"
+            "not exercised. Tests that work with any program use the first.",
         )
         for name, description in role.programs.items():
             yield from _entry(name, _string(name), description)
     if role.procedures:
         yield from _section(
             "procedures",
-            "The names of what it can be asked to run, where they differ; an empty name says "
-            "that it has no such thing, and tests that need it are not exercised.",
+            "The names of the implementation's procedures, if they differ. An empty name means"
+            "that the procedure does not exist. Tests that need the procedure are not exercised.",
         )
         for name, description in role.procedures.items():
             yield from _entry(name, _string(name), description)
 
 
 def _operations(role: Role) -> Iterator[str]:
-    """What its user or a local program does to it."""
+    """Yield the operations of the implementation's user or of a local program."""
     yield from _section(
         "hooks",
-        "Commands that do to the implementation what its user or a local program would. They "
-        "are run once per operation; {pid} is the process under test. What a hook prints, if "
-        "it is JSON, is the operation's result.",
+        "Commands that act as the implementation's user or as a local program. Each command"
+        "runs once per operation; {pid} is the process under test. If a hook prints JSON, this"
+        "is the operation's result.",
     )
     for hook in role.hooks.values():
         words = " ".join(["./hook", hook.name, *(f"{{{name}}}" for name in hook.arguments)])
@@ -163,11 +169,11 @@ def _operations(role: Role) -> Iterator[str]:
 
 
 def _excused(protocol: Protocol, role: Role) -> Iterator[str]:
-    """What it lacks, and what is known to fail."""
+    """Yield the entries for missing optional parts and for known failures."""
     yield from _section(
         "unsupported",
-        "Optional parts that it leaves out, and why; they are then not applicable. A name is a "
-        "feature, or a requirement of level should or may "
+        "Optional parts that the implementation leaves out, and why. Their requirements are"
+        "then not applicable. A name is a feature, or a requirement of level should or may"
         f"(conformance list {role} --requirements).",
     )
     bound = [requirement.id for requirement in protocol.binding(role)]
@@ -176,8 +182,8 @@ def _excused(protocol: Protocol, role: Role) -> Iterator[str]:
             yield from _entry(feature, '"why it is left out"', f"Covers {', '.join(mine)}.")
     yield from _section(
         "known-failures",
-        "Requirements that are known to fail, and why. One that passes, or fails with another "
-        "message, or has expired, fails the run.",
+        "Requirements that are known to fail, and why. The run fails if a listed requirement"
+        "passes, fails with another message, or has expired.",
     )
     example = bound[0]
     yield f'# {_string(example)} = "why"'
@@ -186,25 +192,25 @@ def _excused(protocol: Protocol, role: Role) -> Iterator[str]:
 
 
 def _placeholders(role: Role) -> Iterator[tuple[str, str]]:
-    """The placeholders that a command of this role can have, and what each stands for."""
+    """Yield the placeholders that a command of this role can have, and their meanings."""
     does = "listen on" if role.serves else "connect to"
     if role.bridge:
-        yield f"{{{role.bridge}}}", f"the executable that it is to start as its {role.bridge}"
+        yield f"{{{role.bridge}}}", f"the executable to start as the {role.bridge}"
     elif "stdio" in role.transports:
-        yield "without a port or socket", "its standard input and output are the wire"
+        yield "without a port or socket", "standard input and output are the wire"
     if {"tcp", "udp"} & set(role.transports):
         over = "UDP" if "udp" in role.transports else "TCP"
         for channel in role.channels:
             yield f"{{{channel}_port}}", f"the {over} port to {does} for {channel}s"
         if not role.channels:
             if role.url:
-                yield "{url}", f"where to {does}, as http://…"
+                yield "{url}", f"the address to {does}, such as http://…"
             yield "{host} {port}", f"the {over} address to {does}"
     if "unix" in role.transports:
         yield "{socket}", f"the path of the unix socket to {does}"
     if role.programs:
-        yield "{program}", "the program that it is to run, see [programs]"
-    yield "{directory}", "an empty folder of its own, gone afterwards"
+        yield "{program}", "the program to run, see [programs]"
+    yield "{directory}", "a new empty folder, deleted afterwards"
 
 
 def _command(role: Role) -> str:
@@ -241,5 +247,5 @@ def _comment(text: str) -> Iterator[str]:
 
 
 def _string(text: str) -> str:
-    """A TOML basic string: JSON's strings are among them."""
+    """Return a TOML basic string; every JSON string is one."""
     return json.dumps(text, ensure_ascii=False)

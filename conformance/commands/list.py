@@ -1,4 +1,4 @@
-"""List protocols and roles; of a role its requirements, test cases and settings, and its mock."""
+"""List protocols and roles, or the requirements, tests, settings and mock of one role."""
 
 import argparse
 import shutil
@@ -61,7 +61,7 @@ def _list_role(protocol: Protocol, role: Role, chosen: Sequence[str]) -> int:
 
 
 def _settings(protocol: Protocol, role: Role) -> Iterator[Sequence[str]]:
-    """What a configuration can say of an implementation: where, the name, the default, and why."""
+    """Yield a role's settings: table, name, default and description."""
     for name, description in role.programs.items():
         yield "[programs]", name, "", description
     for name, description in role.procedures.items():
@@ -79,7 +79,7 @@ def _settings(protocol: Protocol, role: Role) -> Iterator[Sequence[str]]:
 
 
 def _tests(role: Role) -> int:
-    # Collecting needs pytest and every test module; the other lists should not wait for that.
+    # Imported here because collecting imports pytest and all test modules, which is slow.
     from conformance.running.collection import CollectionError, cases
 
     try:
@@ -102,7 +102,7 @@ def _print(lines: Iterator[str]) -> None:
 
 
 def _table(rows: Sequence[Sequence[str]]) -> Iterator[str]:
-    """Rows in columns; the last column, a text, is cut at the width of a terminal."""
+    """Format rows as columns; on a terminal, the last column is cut at the right edge."""
     if not rows:
         return
     width = shutil.get_terminal_size().columns if sys.stdout.isatty() else sys.maxsize

@@ -1,4 +1,4 @@
-"""Run a reference peer, standalone, with its own options (see --help behind the role)."""
+"""Run a reference mock; for its options type: conformance mock PROTOCOL/ROLE --help."""
 
 import argparse
 import os
@@ -9,7 +9,7 @@ from conformance.definitions import protocols
 
 def options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("role", metavar="PROTOCOL/ROLE")
-    parser.add_argument("options", nargs=argparse.REMAINDER, help="the options of that mock")
+    parser.add_argument("options", nargs=argparse.REMAINDER, help="options of the mock")
 
 
 def execute(args: argparse.Namespace) -> int:

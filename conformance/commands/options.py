@@ -1,4 +1,4 @@
-"""The options that say which IUT is meant and how it is reached; shared by run and replay."""
+"""The options of run and replay that select the IUT and how to reach it."""
 
 import argparse
 import os
@@ -15,18 +15,18 @@ from conformance.definitions.protocol import TRANSPORTS, Role, UnknownName
 from conformance.harness.transports import transport
 
 _OF_THE_MOCK = ("mock", "fault", "variant", "mutant", "transport")
-"""The options each of which implies ``--mock``."""
+"""The options that imply ``--mock``."""
 
-# The options by which a mock speaks over a transport other than its default, and where.
+# Addresses that make a mock use a transport other than its default.
 _ADDRESSES = {"tcp": "{host}:{port}", "unix": "unix:{socket}", "zmq": "zmq:{host}:{port}"}
 
 
 def add(parser: argparse.ArgumentParser) -> None:
-    """Add the options of an IUT; ``chosen`` reads them."""
+    """Add the options that select an IUT; ``chosen`` evaluates them."""
     parser.add_argument(
         "--connect",
         metavar="ADDR",
-        help="the IUT listens there, or will once COMMAND has started it",
+        help="the IUT listens there, started by hand or by COMMAND",
     )
     parser.add_argument(
         "--listen", metavar="ADDR", help="the IUT connects there, started by hand or by COMMAND"
@@ -37,23 +37,38 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--hook", metavar="NAME=COMMAND", action="append", default=[])
     parser.add_argument("--timing", metavar="NAME=SECONDS", action="append", default=[])
     parser.add_argument(
-        "--set", metavar="NAME=VALUE", action="append", default=[], help="any other IXIT value"
+        "--set",
+        metavar="NAME=VALUE",
+        action="append",
+        default=[],
+        help="another value that the suite needs (see: list --settings)",
     )
     parser.add_argument("--max-wait", type=float, default=Configuration.max_wait, metavar="S")
-    parser.add_argument("--mock", action="store_true", help="the IUT is the reference mock")
+    parser.add_argument("--mock", action="store_true", help="test the reference mock")
     parser.add_argument(
-        "--fault", metavar="NAME", action="append", default=[], help="the same, with this fault"
+        "--fault",
+        metavar="NAME",
+        action="append",
+        default=[],
+        help="test the reference mock with this fault",
     )
-    parser.add_argument("--variant", metavar="NAME", help="the same, with this lawful variant")
-    parser.add_argument("--mutant", metavar="JSON", help="the same, with a mutant (of prove)")
-    parser.add_argument("--transport", choices=TRANSPORTS, help="the same, over this transport")
+    parser.add_argument(
+        "--variant", metavar="NAME", help="test the reference mock with this lawful variant"
+    )
+    parser.add_argument(
+        "--mutant", metavar="JSON", help="test the reference mock with a mutant of prove"
+    )
+    parser.add_argument(
+        "--transport", choices=TRANSPORTS, help="test the reference mock over this transport"
+    )
 
 
 def chosen(args: argparse.Namespace, role: Role | None, command: Sequence[str]) -> Configuration:
-    """The IUT to test: that of the command, of the file or, where it is asked for, the reference
-    mock; options override the file.
+    """Return the configuration of the IUT to test.
 
-    Raises ConfigurationError or UnknownName for wrong usage.
+    The IUT is given by the command line, the configuration file or, if the options ask for it, the
+    reference mock. Options override the file. Raises ConfigurationError or UnknownName for wrong
+    usage.
     """
     file = Path(args.config or configuration.FILE)
     reached = bool(command or args.connect or args.listen)
@@ -76,7 +91,7 @@ def chosen(args: argparse.Namespace, role: Role | None, command: Sequence[str]) 
     if given := [word for word in _OF_THE_MOCK if getattr(args, word)]:
         if reached:
             raise ConfigurationError(
-                f"--{given[0]} is for the reference mock, not for an implementation of yours"
+                f"--{given[0]} works with the reference mock, not with your own implementation"
             )
         base = _mock(meant, args)
     elif base is None:
@@ -107,16 +122,19 @@ def chosen(args: argparse.Namespace, role: Role | None, command: Sequence[str]) 
 
 
 def _unnamed(role: Role) -> str:
-    """What to write where no implementation of a role was given."""
+    """Return the message for a command line that names no implementation."""
     ways = [f"its command, as in `-- ./my-{role.name}`"]
     if role.transports != ("none",):
         address = "--connect ADDR" if role.serves else "--listen ADDR"
-        ways.append(f"{address} for one that is started by hand")
-    return f"say what plays {role}: {', '.join(ways)}, or --mock for the reference mock"
+        ways.append(f"{address} for a program that you start by hand")
+    return f"name the implementation of {role}: {', '.join(ways)}, or --mock for the reference mock"
 
 
 def repeated(args: argparse.Namespace, command: Sequence[str], *words: str) -> str:
-    """The command line that tests the same IUT again: these words, the options, the command."""
+    """Return the command line that tests the same IUT again.
+
+    ``words`` begin the command line; the options and the IUT's command follow.
+    """
     again = [*words, *(["--mock"] if args.mock else [])]
     for option in ("config", "connect", "listen", "variant", "mutant", "transport"):
         if value := getattr(args, option):
@@ -131,7 +149,10 @@ def repeated(args: argparse.Namespace, command: Sequence[str], *words: str) -> s
 
 
 def _mock(role: Role, args: argparse.Namespace) -> Configuration:
-    """The reference mock with the chosen fault or variant, over a transport that shows it."""
+    """Return the reference mock with the chosen fault or variant.
+
+    If the fault or variant is visible over one transport only, the mock uses this transport.
+    """
     from mocks import deviations
 
     base = configuration.embedded(role)
@@ -188,8 +209,10 @@ def _timings(given: Sequence[str]) -> dict[str, float]:
 
 
 def _values(base: Configuration, given: Sequence[str]) -> dict[str, dict[str, str]]:
-    """Programs and procedures, given as ``programs.NAME=VALUE`` or ``procedures.NAME=VALUE``, and
-    all other IXIT values."""
+    """Return programs, procedures and all other IXIT values.
+
+    ``given`` has ``programs.NAME=VALUE``, ``procedures.NAME=VALUE`` or ``NAME=VALUE``.
+    """
     tables = {"programs": dict(base.programs), "procedures": dict(base.procedures)}
     ixit = dict(base.ixit)
     for name, value in _pairs("--set", given).items():
@@ -202,17 +225,17 @@ def _values(base: Configuration, given: Sequence[str]) -> dict[str, dict[str, st
 
 
 def _placeholders(found: Configuration) -> None:
-    """Raise UnknownName where a word of the command has a placeholder that does not exist."""
+    """Raise UnknownName if the command has a placeholder that does not exist."""
     known = [name.strip("{}") for name in placeholders(found.role)]
     for word in found.command:
-        # Nested braces, or blanks within them, are part of the program's own text.
+        # Nested braces, or spaces in braces, belong to the program's own arguments.
         match = re.fullmatch(r"[^{}$\s]*\{([a-z_]+)\}[^{}\s]*", word)
         if match and match[1] not in (*known, "python"):
             raise UnknownName(f"placeholder of {found.role}", match[1], known)
 
 
 def placeholders(role: Role) -> list[str]:
-    """The placeholders that a command of this role may have, with their braces."""
+    """Return the placeholders that this role's command can have, with braces."""
     names = [role.bridge] if role.bridge else []
     if {"tcp", "udp"} & set(role.transports):
         names += [f"{channel}_port" for channel in role.channels] or ["port"]
@@ -223,11 +246,11 @@ def placeholders(role: Role) -> list[str]:
 
 
 def _executable(found: Configuration) -> None:
-    """Raise ConfigurationError where the command cannot be started."""
+    """Raise ConfigurationError if the command cannot be started."""
     if not found.command:
         return
     program = configuration.expand(found.command[0], {})
-    # Whole, so that ./NAME is not looked for on the path.
+    # Use an absolute path, because which() must not search PATH for ./NAME.
     folder = Path(found.cwd or ".").resolve()
     if not folder.is_dir():
         raise ConfigurationError(f"the IUT's folder {folder} does not exist")

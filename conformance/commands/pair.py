@@ -3,14 +3,14 @@
     conformance pair PROTOCOL[/ROLE] -- SERVER... ---- CLIENT...
     conformance pair PROTOCOL[/ROLE] --matrix FILE.toml
 
-SERVER is told by {port} (or {socket}, or {agent_port} and {monitor_port}) where to listen, CLIENT
-by {host} and {port} (or {socket}, {url}, {agent_port} and {monitor_port}) where to connect. On
-standard streams CLIENT starts {simulator}, which is SERVER with the proxy in front of it. The
-session ends when CLIENT has ended, after --max-time, or with SIGINT or SIGTERM.
+In SERVER, {port}, {socket}, or {agent_port} and {monitor_port} say where to listen. In CLIENT,
+{host} and {port}, {socket}, {url}, or {agent_port} and {monitor_port} say where to connect. On
+standard streams, CLIENT itself starts the server: {simulator} is an executable that runs SERVER
+behind the proxy. The session ends when CLIENT exits, after --max-time, or on SIGINT or SIGTERM.
 
-With --matrix each server of a file meets each of its clients, one pair after another; the tables
-[servers] and [clients] have a name and a command a line, and the page in the report's folder says
-who violates what with whom. Exit codes are those of `proxy`; of a matrix that of its worst pair.
+With --matrix, each server of a file meets each client, one pair at a time. The file has the tables
+[servers] and [clients], with a name and a command in each line. A page in the report's folder shows
+the violations of each pair. The exit codes are those of `proxy`; a matrix returns its worst code.
 """
 
 import argparse
@@ -42,7 +42,9 @@ DIVIDER = "----"
 def options(parser: argparse.ArgumentParser) -> None:
     proxy.add_common(parser)
     parser.add_argument("--max-time", metavar="S", type=float, default=60.0)
-    parser.add_argument("--matrix", metavar="FILE", type=Path, help="several of each side")
+    parser.add_argument(
+        "--matrix", metavar="FILE", type=Path, help="servers and clients that meet in pairs"
+    )
 
 
 def execute(args: argparse.Namespace) -> int:
@@ -50,7 +52,7 @@ def execute(args: argparse.Namespace) -> int:
     args.record = args.record and args.record.resolve()
     if args.matrix:
         if args.rest or args.record:
-            raise ConfigurationError("--matrix: neither commands nor --record were expected")
+            raise ConfigurationError("--matrix: give no commands and no --record")
         return _matrix(args)
     place = args.rest.index(DIVIDER) if args.rest.count(DIVIDER) == 1 else 0
     server, client = args.rest[:place], args.rest[place + 1 :]
@@ -64,7 +66,7 @@ def execute(args: argparse.Namespace) -> int:
 def _meet(
     args: argparse.Namespace, server: Sequence[str], client: Sequence[str]
 ) -> tuple[Met, bool]:
-    """What came of it, and whether it went to its end; else it was interrupted."""
+    """Run one pair; return its result, and False if the run was interrupted."""
     protocol, ports = proxy.meant(args.protocol)
     bridge = next((entry.bridge for entry in protocol.roles.values() if entry.bridge), "")
     if bridge and f"{{{bridge}}}" in " ".join(client):
@@ -87,7 +89,7 @@ def _network(side: Side) -> str:
 def _on_streams(
     bridge: str, server: Sequence[str], client: Sequence[str], args: argparse.Namespace
 ) -> tuple[Met, bool]:
-    """The client starts the server itself: what it starts is the proxy in front of it."""
+    """Let the client start the server: the client's executable runs the proxy and the server."""
     with tempfile.TemporaryDirectory(prefix="conformance-pair-") as folder:
         executable, code = Path(folder) / bridge, Path(folder) / "code"
         words = [sys.executable, "-m", "conformance", "proxy", args.protocol]
@@ -103,13 +105,13 @@ def _on_streams(
         if not code.is_file():
             raise ConfigurationError(f"{client[0]} did not start {{{bridge}}}")
         if not (verdict := code.read_text()):
-            raise ConfigurationError(f"{server[0]} did not end, and no report was written")
+            raise ConfigurationError(f"{server[0]} did not exit, so no report was written")
         reports = _reports(Path(args.report))
         return Met(shlex.join(server), shlex.join(client), int(verdict), reports), whole
 
 
 def _reports(folder: Path) -> dict[str, Any]:
-    """The reports that the proxy has written, by role; each is summed up."""
+    """Print a summary of each report that the proxy has written; return reports by role."""
     reports = {}
     for path in sorted(folder.glob("*/report.json")):
         reports[path.parent.name] = json.loads(path.read_text("utf-8"))
@@ -137,7 +139,7 @@ def _matrix(args: argparse.Namespace) -> int:
             except ConfigurationError as error:
                 met.append(Met(name, other, INCONCLUSIVE, trouble=str(error)))
             print(f"{name} with {other}: {met[-1].line}", flush=True)
-    overview.write(folder / "index.html", f"{args.protocol}: who violates what with whom", met)
+    overview.write(folder / "index.html", f"{args.protocol}: violations of each pair", met)
     print(f"Page: {folder / 'index.html'}")
     codes = {each.code for each in met}
     if not whole:
@@ -147,7 +149,7 @@ def _matrix(args: argparse.Namespace) -> int:
 
 
 def _programs(path: Path) -> tuple[dict[str, list[str]], dict[str, list[str]]]:
-    """The commands of the servers and of the clients, by their names. Raises ConfigurationError."""
+    """Return the commands of servers and clients by name. Raises ConfigurationError."""
     try:
         raw = tomllib.loads(path.read_text("utf-8"))
     except OSError as error:
@@ -155,7 +157,7 @@ def _programs(path: Path) -> tuple[dict[str, list[str]], dict[str, list[str]]]:
     except ValueError as error:
         raise ConfigurationError(f"{path}: not TOML: {error}") from error
     if set(raw) != {"servers", "clients"}:
-        raise ConfigurationError(f"{path}: the tables [servers] and [clients] were expected")
+        raise ConfigurationError(f"{path}: expected the tables [servers] and [clients]")
     return _commands(path, raw, "servers"), _commands(path, raw, "clients")
 
 
@@ -165,10 +167,12 @@ def _commands(path: Path, raw: dict[str, Any], table: str) -> dict[str, list[str
     for name, command in entries.items():
         words = shlex.split(command) if isinstance(command, str) else command
         if not (isinstance(words, list) and words and all(isinstance(w, str) for w in words)):
-            raise ConfigurationError(f"{path}: {table}.{name}: a command was expected")
+            raise ConfigurationError(f"{path}: {table}.{name}: expected a command")
         if not re.fullmatch(r"[\w.+-]+", name):
-            raise ConfigurationError(f"{path}: {table}.{name}: a name of letters was expected")
+            raise ConfigurationError(
+                f"{path}: {table}.{name}: expected a name of letters, digits and ._+-"
+            )
         found[name] = words
     if not found:
-        raise ConfigurationError(f"{path}: [{table}]: at least one command was expected")
+        raise ConfigurationError(f"{path}: [{table}]: expected at least one command")
     return found

@@ -1,12 +1,18 @@
-"""Prove the suite: every fault of every mock is found, and whatever is lawful is spared.
+"""Prove the suite: every fault of every mock is found, and every lawful variant passes.
 
-Prints the kill matrix. A fault is killed if the requirement that it violates is reported. The sound
-mock must pass everything; a variant must not fail at all, and warn of nothing but the requirement
-that it differs in. A fault that violates more other requirements than it declares (three, unless
-it says otherwise) spreads, and the proof fails. With --mutants N, that many generated changes are
-tried instead: each is killed by any finding, or reported as a survivor. With --pairs N, that many
-pairs of faults: both must be reported, unless the smoke session fails for one. Exit 0 if all went
-well, else 1.
+The command prints the kill matrix. These rules decide the result:
+
+- A fault is killed if the requirement that it violates is reported.
+- The sound mock must pass all tests.
+- A variant must not fail. Only the requirement that the variant is about can warn.
+- A fault can violate at most three further requirements, or as many as it declares. If it violates
+  more, the fault spreads and the proof fails.
+
+With --mutants N, N generated changes of messages are tried instead. A mutant is killed by any
+finding; otherwise it is reported as a survivor. With --pairs N, N pairs of faults are tried. Both
+faults must be reported, except if one of them makes the smoke session fail.
+
+Exit codes: 0 if all trials went well, else 1.
 """
 
 import argparse
@@ -33,31 +39,41 @@ _MUST = {
     planning.FAULT: "killed",
     planning.VARIANT: "spared (marked =)",
     planning.MUTANT: "killed",
-    planning.PAIR: "told",
+    planning.PAIR: "reported",
 }
 
 
 def options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("name", metavar="PROTOCOL[/ROLE]", nargs="?", default="")
     parser.add_argument(
-        "--fault", metavar="NAME", action="append", default=[], help="only this fault, of one role"
+        "--fault", metavar="NAME", action="append", default=[], help="only this fault of one role"
     )
     parser.add_argument(
-        "--variant", metavar="NAME", action="append", default=[], help="only this variant, likewise"
+        "--variant",
+        metavar="NAME",
+        action="append",
+        default=[],
+        help="only this variant of one role",
     )
-    parser.add_argument("--mutants", metavar="N", type=int, default=0, help="mutants of each role")
-    parser.add_argument("--pairs", metavar="N", type=int, default=0, help="pairs of faults")
-    parser.add_argument("--seed", type=int, default=0, metavar="N", help="same seed, same choice")
-    parser.add_argument("--whole", action="store_true", help="each fault with all tests")
+    parser.add_argument(
+        "--mutants", metavar="N", type=int, default=0, help="try N mutants of each role"
+    )
+    parser.add_argument(
+        "--pairs", metavar="N", type=int, default=0, help="try N pairs of faults of each role"
+    )
+    parser.add_argument(
+        "--seed", type=int, default=0, metavar="N", help="seed of the choice of mutants and pairs"
+    )
+    parser.add_argument("--whole", action="store_true", help="try each fault with all tests")
     parser.add_argument(
         "-j",
         dest="jobs",
         metavar="JOBS",
         type=int,
-        help="trials at a time (default: as many as leave cores idle, as they wait a lot)",
+        help="parallel trials (default: three for each core, because trials wait most of the time)",
     )
-    parser.add_argument("--json", metavar="FILE", type=Path, help="write the kill matrix")
-    parser.add_argument("--page", metavar="FILE", type=Path, help="write it as a page")
+    parser.add_argument("--json", metavar="FILE", type=Path, help="write the kill matrix as JSON")
+    parser.add_argument("--page", metavar="FILE", type=Path, help="write the kill matrix as HTML")
 
 
 def execute(args: argparse.Namespace) -> int:
@@ -68,9 +84,9 @@ def execute(args: argparse.Namespace) -> int:
     except CollectionError as error:
         print(f"conformance: the tests cannot be collected: {error}", file=sys.stderr)
         return SUITE_FAILED
-    # Each trial has several tests under way itself.
+    # Each trial runs several tests in parallel itself.
     room = Room(args.jobs or cores(), args.jobs or 3 * cores())
-    # SIGTERM is treated as Ctrl-C: the runs under way are ended first.
+    # SIGTERM acts like Ctrl-C, so that running trials are ended first.
     before = signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         for role, trials in planned.items():
@@ -84,7 +100,7 @@ def execute(args: argparse.Namespace) -> int:
 
 
 def _check(args: argparse.Namespace, roles: Sequence[str]) -> None:
-    """Raise ConfigurationError or UnknownName where the options do not go together."""
+    """Raise ConfigurationError or UnknownName if the options contradict each other."""
     if args.jobs is not None and args.jobs < 1:
         raise ConfigurationError(f"-j {args.jobs}: expected one job or more")
     for kind in (planning.FAULT, planning.VARIANT):
@@ -97,7 +113,7 @@ def _check(args: argparse.Namespace, roles: Sequence[str]) -> None:
 
 
 def _planned(args: argparse.Namespace, role: str) -> list[Trial]:
-    """What is tried of a role."""
+    """Return the trials of a role."""
     if args.mutants:
         return proof.mutations(role, args.mutants, args.seed)
     if args.pairs:
@@ -106,7 +122,7 @@ def _planned(args: argparse.Namespace, role: str) -> list[Trial]:
 
 
 def _write(args: argparse.Namespace, roles: Sequence[str], everything: Sequence[Trial]) -> None:
-    """The kill matrix as files, where they are asked for."""
+    """Write the kill matrix to the files that the options name."""
     if args.json:
         told = {
             "trials": [trial.to_json() for trial in everything],
@@ -122,7 +138,7 @@ def _write(args: argparse.Namespace, roles: Sequence[str], everything: Sequence[
 
 
 def _roles(name: str) -> list[str]:
-    """The chosen roles that have a mock. Raises UnknownName or ConfigurationError."""
+    """Return the chosen roles that have a mock. Raises UnknownName or ConfigurationError."""
     known = protocols.roles()
     protocol, _, role = name.partition("/")
     if role:
@@ -138,13 +154,13 @@ def _roles(name: str) -> list[str]:
 
 
 def _prove(role: str, trials: Sequence[Trial], room: Room, whole: bool) -> None:
-    """Run the trials of a role; a row of the matrix is printed as soon as it is known.
+    """Run the trials of a role; print each row of the matrix when its trial ends.
 
-    ``whole``: each was to be tried with all tests, so that this says nothing of a fault.
+    ``whole``: every trial runs all tests, so rows do not say which tests found the fault.
     """
     print(role)
     if not trials:
-        print("  nothing is tried: it sends no messages that could be changed\n")
+        print("  no trials: this role sends no messages that could be changed\n")
         return
     names = max((len(trial.name) for trial in trials), default=0)
     requirements = max((len(trial.requirement) for trial in trials), default=0)
@@ -177,9 +193,9 @@ def _prove(role: str, trials: Sequence[Trial], room: Room, whole: bool) -> None:
     found = [t for t in trials if t.verdict in (planning.KILLED, planning.SPREADS)]
     if spread := [len(trial.others) for trial in found if trial.kind == planning.FAULT]:
         mean = sum(spread) / len(spread)
-        tried = "all tests" if whole else "its own requirement's tests; --whole: by all"
+        tried = "all tests" if whole else "the tests of its own requirement; --whole: by all"
         print(
-            f"  requirements violated beside its own: {mean:.2f} on average, {max(spread)} at most"
+            f"  requirements violated besides its own: {mean:.2f} on average, {max(spread)} at most"
             f" (by {tried})"
         )
     if whole and (sound := [trial.seconds for trial in trials if not trial.kind]):
@@ -192,14 +208,14 @@ def _prove(role: str, trials: Sequence[Trial], room: Room, whole: bool) -> None:
 
 
 def _progress(text: str) -> None:
-    """One line at the bottom of a terminal, which the next one replaces."""
+    """Replace the progress line at the bottom of a terminal."""
     if sys.stderr.isatty():
         sys.stderr.write(f"\r\x1b[K{text}")
         sys.stderr.flush()
 
 
 def _summary(trials: Sequence[Trial]) -> str:
-    """How many trials of each kind had the outcome that they must have."""
+    """Count the trials of each kind that had the required outcome."""
     told = []
     for kind, as_it_must in _MUST.items():
         tried = [trial for trial in trials if trial.kind == kind and trial.verdict != planning.IDLE]

@@ -1,26 +1,26 @@
-"""Stand between two real peers: record and judge both while they talk.
+"""Relay between two real peers, and record and judge both while they talk.
 
-Clients connect to --listen ADDR, and what they say goes on to --connect ADDR, untouched and at
-once. Where a server has several ports, give their addresses with commas. What violates the protocol
-is said as it happens. The proxy ends with SIGINT or SIGTERM, or with --once when its first
-connections have ended, and writes a report about each side.
+Clients connect to --listen ADDR. The proxy passes all bytes on to --connect ADDR, unchanged and at
+once. If a server has several ports, give their addresses with commas. Violations are printed when
+they happen. The proxy ends on SIGINT or SIGTERM, or with --once when its first connections have
+ended. At the end it writes a report about each side.
 
-ADDR is HOST:PORT or unix:PATH, or zmq:HOST:PORT for ZeroMQ, which is never disturbed. A server at
-https://HOST:PORT is reached by TLS, and may show the certificate in --trust FILE beside those that
-the system trusts. With --tls FILE clients come by TLS, and are shown the certificate in this file,
-which has its key as well.
+ADDR is HOST:PORT, unix:PATH, or zmq:HOST:PORT for ZeroMQ. The options that disturb connections have
+no effect on ZeroMQ. https://HOST:PORT connects to the server by TLS. The certificate in --trust
+FILE is then accepted, in addition to the system's certificates. With --tls FILE clients connect by
+TLS; FILE has the certificate and its key.
 
-With `-- COMMAND` it is itself a program to be started in the place of COMMAND, on whose standard
-streams the protocol is spoken: give it to a frontend as its simulator. It ends when COMMAND does,
-and the reports are written a moment later.
+With `-- COMMAND` the proxy is itself a program that can replace COMMAND, a peer that uses standard
+input and output. Give the proxy to a frontend as its simulator. The proxy ends when COMMAND exits,
+and writes its reports shortly after.
 
-Peers without a wire share memory: with --look it attaches to that, for reading alone, and judges
-what it sees there. Buffers of `runtime` are found by --look catalog=FILE, and where they are not
-as a C compiler lays them out, by --look layout=FILE, a JSON object with the layout of each type;
---look names='rt-{type}-{uid}' says how they are named.
+Peers without a wire share memory. With --look, the proxy attaches to this memory, read-only, and
+judges its contents. The buffers of `runtime` are listed in the file of --look catalog=FILE. If
+their layout is not that of a C compiler, --look layout=FILE describes the layout of each type as a
+JSON object. The pattern of their names is --look names='rt-{type}-{uid}'.
 
-Exit 1 where either side violated a must, 3 where neither said anything, else 0; in the place of
-COMMAND its exit code.
+Exit codes: 1 if either side violated a must, 3 if no side sent any message, else 0. With COMMAND
+the exit code is that of COMMAND.
 """
 
 import argparse
@@ -48,36 +48,58 @@ REPORT = "conformance-report"
 
 def options(parser: argparse.ArgumentParser) -> None:
     add_common(parser)
-    parser.add_argument("--listen", metavar="ADDR", default="", help="where clients connect")
-    parser.add_argument("--connect", metavar="ADDR", default="", help="where the server listens")
+    parser.add_argument(
+        "--listen", metavar="ADDR", default="", help="address to listen at for clients"
+    )
+    parser.add_argument("--connect", metavar="ADDR", default="", help="address of the server")
     parser.add_argument(
         "--look",
         metavar="NAME=VALUE",
         action="append",
         default=[],
-        help="look at peers that have no wire",
+        help="judge peers that share memory",
     )
-    parser.add_argument("--verdict", metavar="FILE", type=Path, help="write the exit code there")
-    parser.add_argument("--client", metavar="NAME", default="", help="of the client, for reports")
-    parser.add_argument("--tls", metavar="FILE", type=Path, help="certificate and key, in PEM")
-    parser.add_argument("--trust", metavar="FILE", type=Path, help="a server's certificate")
-    parser.add_argument("--once", action="store_true", help="end with the first connections")
+    parser.add_argument("--verdict", metavar="FILE", type=Path, help="write the exit code to FILE")
+    parser.add_argument(
+        "--client", metavar="NAME", default="", help="name of the client in reports"
+    )
+    parser.add_argument(
+        "--tls", metavar="FILE", type=Path, help="certificate and key for clients, in PEM"
+    )
+    parser.add_argument(
+        "--trust", metavar="FILE", type=Path, help="accept this certificate of a server"
+    )
+    parser.add_argument(
+        "--once", action="store_true", help="end when the first connections have ended"
+    )
 
 
 def add_common(parser: argparse.ArgumentParser) -> None:
-    """Add the options of everything that is judged live."""
+    """Add the options that proxy and pair share."""
     parser.add_argument("protocol", metavar="PROTOCOL[/ROLE]")
-    parser.add_argument("--record", metavar="FILE", type=Path, help="keep the capture there, too")
+    parser.add_argument(
+        "--record", metavar="FILE", type=Path, help="also write the capture to FILE"
+    )
     parser.add_argument("--report", metavar="DIR", default=REPORT, help=f"default: {REPORT}")
-    parser.add_argument("--delay", metavar="S", type=float, default=0.0, help="pass on so late")
-    parser.add_argument("--chop", metavar="BYTES", type=int, default=0, help="in pieces so small")
-    parser.add_argument("--cut", metavar="BYTES", type=int, default=0, help="end after so many")
+    parser.add_argument(
+        "--delay", metavar="S", type=float, default=0.0, help="delay all bytes by S seconds"
+    )
+    parser.add_argument(
+        "--chop", metavar="BYTES", type=int, default=0, help="pass bytes on in pieces of this size"
+    )
+    parser.add_argument(
+        "--cut",
+        metavar="BYTES",
+        type=int,
+        default=0,
+        help="close a connection after this many bytes",
+    )
     parser.add_argument(
         "--stall",
         metavar="BYTES:S",
         type=_stall,
         default=(0, 0.0),
-        help="pass nothing for S seconds once a direction has passed so many",
+        help="pause a direction for S seconds after it has passed BYTES",
     )
 
 
@@ -87,7 +109,7 @@ def _stall(text: str) -> tuple[int, float]:
 
 
 def meant(name: str) -> tuple[Protocol, list[Side]]:
-    """The protocol, and the ports of the pair of peers, that ``PROTOCOL[/ROLE]`` names."""
+    """Return the protocol of ``PROTOCOL[/ROLE]``, and the ports of that pair of peers."""
     protocol_name, _, role = name.partition("/")
     protocol = protocols.load(protocol_name)
     if role:
@@ -119,7 +141,7 @@ def execute(args: argparse.Namespace) -> int:
 
 
 def _look(args: argparse.Namespace) -> int:
-    """Two peers that have no wire share something else, at which we look."""
+    """Judge two peers without a wire by looking at the memory that they share."""
     name, _, role = args.protocol.partition("/")
     protocol = protocols.load(name)
     entry = protocol.role(role)
@@ -154,7 +176,7 @@ async def _relay(judged: Judged, args: argparse.Namespace) -> None:
     for given, option in ((listen, "--listen"), (connect, "--connect")):
         if len(given) != len(judged.ports):
             names = ",".join(side.channel or "ADDR" for side in judged.ports)
-            raise ConfigurationError(f"{option}: {len(judged.ports)} addresses are needed: {names}")
+            raise ConfigurationError(f"{option}: expected {len(judged.ports)} addresses: {names}")
     secured = security(args.tls, args.trust)
     async with contextlib.AsyncExitStack() as stack:
         relays = [
@@ -172,7 +194,7 @@ async def _relay(judged: Judged, args: argparse.Namespace) -> None:
 
 
 async def _all_over(relays: list[Relay]) -> None:
-    """Wait until somebody has connected, and all connections have ended."""
+    """Wait until a client has connected, and all connections have ended."""
     await asyncio.wait(
         [asyncio.create_task(relay.used.wait()) for relay in relays],
         return_when=asyncio.FIRST_COMPLETED,
@@ -182,7 +204,7 @@ async def _all_over(relays: list[Relay]) -> None:
 
 
 async def _in_place(judged: Judged, side: Side, args: argparse.Namespace) -> int:
-    """Be the program that the other side starts: run the real one, and pass on its streams."""
+    """Run the real program in our place, and pass its standard streams on."""
     if args.verdict:
         args.verdict.touch()
     try:
@@ -208,6 +230,6 @@ async def _in_place(judged: Judged, side: Side, args: argparse.Namespace) -> int
     with contextlib.suppress(asyncio.CancelledError):
         await relay.join(ours, theirs)
     code = await process.wait()
-    # Whoever has started us does not wait for longer than for the program itself.
+    # The peer that started the proxy expects it to exit together with the program.
     judged.watch.leave()
     return code

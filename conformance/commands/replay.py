@@ -1,9 +1,10 @@
-"""Play one capture against an implementation.
+"""Replay a capture against an implementation.
 
-Our side of the capture is sent as it stands there; what the implementation answers is judged.
-Several connections are played one after another, in the order in which it opens them.
-With --mock it is the reference mock that answers. Exit 0 if nothing of level must is violated, 1 if
-something is, 3 if nothing could be tried.
+The suite sends its own side of the capture unchanged, and judges the implementation's answers. If
+the capture has several connections, they are replayed in the order in which the implementation
+opens them. With --mock the reference mock answers.
+
+Exit codes: 0 if no requirement of level must is violated, 1 if one is, 3 if nothing could be tried.
 """
 
 import argparse
@@ -28,15 +29,15 @@ from conformance.running.testbed import Testbed
 from conformance.session import Session
 from conformance.verdicts import VIOLATIONS, Conclusion, Verdict, Violation, violated
 
-_OTHERS = 100  # connections of an IUT that are none of those in the capture
+_OTHERS = 100  # connections that the IUT opens in addition to those of the capture, at most
 
 
 def options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("capture", metavar="CAPTURE", type=Path)
     parser.add_argument(
-        "--role", metavar="ROLE", help="the role under test, if the capture has none"
+        "--role", metavar="ROLE", help="the role under test, if the capture names none"
     )
-    parser.add_argument("--bytes", action="store_true", help="show every message in hex as well")
+    parser.add_argument("--bytes", action="store_true", help="also show every message in hex")
     parser.add_argument("--strict", action="store_true", help="violations of level should fail too")
     options_of_iut.add(parser)
 
@@ -44,9 +45,9 @@ def options(parser: argparse.ArgumentParser) -> None:
 def execute(args: argparse.Namespace) -> int:
     played = recordings.read(args.capture, args.role)
     if played.capture.extra.get("fragment"):
-        raise CaptureError(f"{args.capture}: a list of messages and no session; nothing to replay")
+        raise CaptureError(f"{args.capture}: a list of messages, not a session, cannot be replayed")
     for text in played.left_out[:1] if played.capture.gaps else ():
-        print(f"played up to a gap: {one_line(text.partition(';')[0], 400)}")
+        print(f"replayed up to a gap: {one_line(text.partition(';')[0], 400)}")
     role = _role(played, args)
     chosen = options_of_iut.chosen(args, played.protocol.role(role), args.rest)
     return asyncio.run(_play(played, chosen, args))
@@ -56,11 +57,11 @@ def _role(played: Recording, args: argparse.Namespace) -> str:
     stated = played.capture.iut
     given = recordings.role_of(played.protocol, args.role) if args.role else None
     if stated and given and stated != given:
-        raise ConfigurationError(f"in {played.path} the role under test is {stated}, not {given}")
+        raise ConfigurationError(f"{played.path}: the role under test is {stated}, not {given}")
     if role := stated or given:
         return role
     either = " or ".join(f"--role {name}" for name in played.protocol.roles)
-    raise ConfigurationError(f"{played.path} does not say which role was under test: give {either}")
+    raise ConfigurationError(f"{played.path}: the capture names no role under test; give {either}")
 
 
 async def _play(played: Recording, chosen: Configuration, args: argparse.Namespace) -> int:
@@ -77,7 +78,7 @@ async def _play(played: Recording, chosen: Configuration, args: argparse.Namespa
 
 
 async def _connections(played: Recording, iut: Iut) -> None:
-    """Play one connection after another, each with the instance of the IUT that it was with."""
+    """Replay the connections in order, and reuse instances of the IUT as recorded."""
     capture = played.capture
     program = capture.extra.get("program")
     for _, numbers in groupby(capture.connections, key=capture.instance):
@@ -94,7 +95,7 @@ async def _connections(played: Recording, iut: Iut) -> None:
 async def _opened_by(
     iut: Iut, instance: Instance, parts: list[Capture], protocol: Protocol
 ) -> None:
-    """Play those that an IUT opens, as it opens them, until no more has to come."""
+    """Replay the connections that the IUT opens, until no recorded one is left."""
     waited = [part for part in parts if due(protocol, part, iut.role.name)] or [*parts]
     others = 0
     while waited:
@@ -109,7 +110,7 @@ async def _opened_by(
 
 
 def _channel(capture: Capture, iut: Iut) -> str:
-    """Where an IUT has several channels: the one that belongs to its peer in the capture."""
+    """Return the channel of the IUT that the capture uses; empty if there is only one."""
     speakers = {event.sender for event in capture.events}
     return next((channel for channel in iut.role.channels if channel in speakers), "")
 
@@ -120,7 +121,7 @@ def _tell(
     conclusion: Conclusion | None,
     args: argparse.Namespace,
 ) -> int:
-    """Print what happened and what is to be said of it; the exit code."""
+    """Print the sessions, findings and conclusion; return the exit code."""
     verdicts: list[Verdict] = []
     for session in sessions:
         marks = ladder_text.marks(session.judge.findings, played.protocol)
@@ -146,14 +147,14 @@ def _tell(
     if conclusion is not None or not sessions:
         return INCONCLUSIVE
     if not any(session.received or session.ended for session in sessions):
-        print(f"{Verdict.INCONCLUSIVE}: the IUT did nothing that could be judged")
+        print(f"{Verdict.INCONCLUSIVE}: the IUT sent nothing that could be judged")
         return INCONCLUSIVE
-    print("pass: nothing that the IUT did violates a requirement")
+    print("pass: the IUT violated no requirement")
     return CONFORMANT
 
 
 def _verdict(played: Recording, conclusion: Conclusion) -> tuple[str, Verdict]:
-    """The requirement that a conclusion is about, and what it says of it."""
+    """Return the requirement that a conclusion is about (or an empty text), and the verdict."""
     if not isinstance(conclusion, Violation):
         return "", conclusion.verdict
     counterexample = played.capture.origin == "counterexample"

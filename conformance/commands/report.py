@@ -1,9 +1,11 @@
 """Show several reports on one page, or merge the parts of one run.
 
-Each REPORT is a report.json, or the folder that it was written to. The page has a table of
-requirements by programs for each role, with links to the reports. With --merge DIR the reports are
-those of one implementation, in shards or with several seeds: one report is written to DIR, and its
-exit code is returned; else 0.
+Each REPORT is a report.json, or a folder that contains one. The page has a table for each role,
+with a row for each requirement and a column for each program, and links to the reports.
+
+With --merge DIR the reports are parts of one run of one implementation: shards, or runs with
+several seeds. The merged report is written to DIR, and its exit code is returned. Otherwise the
+exit code is 0.
 """
 
 import argparse
@@ -29,15 +31,15 @@ PAGE = "conformance-reports.html"
 def options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("reports", metavar="REPORT", nargs="+", type=Path)
     parser.add_argument("--page", metavar="FILE", type=Path, help=f"default: {PAGE}")
-    parser.add_argument("--badge", metavar="FILE", type=Path, help="write a badge, for shields.io")
-    parser.add_argument("--merge", metavar="DIR", type=Path, help="write one merged report")
+    parser.add_argument("--badge", metavar="FILE", type=Path, help="write a badge for shields.io")
+    parser.add_argument("--merge", metavar="DIR", type=Path, help="merge the reports into DIR")
 
 
 def execute(args: argparse.Namespace) -> int:
     reports = [(path, stored.load(path)) for path in args.reports]
     if args.merge:
         if args.merge.exists() and any(args.merge.iterdir()):
-            raise ConfigurationError(f"--merge {args.merge}: expected a new or an empty folder")
+            raise ConfigurationError(f"--merge {args.merge}: expected a new or empty folder")
         whole = merged(reports, args.merge)
         write(whole, args.merge)
         reports = [(args.merge, whole)]

@@ -1,7 +1,7 @@
 """Test an implementation, and write a report.
 
-COMMAND starts the implementation under test; {port}, {socket}, {program} and other placeholders in
-it are filled in. --mock tests the reference mock, which is never tested by default.
+COMMAND starts the implementation under test. The suite replaces {port}, {socket}, {program} and
+other placeholders in COMMAND. --mock tests the reference mock.
 """
 
 import argparse
@@ -26,9 +26,9 @@ from conformance.reporting.summary import terminal_summary
 from conformance.running import watching
 
 REPORTS = ("conformance-report", "conformance-report-selection")
-"""Where the report of a whole run is written, and that of a selection."""
+"""The default folders for the report of a whole run, and of a selection."""
 
-# Options of pytest with which it runs a part of the tests, or none.
+# Options of pytest that select some of the tests, or none.
 _SELECTING = ("-k", "-m", "-x", "--exitfirst", "--maxfail", "--deselect", "--ignore", "--co")
 
 
@@ -38,37 +38,46 @@ def options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--report", metavar="DIR", help="default: {}, or {} for a selection".format(*REPORTS)
     )
-    parser.add_argument("--strict", action="store_true", help="warnings and inconclusives fail too")
+    parser.add_argument(
+        "--strict", action="store_true", help="the run also fails on warnings and inconclusives"
+    )
     selecting.add(parser)
-    parser.add_argument("--examples", type=_positive, metavar="N", help="examples of a property")
-    parser.add_argument("--seed", type=int, default=0, metavar="N", help="seed of the examples")
+    parser.add_argument(
+        "--examples",
+        type=_positive,
+        metavar="N",
+        help="number of generated examples in each property test",
+    )
+    parser.add_argument(
+        "--seed", type=int, default=0, metavar="N", help="seed of the generated examples"
+    )
     parser.add_argument(
         "-n",
         dest="workers",
         type=_workers,
         metavar="N",
-        help="how many tests are under way at a time; auto, the default: as many as is good",
+        help="tests run in parallel; auto, the default, chooses a good number",
     )
     parser.add_argument(
         "--max-time",
         type=float,
         default=3600.0,
         metavar="S",
-        help="seconds after which the run ends, with a report of what was done (default: an hour)",
+        help="end the run after S seconds, and report the tests done so far (default: an hour)",
     )
     parser.add_argument(
-        "--baseline", metavar="REPORT", help="fail if anything is worse than in this earlier report"
+        "--baseline", metavar="REPORT", help="fail if a result is worse than in this earlier report"
     )
     parser.add_argument(
         "--write-known-failures",
         metavar="FILE",
         type=Path,
-        help="write what fails as a list for conformance.toml",
+        help="write all failures as a list for conformance.toml",
     )
     parser.add_argument(
-        "--watch", action="store_true", help="run again whenever a file of the command changes"
+        "--watch", action="store_true", help="run again when a file of the command changes"
     )
-    parser.add_argument("--allure", metavar="DIR", help="write Allure results as well")
+    parser.add_argument("--allure", metavar="DIR", help="also write Allure results")
 
 
 def execute(args: argparse.Namespace) -> int:
@@ -78,7 +87,7 @@ def execute(args: argparse.Namespace) -> int:
         folder = Path(chosen.cwd or ".")
         files = watching.files_of(chosen.command, folder)
         if not files:
-            raise ConfigurationError("--watch: the command names no file that could change")
+            raise ConfigurationError("--watch: the command names no file to watch")
         place = sys.argv.index("--") if "--" in sys.argv else len(sys.argv)
         again = [word for word in sys.argv[1:place] if word != "--watch"] + sys.argv[place:]
         return watching.watch([sys.executable, "-m", "conformance", *again], files)
@@ -97,7 +106,7 @@ def execute(args: argparse.Namespace) -> int:
 
 
 def configured(args: argparse.Namespace, command: list[str], extra: list[str]) -> Configuration:
-    """The configuration of a run: the IUT to test, and how to run."""
+    """Return the configuration of a run: the IUT to test, and the run's options."""
     words = ["conformance", "run", *([args.role] if args.role else [])]
     words += ["--examples", str(args.examples)] if args.examples else []
     role = protocols.role(args.role) if args.role else None
@@ -110,7 +119,9 @@ def configured(args: argparse.Namespace, command: list[str], extra: list[str]) -
         else:
             why = ""
         if why:
-            raise ConfigurationError(f"-n {args.workers}: an IUT that {why} is tested one by one")
+            raise ConfigurationError(
+                f"-n {args.workers}: an IUT that {why} can only run one test at a time"
+            )
     selection = selecting.chosen(args, chosen, (args.report,) if args.report else REPORTS)
     partial = bool(selection) or any(word.startswith(_SELECTING) for word in extra)
     folder = args.report or REPORTS[partial]
@@ -131,9 +142,9 @@ def configured(args: argparse.Namespace, command: list[str], extra: list[str]) -
 
 
 def run(chosen: Configuration, args: argparse.Namespace, extra: list[str]) -> dict[str, Any] | int:
-    """Run the suite of a role; the report, or an exit code where there is none."""
+    """Run the tests of a role; return the report, or else an exit code."""
     if tuple(chosen.command[:3]) == forked.MOCK:
-        # Its fork server imports what mocks need while pytest and Hypothesis are imported here.
+        # The fork server imports the mocks' modules while pytest and Hypothesis are imported here.
         forked.serve()
     import pytest
 
@@ -157,7 +168,7 @@ def run(chosen: Configuration, args: argparse.Namespace, extra: list[str]) -> di
                 raise KeyboardInterrupt
             if status == pytest.ExitCode.USAGE_ERROR:
                 return USAGE
-            # It was asked for something other than running tests.
+            # Pytest was asked for something other than running tests, such as --collect-only.
             asked = (pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED)
             return INCONCLUSIVE if status in asked else SUITE_FAILED
         report: dict[str, Any] = json.loads(written.read_text(encoding="utf-8"))
@@ -167,7 +178,7 @@ def run(chosen: Configuration, args: argparse.Namespace, extra: list[str]) -> di
 
 
 def _claimed(report: Path) -> int:
-    """The open folder of a report, this run's alone and without what an earlier one left there."""
+    """Return the open folder of a report, locked for this run; delete an earlier report."""
     try:
         report.parent.mkdir(parents=True, exist_ok=True)
         folder = os.open(report.parent, os.O_RDONLY)
@@ -175,10 +186,10 @@ def _claimed(report: Path) -> int:
             fcntl.flock(folder, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError as error:
             os.close(folder)
-            why = "another run writes there; name another folder"
+            why = "another run writes to this folder; choose another"
             raise ConfigurationError(f"--report {report.parent}: {why}") from error
         except OSError:
-            pass  # a file system that cannot lock folders, as NFS
+            pass  # some file systems, such as NFS, cannot lock folders
         if report.exists():
             report.unlink()
             for transcript in report.parent.glob("transcripts/*.jsonl"):
@@ -189,15 +200,17 @@ def _claimed(report: Path) -> int:
 
 
 def _baseline(path: str, chosen: Configuration) -> str:
-    """The path of an earlier report of the same role. Raises ConfigurationError."""
+    """Return the path of an earlier report of the same role. Raises ConfigurationError."""
     role = stored.load(Path(path))["iut"]["role"]
     if role != str(chosen.role):
-        raise ConfigurationError(f"--baseline {path}: is of {role}, not of {chosen.role}")
+        raise ConfigurationError(
+            f"--baseline {path}: expected a report of {chosen.role}; this one is of {role}"
+        )
     return str(Path(path).resolve())
 
 
 def _divide(rest: list[str]) -> tuple[list[str], list[str]]:
-    """The IUT's command, and what goes to pytest behind ``--pytest``."""
+    """Return the IUT's command, and the options of pytest after ``--pytest``."""
     if "--pytest" not in rest:
         return rest, []
     place = rest.index("--pytest")
@@ -224,4 +237,6 @@ def _tell_github(report: dict[str, Any]) -> None:
             if all(parts := [os.environ.get(name, "") for name in names]):
                 server, repository, number = parts
                 address = f"{server}/{repository}/actions/runs/{number}#artifacts"
-                file.write(f"\n[The report with every session]({address}), where it is kept\n")
+                file.write(
+                    f"\n[The report with every session]({address}), if the workflow uploads it\n"
+                )

@@ -1,4 +1,4 @@
-"""The options of a run that select some of its tests."""
+"""The options that select tests of a run."""
 
 import argparse
 from collections.abc import Sequence
@@ -12,30 +12,32 @@ from conformance.running.smoke import SMOKE
 
 
 def add(parser: argparse.ArgumentParser) -> None:
-    """Add the options; ``chosen`` reads them."""
+    """Add the options; ``chosen`` evaluates them."""
     parser.add_argument("-k", dest="keyword", metavar="EXPR", help="only tests whose names match")
     parser.add_argument(
         "--requirement",
         metavar="ID",
         action="append",
         default=[],
-        help="only tests that decide it; * stands for anything",
+        help="only tests that decide this requirement; * matches any text",
     )
     parser.add_argument(
         "--test",
         metavar="ID",
         action="append",
         default=[],
-        help="only the test of this id, as a report names it; can be repeated",
+        help="only the test with this id, as in a report; can be repeated",
     )
-    parser.add_argument("--failed", action="store_true", help="only tests that failed last time")
-    parser.add_argument("--shard", type=_shard, metavar="I/N", help="the I-th part of N")
+    parser.add_argument(
+        "--failed", action="store_true", help="only tests that failed in the latest run"
+    )
+    parser.add_argument("--shard", type=_shard, metavar="I/N", help="only part I of N equal parts")
 
 
 def chosen(
     args: argparse.Namespace, configuration: Configuration, folders: Sequence[str]
 ) -> Selection:
-    """The chosen selection; ``folders`` are where reports of earlier runs may be.
+    """Return the selection; ``folders`` can contain reports of earlier runs.
 
     Raises ConfigurationError or UnknownName.
     """
@@ -49,7 +51,7 @@ def chosen(
 
 
 def _requirements(args: argparse.Namespace, configuration: Configuration) -> tuple[str, ...]:
-    """The patterns of ``--requirement``. Raises UnknownName where one fits no requirement."""
+    """Return the patterns of ``--requirement``. Raises UnknownName if one matches nothing."""
     bound = [entry.id for entry in configuration.protocol.binding(configuration.role)]
     for pattern in args.requirement:
         if not any(matches(id_, [pattern]) for id_ in bound):
@@ -58,7 +60,7 @@ def _requirements(args: argparse.Namespace, configuration: Configuration) -> tup
 
 
 def _failed(configuration: Configuration, folders: Sequence[str]) -> tuple[str, ...]:
-    """The tests that the latest report lists as failed. Raises ConfigurationError."""
+    """Return the tests that failed in the latest report. Raises ConfigurationError."""
     written = [file for folder in folders if (file := Path(folder, "report.json")).is_file()]
     reports = [stored.load(file) for file in written]
     latest = max(
@@ -67,20 +69,18 @@ def _failed(configuration: Configuration, folders: Sequence[str]) -> tuple[str, 
         default=None,
     )
     if latest is None:
-        raise ConfigurationError(
-            f"--failed: there is no report of {configuration.role} of an earlier run"
-        )
+        raise ConfigurationError(f"--failed: found no earlier report of {configuration.role}")
     bad = ("fail", "warn")
     tests = {test["id"] for test in latest["tests"] if test["verdict"] in bad}
     tests |= {found["test"] for found in latest["findings"] if found["verdict"] in bad}
     if not tests:
-        raise ConfigurationError("--failed: nothing failed last time")
-    # Where the smoke session failed nothing else was tried.
+        raise ConfigurationError("--failed: no test failed in the latest run")
+    # If the smoke session failed, no other test ran.
     return tuple(sorted(tests - {None, SMOKE}))
 
 
 def _shard(text: str) -> str:
     part, slash, parts = text.partition("/")
     if not (slash and part.isdigit() and parts.isdigit() and 1 <= int(part) <= int(parts)):
-        raise argparse.ArgumentTypeError(f"{text!r} is not I/N, such as 1/3")
+        raise argparse.ArgumentTypeError(f"expected I/N, such as 1/3; received {text!r}")
     return text

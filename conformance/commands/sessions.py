@@ -1,7 +1,7 @@
-"""Which recorded sessions a command is about: captures, or what others have recorded of a protocol.
+"""Select recorded sessions, and judge them; shared by check and show.
 
-Shared by check and show. A capture says itself of which protocol it is; in front of files of
-packets (pcap, pcapng), archives of HTTP (HAR) and raw bytes its name is to be given.
+A capture names its own protocol. Before packet files (pcap, pcapng), HTTP archives (HAR) and raw
+bytes, the command line must name the protocol.
 """
 
 import argparse
@@ -20,34 +20,35 @@ from conformance.traffic import har, pcap, raw
 
 
 def add(parser: argparse.ArgumentParser) -> None:
-    """Add the options that name sessions."""
+    """Add the options that select sessions."""
     parser.add_argument("files", metavar="[PROTOCOL[/ROLE]] FILE", nargs="*")
-    parser.add_argument("--role", metavar="ROLE", help="judge this role, whoever was under test")
+    parser.add_argument("--role", metavar="ROLE", help="judge only this role")
     parser.add_argument(
         "--port",
         metavar="PORT,...",
         default="",
-        help="of the server, in files of packets",
+        help="the server's ports in packet files",
     )
     parser.add_argument(
         "--raw",
         metavar="ROLE=FILE",
         action="append",
         default=[],
-        help="the bytes that one side has sent; can be repeated",
+        help="a file with the bytes that one side has sent; can be repeated",
     )
 
 
 def judged(args: argparse.Namespace, join: bool = False) -> Iterator[Recording]:
-    """The sessions that are meant, judged; with ``join`` they are one conversation, in this order.
+    """Judge the selected sessions one after another.
 
-    Raises ConfigurationError, CaptureError and Misjudged.
+    With ``join`` they are one conversation, in this order. Raises ConfigurationError, CaptureError
+    and Misjudged.
     """
     names = [str(name) for name in args.files]
     protocol, ends = _protocol(names)
     paths = [Path(name) for name in names[1 if protocol else 0 :]]
     if not paths and not args.raw:
-        raise ConfigurationError("a file was expected")
+        raise ConfigurationError("expected a file")
     conversation: Any = None
     for path in paths:
         if join and conversation is None:
@@ -56,7 +57,7 @@ def judged(args: argparse.Namespace, join: bool = False) -> Iterator[Recording]:
             yield recordings.read(path, args.role, conversation)
             continue
         if protocol is None:
-            raise CaptureError(f"{path}: not a capture; say of which PROTOCOL it is, before it")
+            raise CaptureError(f"{path}: not a capture; name its PROTOCOL before it")
         if path.suffix == har.SUFFIX:
             foreign = har.read(path, protocol, ends[0])
         else:
@@ -73,7 +74,7 @@ def judged(args: argparse.Namespace, join: bool = False) -> Iterator[Recording]:
     for word in args.raw:
         name, _, file = word.partition("=")
         if protocol is None or not file:
-            raise ConfigurationError("--raw: PROTOCOL --raw ROLE=FILE was expected")
+            raise ConfigurationError("--raw: expected PROTOCOL --raw ROLE=FILE")
         role = recordings.role_of(protocol, name)
         foreign = raw.read(Path(file), protocol, role)
         yield recordings.judged(
@@ -86,7 +87,7 @@ def _of(path: Path) -> Protocol:
 
 
 def _protocol(names: list[str]) -> tuple[Protocol | None, list[Side]]:
-    """The protocol that the first word names, if it does, and the ports of its pair of peers."""
+    """Return the protocol of the first word, if it names one, and its pair's ports."""
     name, _, role = (names[0] if names else "").partition("/")
     if name not in protocols.names() or Path(names[0]).is_file():
         return None, []
@@ -99,5 +100,5 @@ def _protocol(names: list[str]) -> tuple[Protocol | None, list[Side]]:
 def _ports(text: str) -> list[int]:
     words = [word for word in text.split(",") if word]
     if not all(word.isdigit() for word in words):
-        raise ConfigurationError(f"--port {text}: numbers were expected, with commas between them")
+        raise ConfigurationError(f"--port {text}: expected numbers with commas between them")
     return [int(word) for word in words]

@@ -1,11 +1,11 @@
-"""Show a recorded session as a readable message ladder, with what it violates.
+"""Show a recorded session as a readable message ladder, with its violations.
 
     conformance show CAPTURE
-    conformance show PROTOCOL[/ROLE] FILE       packets (pcap, pcapng) or an archive of HTTP (HAR)
+    conformance show PROTOCOL[/ROLE] FILE       packets (pcap, pcapng) or an HTTP archive (HAR)
 
-With --follow a capture that is still written is shown as it grows, until SIGINT. --pcapng writes it
-as packets instead, for Wireshark. With --course PROTOCOL nothing is read: it prints the tables of
-what may follow what in the sessions of a protocol.
+With --follow, the command shows a capture while it is being written, until SIGINT. With --pcapng,
+the session is written as packets for Wireshark. With --course PROTOCOL, the command reads no file.
+It prints the protocol's tables of messages that can follow each other.
 """
 
 import argparse
@@ -28,20 +28,24 @@ from conformance.reporting import course_text, ladder_text
 from conformance.reporting.text import one_line
 from conformance.traffic import pcapng
 
-_POLL = 0.1  # seconds between two looks whether a file has grown
+_POLL = 0.1  # seconds between checks for new lines: fast enough for a reader, and cheap
 
 
 def options(parser: argparse.ArgumentParser) -> None:
     sessions.add(parser)
-    parser.add_argument("--course", metavar="PROTOCOL", help="what may follow what, as a table")
-    parser.add_argument("--bytes", action="store_true", help="every message in hex as well")
-    parser.add_argument("--follow", action="store_true", help="go on while the capture grows")
-    parser.add_argument("--pcapng", metavar="FILE", type=Path, help="write it as packets instead")
+    parser.add_argument(
+        "--course", metavar="PROTOCOL", help="print which message can follow which, as tables"
+    )
+    parser.add_argument("--bytes", action="store_true", help="also show every message in hex")
+    parser.add_argument("--follow", action="store_true", help="continue while the capture grows")
+    parser.add_argument(
+        "--pcapng", metavar="FILE", type=Path, help="write the session as packets instead"
+    )
 
 
 def execute(args: argparse.Namespace) -> int:
     if bool(args.files or args.raw) == bool(args.course):
-        raise ConfigurationError("show: either a CAPTURE or --course PROTOCOL was expected")
+        raise ConfigurationError("show: expected a CAPTURE or --course PROTOCOL")
     if args.course:
         protocol = protocols.load(args.course)
         print("\n\n".join(course_text.drawn(course, protocol) for course in courses(protocol)))
@@ -50,7 +54,7 @@ def execute(args: argparse.Namespace) -> int:
         return _follow(args)
     for number, session in enumerate(sessions.judged(args)):
         if args.pcapng and number:
-            raise ConfigurationError("--pcapng: one session was expected")
+            raise ConfigurationError("--pcapng: expected one session")
         if args.pcapng:
             _write(args.pcapng, session)
             continue
@@ -102,15 +106,15 @@ def _colour() -> bool:
 
 
 def _serving(protocol: Protocol) -> str:
-    """The role that stands at the right where none was under test: the one that is waited for."""
+    """Return the role drawn at the right if no role was under test: the one that listens."""
     roles = protocol.roles.values()
     return next((role.name for role in roles if role.serves), next(iter(protocol.roles)))
 
 
 def _follow(args: argparse.Namespace) -> int:
-    """Show a capture as it grows, each event judged when it comes."""
+    """Show a growing capture, and judge each event when it is written."""
     if len(args.files) != 1 or args.raw or args.pcapng:
-        raise ConfigurationError("--follow: one CAPTURE was expected")
+        raise ConfigurationError("--follow: expected one CAPTURE")
     path = Path(args.files[0])
     lines = _growing(path)
     header = captures.header(path, next(lines))
@@ -140,7 +144,7 @@ def _follow(args: argparse.Namespace) -> int:
 
 
 def _growing(path: Path) -> Iterator[str]:
-    """The lines of a file, each once it is whole, for as long as the file is there."""
+    """Yield each complete line of a file, and wait for more until the file is deleted."""
     with path.open(encoding="utf-8", newline="\n") as file:
         part = ""
         while True:
@@ -149,5 +153,5 @@ def _growing(path: Path) -> Iterator[str]:
                 yield part
                 part = ""
             else:
-                # No event of the system's tells that a file has grown that all file systems have.
+                # Polling works on every file system; notifications of growing files do not.
                 time.sleep(_POLL)

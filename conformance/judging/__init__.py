@@ -1,1 +1,1 @@
-"""Judges what crosses the wire: captures of it, live or recorded, and the findings in them."""
+"""Judge the traffic between peers: captures, live and recorded sessions, and their findings."""

@@ -1,8 +1,9 @@
-"""Keeps an object in a process of its own: ``python -m conformance.judging.apart FD``.
+"""Keep an object in a separate process: ``python -m conformance.judging.apart FD``.
 
-The object is made there, by a function that can be pickled, and is called through a socket. Its
-process ends with the one that started it, however that ends, and does not compute for ever. Where
-nobody has called `end` it may first do what is left to do, in its method `abandoned`.
+The process makes the object with a function that can be pickled, and serves calls to the object
+through a socket. The process exits when its parent exits, even if the parent crashes. Each call is
+limited to `LONGEST` seconds of computing time. If the parent exits without calling `end`, the
+process calls the object's method `abandoned`.
 """
 
 import contextlib
@@ -16,19 +17,19 @@ from multiprocessing.connection import Connection, Pipe
 from typing import Any
 
 LONGEST = 120.0  # seconds of computing time for one call
-_END = ""  # in the place of a method
-_NICE = 5  # whoever waits for an answer is served first where there are few processors
+_END = ""  # in place of a method name: exit
+_NICE = 5  # niceness: on few processors, the parent that waits for an answer runs first
 
 
 class Gone(Exception):
-    """The process has ended, or the object could not be made, or a call has raised an error."""
+    """The process has ended, the object could not be made, or a call failed."""
 
 
 class Apart:
-    """An object in a process of its own."""
+    """An object in a separate process."""
 
     def __init__(self, make: Callable[[], Any]) -> None:
-        """Returns at once: the object is made meanwhile."""
+        """Start the process and return at once; the object is made in the background."""
         self._pipe, theirs = Pipe()
         with theirs:
             self._process = subprocess.Popen(
@@ -37,30 +38,31 @@ class Apart:
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,
                 pass_fds=(theirs.fileno(),),
-                # What is sent to a whole group of processes, such as Ctrl-C, is not meant for it.
+                # A signal to the parent's process group, such as Ctrl-C, must not reach this
+                # process.
                 start_new_session=True,
             )
         with contextlib.suppress(OSError):
             self._pipe.send(make)
 
     def call(self, method: str, *args: Any) -> Any:
-        """The result of a method; waits for it. Raises Gone."""
+        """Call a method, wait, and return its result. Raises Gone."""
         try:
             self._pipe.send((method, args))
             done, result = self._pipe.recv()
         except (EOFError, OSError, pickle.UnpicklingError) as error:
-            raise Gone(f"its process has ended{self._how()}") from error
+            raise Gone(f"the judging process has ended{self._how()}") from error
         if not done:
             raise Gone(result)
         return result
 
     def tell(self, method: str, *args: Any) -> None:
-        """Have a method called, and do not wait for that; nothing can be called any more."""
+        """Call a method without waiting for its result; `call` cannot be used after this."""
         with contextlib.suppress(OSError):
             self._pipe.send((method, args))
 
     def end(self) -> None:
-        """End the process, and wait until it has ended."""
+        """End the process, and wait until it has exited."""
         self.tell(_END)
         self._pipe.close()
         self._process.wait()
@@ -73,14 +75,14 @@ class Apart:
 
 
 class Here:
-    """The same for an object of this process, which is made when it is called first."""
+    """An object in this process, with the interface of `Apart`; made at the first call."""
 
     def __init__(self, make: Callable[[], Any]) -> None:
         self._make: Callable[[], Any] | None = make
         self._made: Any = None
 
     def call(self, method: str, *args: Any) -> Any:
-        """The result of a method. Raises Gone."""
+        """Call a method and return its result. Raises Gone."""
         try:
             if self._make:
                 self._made, self._make = self._make(), None
@@ -89,12 +91,12 @@ class Here:
             raise Gone(f"{type(error).__name__}: {error}") from error
 
     def tell(self, method: str, *args: Any) -> None:
-        """Call a method, whatever comes of that."""
+        """Call a method; ignore its result and its errors."""
         with contextlib.suppress(Gone):
             self.call(method, *args)
 
     def end(self) -> None:
-        """There is nothing to end."""
+        """Do nothing: no process was started."""
 
 
 def _serve(pipe: Connection) -> None:
@@ -102,7 +104,7 @@ def _serve(pipe: Connection) -> None:
         made = Here(pipe.recv())
         while (asked := pipe.recv())[0] != _END:
             answer = _answer(made, *asked)
-            # Who has asked may be gone by now; what it asked for before is done still.
+            # The caller can have exited by now; its earlier requests are still processed.
             with contextlib.suppress(OSError):
                 pipe.send(answer)
     except (EOFError, OSError):
@@ -110,7 +112,7 @@ def _serve(pipe: Connection) -> None:
 
 
 def _answer(made: Here, method: str, args: tuple[Any, ...]) -> tuple[bool, Any]:
-    """Whether a call was done, and its result or else why not."""
+    """Call a method; return True and its result, or False and the text of its error."""
     signal.setitimer(signal.ITIMER_VIRTUAL, LONGEST)
     try:
         return True, made.call(method, *args)

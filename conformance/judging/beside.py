@@ -1,8 +1,8 @@
-"""Judges what passes between peers, beside the traffic and never in its way.
+"""Judge the traffic between two peers without ever delaying it.
 
-What has passed is handed over by way of a bounded queue, to a judge in a process of its own or, in
-somebody's own program, in a thread. Where judging fails or falls behind, the traffic goes on, and
-it is told from when on which connection was not judged.
+The relay puts traffic into a bounded queue. A judge reads the queue in a separate process or,
+inside a user's own program, in a thread. If judging fails or falls behind, the traffic continues.
+The judge then reports which connection was not judged, and since when.
 """
 
 import queue
@@ -21,19 +21,20 @@ from conformance.judging.captures import Event, Writer
 from conformance.judging.connections import Connections
 from conformance.judging.judge import Finding
 
-BACKLOG = 64 * 1024 * 1024  # bytes that may wait to be judged
-EVENT = 600  # bytes that an event takes in memory beside its data
-BATCH = 256 * 1024  # bytes that are judged at a time
-RECORDED = 256 * 1024 * 1024  # bytes of traffic that are recorded at most
-MOST = 1000  # different findings that are told and kept
-CUT = "cut"  # the event after which nothing more of a connection is looked at
-_LATE = "unjudged"  # the event after which there are gaps in a connection
-_TURN = 0.005  # seconds in which a process of its own gathers what it hands over
+BACKLOG = 64 * 1024 * 1024  # bytes that can wait to be judged
+EVENT = 600  # bytes of memory per event besides its data, roughly measured
+BATCH = 256 * 1024  # bytes judged in one call: small enough that results appear quickly
+# Bytes of traffic recorded at most, so that a long session cannot fill the disk.
+RECORDED = 256 * 1024 * 1024
+MOST = 1000  # different findings reported and kept at most
+CUT = "cut"  # the event after which a connection is not judged any more
+_LATE = "unjudged"  # the event that marks a gap in a connection: the queue was full
+_TURN = 0.005  # seconds in which events are gathered before one call of the separate process
 
 
 @dataclass(frozen=True, slots=True)
 class Came:
-    """A message has come from a peer; ``name`` is None where it is none."""
+    """A peer sent a message; ``name`` is None if the bytes are not a message."""
 
     connection: int
     name: str | None
@@ -42,7 +43,7 @@ class Came:
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """A finding about one party, the first of its kind, and how often it was made."""
+    """The first finding of its kind about one party, and how often it was made."""
 
     party: str
     level: str
@@ -53,7 +54,7 @@ class Seen:
 
 @dataclass(frozen=True, slots=True)
 class Unjudged:
-    """From some seconds on a connection, or all where it is None, is not judged any more."""
+    """A connection is not judged after ``at`` seconds; None means all connections."""
 
     connection: int | None
     at: float
@@ -65,7 +66,11 @@ Told = Came | Seen | Unjudged
 
 @dataclass
 class Shown:
-    """What everything that was judged has shown; by party what it was put to the test of."""
+    """The results of all judged traffic.
+
+    ``exercised`` maps each party to the requirements that its behaviour exercised. ``messages``
+    counts the messages of each party.
+    """
 
     seen: list[Seen] = field(default_factory=list)
     unjudged: list[Unjudged] = field(default_factory=list)
@@ -74,7 +79,7 @@ class Shown:
 
 
 class Bench:
-    """The judge: of events in their order, over any number of connections."""
+    """The judge: takes events in order, from any number of connections."""
 
     def __init__(
         self,
@@ -84,10 +89,11 @@ class Bench:
         heard: Collection[str] = (),
         of_peer: Callable[[str, Frame], bool] | None = None,
     ) -> None:
-        """``record`` is a capture that has its header; the messages of who is ``heard`` are told.
+        """Begin to judge.
 
-        ``of_peer``: whether a party has really sent a message, or else the connection is none of
-        this protocol, and not judged.
+        ``record`` is a capture file that has only its header; events are appended to it. Messages
+        from the parties in ``heard`` are reported as `Came`. ``of_peer`` returns whether a party
+        has really sent a frame. If False, the connection uses another protocol, and is not judged.
         """
         self._protocol = protocol
         self._writer = Writer.behind(record) if record else None
@@ -97,22 +103,22 @@ class Bench:
         self._messages = dict.fromkeys(protocol.parties, 0)
         self._told: list[Told] = []
         self._open: dict[int | None, set[str | None]] = {}
-        """The connections that are judged, and who has ended them already."""
+        """The judged connections, each with the parties that have closed their side."""
         self._left: list[Unjudged] = []
         self._recorded = 0
         self._at = 0.0
         self.shown: Shown | None = None
-        """What all have shown, once it has ended."""
+        """The results of all connections; None until `end` has been called."""
 
     def take(self, events: Sequence[Event]) -> list[Told]:
-        """Judge these events; what there is to tell of them."""
+        """Judge these events; return what there is to report."""
         for event in events:
             self._at = event.at
             frames: Sequence[Frame] = ()
             try:
                 frames = self._take(self._place(event), event)
             except Exception as error:
-                # Whatever is wrong with judging one connection, the others are judged.
+                # An error while judging one connection must not affect the other connections.
                 self._leave(event, f"judging failed: {type(error).__name__}: {error}")
             if self._writer and self._recorded <= RECORDED:
                 self._writer.add(captures.named(event, frames))
@@ -122,12 +128,15 @@ class Bench:
         return told
 
     def end(self, complete: bool = True) -> Shown:
-        """What all events have shown; where they are not complete, that is one more of it."""
+        """Return the results of all events.
+
+        ``complete``: False if events are missing at the end because the relay was killed.
+        """
         exercised = self._connections.end()
         if self._writer:
             self._writer.close()
         if not complete:
-            why = "whoever passed it on was killed"
+            why = "the relaying process was killed"
             self._left.append(Unjudged(None, self._at, why))
         times = self._connections.times
         seen = [replace(one, times=max(1, times[key])) for key, one in self._seen.items()]
@@ -135,7 +144,7 @@ class Bench:
         return self.shown
 
     def _take(self, index: int, event: Event) -> Sequence[Frame]:
-        """Judge an event; the frames that it completes."""
+        """Judge an event; return the frames that it completes."""
         number = event.connection
         if event.event == _LATE:
             self._leave(event, "judging fell behind")
@@ -166,7 +175,7 @@ class Bench:
             self._left.append(told)
 
     def _place(self, event: Event) -> int:
-        """The place of an event in the recording, where it has room, or else of the last one."""
+        """Return the index of an event in the recording; the last index if it is full."""
         self._recorded += len(event.data or b"")
         if self._writer is None:
             return 0
@@ -182,34 +191,36 @@ class Bench:
 
 
 class Beside:
-    """Hands over to a judge what passes, and tells what it says of it."""
+    """Pass traffic on to a judge, and report its results."""
 
     def __init__(
         self, make: Callable[[], Bench], hear: Callable[[Told], None], apart: bool = True
     ) -> None:
-        """``make`` makes the judge in a process of its own (``apart``), so it can be pickled.
+        """Start judging in a thread.
 
-        ``hear`` hears in another thread what is told.
+        ``make`` makes the judge. If ``apart`` is True, the judge runs in a separate process, so
+        ``make`` must be picklable. ``hear`` is called in another thread with every result.
         """
         self._hear = hear
         self._turn = _TURN if apart else 0.0
         self._bench = Apart(make) if apart else Here(make)
         self._began = time.monotonic()
         self._waiting: queue.SimpleQueue[Event | threading.Event | None] = queue.SimpleQueue()
-        # Two counts, for each is changed by one thread only.
+        # Two counters, because each is changed by only one thread.
         self._come = self._done = 0
         self._open: dict[int, set[str | None]] = {}
-        """The connections of which more may come, and who has ended them already."""
+        """The connections that are still open, each with the parties that have closed their side.
+        """
         self._lost = self._left = False
         self.shown = Shown()
-        """What everything has shown; whole once it has ended."""
+        """The results of all traffic; complete after `end`."""
         self._thread = threading.Thread(target=self._run, daemon=True)
         self._thread.start()
 
-    # What a mock or a relay tells; these return at once
+    # Called by a mock or a relay; these methods return at once.
 
     def connected(self, number: int, transport: str) -> None:
-        """A connection with a number of its own has begun."""
+        """Report that a connection has begun; ``number`` identifies the connection."""
         self._open[number] = set()
         self.put(number, None, event="connected", transport=transport)
 
@@ -221,7 +232,7 @@ class Beside:
         event: str | None = None,
         **details: Any,
     ) -> None:
-        """Bytes of a party have passed on a connection, or something else has happened there."""
+        """Report bytes that a party has sent, or another event of the connection."""
         if number not in self._open or self._lost:
             return
         size = len(data or b"") + EVENT
@@ -237,24 +248,24 @@ class Beside:
         self._waiting.put(Event(at, sender, data, event=event, details=details, connection=number))
 
     def settle(self) -> None:
-        """Wait until everything that has passed is judged."""
+        """Wait until all traffic so far is judged."""
         done = threading.Event()
         self._waiting.put(done)
-        # Whoever ends it meanwhile has judged everything, too.
+        # If another thread calls `end` meanwhile, everything is judged as well.
         while not done.wait(0.1) and self._thread.is_alive():
             pass
 
     def end(self) -> None:
-        """Judge what still waits, and stop."""
+        """Judge the rest of the queue, and stop."""
         self._waiting.put(None)
         self._thread.join()
 
     def leave(self) -> None:
-        """Hand over what still waits, and leave the rest to the judge in a process of its own."""
+        """Pass the rest of the queue to the separate process; do not wait for results."""
         self._left = True
         self.end()
 
-    # In the thread
+    # Called in the thread.
 
     def _run(self) -> None:
         mark: threading.Event | None = threading.Event()
@@ -277,7 +288,10 @@ class Beside:
         self._bench.end()
 
     def _batch(self) -> tuple[list[Event], threading.Event | None]:
-        """What waits, in an amount that is soon judged, and what it goes up to: None is the end."""
+        """Take the next events, at most about `BATCH` bytes, and the mark that follows them.
+
+        The mark is set after these events are judged. None means the end.
+        """
         batch: list[Event] = []
         size = 0
         while isinstance(item := self._waiting.get(), Event):
@@ -290,7 +304,7 @@ class Beside:
         return batch, item
 
     def _call(self, method: str, otherwise: Any, *args: Any) -> Any:
-        """What the judge answers, or else once it is lost."""
+        """Return the judge's answer, or ``otherwise`` if the judge has crashed."""
         if self._lost:
             return otherwise
         try:
@@ -302,7 +316,7 @@ class Beside:
             return otherwise
 
     def _heard(self, told: Told) -> None:
-        # Kept, should the judge not live to say what all has shown.
+        # Results are kept in case the judge crashes before `end` returns all of them.
         if isinstance(told, Seen):
             self.shown.seen.append(told)
         elif isinstance(told, Unjudged):

@@ -1,4 +1,4 @@
-"""Transcripts and the capture files that keep them: one header line, then one event a line."""
+"""Read and write captures: transcripts as files, a header line, then one event a line."""
 
 import base64
 import binascii
@@ -16,9 +16,9 @@ VERSION = 1
 ORIGINS = ("golden", "recorded", "counterexample")
 
 LEFT_OUT = "left out"
-"""Happens where a capture lacks events: its details say how many, and of how many bytes."""
+"""The event that replaces omitted events: its details have their count and their bytes."""
 
-_LONG = 1024  # bytes above which hex is no longer readable
+_LONG = 1024  # bytes: longer hex is no longer readable, so Base64 is used
 _BLANKS = str.maketrans("\t\r\n", "   ")
 
 
@@ -28,13 +28,13 @@ class CaptureError(WrongUsage):
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """One thing that happened in a session.
+    """An event of a session.
 
-    ``at`` is in seconds since the session began, ``sender`` the role that did it. Either ``data``
-    holds the exact bytes of one write (with ``message`` and ``value`` where they are one whole
-    message, or ``messages``, each with its value, where they are several whole ones), or ``event``
-    says what else happened: connected, closed, exited. ``connection`` counts from 1 where there are
-    several; it is None where there is a single one.
+    ``at`` is in seconds since the session began; ``sender`` is the role that caused the event.
+    ``data`` holds the exact bytes of one write. If these bytes are exactly one message, ``message``
+    and ``value`` describe it; if they are several whole messages, ``messages`` has each name and
+    value. Without ``data``, ``event`` names the event: connected, closed, exited. ``connection``
+    counts from 1; it is None if the session has a single connection.
     """
 
     at: float
@@ -64,7 +64,10 @@ class Event:
         return {**line, **self.details}
 
     def cuts(self, connection: int | None) -> bool:
-        """Whether events of that connection were left out here; of any, where it does not say."""
+        """Return whether this event replaces omitted events of that connection.
+
+        An event that names no connections replaces events of all of them.
+        """
         return self.event == LEFT_OUT and connection in self.details.get(
             "connections", [connection]
         )
@@ -72,7 +75,7 @@ class Event:
 
 @dataclass(frozen=True, slots=True)
 class Capture:
-    """A whole capture: header members beside the fixed ones are kept in ``extra``."""
+    """A whole capture; header members other than the fixed ones are in ``extra``."""
 
     protocol: str
     title: str
@@ -83,17 +86,20 @@ class Capture:
 
     @property
     def iut(self) -> str | None:
-        """The role that was under test, where the header says so."""
+        """The role under test, or None if the header names no role."""
         return self.extra.get("iut")
 
     @property
     def connections(self) -> tuple[int | None, ...]:
-        """The numbers of its connections, in the order of their first events."""
+        """The numbers of the connections, in the order of their first events."""
         events = (event for event in self.events if event.event != LEFT_OUT)
         return tuple(dict.fromkeys(event.connection for event in events)) or (None,)
 
     def only(self, connection: int | None) -> "Capture":
-        """The same capture with the events of one connection, without violations of the others."""
+        """Return a capture with the events of one connection.
+
+        A violation is kept only if its offending event belongs to this connection.
+        """
         places = [
             n
             for n, event in enumerate(self.events)
@@ -108,34 +114,37 @@ class Capture:
         return replace(self, events=tuple(self.events[n] for n in places), extra=extra)
 
     def instance(self, connection: int | None) -> int:
-        """The instance of the IUT that a connection was with, where there were several; else 1."""
+        """The number of the IUT's instance that served a connection; 1 if there was only one."""
         events = (event for event in self.events if event.connection == connection)
         return next((int(e.details["instance"]) for e in events if "instance" in e.details), 1)
 
     @property
     def gaps(self) -> tuple[int, ...]:
-        """The indices of the events that stand for others, which were left out."""
+        """The indices of the events that replace omitted events."""
         return tuple(n for n, event in enumerate(self.events) if event.event == LEFT_OUT)
 
     def cut(self, index: int) -> bool:
-        """Whether events of the connection of this one were left out before it."""
+        """Return whether events of this event's connection were omitted before it."""
         connection = self.events[index].connection
         return any(gap < index and self.events[gap].cuts(connection) for gap in self.gaps)
 
     @property
     def transport(self) -> str:
-        """The transport of the session, where its beginning says so; else empty."""
+        """The transport of the session; empty if the first event does not name a transport."""
         begun = (event for event in self.events if event.event == "connected")
         return next((str(event.details.get("transport", "")) for event in begun), "")
 
 
 def ending(reset: bool) -> dict[str, Any]:
-    """The details of a side's end: one by a reset may not have read what was sent to it last."""
+    """Return the details of the end of a side.
+
+    After a reset, the side can have left the last bytes sent to it unread.
+    """
     return {"reset": True} if reset else {}
 
 
 def named(event: Event, frames: Sequence[Frame]) -> Event:
-    """The event with its message, or messages, where these frames, which it completes, are all."""
+    """Return the event with its message or messages, if its bytes are exactly these frames."""
     messages = tuple((frame.name, frame.value) for frame in frames if frame.name is not None)
     whole = len(messages) == len(frames) and b"".join(each.raw for each in frames) == event.data
     if not whole or not messages or event.message is not None:
@@ -148,7 +157,7 @@ def named(event: Event, frames: Sequence[Frame]) -> Event:
 def read(path: Path) -> Capture:
     """Read a capture file. Raises CaptureError."""
     try:
-        # Not splitlines: JSON text may hold separators that it would take for ends of lines.
+        # Not splitlines: JSON strings can contain separators that splitlines takes for line ends.
         lines = path.read_text(encoding="utf-8").split("\n")
     except OSError as error:
         raise CaptureError(f"{path}: {error.strerror or error}") from error
@@ -189,7 +198,7 @@ def header(path: Path, line: str) -> Capture:
 
 
 class Writer:
-    """Writes a capture file event by event; the folder is made where it is missing."""
+    """Write a capture file event by event; create its folder if needed."""
 
     def __init__(
         self,
@@ -213,7 +222,7 @@ class Writer:
 
     @classmethod
     def behind(cls, path: Path) -> "Writer":
-        """Goes on behind the header that a file has already."""
+        """Continue a file that already has its header."""
         writer = cls.__new__(cls)
         writer._open(path, "a")
         return writer
@@ -223,25 +232,25 @@ class Writer:
         self._file = path.open(mode, encoding="utf-8")
 
     def add(self, event: Event) -> int:
-        """Write an event; returns its index."""
+        """Write an event; return its index."""
         self._line(event.to_json())
         self.events += 1
         return self.events - 1
 
     def flush(self) -> None:
-        """Let others see what has been written so far."""
+        """Make everything written so far visible to readers of the file."""
         self._file.flush()
 
     def close(self) -> None:
         self._file.close()
 
     def _line(self, line: Mapping[str, Any]) -> None:
-        # Escaped to ASCII: what an IUT sent need not be text that a file can hold.
+        # Escape to ASCII: an IUT can send text that the file's encoding cannot hold.
         self._file.write(json.dumps(line) + "\n")
 
 
 def write(path: Path, capture: Capture) -> None:
-    """Write a capture file; the folder is made where it is missing."""
+    """Write a capture file; create its folder if needed."""
     writer = Writer(
         path,
         capture.protocol,
@@ -256,7 +265,7 @@ def write(path: Path, capture: Capture) -> None:
 
 
 def _bytes_to_json(data: bytes) -> dict[str, str]:
-    """Text where it is readable, else hex, or Base64 where hex would be long."""
+    """Return readable text as text, other bytes as hex, and long ones as Base64."""
     with contextlib.suppress(UnicodeDecodeError):
         text = data.decode("utf-8")
         if text.translate(_BLANKS).isprintable():
@@ -303,7 +312,7 @@ def _check_gap(path: Path, number: int, raw: Mapping[str, Any]) -> None:
 
 
 def event(path: Path, number: int, line: str) -> Event:
-    """The event that a line of a file tells of. Raises CaptureError."""
+    """Parse one line of a file as an event. Raises CaptureError."""
     raw = _object(path, number, line)
     at = raw.get("at")
     if isinstance(at, bool) or not isinstance(at, int | float):
@@ -323,7 +332,7 @@ def event(path: Path, number: int, line: str) -> Event:
     if happened == LEFT_OUT:
         _check_gap(path, number, raw)
     known = {"at", "connection", "from", "text", "hex", "base64", "message", "value", "event"}
-    known.add("messages")  # for whoever reads the file; the bytes say as much
+    known.add("messages")  # for readers of the file; the bytes contain the same messages
     return Event(
         at=float(at),
         sender=raw.get("from"),

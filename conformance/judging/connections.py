@@ -1,4 +1,4 @@
-"""Judges all connections of a session, or of a recording of one, event by event."""
+"""Judge all connections of a live or recorded session, event by event."""
 
 from collections import Counter
 from collections.abc import Callable, Iterable
@@ -10,16 +10,17 @@ from conformance.definitions.protocol import Protocol
 from conformance.judging.captures import LEFT_OUT, Capture, Event
 from conformance.judging.judge import Finding, Judge
 
-_COUNTED = 10_000  # different findings that are counted over all connections
+_COUNTED = 10_000  # different findings that are counted over all connections, which bounds memory
 
 
 class Connections:
-    """Judges the events of a recorded or a live session one by one, each connection with a `Judge`.
+    """Judge the events of a live or recorded session, each connection with its own `Judge`.
 
-    Connections with one instance of an IUT share what their oracles have in common, which is
-    ``conversation`` where that goes on from another session. ``running``: the IUT was running
-    before. ``of_peer``: whether a party has really sent a frame, or else its connection is none of
-    this protocol, and not judged; all have by default.
+    Connections with one instance of an IUT share a conversation, the state that their oracles have
+    in common. ``conversation`` continues the conversation of an earlier session. ``running``: the
+    IUT was running before this session. ``of_peer`` returns whether a party has really sent a
+    frame. If False, the connection uses another protocol, and is not judged. By default, all frames
+    count.
     """
 
     def __init__(
@@ -36,7 +37,7 @@ class Connections:
         self._of_peer = of_peer
         self._foreign: set[int | None] = set()
         self.times: Counter[tuple[str, str, str]] = Counter()
-        """How often each role, on connections that are over, has violated what, and how."""
+        """How often each role committed each violation, on connections that have ended."""
         self._fragment = fragment
         self._running = running
         self._conversation = conversation
@@ -50,12 +51,12 @@ class Connections:
         self.foreign = ""
 
     def take(self, index: int, event: Event) -> tuple[list[Frame], list[Finding]]:
-        """Judge event ``index``; returns the frames that it completes, and what it violates.
+        """Judge event ``index``; return the frames that it completes, and its violations.
 
         All findings of an event are about its sender.
         """
         if event.event == LEFT_OUT:
-            # Messages that are lost may have begun a connection, and tell the oracles of others.
+            # The omitted messages can have begun a connection, and can matter to other oracles.
             self._fragment = True
             for connection, judge in self._judges.items():
                 judge.resume(cut=event.cuts(connection))
@@ -107,7 +108,7 @@ class Connections:
         return judge
 
     def forget(self, connection: int | None) -> None:
-        """A connection is over: keep only what it has shown."""
+        """Drop the state of a connection that has ended; keep only its results."""
         self._foreign.discard(connection)
         judge = self._judges.pop(connection, None)
         if judge is None:
@@ -125,7 +126,7 @@ class Connections:
         self.foreign = self.foreign or judge.foreign
 
     def end(self) -> dict[str, set[str]]:
-        """Forget all connections; returns which requirements each role was put to the test of."""
+        """Forget all connections; return the requirements that each role exercised."""
         for connection in list(self._judges):
             self.forget(connection)
         return self._exercised
@@ -133,9 +134,9 @@ class Connections:
 
 @dataclass
 class Judged:
-    """What a recorded session has shown, as a `Judge` has it of one connection.
+    """The results of a recorded session, with the fields of a `Judge`.
 
-    All findings carry the indices of its events.
+    The ``event`` of each finding is an index into the events of the whole session.
     """
 
     found: list[Finding]
@@ -145,7 +146,7 @@ class Judged:
 
     @property
     def findings(self) -> list[Finding]:
-        """Those that are violations."""
+        """The findings that are violations."""
         return [finding for finding in self.found if not finding.inconclusive]
 
 
@@ -156,10 +157,10 @@ def judge_capture(
     conversation: Any = None,
     took: Callable[[int, list[Frame]], None] | None = None,
 ) -> Judged:
-    """Judge a recorded session: every finding carries the index of the event that shows it.
+    """Judge a recorded session; each finding has the index of the event that shows it.
 
-    ``conversation`` is that of `Connections`; ``took`` hears which frames the bytes of an event
-    have completed.
+    ``conversation`` is passed to `Connections`. ``took`` is called with the index of each event and
+    the frames that its bytes complete.
     """
     connections = Connections(
         protocol,

@@ -1,4 +1,4 @@
-"""Judges a session as it passes: bytes > frame > message > schema check > oracle > findings."""
+"""Judge a session while it runs: bytes > frame > message > schema check > oracle > findings."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
@@ -10,17 +10,19 @@ from conformance.codec import Decoder, Frame, Prompting
 from conformance.definitions.protocol import MessageType, Protocol
 from conformance.definitions.schemas import SchemaError
 
-MOST = 100  # findings kept of one role in a session; a peer that breaks every message needs no more
+# Different findings kept for one role in a session: enough for any report, and bounds memory.
+MOST = 100
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """A requirement that a session violates, how, and by which event of its transcript.
+    """A violation of a requirement, and the event of the transcript that shows the violation.
 
-    ``path`` leads to the member of the decoded message that is wrong, where it is known.
-    ``inconclusive``: something due had not come when the session ended, and may just have been
-    late; that violates nothing. ``earlier``: it is about the latest known message of its sender, or
-    else its first one, which only what comes behind that shows to be wrong.
+    ``path`` leads to the wrong member of the decoded message, if the member is known.
+    ``inconclusive``: an expected message was missing at the end of the session. The message can
+    have been late, so this is no violation. ``earlier``: the fault is in the sender's previous
+    known message, and is visible only now. If the sender has sent no known message before, the
+    fault is in its first one.
     """
 
     requirement: str
@@ -32,50 +34,58 @@ class Finding:
 
 
 class Oracle(Interface):
-    """The passive judge of one protocol: which message or event may follow which.
+    """The passive judge of one protocol: which message or event can follow which.
 
-    It sees both sides and does not know which of them is under test. Each call returns what the
-    event violates, and adds to ``exercised`` the requirements that it really put its sender to the
-    test of; its judge takes them from there.
+    An oracle sees both sides and does not know which side is under test. Each call returns the
+    violations of the event. It adds the requirements that the event exercised to ``exercised``; its
+    judge collects and clears them.
 
-    It may have a method ``reset`` that takes a sender: one that ends the stream now, by a reset, so
-    that it may not have read what was sent to it last, nor all have come that it has sent itself.
-    And a method ``parted``: whether a sender has taken leave, and dies of nothing that follows.
+    Optional methods of an oracle:
 
-    Where several connections are one conversation, the module has a class ``Conversation`` besides:
-    each instance of an IUT has one, and ``Oracle`` takes it as its only argument, or none. Its own
-    argument says whether the IUT has been running before.
+    - ``reset(sender)``: the sender ends its stream by a reset. Data in both directions can be
+      lost.
+    - ``parted(sender)``: returns whether the sender has said goodbye, so that its exit is no
+      crash.
+
+    If several connections form one conversation, the oracle's module has a class ``Conversation``.
+    Each instance of an IUT has one conversation, which is the only, optional, argument of
+    ``Oracle``. The argument of ``Conversation`` says whether the IUT was running before the
+    session.
     """
 
     exercised: set[str]
 
     def message(self, sender: str, name: str, value: Any) -> Iterable[Finding]:
-        """A well-framed message that fits its schema or not."""
+        """Judge a message with correct framing; its value can violate its schema."""
         ...
 
     def unknown(self, sender: str, name: str, value: Any, foreign: bool) -> Iterable[Finding]:
-        """A well-framed message that the protocol lists for another role (foreign) or for none."""
+        """Judge a message that its sender does not have in the protocol.
+
+        ``foreign``: the protocol has this message for another role.
+        """
         ...
 
     def broken(self, sender: str) -> bool | None:
-        """Bytes that are not a message; the codec has said what they violate.
+        """Note bytes that are not a message; the codec already reports the violation.
 
-        True where they violate nothing, because they answer what is not a message either.
+        Returns True if the bytes are no violation, because they answer bytes that are not a
+        message.
         """
         ...
 
     def closed(self, sender: str) -> Iterable[Finding]:
-        """One side has ended the stream."""
+        """Judge the end of one side's stream."""
         ...
 
 
 class Judge:
-    """Applies codec, schemas and oracle to one session.
+    """Apply codec, schemas and oracle to one session.
 
-    ``judged`` are the roles whose deviations count; what the others do only moves the oracle.
-    A ``fragment`` is not a session but a list of messages: schemas apply, the oracle does not.
-    ``transport`` is what it goes over, where that is not the first transport of its roles.
-    ``conversation`` is what its oracle shares with the oracles of other sessions of the same IUT.
+    ``judged`` are the roles whose violations count; the other roles only move the oracle.
+    ``fragment``: the session is a mere list of messages. Schemas apply, the oracle does not.
+    ``transport`` is the transport of the session; by default, the first transport of its roles.
+    ``conversation`` is the state shared with the oracles of the IUT's other sessions.
     """
 
     def __init__(
@@ -101,36 +111,36 @@ class Judge:
         self._oracle: Oracle | None = None if fragment else protocol.oracle.Oracle(*shared)
         self._exercised: dict[str, set[str]] = {role: set() for role in self._judged}
         self._wrong: dict[MessageType, list[list[SchemaError]]] = {}
-        """By kind of message, what is wrong with each of the first ones that do not fit."""
+        """For each message type, the schema errors of the first messages that were wrong."""
         self._known: dict[str, int | None] = {}
-        """By sender, the event of its latest message that the protocol knows; else of its first."""
+        """For each sender, the event of its latest known message, or else of its first frame."""
         self._ending: set[str] = set()
-        """Those whose stream has ended."""
+        """The senders whose streams have ended."""
         self._cut = False
         self._found: dict[str, Counter[tuple[str, str]]] = {r: Counter() for r in self._judged}
         self.found: list[Finding] = []
-        """All findings, also those that are inconclusive."""
+        """All findings, including inconclusive ones."""
         self.spoiled = False
-        """Bytes came that are not a message: whatever else is found may only follow from that."""
+        """Bytes came that are not a message, so all later findings can be mere consequences."""
         self.foreign = ""
-        """A message that came although only the other role may send it, if one did."""
+        """The name of the first message that only the other role sends; empty if none came."""
 
     @property
     def findings(self) -> list[Finding]:
-        """What this session has violated so far."""
+        """The violations of this session so far."""
         return [finding for finding in self.found if not finding.inconclusive]
 
     @property
     def exercised(self) -> set[str]:
-        """The requirements that this session has put to the test so far."""
+        """The requirements that this session has exercised so far."""
         return set().union(*(self.exercised_by(role) for role in self._judged))
 
     def exercised_by(self, role: str) -> set[str]:
-        """Those of them that one judged role was put to the test of."""
+        """The requirements that one judged role has exercised so far."""
         return self._exercised[role]
 
     def times(self, role: str) -> Mapping[tuple[str, str], int]:
-        """How often a role was found to violate what, by requirement and message."""
+        """How often a role committed each violation; keys are requirement and text."""
         return self._found[role]
 
     def decode(self, sender: str, data: bytes) -> list[Frame]:
@@ -139,11 +149,11 @@ class Judge:
         return self._decoders[sender].feed(data)
 
     def lost(self, sender: str) -> bool:
-        """Whether no message of one side can be read any more, whatever it sends."""
+        """Return whether no later message of one side can be decoded, whatever its bytes are."""
         return bool(getattr(self._decoders[sender], "lost", ""))
 
     def prompt(self, sender: str) -> bytes:
-        """The bytes that one side waits for inside a message, for its peer to send; mostly none."""
+        """The bytes that a side awaits inside a message before it continues; usually empty."""
         return self._prompting[sender].prompt() if sender in self._prompting else b""
 
     def frame(self, index: int | None, sender: str, frame: Frame) -> None:
@@ -154,19 +164,22 @@ class Judge:
         self._add(index, sender, self._frame(sender, frame))
 
     def reset(self, sender: str) -> None:
-        """One side ends its stream by a reset; judge what it still holds, and its end, after it."""
+        """Tell the oracle that a side ends its stream by a reset.
+
+        Call this before the rest of the side's bytes and its end are judged.
+        """
         if told := getattr(self._oracle, "reset", None):
             told(sender)
 
     def parted(self, sender: str) -> bool:
-        """Whether one side has taken leave, as the protocol has it."""
+        """Return whether one side has said goodbye by the protocol's own rules."""
         told = getattr(self._oracle, "parted", None)
         return told is not None and bool(told(sender))
 
     def rest(self, sender: str) -> list[Frame]:
-        """What one side's decoder still holds when its stream ends; judge it before the end.
+        """Return the frames left in a side's decoder; judge them before the end.
 
-        Nobody is blamed for a message that breaks off where its reader has gone before.
+        A truncated message is no violation if its reader has closed first.
         """
         self._ending.add(sender)
         return self._decoders[sender].end()
@@ -177,10 +190,11 @@ class Judge:
             self._add(index, sender, self._in_order(self._oracle.closed(sender)))
 
     def resume(self, cut: bool) -> None:
-        """What came up to here is not known: from now on messages are judged by themselves.
+        """Continue after a gap: from now on, each message is judged on its own.
 
-        ``cut``: some of it was of this connection, so that bytes may be the end of a message, or
-        of another protocol since an upgrade: those that are not a message are not judged.
+        ``cut``: some of the omitted bytes belong to this connection. The next bytes can be the rest
+        of a message, or of another protocol after an upgrade. Bytes that are not a message are then
+        not judged.
         """
         if cut:
             self._cut = True
@@ -218,7 +232,7 @@ class Judge:
             yield from self._in_order(self._oracle.message(sender, frame.name, frame.value))
 
     def _in_order(self, findings: Iterable[Finding]) -> Iterator[Finding]:
-        """What the oracle finds; nothing where messages may have been lost."""
+        """Yield the oracle's findings; nothing if messages can have been lost."""
         found = list(findings)
         if not self.spoiled:
             yield from found
@@ -231,10 +245,10 @@ class Judge:
             errors, marks = schema.check(value)
             wrong += [errors] if errors else []
         else:
-            # To explain each would take longer than who sends them needs for the next.
+            # Explaining each error takes longer than the sender needs for the next message.
             errors, marks = wrong[-1], set()
         self._exercised[known.sender] |= marks | {default}
-        # Where the whole message is known to follow another convention, one finding says so.
+        # If the whole message follows another known convention, one finding reports that.
         dialect = getattr(self._protocol.oracle, "dialect", None)
         reading = errors and dialect and dialect(known.sender, known.name, value)
         if reading:
@@ -244,10 +258,10 @@ class Judge:
                 yield Finding(error.requirement or default, error.message, path=error.path)
 
     def _add(self, index: int | None, sender: str, findings: Iterable[Finding]) -> None:
-        # Always run to the end: the state of an oracle must not depend on who is judged.
+        # Consume all findings: the state of an oracle must not depend on who is judged.
         findings = list(findings)
         if self._oracle:
-            # Of the sender alone: a silent peer has shown nothing of what binds both.
+            # Only for the sender: a silent peer has exercised nothing, even if both are bound.
             if sender in self._exercised:
                 self._exercised[sender] |= self._oracle.exercised
             self._oracle.exercised.clear()

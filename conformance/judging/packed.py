@@ -1,7 +1,7 @@
-"""What messages were decoded into, held in as little memory as their bytes take.
+"""Keep decoded messages in about as little memory as their bytes take.
 
-Nested lists of short words take ten times that, and long sessions have thousands of messages that
-hardly anything looks at again.
+Nested lists of short words take ten times as much memory as their bytes. Long sessions have
+thousands of messages, and most of them are never read again.
 """
 
 import marshal
@@ -9,7 +9,7 @@ from typing import Any
 
 
 class Packed:
-    """A value that is made anew each time that it is asked for."""
+    """A value that is kept serialized, and decoded at each access."""
 
     __slots__ = ("_held",)
 
@@ -22,5 +22,5 @@ class Packed:
 
 
 def unpacked(value: Any) -> Any:
-    """A value that may be packed."""
+    """Return a value, unpacked if it is packed."""
     return value.value if isinstance(value, Packed) else value

@@ -1,4 +1,4 @@
-"""Reads and judges a recorded session: what it violates, and whether its values match its bytes."""
+"""Read and judge recorded sessions, and compare their decoded values with their bytes."""
 
 import json
 from collections.abc import Iterator, Sequence
@@ -17,12 +17,12 @@ from conformance.judging.judge import Finding
 
 
 class Misjudged(SuiteFault):
-    """A finding of a requirement that does not bind that role: a fault of the suite."""
+    """A finding whose requirement does not bind the role: a bug of the suite."""
 
 
 @dataclass(frozen=True)
 class Contradiction:
-    """An event whose ``message`` or ``value`` is not what its bytes say."""
+    """An event whose ``message`` or ``value`` does not match its bytes."""
 
     event: int
     text: str
@@ -30,12 +30,12 @@ class Contradiction:
 
 @dataclass(frozen=True)
 class Recording:
-    """A recorded session with its findings; ``messages`` counts those of the judged roles.
+    """A recorded session with its findings.
 
-    Events of ``capture`` whose bytes are one message have its name and value, also where the file
-    does not say so.
-    ``lines`` are the places of its events in its file: lines, or what a foreign file has instead.
-    ``left_out`` says what of it was not judged.
+    ``messages`` counts the messages of the judged roles. Events of ``capture`` whose bytes are
+    exactly one message have its name and value, even if the file omits them. ``lines`` has the line
+    of each event in the file, or its place in a file of another format. ``left_out`` lists the
+    parts that were not judged.
     """
 
     path: Path
@@ -50,12 +50,15 @@ class Recording:
     left_out: tuple[str, ...] = ()
 
     def where(self, event: int | None) -> str:
-        """``FILE:LINE`` of an event."""
+        """Format the place of an event as ``FILE:LINE``."""
         return f"{self.path}:{self.lines[event] if event is not None else 1}"
 
     @property
     def concluded(self) -> tuple[Finding, ...]:
-        """What the test that recorded it has found, where that takes more than what is recorded."""
+        """The finding of the test that recorded this session.
+
+        The file has this finding if the events alone do not show it, for example a timeout.
+        """
         told = self.capture.extra
         if "concluded" not in told:
             return ()
@@ -70,15 +73,15 @@ class Recording:
 
 
 def read(path: Path, role: str | None = None, conversation: Any = None) -> Recording:
-    """Read and judge a capture: the given role, the one under test, or every role.
+    """Read and judge a capture: the given role, the role under test, or all roles.
 
-    ``conversation`` is what its oracles share with those of captures that were read before it.
-    Raises CaptureError where it is not one, or is of a protocol or a role that does not exist, and
-    Misjudged where what was found is wrong in itself.
+    ``conversation`` is the state shared with the oracles of captures read before. Raises
+    CaptureError if the file is no capture, or if its protocol or role does not exist. Raises
+    Misjudged if a finding itself is wrong.
     """
     capture = captures.read(path)
     protocol = protocol_of(path, capture)
-    # One that is still written may have more by now.
+    # A capture that is still being written can have more lines by now.
     lines = _lines(path)[: len(capture.events)]
     for event, line in zip(capture.events, lines, strict=True):
         if event.sender is not None and event.sender not in protocol.parties:
@@ -99,7 +102,7 @@ def judged(
 ) -> Recording:
     """Judge a session that was read from a file, as `read` does. Raises Misjudged."""
     told = _judged(protocol, capture, role)
-    # Two real peers are judged together, as they are live, whoever is asked about.
+    # Without an IUT, both peers are real and are judged together, as in a live session.
     both = told if capture.iut else tuple(protocol.roles)
     said = _Said(capture, told)
     judge = judge_capture(protocol, capture, both, conversation, said.took)
@@ -130,17 +133,17 @@ def judged(
 
 
 def _left_out(capture: Capture) -> Iterator[str]:
-    """What a capture that was cut says that it lacks."""
+    """Yield a text about the events that this capture omits."""
     if not capture.gaps:
         return
     told = [capture.events[gap].details for gap in capture.gaps]
     events, size = (sum(each.get(key, 0) for each in told) for key in ("events", "bytes"))
-    text = f"{events:,} events with {size:,} bytes, which were left out of this file"
-    yield f"{text}; what follows them is judged message by message, and not in its order"
+    text = f"{events:,} events with {size:,} bytesomitted from this file"
+    yield f"{text}; later messages are judged one by one, without their order"
 
 
 def protocol_of(path: Path, capture: Capture) -> Protocol:
-    """The protocol that a capture says it is of. Raises CaptureError."""
+    """The protocol that a capture names. Raises CaptureError."""
     try:
         return protocols.load(capture.protocol)
     except UnknownName as error:
@@ -148,7 +151,7 @@ def protocol_of(path: Path, capture: Capture) -> Protocol:
 
 
 def role_of(protocol: Protocol, name: str) -> str:
-    """A role given as ``ROLE`` or ``PROTOCOL/ROLE``. Raises UnknownName."""
+    """Return the role that is named as ``ROLE`` or ``PROTOCOL/ROLE``. Raises UnknownName."""
     return protocol.role(name.removeprefix(f"{protocol.name}/")).name
 
 
@@ -169,7 +172,7 @@ def _lines(path: Path) -> tuple[int, ...]:
 
 
 class _Said:
-    """What the events of a capture say of themselves, beside the messages that their bytes are."""
+    """The messages that events name, compared with the messages in their bytes."""
 
     def __init__(self, capture: Capture, judged: tuple[str, ...]) -> None:
         self._capture = capture
@@ -179,13 +182,13 @@ class _Said:
         self.contradictions: list[Contradiction] = []
 
     def took(self, index: int, frames: Sequence[Frame]) -> None:
-        """The bytes of an event have completed these frames."""
+        """Compare an event with the frames that its bytes complete."""
         event = self._capture.events[index]
         self.events[index] = captures.named(event, frames)
         named = [(frame.name, frame.value) for frame in frames if frame.name is not None]
         if event.sender in self._judged:
             self.messages += len(named)
-        # Behind a gap bytes may be of another protocol, since an upgrade.
+        # After a gap, bytes can belong to another protocol, because of an upgrade.
         if event.message is not None and (named or not self._capture.cut(index)):
             said = (event.message, event.value)
             self.contradictions += [Contradiction(index, text) for text in _differs(said, named)]
@@ -202,5 +205,5 @@ def _differs(said: tuple[str, Any], named: list[tuple[str, Any]]) -> Iterator[st
 
 
 def _written(value: Any) -> str:
-    """A value in a form in which 1, 1.0 and true differ and the order of members does not."""
+    """Format a value so that 1, 1.0 and true differ, and the order of members does not matter."""
     return json.dumps(value, sort_keys=True)

@@ -95,7 +95,7 @@ def test_what_failed_last_time(place: Place) -> None:
         "for c in commands():\n    'Handshake' in c and say(HELLO, 'Ready', 'Ready')"
     )
     words = (SIMULATOR, *BRIEF)
-    assert "no report of" in place.run(*words, "--failed", iut=iut).err
+    assert "no earlier report of" in place.run(*words, "--failed", iut=iut).err
     first = place.run(*words, "-k", "ready_once or answered_once", iut=iut)
     bad = {test["id"] for test in first.report["tests"] if test["verdict"] in ("fail", "warn")}
     bad |= {f["test"] for f in first.report["findings"]} - {"smoke"}

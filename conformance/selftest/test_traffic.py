@@ -312,12 +312,12 @@ def test_the_bytes_of_a_side_are_messages_without_an_order(
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["check"], "a file was expected"),
-        (["check", "--raw", "server=x"], "--raw: PROTOCOL --raw ROLE=FILE was expected"),
-        (["check", "deltarobot", "--raw", "server"], "--raw: PROTOCOL"),
+        (["check"], "expected a file"),
+        (["check", "--raw", "server=x"], "--raw: expected PROTOCOL --raw ROLE=FILE"),
+        (["check", "deltarobot", "--raw", "server"], "--raw: expected PROTOCOL"),
         (["check", "deltarobot", "--raw", "server=/nowhere"], "/nowhere: No such file"),
-        (["check", "{pcap}"], "say of which PROTOCOL"),
-        (["check", "deltarobot", "{pcap}", "--port", "http"], "numbers were expected"),
+        (["check", "{pcap}"], "name its PROTOCOL"),
+        (["check", "deltarobot", "{pcap}", "--port", "http"], "expected numbers"),
         (["check", "simspark", "{pcap}", "--port", "1"], "say --port agent,monitor"),
         (["check", "runtime", "{pcap}"], "expected a pair of peers"),
     ],

@@ -231,7 +231,7 @@ def test_what_is_wrong_late_in_a_long_session_is_kept(
     assert whole == len(events)
     assert cli.main(["check", str(path)]) == 1
     told = capsys.readouterr().out
-    assert f"{path}:{place + 2}: " in told and "were left out of this file" in told
+    assert f"{path}:{place + 2}: " in told and "omitted from this file" in told
     assert cli.main(["show", str(path)]) == 0
     assert "left out" in capsys.readouterr().out
     steps = ladder.read(path, "simulator", {place: [ladder.Mark("wrong")]}).steps

@@ -78,7 +78,7 @@ def test_a_report_folder_is_of_one_run(place: Place) -> None:
     refused = place.run(SIMULATOR, *BRIEF, *ONE_TEST, iut=again)
     os.close(beside)
     assert refused.code == 2
-    assert "another run writes there; name another folder" in refused.err
+    assert "another run writes to this folder; choose another" in refused.err
     assert left.exists()
     assert place.run(SIMULATOR, *BRIEF, *ONE_TEST, iut=again).code == 0
     assert not left.exists()
