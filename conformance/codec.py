@@ -1,4 +1,4 @@
-"""What every codec of the suite offers: bytes in, frames out, no input or output of its own."""
+"""The interface of all codecs: bytes in, frames out, without any input or output."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -7,14 +7,17 @@ from typing import Any, Protocol, runtime_checkable
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """One unit of the wire: a message, or bytes that are not a message.
+    """A unit on the wire: a message, or bytes that are not a message.
 
-    A message has its `name` and its decoded `value`. Bytes that are not a message have `name` None,
-    `error` says what is wrong with them, and `requirement` names the statement they violate. A
-    message whose value is clear, although its form on the wire was wrong, has both as well. What
-    only the end of the stream completes may have `requirement` alone, which it violates wherever
-    the stream goes on: a message whose own end is missing, or bytes that begin none.
-    `earlier`: the message before it is wrong, which only this one shows.
+    - A message has its ``name`` and its decoded ``value``.
+    - Bytes that are not a message have no ``name``. ``error`` says what is wrong with them, and
+      ``requirement`` is the id of the violated requirement.
+    - A message in a wrong form, whose value is clear nevertheless, has all four.
+    - A frame that only the end of the stream completes can have ``requirement`` without
+      ``error``. The requirement is violated if the stream continues. Examples are a message without
+      its own end, and bytes that begin no message.
+
+    ``earlier``: the fault is in the previous message, and only this frame shows it.
     """
 
     raw: bytes
@@ -28,8 +31,8 @@ class Frame:
 class Decoder(Protocol):
     """Cuts one direction of one stream into frames; never raises, whatever the peer sends.
 
-    One that may come to where nothing can be decoded any more says as `lost` why, which is empty
-    until then.
+    A decoder that cannot decode any later bytes has an attribute ``lost`` with the reason, which is
+    empty until then.
     """
 
     def feed(self, data: bytes) -> list[Frame]:
@@ -37,36 +40,36 @@ class Decoder(Protocol):
         ...
 
     def end(self) -> list[Frame]:
-        """The stream has ended: return what is left of it, if anything is."""
+        """Report that the stream has ended; return the rest of it."""
         ...
 
 
 @runtime_checkable
 class Prompting(Protocol):
-    """A decoder of a protocol whose senders may pause inside a message until told to go on."""
+    """A decoder whose senders can pause inside a message until the peer allows the rest."""
 
     def prompt(self) -> bytes:
-        """The bytes that the peer must send for the message to go on, given once, mostly none."""
+        """Return the bytes that the peer must send now; empty if none. Each is returned once."""
         ...
 
 
 class Datagrams:
-    """A decoder of datagrams: each is exactly one message."""
+    """A decoder of datagrams; each datagram is exactly one message."""
 
     def __init__(self, decoder: Callable[[], Decoder]) -> None:
-        """`decoder` makes one that reads the contents of a datagram."""
+        """``decoder`` makes a decoder for the contents of one datagram."""
         self._decoder = decoder
 
     def feed(self, data: bytes) -> list[Frame]:
-        """Take one datagram, which may be empty; return what it is."""
+        """Take one datagram, which can be empty; return its frame."""
         decoder = self._decoder()
         frames = [*decoder.feed(data), *decoder.end()]
         if len(frames) == 1:
             return frames
         broken = next((frame.error for frame in frames if frame.name is None), "")
-        also = f", which ends in this: {broken}" if broken else ""
+        also = f", the last of which is wrong: {broken}" if broken else ""
         what = f"{len(frames)} messages{also}" if frames else "nothing"
-        return [Frame(data, error=f"a datagram of one message was expected, one of {what} came")]
+        return [Frame(data, error=f"expected one message in a datagram; received {what}")]
 
     def end(self) -> list[Frame]:
         return []

@@ -1,4 +1,7 @@
-"""What the user declares of an IUT: how to reach it (IXIT), what it claims (ICS), how to run."""
+"""The configuration of an IUT (IXIT and ICS), and of a run.
+
+The IXIT says how to reach and drive the IUT. The ICS says what the IUT supports.
+"""
 
 import datetime
 import json
@@ -22,12 +25,16 @@ FILE = "conformance.toml"
 
 
 class ConfigurationError(WrongUsage):
-    """A configuration that makes no sense; one line that says what was expected."""
+    """A configuration with an error; the text is one line that says what was expected."""
 
 
 @dataclass(frozen=True)
 class KnownFailure:
-    """A requirement that is known to fail, why, with which message (any, if empty), until when."""
+    """A requirement that is known to fail.
+
+    ``message`` is a part of the expected failure's text (empty: any failure); ``until`` is the last
+    date on which the entry is valid (empty: always).
+    """
 
     reason: str
     message: str = ""
@@ -36,11 +43,11 @@ class KnownFailure:
 
 @dataclass(frozen=True)
 class Configuration:
-    """One IUT and one run. Times are in seconds; empty means not declared.
+    """The settings of one IUT and one run. Times are in seconds; empty means not declared.
 
-    ``command`` starts the IUT, with placeholders still in it; ``connect`` and ``listen`` are
-    addresses of an IUT that is started by hand, or has them compiled in. ``programs``,
-    ``procedures`` and ``hooks`` are looked up by name, ``ixit`` holds every other declared value.
+    ``command`` starts the IUT, and still contains placeholders. ``connect`` and ``listen`` are
+    addresses of an IUT that is started by hand, or that has a fixed address. ``programs``,
+    ``procedures`` and ``hooks`` map names to values; ``ixit`` holds every other declared value.
     """
 
     role: Role
@@ -63,20 +70,23 @@ class Configuration:
     max_wait: float = 30.0
     max_time: float = 3600.0
     workers: str = "auto"
-    """How many of its instances are tested at a time; `auto`: found out by a trial."""
+    """The number of instances tested in parallel; `auto`: the suite finds out by trial."""
     report: str = ""
     strict: bool = False
     selection: Selection = field(default_factory=Selection)
     allure: str = ""
-    """A folder for Allure results, if they are to be written."""
+    """A folder for Allure results; empty if none are wanted."""
     baseline: str = ""
-    """The report of an earlier run, from which this one must not be worse."""
+    """The report of an earlier run; the run fails if a result is worse than there."""
     invocation: str = ""
-    """The words that started this run, without those that select tests."""
+    """The command line of this run, without the options that select tests."""
 
     @property
     def fixed(self) -> bool:
-        """It is started by us and has its address compiled in, so that there is one at a time."""
+        """Return whether the suite starts the IUT, and the IUT has a fixed address.
+
+        Only one instance of such an IUT can run at a time.
+        """
         return bool(self.command and (self.connect or self.listen))
 
     @property
@@ -84,33 +94,33 @@ class Configuration:
         return protocols.load(self.role.protocol)
 
     def declared(self, timing: str) -> float | None:
-        """A declared timing, or the protocol's default; None where it has neither."""
+        """Return a declared timing in seconds, else the protocol's default or None."""
         default = self.protocol.timings[timing].default
         return self.timing.get(timing, None if default is None else float(default))
 
     def seconds(self, timing: str) -> float:
-        """The same, for a test that waits that long; the longest allowed where it is unknown."""
+        """Return a timing in seconds for a test that waits that long; `max_wait` if undeclared."""
         seconds = self.declared(timing)
         return self.max_wait if seconds is None else seconds
 
     def total(self, *within: float | str) -> float:
-        """Seconds, and those of timings, one after the other."""
+        """Return the sum of seconds and of named timings."""
         return sum(self.seconds(each) if isinstance(each, str) else each for each in within)
 
     def value(self, name: str) -> str:
-        """Any other declared IXIT value, or the protocol's default for it."""
+        """Return another declared IXIT value, or the protocol's default for it."""
         setting = self.protocol.ixit[name]
         return self.ixit.get(name, str(setting.default or ""))
 
     def leaves_out(self, requirement: str) -> str:
-        """Why the IUT leaves a requirement out, if it claims so; else empty."""
+        """Return the reason why the IUT leaves a requirement out; empty if it does not."""
         for claim, reason in self.unsupported.items():
             if requirement in (claim, *self.protocol.features.get(claim, ())):
                 return reason
         return ""
 
     def unsent(self, party: str) -> set[str]:
-        """The names of a party's messages that are for optional parts which the IUT leaves out."""
+        """Return a party's messages of optional parts that the IUT leaves out."""
         if not self.unsupported:
             return set()
         mine = (one for one in self.protocol.messages.values() if one.sender == party)
@@ -184,7 +194,7 @@ def _known_failure(raw: Any) -> KnownFailure:
 
 
 def embedded(role: Role) -> Configuration:
-    """The configuration under which this project's own mock of a role is the IUT."""
+    """Return the configuration of the reference mock of a role. Raises ConfigurationError."""
     try:
         folder = resources.files(f"mocks.{role.protocol}")
     except ModuleNotFoundError:
@@ -192,13 +202,13 @@ def embedded(role: Role) -> Configuration:
     file = folder and folder / f"{role.name.replace('-', '_')}.toml"
     if not file or not file.is_file():
         raise ConfigurationError(
-            f"{role} has no embedded mock: give the command of an IUT after --"
+            f"{role} has no reference mock; give the command of an IUT after --"
         )
     return replace(load(Path(str(file))), cwd="")
 
 
 def split(command: str) -> tuple[str, ...]:
-    """A command written as one string, split as a shell splits words."""
+    """Split a command like a shell. Raises ConfigurationError."""
     try:
         return tuple(shlex.split(command))
     except ValueError as error:
@@ -206,7 +216,10 @@ def split(command: str) -> tuple[str, ...]:
 
 
 def checked(configuration: Configuration) -> Configuration:
-    """The same configuration, once every name and combination in it was found valid."""
+    """Return the configuration if its names, values and combinations are valid.
+
+    Raises ConfigurationError.
+    """
     try:
         role, protocol = configuration.role, configuration.protocol
         _known("timing", configuration.timing, protocol.timings)
@@ -226,7 +239,7 @@ def checked(configuration: Configuration) -> Configuration:
     for name, value in configuration.ixit.items():
         values = protocol.ixit[name].values
         if values and value not in values:
-            raise ConfigurationError(f"{name} is {value!r}; it can be {' or '.join(values)}")
+            raise ConfigurationError(f"{name} is {value!r}; expected {' or '.join(values)}")
     limits = {"max-wait": configuration.max_wait, "max-time": configuration.max_time}
     for name, seconds in {**configuration.timing, **limits}.items():
         if not 0 < seconds < math.inf:
@@ -236,13 +249,13 @@ def checked(configuration: Configuration) -> Configuration:
     for requirement, known in configuration.known_failures.items():
         _date(f"known-failures.{requirement}.until", known.until)
     if configuration.connect and configuration.listen:
-        raise ConfigurationError("give one way to reach the IUT, not connect and listen")
+        raise ConfigurationError("give connect or listen, not both")
     if not (configuration.command or configuration.connect or configuration.listen):
-        raise ConfigurationError("nothing says how to reach the IUT: command, connect or listen")
+        raise ConfigurationError("no way to reach the IUT is given: command, connect or listen")
     if configuration.connect and not role.serves:
-        raise ConfigurationError(f"{role} connects to the suite: use --listen, not --connect")
+        raise ConfigurationError(f"{role} is a client: use --listen, not --connect")
     if configuration.listen and role.serves:
-        raise ConfigurationError(f"{role} waits to be connected to: use --connect, not --listen")
+        raise ConfigurationError(f"{role} is a server: use --connect, not --listen")
     return configuration
 
 
@@ -258,12 +271,12 @@ def _date(where: str, text: str) -> None:
             datetime.date.fromisoformat(text)
         except ValueError:
             raise ConfigurationError(
-                f"{where}: {text!r} is not a date of the form 2026-12-31"
+                f"{where}: expected a date such as 2026-12-31; received {text!r}"
             ) from None
 
 
 def expand(text: str, values: Mapping[str, str]) -> str:
-    """Fill in the known placeholders; any other brace is left as it is."""
+    """Replace the known placeholders; leave other braces unchanged."""
     for name, value in {"python": sys.executable, **values}.items():
         text = text.replace(f"{{{name}}}", value)
     return text

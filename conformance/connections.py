@@ -1,4 +1,4 @@
-"""What an IUT says over several connections: one for each thing, or one of them for all."""
+"""Messages of an IUT that uses one connection for everything, or one for each task."""
 
 import asyncio
 import contextlib
@@ -10,13 +10,14 @@ from conformance.session import Session
 from conformance.verdicts import Unreachable
 from conformance.wire import Message
 
-_POLL = 0.005  # seconds between two looks at several connections
+_POLL = 0.005  # seconds between two checks of all connections: much shorter than any response time
 
 
 class Connections:
-    """The connections of an IUT that connects: one, or one for each thing that it has to say.
+    """The connections of an IUT that is a client.
 
-    ``session`` is the connection of the latest message that was waited for, or the first one.
+    ``session`` is the connection of the latest message that was awaited, or else the first
+    connection.
     """
 
     def __init__(self, session: Session) -> None:
@@ -25,12 +26,12 @@ class Connections:
 
     @property
     def received(self) -> list[Message]:
-        """All messages, one connection after the other."""
+        """All received messages, connection by connection."""
         return [message for session in self.sessions for message in session.received]
 
     @property
     def begun(self) -> bool:
-        """Whether a message has begun to come whose end has not."""
+        """Return whether any connection has received the beginning of an incomplete message."""
         return any(
             session.size > sum(len(event.data or b"") for event in session.theirs if event.message)
             for session in self.sessions
@@ -38,7 +39,7 @@ class Connections:
 
     @contextlib.asynccontextmanager
     async def accepting(self, iut: Iut) -> AsyncIterator[None]:
-        """Take further connections meanwhile; over ZeroMQ all are one."""
+        """Accept further connections during the block; over ZeroMQ all are one connection."""
         if iut.transport == "zmq":
             yield
             return
@@ -58,7 +59,7 @@ class Connections:
             await asyncio.sleep(_POLL)
 
     def opened(self, session: Session) -> None:
-        """Take a further connection."""
+        """Add a further connection."""
         self.sessions.append(session)
 
     async def next(
@@ -68,9 +69,11 @@ class Connections:
         where: Callable[[Message], bool] = lambda message: True,
         requirement: str | None = None,
     ) -> Message:
-        """The next message with one of these names, whose connection is then ``session``.
+        """Return the next message with one of these names, from any connection.
 
-        Raises Violation where none comes on any connection; ``requirement`` as of a session.
+        Its connection becomes ``session``. ``where``: the message must satisfy this condition.
+        ``to`` completes the text of a failure. ``requirement`` is the requirement to blame, by
+        default the one under test. Raises Violation if no connection receives the message in time.
         """
 
         async def on(session: Session) -> Message:
@@ -81,7 +84,7 @@ class Connections:
         try:
             await asyncio.wait({here, elsewhere}, return_when=asyncio.FIRST_COMPLETED)
             if here.done() and here.exception() and self.session.ended:
-                # It may open another one for each thing that it has to say.
+                # The IUT can open another connection for the message.
                 await asyncio.wait({elsewhere}, timeout=self.session.seconds("response"))
             if not elsewhere.done() or (here.done() and not here.exception()):
                 return await here
@@ -91,7 +94,7 @@ class Connections:
         return await on(self.session)
 
     async def _elsewhere(self, names: Sequence[str], where: Callable[[Message], bool]) -> Session:
-        """Another connection on which such a message has come."""
+        """Return another connection that has received such a message."""
         while True:
             for session in self.sessions:
                 if session is not self.session and session.ahead(*names, where=where):
@@ -100,7 +103,7 @@ class Connections:
 
 
 async def ended(tasks: Sequence[asyncio.Task[Any]]) -> None:
-    """Give up what still runs."""
+    """Cancel tasks that are still running, and wait until all have ended."""
     for task in tasks:
         task.cancel()
     await asyncio.gather(*tasks, return_exceptions=True)

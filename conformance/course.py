@@ -1,12 +1,4 @@
-"""What may follow what, as data: a table of states, and the walk of one thing through it.
-
-An oracle names its courses in ``COURSES``; whatever goes through one (a session, one side of it, a
-token, a call) has a `Walk` of its own. Rules for a table:
-
-- Every state has an entry. The first is where a walk begins.
-- A row says who does what, and where that leads: to a state, or to what it violates.
-- A step without a row is open: it violates nothing and leads nowhere.
-"""
+"""Tables of messages that can follow each other, and walks through these tables."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -16,19 +8,20 @@ from conformance.definitions.protocol import Protocol
 from conformance.judging.judge import Finding
 
 ANY = "anything else"
-"""In a row: every step of its sender that has no row of its own in that state."""
+"""In a row: every step of this sender that has no row of its own in that state."""
 
-_SHOWN = 64  # characters of a name that an implementation made up
+_SHOWN = 64  # characters of a name in a finding; an IUT can send names of any length
 
 Step = tuple[str, str]
-"""Who does what: a sender, and the name of its message or event."""
+"""A sender, and the name of its message or event."""
 
 
 @dataclass(frozen=True, slots=True)
 class Violates:
-    """A wrong step: the requirement, the text of its finding, and the next state (None: the same).
+    """A wrong step: the violated requirement, the text of the finding, and the next state.
 
-    ``text`` may hold ``{name}``, ``{state}`` and the words that its oracle gives with the step.
+    ``text`` can contain ``{name}``, ``{state}`` and words that the oracle passes to `Walk.step`. If
+    ``then`` is None, the state does not change.
     """
 
     requirement: str
@@ -41,7 +34,10 @@ Table = Mapping[StrEnum, Mapping[Step, StrEnum | Violates]]
 
 @dataclass(frozen=True)
 class Course:
-    """One table; ``of`` says what goes through it. Raises ValueError where a state is missing."""
+    """A table; ``of`` names the subject that goes through it.
+
+    Raises ValueError if the table has no entry for a state.
+    """
 
     of: str
     table: Table
@@ -59,31 +55,31 @@ class Course:
         return next(iter(self.table))
 
     def rows(self) -> Iterator[tuple[StrEnum, Step, StrEnum | Violates]]:
-        """All rows of the table, in their order."""
+        """Yield all rows of the table in order."""
         for state, steps in self.table.items():
             for step, result in steps.items():
                 yield state, step, result
 
     def row(self, state: StrEnum, sender: str, name: str) -> Step | None:
-        """The row of a step; None where the step is open."""
+        """Return the key of a step's row; None if the step is open."""
         steps = self.table[state]
         return next((row for row in ((sender, name), (sender, ANY)) if row in steps), None)
 
 
 def courses(protocol: Protocol) -> tuple[Course, ...]:
-    """The courses of a protocol, which its oracle names; none where it has no order to judge."""
+    """Return the courses of a protocol's oracle; empty if the oracle has none."""
     return getattr(protocol.oracle, "COURSES", ())
 
 
 class Walk:
-    """How far one thing has come in its course."""
+    """The current state of one subject in its course."""
 
     def __init__(self, course: Course, state: StrEnum | None = None) -> None:
         self.course = course
         self.state = state or course.first
 
     def step(self, sender: str, name: str, **words: str) -> list[Finding]:
-        """Go on by one step; what it violates, which is one requirement at most."""
+        """Make one step; return the violation, if any (at most one)."""
         row = self.course.row(self.state, sender, name)
         if row is None:
             return []

@@ -1,8 +1,7 @@
 """The platform's pthread mutex in memory that several processes share, through ctypes.
 
-Functions take the address of the mutex. It belongs to the thread that has locked it, and only that
-thread may unlock it. Nothing here blocks, whatever bytes another process has put there: to wait is
-to try again.
+Functions take the address of the mutex. Only the thread that has locked a mutex can unlock it. No
+function blocks, whatever bytes another process has written there; to wait, call `trylock` again.
 """
 
 import ctypes
@@ -16,19 +15,21 @@ _ROBUST = 1
 _SHARED = 1
 _ATTRIBUTES = 64  # bytes: more than any pthread_mutexattr_t
 
-# glibc trusts the bytes of a mutex: if they are not one, it may abort, hang or write anywhere. Its
-# mutex has the futex at 0 and its kind at 16, both of 32 bits, and from 24 on its place in a list
-# of the thread that holds it. One with a priority ceiling would make us a real-time process, one
-# that is elided begins a transaction, which not every processor has.
+# glibc trusts the bytes of a mutex. If they are not a mutex, glibc can abort, hang, or write
+# anywhere. Its mutex has the futex at offset 0 and the kind at 16, both 32 bits. From offset 24 on,
+# it has its place in a list of the thread that has locked it. A mutex with a priority ceiling would
+# make us a real-time process. An elided mutex begins a transaction, which not every processor
+# supports.
 _HEAD = struct.Struct("=i12xi")
 _OWNER_DIED, _OWNER = 1 << 30, (1 << 30) - 1
 _KIND_ROBUST, _KIND_SHARED = 16, 128
-# Type, robust, inherits priority, shared, not elided:
+# Allowed kinds: type, robust, inherits priority, shared, not elided.
 _KINDS = 3 | _KIND_ROBUST | 32 | _KIND_SHARED | 512
-# The futex, which who waits changes as well but never frees, and what only the holder changes.
+# The futex, which waiting processes also change but never clear, and the fields that only the owner
+# changes.
 _FIELDS = struct.Struct("=i16s4x16s")
 
-# sizeof(pthread_mutex_t) of the C libraries of Linux.
+# The size in bytes of pthread_mutex_t in the C libraries of Linux.
 SIZE = 48 if os.uname().machine == "aarch64" else 40 if ctypes.sizeof(ctypes.c_void_p) == 8 else 24
 
 _GNU = platform.libc_ver()[0] == "glibc" and _FIELDS.size <= SIZE
@@ -37,10 +38,10 @@ _library = ctypes.CDLL(None, use_errno=False)
 
 
 class _Held(threading.local):
-    """The mutexes that this thread holds, by address, as they were when it last looked.
+    """The mutexes that this thread has locked: address to bytes at the latest look.
 
-    Robust ones are linked with each other in a list, so that each lock and unlock changes others
-    as well, and must find them as it left them.
+    Robust mutexes are linked in a list. Each lock and unlock also changes the other mutexes of the
+    list, and needs them unchanged by others.
     """
 
     def __init__(self) -> None:
@@ -48,20 +49,20 @@ class _Held(threading.local):
         self.written_over: set[int] = set()
 
     def restore(self) -> None:
-        """Put right what others have written over."""
+        """Restore the mutexes that other processes have overwritten."""
         for address, held in self.bytes.items():
             if _GNU and _as_held(held) != _as_held(memory(address)):
                 ctypes.memmove(address, held, len(held))
                 self.written_over.add(address)
 
     def look(self) -> None:
-        """Remember them as they are now."""
+        """Remember the current bytes of all locked mutexes."""
         for address in self.bytes:
             self.bytes[address] = memory(address)
 
 
 def _as_held(data: bytes) -> tuple[object, ...]:
-    """What others must leave as it is while a mutex is held."""
+    """Return the fields that other processes must not change while the mutex is locked."""
     futex, *rest = _FIELDS.unpack_from(data)
     return bool(futex & _OWNER), *rest
 
@@ -70,15 +71,15 @@ _held = _Held()
 
 
 class BrokenMutex(Exception):
-    """The memory there cannot be used as a mutex; the text is the system's message."""
+    """The memory cannot be used as a mutex; the text is the system's message."""
 
 
 class WrittenOver(BrokenMutex):
-    """A mutex was written over while this thread held it."""
+    """Another process overwrote a mutex while this thread had locked it."""
 
 
 def initialise(address: int, *, robust: bool = False) -> None:
-    """Make a mutex that processes share of the bytes there."""
+    """Initialise a mutex at an address, shared between processes."""
     attributes = ctypes.create_string_buffer(_ATTRIBUTES)
     _call("pthread_mutexattr_init", attributes)
     _call("pthread_mutexattr_setpshared", attributes, _SHARED)
@@ -89,12 +90,13 @@ def initialise(address: int, *, robust: bool = False) -> None:
 
 
 def trylock(address: int) -> bool:
-    """Lock it if it is free; one whose holder has died is made usable again.
+    """Lock a mutex if it is free; return whether it is now locked.
 
-    Raises BrokenMutex.
+    If the owner of a robust mutex has died, the mutex is made consistent and locked. Raises
+    BrokenMutex.
     """
     if _GNU and not _harmless(address):
-        raise BrokenMutex("the bytes there are not a mutex")
+        raise BrokenMutex("the bytes at this address are not a mutex")
     _held.restore()
     code = _library.pthread_mutex_trylock(ctypes.c_void_p(address))
     if code in (errno.EBUSY, errno.EDEADLK):
@@ -110,13 +112,13 @@ def trylock(address: int) -> bool:
 
 def _harmless(address: int) -> bool:
     futex, kind = _HEAD.unpack(ctypes.string_at(address, _HEAD.size))
-    # The system lets go of the mutexes of a thread that dies, and reports it of robust ones only.
+    # The kernel unlocks the mutexes of a thread that exits, and reports only robust ones.
     orphaned = futex & _OWNER_DIED and (futex & _OWNER or not kind & _KIND_ROBUST)
     return not (orphaned or kind & ~_KINDS)
 
 
 def unlock(address: int) -> None:
-    """Unlock what this thread has locked. Raises BrokenMutex, also where it was written over."""
+    """Unlock a mutex that this thread has locked. Raises BrokenMutex or WrittenOver."""
     _held.restore()
     _held.bytes.pop(address, None)
     written_over = address in _held.written_over
@@ -124,16 +126,19 @@ def unlock(address: int) -> None:
     _call("pthread_mutex_unlock", ctypes.c_void_p(address))
     _held.look()
     if written_over:
-        raise WrittenOver("it was written over while it was held")
+        raise WrittenOver("the mutex was overwritten while it was locked")
 
 
 def private(address: int) -> bool:
-    """Whether it was made for one process alone: who waits for it in another is never woken."""
+    """Return whether a mutex was made for one process only.
+
+    A process that waits for another process's private mutex is never woken.
+    """
     return _GNU and not _HEAD.unpack(ctypes.string_at(address, _HEAD.size))[1] & _KIND_SHARED
 
 
 def memory(address: int) -> bytes:
-    """All of its bytes."""
+    """Return all bytes of a mutex."""
     return ctypes.string_at(address, SIZE)
 
 

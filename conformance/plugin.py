@@ -1,8 +1,11 @@
-"""The pytest plugin: gives test cases their IUT and turns their outcomes into a report.
+"""The pytest plugin: gives test cases their IUT, and turns their outcomes into a report.
 
-It is loaded in every pytest run and does nothing unless it is told of an IUT: ``conformance run``
-(``--conformance-run FILE``) or directly: ``pytest --pyargs conformance.vexide --role
-vexide/simulator --iut COMMAND``. For tests of one's own it has the fixture ``reference_mock``.
+pytest loads the plugin in every run. The plugin does nothing unless the run names an IUT:
+
+- by ``conformance run``, which passes ``--conformance-run FILE``
+- directly: ``pytest --pyargs conformance.vexide --role vexide/simulator --iut COMMAND``
+
+For a project's own tests, the plugin provides the fixture ``reference_mock``.
 """
 
 import shlex
@@ -23,17 +26,19 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group = parser.getgroup("conformance")
     group.addoption("--role", help="the role of the IUT, PROTOCOL/ROLE")
     group.addoption("--iut", metavar="COMMAND", help="the command that starts the IUT")
-    group.addoption("--connect", metavar="ADDR", help="an IUT that already listens")
-    group.addoption("--listen", metavar="ADDR", help="an IUT that connects to us")
+    group.addoption(
+        "--connect", metavar="ADDR", help="the address at which the IUT already listens"
+    )
+    group.addoption("--listen", metavar="ADDR", help="the address to listen at for the IUT")
     group.addoption("--report", metavar="DIR", default="conformance-report")
     group.addoption("--requirement", metavar="ID", action="append", default=[])
-    group.addoption("--conformance-run", metavar="FILE", help="a run that is already configured")
+    group.addoption(
+        "--conformance-run", metavar="FILE", help="a configured run, from conformance run"
+    )
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    config.addinivalue_line(
-        "markers", "requirement(id): the one requirement that a test case decides"
-    )
+    config.addinivalue_line("markers", "requirement(id): the requirement that a test case decides")
     try:
         configuration = _configuration(config)
     except WrongUsage as error:
@@ -53,7 +58,7 @@ def _configuration(config: pytest.Config) -> Configuration | None:
     if not (role or command or connect or listen):
         return None
     if not role:
-        raise ConfigurationError("say with --role which role the IUT plays, PROTOCOL/ROLE")
+        raise ConfigurationError("--role is missing: expected the role of the IUT, PROTOCOL/ROLE")
     given = [word for word in ("connect", "listen") if config.getoption(word)]
     again = ["conformance", "run", role]
     again += [word for name in given for word in (f"--{name}", config.getoption(name))]
@@ -75,7 +80,7 @@ def _configuration(config: pytest.Config) -> Configuration | None:
 
 @pytest.fixture
 def reference_mock() -> Iterator[Callable[..., Any]]:
-    """Starts mocks (``mocks.testing.mock``), which end with the test."""
+    """Start mocks like ``mocks.testing.mock``; they are stopped at the end of the test."""
     from mocks.testing import mock
 
     with ExitStack() as stack:

@@ -1,16 +1,16 @@
-"""A memory of so many entries, which forgets those first that were added first."""
+"""A dictionary of bounded size that drops its oldest entries."""
 
 from collections import OrderedDict
 from typing import TypeVar
 
-MOST = 10_000  # entries; nobody leaves more requests open, or comes back to one of longer ago
+MOST = 10_000  # entries: more than any peer has open requests, or refers back to
 
 _Key = TypeVar("_Key")
 _Value = TypeVar("_Value")
 
 
 class Recent(OrderedDict[_Key, _Value]):
-    """Bounds what a session of hours has to remember."""
+    """A bounded dictionary, for state that would grow during a session of hours."""
 
     def __setitem__(self, key: _Key, value: _Value) -> None:
         super().__setitem__(key, value)

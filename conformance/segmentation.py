@@ -1,24 +1,24 @@
-"""How bytes are cut into writes: a stream means the same however it is cut."""
+"""Ways to cut bytes into writes; a stream means the same in any segmentation."""
 
 import itertools
 from collections.abc import Callable, Iterable, Sequence
 
 Segmentation = Callable[[bytes], Sequence[bytes]]
-"""Cuts the bytes of one write into the pieces in which they are written."""
+"""Cuts the bytes of one write into the pieces that are written."""
 
 
 def whole(data: bytes) -> Sequence[bytes]:
-    """All in one write."""
+    """Write all bytes at once."""
     return [data]
 
 
 def byte_by_byte(data: bytes) -> Sequence[bytes]:
-    """Every byte in a write of its own."""
+    """Write each byte separately."""
     return [data[index : index + 1] for index in range(len(data))]
 
 
 def split_at(points: Iterable[int]) -> Segmentation:
-    """Cut at these places, counted from the end where negative; places outside are passed over."""
+    """Cut at these offsets; negative offsets count from the end, others outside are ignored."""
     chosen = list(points)
 
     def cut(data: bytes) -> Sequence[bytes]:
@@ -30,5 +30,5 @@ def split_at(points: Iterable[int]) -> Segmentation:
 
 
 def in_halves(data: bytes) -> Sequence[bytes]:
-    """In two writes, cut in the middle."""
+    """Write two pieces, cut in the middle."""
     return split_at([len(data) // 2])(data)

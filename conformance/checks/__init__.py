@@ -1,1 +1,1 @@
-"""Checks that the files of a protocol agree with one another and follow the rules of the house."""
+"""Check that a protocol's files agree with each other and follow the project's rules."""

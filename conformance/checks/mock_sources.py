@@ -1,4 +1,4 @@
-"""Searches the files of a protocol's mocks, as text, for what each of them must have."""
+"""Search the source text of a protocol's mocks for required definitions and known names."""
 
 import difflib
 import os
@@ -18,9 +18,9 @@ _SECTIONS = ("timing", "hooks", "programs", "procedures", "ixit")
 
 
 def problems(protocol: Protocol, texts: Mapping[str, str], folder: str) -> Iterator[str]:
-    """What is wrong with a protocol's mocks: lines that begin with the file.
+    """Yield the errors in a protocol's mocks; each line begins with the file.
 
-    ``texts`` are the Python files in the ``folder`` of its mocks.
+    ``texts`` maps the path of each Python file in ``folder`` to its text.
     """
     for role in protocol.roles.values():
         module = os.path.join(folder, role.name.replace("-", "_"))
@@ -39,7 +39,7 @@ def problems(protocol: Protocol, texts: Mapping[str, str], folder: str) -> Itera
 
 
 def _lacking(text: str, name: str) -> Iterator[str]:
-    """The methods that a class must have, as its bases declare them abstract, and has not."""
+    """Yield the abstract methods that a class inherits and does not define."""
     abstract: set[str] = set()
     own: list[str] = []
     waiting, seen = [(text, name)], set()
@@ -58,7 +58,10 @@ def _lacking(text: str, name: str) -> Iterator[str]:
 
 
 def _defined(text: str, name: str) -> tuple[str, str, str] | None:
-    """The bases and the body of a class, and the file that defines it, if that is one of mocks."""
+    """Return a class's bases, its body, and the text of the module that defines it.
+
+    Only modules of the package ``mocks`` are searched; other classes give None.
+    """
     module, _, member = name.rpartition(".")
     if not module and (found := re.search(_CLASS.format(name), text, re.MULTILINE | re.DOTALL)):
         return found[1] or "", found[2], text
@@ -70,7 +73,7 @@ def _defined(text: str, name: str) -> tuple[str, str, str] | None:
 
 
 def _file(module: str) -> str:
-    """The text of a module of mocks, in whatever folder it is; empty where there is none."""
+    """Return the text of a module of ``mocks``; empty if the module does not exist."""
     path = module.split(".")[1:]
     for root in mocks.__path__:
         for file in (os.path.join(root, *path) + ".py", os.path.join(root, *path, "__init__.py")):
@@ -80,7 +83,7 @@ def _file(module: str) -> str:
 
 
 def _configuration(protocol: Protocol, role: Role, file: Path) -> Iterator[str]:
-    """What the configuration of a mock names that does not exist."""
+    """Yield the unknown names in the configuration of a mock."""
     try:
         raw = tomllib.loads(file.read_text("utf-8"))
         said = str(raw["iut"]["role"])
@@ -89,7 +92,7 @@ def _configuration(protocol: Protocol, role: Role, file: Path) -> Iterator[str]:
         yield f"not a configuration: {error}"
         return
     if said != str(role):
-        yield f"iut.role: {str(role)!r} was expected, {said!r} came"
+        yield f"iut.role: expected {str(role)!r}; received {said!r}"
     known = dict(
         zip(
             _SECTIONS,

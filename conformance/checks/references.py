@@ -1,4 +1,4 @@
-"""Checks that the files of a protocol agree with one another; cheap enough for every load."""
+"""Check quickly, at every load, that the files of a protocol agree with each other."""
 
 import json
 from collections.abc import Collection, Iterable, Iterator
@@ -13,16 +13,16 @@ from conformance.definitions.protocols import BrokenProtocol
 from conformance.judging import captures
 
 HEADER = (
-    *("capture", "protocol", "title", "origin", "requirements"),  # what every capture says
-    *("fragment", "iut", "violates", "also", "provoked"),  # what one written by hand may say
-    *("program", "test"),  # what a run has recorded, and what its test concluded:
+    *("capture", "protocol", "title", "origin", "requirements"),  # keys of every capture
+    *("fragment", "iut", "violates", "also", "provoked"),  # keys of captures written by hand
+    *("program", "test"),  # keys written by a run; the next line has the conclusion of its test
     *("expected", "came", "offending", "concluded"),
 )
 """The keys that the header of a capture can have; see README."""
 
 
 def check(protocol: Protocol) -> None:
-    """Raise BrokenProtocol with the first problem of a protocol's files, if there is one."""
+    """Raise BrokenProtocol with the first error in a protocol's files, if there is one."""
     found = list(problems(protocol))
     if found:
         more = f" (and {len(found) - 1} more: conformance check {protocol.name})"
@@ -30,7 +30,7 @@ def check(protocol: Protocol) -> None:
 
 
 def problems(protocol: Protocol) -> Iterator[str]:
-    """What is wrong in the files of a protocol: each a line that begins with the file."""
+    """Yield the errors in the files of a protocol; each line begins with the file."""
     yield from _words(protocol)
     try:
         schemas = list(_schemas(protocol))
@@ -68,14 +68,15 @@ def _words(protocol: Protocol) -> Iterator[str]:
         for problem in _unknown("feature", filter(None, [message.feature]), protocol.features):
             yield f"{file}: messages: {message.name}: feature: {problem}"
     for role in protocol.roles.values():
-        # A peer need not be a role, as one that only listens; but roles are peers of each other.
+        # A peer need not be a role: it can be a program that only listens. But two roles must name
+        # each other.
         facing = [other.name for other in protocol.roles.values() if other.peer == role.name]
         for problem in _unknown("peer", [role.peer], facing or [role.peer]):
             yield f"{file}: roles.{role.name}.peer: {problem}"
         for problem in _unknown("role", role.channels, protocol.roles):
             yield f"{file}: roles.{role.name}.channels: {problem}"
         if role.ports and len(role.ports) != len(role.channels):
-            yield f"{file}: roles.{role.name}.ports: one for each of its channels was expected"
+            yield f"{file}: roles.{role.name}.ports: expected one for each of its channels"
     file = protocol.folder / "requirements.yaml"
     for entry in ids.values():
         for problem in _unknown("role", entry.binds, protocol.roles):
@@ -84,11 +85,11 @@ def _words(protocol: Protocol) -> Iterator[str]:
             yield f"{file}: {entry.id}: presumes: {problem}"
         for name in entry.presumes:
             if entry.level == "must" and name in ids and ids[name].level != "must":
-                yield f"{file}: {entry.id}: is a must and presumes {name!r}, which is none"
+                yield f"{file}: {entry.id}: a must cannot presume {name!r}, which is not a must"
     try:
         TopologicalSorter({entry.id: entry.presumes for entry in ids.values()}).prepare()
     except CycleError as error:
-        # Each of them would follow from another, and none would fail.
+        # In a cycle, each requirement would be excused by another, and none would fail.
         one, *others, _ = reversed(error.args[1])
         way = f", by way of {', '.join(others)}" if others else ""
         yield f"{file}: {one}: presumes itself{way}"
@@ -98,7 +99,7 @@ def _words(protocol: Protocol) -> Iterator[str]:
 
 
 def _schemas(protocol: Protocol) -> Iterator[str]:
-    """What is wrong with the schemas. Raises ValueError where one of them cannot be read."""
+    """Yield the errors in schemas. Raises ValueError if a schema cannot be read."""
     file = protocol.folder / "protocol.yaml"
     known = dict.fromkeys(protocol.schemas.paths)
     for message in protocol.messages.values():
@@ -111,7 +112,7 @@ def _schemas(protocol: Protocol) -> Iterator[str]:
 
 
 def _marks(protocol: Protocol, path: str, node: Any, known: Collection[str]) -> Iterator[str]:
-    """The requirements and the files that one schema names and that do not exist."""
+    """Yield the unknown requirements and files that one schema names."""
     if isinstance(node, list):
         for item in node:
             yield from _marks(protocol, path, item, known)
@@ -146,11 +147,11 @@ def _captures(protocol: Protocol) -> Iterator[str]:
 
 def _header(protocol: Protocol, header: Any) -> Iterator[str]:
     if not isinstance(header, dict):
-        yield "the header of a capture was expected, a JSON object"
+        yield "expected the header of a capture, a JSON object"
         return
     yield from _unknown("key", header, HEADER)
     if header.get("protocol") != protocol.name:
-        yield f"protocol: {protocol.name!r} was expected, {header.get('protocol')!r} came"
+        yield f"protocol: expected {protocol.name!r}; received {header.get('protocol')!r}"
     yield from _unknown("origin", [str(header.get("origin"))], captures.ORIGINS)
     yield from _unknown("role", [header["iut"]] if "iut" in header else [], protocol.roles)
     named = [name for key in ("requirements", "also", "provoked") for name in header.get(key, [])]

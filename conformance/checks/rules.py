@@ -1,8 +1,8 @@
-"""The rules of a well-made protocol that take too long to be checked at every load.
+"""Check the rules of a well-made protocol that are too slow for every load.
 
-Captures, codec and oracle are put to the test on one another, the test cases of each role are
-collected, and its mock and what that can do otherwise are imported. Each rule yields lines that
-begin with what they are about: a file below the set of protocols, a requirement, or a role.
+The rules test captures, codec and oracle against each other. They collect the test cases of each
+role, and import its mock with faults and variants. Each rule yields lines that begin with their
+subject: a file below the set of protocols, a requirement, or a role.
 """
 
 import importlib
@@ -25,11 +25,11 @@ from conformance.judging.judge import Finding
 from conformance.running.collection import CollectionError, cases
 from mocks import deviations
 
-SUBTLE = 3  # at least one fault in three shows in rare circumstances only
+SUBTLE = 3  # one fault in three, or more, must be visible only in rare circumstances
 
 
 def broken(protocol: Protocol) -> Iterator[str]:
-    """Everything in which a protocol breaks the rules."""
+    """Yield every breach of the rules by a protocol."""
     yield from _requirements(protocol)
     yield from _schemas(protocol)
     yield from _captures(protocol)
@@ -42,7 +42,7 @@ def broken(protocol: Protocol) -> Iterator[str]:
 def _requirements(protocol: Protocol) -> Iterator[str]:
     for entry in protocol.requirements.values():
         if not entry.text.endswith("."):
-            yield f"{entry.id}: its text is not a sentence that ends with a full stop"
+            yield f"{entry.id}: its text does not end with a full stop"
         if not entry.section:
             yield f"{entry.id}: its section is empty"
 
@@ -65,7 +65,7 @@ def _schemas(protocol: Protocol) -> Iterator[str]:
             yield f"{file}: it is not used by any message, schema or module"
     for message in protocol.messages.values():
         if message.sender not in protocol.roles:
-            continue  # its peer, which nothing binds
+            continue  # the peer, which no requirement binds
         for mark in _marks(protocol, message.schema):
             if message.sender not in protocol.requirements[mark].binds:
                 yield f"{message.name}: {mark} of its schema does not bind the {message.sender}"
@@ -92,7 +92,7 @@ def _undescribed(node: Any, where: str = "") -> Iterator[str]:
 
 
 def _marks(protocol: Protocol, path: str) -> set[str]:
-    """Every ``x-requirement`` of a schema and of those that it refers to."""
+    """Return every ``x-requirement`` of a schema and of the schemas that it refers to."""
     root = protocol.schemas.schema(path)
     found = {protocol.schema_requirement}
     seen: set[str] = set()
@@ -127,7 +127,7 @@ def _captures(protocol: Protocol) -> Iterator[str]:
         capture = recording.capture
         times = [event.at for event in capture.events]
         if times != sorted(times):
-            yield f"{file}: its events are not in the order of time"
+            yield f"{file}: its events are not in chronological order"
         for contradiction in recording.contradictions:
             yield f"{file}:{recording.lines[contradiction.event]}: {contradiction.text}"
         if path.name.startswith("violation-"):
@@ -138,12 +138,12 @@ def _captures(protocol: Protocol) -> Iterator[str]:
         yield from (f"{file}: {problem}" for problem in problems)
     for sender, name in protocol.messages:
         if (sender, name) not in kinds:
-            yield f"{name}: no golden capture has one of the {sender}"
+            yield f"{name}: no golden capture contains this message of the {sender}"
 
 
 def _golden(protocol: Protocol, capture: Capture, recording: recordings.Recording) -> Iterator[str]:
     if capture.origin != "golden":
-        yield f"its origin is {capture.origin}, golden was expected"
+        yield f"expected the origin golden; received {capture.origin}"
     if not capture.requirements:
         yield "it names no requirement that it shows"
     for finding in recording.findings:
@@ -157,26 +157,26 @@ def _golden(protocol: Protocol, capture: Capture, recording: recordings.Recordin
 
 def _violation(protocol: Protocol, capture: Capture) -> Iterator[str]:
     if capture.origin != "counterexample":
-        yield f"its origin is {capture.origin}, counterexample was expected"
+        yield f"expected the origin counterexample; received {capture.origin}"
     if capture.iut is None or "violates" not in capture.extra:
-        yield "its header does not say who violates what: iut and violates"
+        yield "its header needs iut (the role) and violates (the requirement)"
         return
     declared = {capture.extra["violates"], *capture.extra.get("also", ())}
     found = {
         finding.requirement for finding in judge_capture(protocol, capture, [capture.iut]).findings
     }
     if missed := sorted(declared - found):
-        yield f"{', '.join(missed)} is not found"
+        yield f"{', '.join(missed)} was not found"
     if more := sorted(found - declared):
-        yield f"{', '.join(more)} is found, too, and not declared (also)"
+        yield f"{', '.join(more)} was found, and is not declared in also"
     others = [role for role in protocol.roles if role != capture.iut]
     for finding in judge_capture(protocol, capture, others).findings:
         if finding.requirement not in capture.extra.get("provoked", ()):
-            yield f"its peer violates {finding.requirement}, and not to provoke it (provoked)"
+            yield f"its peer violates {finding.requirement}, which is not declared in provoked"
 
 
 def _courses(protocol: Protocol) -> Iterator[str]:
-    """The tables of what may follow what: senders, states, and a capture of each violation."""
+    """Check an oracle's tables: senders, states, and a capture of each violation."""
     file = f"conformance/{protocol.name}/oracle.py"
     walked = _walked(protocol)
     for course in courses(protocol):
@@ -194,11 +194,11 @@ def _courses(protocol: Protocol) -> Iterator[str]:
             if sender not in protocol.parties:
                 yield f"{row}: {UnknownName('party', sender, [*protocol.parties])}"
             elif isinstance(result, Violates) and (course.of, state, sender, name) not in walked:
-                yield f"{row}: no capture violates {result.requirement} by it"
+                yield f"{row}: no capture violates {result.requirement} by this step"
 
 
 def _walked(protocol: Protocol) -> set[tuple[str, str, str, str]]:
-    """The rows that violation captures come to, with what they are declared to violate."""
+    """Return the table rows that violation captures reach with a declared violation."""
     found: set[tuple[str, str, str, str]] = set()
     step = Walk.step
 
@@ -209,13 +209,13 @@ def _walked(protocol: Protocol) -> set[tuple[str, str, str, str]]:
             found.add((walk.course.of, state, *row))
         return findings
 
-    # An oracle keeps its walks to itself.
+    # An oracle keeps its walks private, so the method itself is replaced.
     with mock.patch.object(Walk, "step", noted):
         for path in _files(protocol, "violation-*.jsonl"):
             try:
                 capture = captures.read(path)
             except CaptureError:
-                continue  # which is reported with the file
+                continue  # the error is reported with the file
             declared = {capture.extra.get("violates"), *capture.extra.get("also", ())}
             judge_capture(protocol, capture, protocol.roles)
     return found
@@ -227,7 +227,7 @@ def _files(protocol: Protocol, pattern: str) -> list[Path]:
 
 
 def _frames(protocol: Protocol, capture: Capture) -> list[tuple[str, Frame]]:
-    """All frames of a capture, each with its sender; those of one sender are in their order."""
+    """Return all frames of a capture, each with its sender; each sender's frames are in order."""
     return [
         (party, frame)
         for party, data in _written(capture).items()
@@ -236,7 +236,7 @@ def _frames(protocol: Protocol, capture: Capture) -> list[tuple[str, Frame]]:
 
 
 def _written(capture: Capture) -> dict[str, list[bytes]]:
-    """What each party has written, write by write."""
+    """Return the writes of each party."""
     written: dict[str, list[bytes]] = {}
     for event in capture.events:
         if event.sender is not None and event.data is not None:
@@ -252,7 +252,7 @@ def _decoded(protocol: Protocol, capture: Capture, party: str, data: list[bytes]
 def _both_ways(
     protocol: Protocol, capture: Capture, party: str, data: list[bytes]
 ) -> Iterator[str]:
-    """What one party wrote, encoded again from the decoded form, and cut into pieces."""
+    """Encode the decoded messages of a party again, and decode its bytes in other pieces."""
     frames = _decoded(protocol, capture, party, data)
     written = []
     for frame in frames:
@@ -260,11 +260,11 @@ def _both_ways(
             known = (party, frame.name) in protocol.messages
             written.append(protocol.codec.encode(frame.value) if known else frame.raw)
         except ValueError as error:
-            yield f"{frame.name} of the {party}: its value cannot be written: {error}"
+            yield f"{frame.name} of the {party}: its value cannot be encoded: {error}"
             return
     again = _decoded(protocol, capture, party, written)
     if _said(protocol, party, again) != _said(protocol, party, frames):
-        yield f"what the {party} wrote is read otherwise where it is written anew"
+        yield f"the {party}'s messages change when they are encoded and decoded again"
     if isinstance(protocol.decoder(party, capture.transport), Datagrams):
         return
     whole = b"".join(data)
@@ -272,11 +272,11 @@ def _both_ways(
         cut = [whole[at : at + size] for at in range(0, len(whole), size)]
         pieces = _decoded(protocol, capture, party, cut)
         if _said(protocol, party, pieces) != _said(protocol, party, frames):
-            yield f"what the {party} wrote is read otherwise in pieces of {size} bytes"
+            yield f"the {party}'s messages change when they are read in pieces of {size} bytes"
 
 
 def _said(protocol: Protocol, party: str, frames: list[Frame]) -> list[tuple[str | None, str]]:
-    """The messages among frames, in a form in which 1, 1.0 and true differ."""
+    """Return the messages among frames, in a form in which 1, 1.0 and true differ."""
     incidental = getattr(protocol.codec, "INCIDENTAL", ())
 
     def plain(node: Any) -> Any:
@@ -303,9 +303,9 @@ def _cases(protocol: Protocol, role: Role) -> Iterator[str]:
     bound = protocol.binding(role)
     for case in found:
         if not case.purpose:
-            yield f"{role}: {case.id} has no docstring that says what it is for"
+            yield f"{role}: {case.id} has no docstring that states its purpose"
         if case.requirement not in {entry.id for entry in bound}:
-            yield f"{role}: {case.id} decides {case.requirement!r}, which does not bind it"
+            yield f"{role}: {case.id} decides {case.requirement!r}, which does not bind this role"
     ids = [case.id for case in found]
     for name in sorted({name for name in ids if ids.count(name) > 1}):
         yield f"{role}: two test cases have the id {name}"
@@ -325,16 +325,16 @@ def _mock(protocol: Protocol, role: Role) -> Iterator[str]:
     bound = {entry.id: entry for entry in protocol.binding(role)}
     for declared in [*faults.values(), *variants.values()]:
         if declared.requirement not in bound:
-            yield f"{role}: {declared.name} is of {declared.requirement!r}, which does not bind it"
+            yield f"{role}: {declared.name}: {declared.requirement!r} does not bind this role"
         if "\n" in declared.summary or not declared.summary.endswith("."):
             yield f"{role}: {declared.name} has no docstring of one line that ends with a full stop"
     violated = {fault.requirement for fault in faults.values()}
     for entry in bound.values():
-        # A permission cannot be violated.
+        # Level may is a permission, which cannot be violated.
         if entry.tested != "no" and entry.level != "may" and entry.id not in violated:
             yield f"{role}: no fault violates {entry.id}"
         if entry.tested == "no" and entry.id in violated:
             yield f"{role}: a fault violates {entry.id}, which is not tested"
     subtle = sum(fault.subtle for fault in faults.values())
     if subtle * SUBTLE < len(faults):
-        yield f"{role}: {subtle} of {len(faults)} faults are subtle; a third was expected"
+        yield f"{role}: {subtle} of {len(faults)} faults are subtle; expected a third"

@@ -1,8 +1,9 @@
-"""Searches the Python files of a protocol, as text, for missing definitions and unknown names.
+"""Search the Python files of a protocol for missing definitions and unknown names.
 
-Nothing is imported, so that it costs milliseconds. The ids of requirements stand in these files as
-plain strings: behind certain words (`requirement("…")`, `violates="…"`) every string is one, and
-elsewhere in codecs, oracles and tests each that looks like an id of an area that exists.
+The files are searched as text and never imported, so a check takes milliseconds. Ids of
+requirements are plain strings in these files. After certain words (`requirement("…")`,
+`violates="…"`), every string is an id. Elsewhere in codecs, oracles and tests, a string is an id if
+its first part is the area of a requirement.
 """
 
 import os
@@ -29,11 +30,11 @@ _HOLE = re.compile(r"\{[^}]*\}")
 
 
 def problems(protocol: Protocol) -> Iterator[str]:
-    """What is wrong in the Python files of a protocol: lines that begin with file and line."""
+    """Yield the errors in a protocol's Python files; each line begins with file and line."""
     suite = _Texts(conformance.__path__, protocol.name)
     mocked = _Texts(mocks.__path__, protocol.name)
     areas = {entry.area for entry in protocol.requirements.values()}
-    # Names of files look like ids, too, and stand in codecs and tests.
+    # File names look like ids, and occur in codecs and tests.
     files = {path.name for path in protocol.folder.rglob("*.json")}
     for file, text in {**suite.texts, **mocked.texts}.items():
         named = {at: name for at, filled, name in _named(text) if not filled}
@@ -65,7 +66,7 @@ def problems(protocol: Protocol) -> Iterator[str]:
 
 
 class _Texts:
-    """The Python files of a protocol's folder below one of some roots, and what stands in them."""
+    """The Python files of one protocol in the first root that has them."""
 
     def __init__(self, roots: Iterable[str], name: str) -> None:
         folders = [os.path.join(root, name) for root in roots]
@@ -78,7 +79,7 @@ class _Texts:
                     self.texts[path] = Path(path).read_text("utf-8")
 
     def module(self, name: str) -> tuple[str, str | None]:
-        """A module right below the folder: its file, and its text where it exists."""
+        """Return the path of a module in the folder, and its text or None."""
         file = os.path.join(self.folder, f"{name}.py")
         return file, self.texts.get(file)
 
@@ -86,7 +87,7 @@ class _Texts:
 def _module(
     suite: _Texts, module: str, name: str, methods: tuple[str, ...], *functions: str
 ) -> Iterator[str]:
-    """What the codec or the oracle lacks, as far as it defines that itself."""
+    """Yield the definitions that the codec or oracle must have and does not have."""
     file, text = suite.module(module)
     if text is None:
         yield f"{file} is missing"
@@ -94,7 +95,7 @@ def _module(
     for word in (name, *functions):
         if not re.search(rf"\b{word}\b", text):
             yield f"{file}: {word} is missing"
-    # One that derives from another, or comes from elsewhere, can have its methods from there.
+    # A class with bases, or an imported class, can inherit its methods.
     own = re.search(rf"^class {name}:\n(.*?)(?=^\S|\Z)", text, re.MULTILINE | re.DOTALL)
     for method in methods if own else ():
         if own and not re.search(rf"^    def {method}\(", own[1], re.MULTILINE):
@@ -102,14 +103,14 @@ def _module(
 
 
 def _smoke(protocol: Protocol, role: Role, suite: _Texts) -> Iterator[str]:
-    """The smoke session decides a requirement of its role that test cases decide as well."""
+    """Check that the smoke session decides a requirement that test cases also decide."""
     own = os.path.join(suite.folder, role.package.rpartition(".")[2])
     file = os.path.join(own, "__init__.py")
     if not os.path.isdir(own):
-        return  # its test cases are still to be written
+        return  # its test cases do not exist yet
     found = re.search(r'^SMOKE = "([^"]*)"', suite.texts.get(file, ""), re.MULTILINE)
     if found is None:
-        yield f'{file}: SMOKE = "…" is missing: the requirement that its smoke session decides'
+        yield f'{file}: SMOKE = "…" is missing; it names the requirement of the smoke session'
         return
     bound = [entry.id for entry in protocol.binding(role)]
     others = [
@@ -125,7 +126,7 @@ def _smoke(protocol: Protocol, role: Role, suite: _Texts) -> Iterator[str]:
 
 
 def _named(text: str, one: Iterable[str] = _BEFORE) -> Iterator[tuple[int, bool, str]]:
-    """Every string that names a requirement: its place, whether it is filled in, and the string."""
+    """Yield every string that names a requirement: position, True for f-strings, text."""
     for word in one:
         for at in _after(text, word):
             if found := _FIRST.match(text, at):
@@ -138,7 +139,7 @@ def _named(text: str, one: Iterable[str] = _BEFORE) -> Iterator[tuple[int, bool,
 
 
 def _after(text: str, word: str) -> Iterator[int]:
-    """The places behind a word; to look for plain text is many times as fast as for a pattern."""
+    """Yield the positions after a word. Plain search is many times as fast as a pattern."""
     at = text.find(word)
     while at >= 0:
         end = at + len(word)
@@ -148,7 +149,10 @@ def _after(text: str, word: str) -> Iterator[int]:
 
 
 def _decides(text: str, requirement: str) -> bool:
-    """Whether test cases in a text decide a requirement; a name may be filled in (``f"a.{b}"``)."""
+    """Return whether a test case in a text decides a requirement.
+
+    The text can name requirements in f-strings (``f"a.{b}"``), which then match as patterns.
+    """
     return any(
         name == requirement
         or (

@@ -1,1 +1,1 @@
-"""Proves the suite by its mocks: faults, lawful variants and mutants."""
+"""Prove the suite with its mocks: faults, lawful variants and mutants."""

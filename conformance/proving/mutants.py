@@ -1,9 +1,10 @@
-"""Generates mutants of a role: what a schema forbids, and what may not follow what.
+"""Generate mutants of a role: messages that a schema forbids, and wrong orders of messages.
 
-Each keyword of each message's schema is broken at a place in a golden message, and each message is
-skipped, repeated and moved behind the next. Only what is wrong makes a mutant: what the codec can
-write and the schema then refuses, and what the oracle finds in a golden session with that change.
-What a table of the oracle waits for is skipped in any case: that shows by what does not follow.
+For each keyword of a message's schema, one golden message is changed so that it breaks the keyword.
+Each message is also skipped, repeated, and moved behind the next message. A change becomes a mutant
+only if it is wrong. The codec can write it and the schema refuses it, or the oracle finds it in a
+golden session. A message that a table of the oracle names is always skipped, because a missing
+message shows in what does not follow.
 """
 
 import random
@@ -23,19 +24,19 @@ from conformance.judging.captures import Capture, Event
 from conformance.judging.connections import judge_capture
 from mocks.mutants import ALWAYS, ANY_KEY, DROP, LATER, PUT, REPEAT, SKIP, SWAP, WHEN, Mutant, place
 
-_UNWRITTEN = (AttributeError, LookupError, TypeError, ValueError, struct.error)
+_UNWRITTEN = (AttributeError, LookupError, TypeError, ValueError, struct.error)  # from a codec
 
 
 @dataclass(frozen=True)
 class Made:
-    """A mutant and the requirement that it should be found to violate; empty where any will do."""
+    """A mutant, and the requirement that the suite should report; empty means any."""
 
     mutant: Mutant
     requirement: str = ""
 
 
 def made(protocol: Protocol, role: Role, number: int, seed: int) -> list[Made]:
-    """Up to ``number`` mutants of a role, the same for the same seed."""
+    """Return up to ``number`` mutants of a role; the same seed gives the same mutants."""
     drawn = random.Random(seed)
     golden = _golden(protocol)
     kinds = [*_invalid(protocol, role, golden, drawn), *_misplaced(protocol, role, golden)]
@@ -47,7 +48,10 @@ def made(protocol: Protocol, role: Role, number: int, seed: int) -> list[Made]:
 
 
 def _reconnects(role: Role, golden: Sequence[Capture]) -> bool:
-    """Whether one process of a role has several connections: it serves, or a session shows it."""
+    """Return whether one process of a role has several connections.
+
+    It has several if the role is a server on a stream, or if a golden session shows several.
+    """
     several = (capture for capture in golden if len(capture.connections) > 1)
     shown = any(event.sender == role.name for capture in several for event in capture.events)
     return shown or (role.serves and role.transports[0] in ("tcp", "unix"))
@@ -60,7 +64,7 @@ def _golden(protocol: Protocol) -> list[Capture]:
 
 
 def _misplaced(protocol: Protocol, role: Role, golden: Sequence[Capture]) -> Iterator[Made]:
-    """What a role must not leave out, say twice or say too late."""
+    """Yield the messages that a role must not omit, repeat or send too late."""
     steps = {step for each in course.courses(protocol) for _, step, _ in each.rows()}
     for name in [name for sender, name in protocol.messages if sender == role.name]:
         for act in (SKIP, REPEAT, SWAP):
@@ -72,7 +76,7 @@ def _misplaced(protocol: Protocol, role: Role, golden: Sequence[Capture]) -> Ite
 def _misplacing_violates(
     protocol: Protocol, role: Role, golden: Sequence[Capture], mutant: Mutant
 ) -> str:
-    """The requirement that a golden session violates with the change; empty if none does."""
+    """Return the requirement that a changed golden session violates; empty if none."""
     for capture in golden:
         if capture.extra.get("fragment"):
             continue
@@ -84,7 +88,7 @@ def _misplacing_violates(
 
 
 def _rearranged(events: Sequence[Event], party: str, mutant: Mutant) -> Iterator[Sequence[Event]]:
-    """The session with each of a party's messages of one kind skipped, repeated or moved."""
+    """Yield the session with each message of one type skipped, repeated or moved."""
     for at, event in enumerate(events):
         if event.sender != party or event.message != mutant.message:
             continue
@@ -107,7 +111,7 @@ def _same_way(event: Event, other: Event) -> bool:
 def _invalid(
     protocol: Protocol, role: Role, golden: Sequence[Capture], drawn: random.Random
 ) -> Iterator[Made]:
-    """What a schema forbids: each keyword at each place broken in one way, drawn of all."""
+    """Yield mutants that break each keyword of a schema, at each place, in one way."""
     values: dict[str, list[Any]] = {}
     for event in (event for capture in golden for event in capture.events):
         if event.sender == role.name and event.message:
@@ -116,7 +120,7 @@ def _invalid(
         if message.sender != role.name or message.name not in values:
             continue
         schema = protocol.schemas.schema(message.schema)
-        # One that is not for this role, or that only its session makes right, is left out.
+        # Values that a schema refuses are left out: they are right only in their session.
         right = [value for value in values[message.name] if not schema.errors(value)]
         seen = set()
         for kind in _kinds(protocol, message):
@@ -142,7 +146,7 @@ def _kinds(protocol: Protocol, message: MessageType) -> list[list[NearMiss]]:
 def _fitted(
     protocol: Protocol, message: MessageType, miss: NearMiss, values: Sequence[Any]
 ) -> list[Made]:
-    """The mutants that break the same keyword in the first golden message that has the place."""
+    """Return mutants that break a keyword in the first golden message with that place."""
     for value in values:
         try:
             path, found = _place(value, miss.path)
@@ -150,7 +154,7 @@ def _fitted(
             continue
         candidates = [Mutant(message.name, PUT, path=path, value=miss.bad)]
         if isinstance(found, dict) and isinstance(miss.bad, dict):
-            # The rest of the object stays as it is.
+            # The other members of the object keep their values.
             gone = [
                 Mutant(message.name, DROP, path=(*path, key)) for key in found.keys() - miss.bad
             ]
@@ -168,9 +172,10 @@ def _fitted(
 
 
 def _place(value: Any, path: Sequence[str | int]) -> tuple[tuple[str | int, ...], Any]:
-    """Where a path leads to in a value; a key that it has not stands for any that it has.
+    """Return the path to a place in a value, and the part found there.
 
-    Raises LookupError or TypeError where it leads nowhere.
+    A key that an object does not have matches any of its keys. Raises LookupError or TypeError if
+    the path does not exist.
     """
     steps: list[str | int] = []
     for step in path:
@@ -181,7 +186,7 @@ def _place(value: Any, path: Sequence[str | int]) -> tuple[tuple[str | int, ...]
 
 
 def _unlawful(protocol: Protocol, message: MessageType, mutant: Mutant, value: Any) -> Made | None:
-    """A mutant, if the changed golden value can be written and is then found wrong."""
+    """Return the mutant if the changed value can be written and is then wrong."""
     try:
         data = protocol.codec.encode(mutant.changed(value))
     except _UNWRITTEN:
@@ -192,7 +197,8 @@ def _unlawful(protocol: Protocol, message: MessageType, mutant: Mutant, value: A
             return Made(mutant, frame.requirement or protocol.schema_requirement)
         if frame.name != message.name:
             other = protocol.messages.get((message.sender, frame.name))
-            # Whether another message of the role may stand there, its form does not tell.
+            # If the bytes are another message of the role, only its place in the session could be
+            # wrong.
             lawful = other and not protocol.schemas.errors(other.schema, frame.value)
             return None if lawful else Made(mutant)
         if errors := protocol.schemas.errors(message.schema, frame.value):

@@ -1,8 +1,4 @@
-"""Plans the trials of a proof: which runs against deviating mocks show what the suite notices.
-
-The sound mock and its variants are tried with all tests, a fault with those that decide its
-requirement. Of a pair, which is two faults at once, neither may hide the other.
-"""
+"""Plan the trials of a proof: runs against mocks that show what the suite finds."""
 
 import contextlib
 import multiprocessing
@@ -39,14 +35,14 @@ _AND = "+"  # between the names of a pair
 
 @dataclass
 class Trial:
-    """A run of the suite against the mock of a role, sound or deviating; and its result.
+    """A run of the suite against the mock of a role, and its result.
 
-    ``kind`` is fault, variant or mutant, or empty for the sound mock. ``others`` are the
-    requirements beside its own that were violated too; of the sound mock all that did not hold.
-    ``whole``: it took more than the tests of its own requirement. ``company`` is how many others a
-    fault may violate. Of a pair, ``name`` has both names, and ``second`` is what the second fault
-    violates. ``shown`` are the requirements in whose tests a mutant most probably shows, which are
-    tried before all are.
+    ``kind`` is fault, variant, mutant or pair; empty for the sound mock. ``others`` are further
+    requirements that were violated; for the sound mock, all that did not pass. ``whole``: the run
+    was not limited to the tests of its own requirement. ``company`` is the number of other
+    requirements that a fault may violate. For a pair, ``name`` has both names, and ``second`` is
+    the requirement of the second fault. ``shown`` are the requirements whose tests send a mutant's
+    message; they are tried first.
     """
 
     role: str
@@ -72,7 +68,7 @@ class Trial:
         return asdict(self)
 
     def words(self, report: Path) -> list[str]:
-        """The command that repeats it."""
+        """Return the arguments of ``conformance`` that repeat this trial."""
         words = ["run", self.role, "--transport", self.transport, "--report", str(report)]
         if self.kind == PAIR:
             words += [word for name in self.name.split(_AND) for word in ("--fault", name)]
@@ -87,10 +83,10 @@ class Trial:
 
 
 def trials(role: str, names: Sequence[str] = (), whole: bool = False) -> list[Trial]:
-    """The sound mock over each transport that is needed, then every fault and every variant.
+    """Plan the sound mock over each transport that is needed, then faults and variants.
 
-    With ``names`` only these faults and variants, and not the sound mock. ``whole``: each fault
-    with all tests.
+    With ``names``, only these faults and variants are planned, without the sound mock. ``whole``:
+    each fault runs all tests.
     """
     usual = transport(configuration.embedded(protocols.role(role)))
     declared = [(FAULT, fault) for fault in faults(role).values()]
@@ -117,7 +113,10 @@ def trials(role: str, names: Sequence[str] = (), whole: bool = False) -> list[Tr
 
 
 def pairs(role: str, number: int, seed: int) -> list[Trial]:
-    """That many pairs of faults of a role's mock, neither of which the other's tests rest on."""
+    """Plan ``number`` pairs of faults of a role's mock.
+
+    A pair's requirements are not prerequisites of each other, so neither fault explains the other.
+    """
     protocol = protocols.load(protocols.role(role).protocol)
     usual, decided = transport(configuration.embedded(protocols.role(role))), decided_by(role)
     known = [fault for fault in faults(role).values() if fault.requirement in decided]
@@ -129,7 +128,7 @@ def pairs(role: str, number: int, seed: int) -> list[Trial]:
         bound = any(a in [b, *presumes(b, protocol)] for a, b in (ids, ids[::-1]))
         if len(found) == number or bound or one.needs != other.needs:
             continue
-        # Two may change the same part of a mock, so that no class can be both.
+        # Both faults can replace the same part of a mock, so that no class combines them.
         with contextlib.suppress(TypeError):
             deviating(role, [one.name, other.name])
             over, name = one.needs.get("transport", usual), f"{one.name}{_AND}{other.name}"
@@ -138,16 +137,17 @@ def pairs(role: str, number: int, seed: int) -> list[Trial]:
 
 
 def decided_by(role: str) -> set[str]:
-    """The requirements of a role that test cases decide."""
-    # Elsewhere: a test case that is imported here would keep the settings of no run at all.
+    """Return the requirements of a role that test cases decide."""
+    # Collected in another process, because test cases imported here would not get the settings of
+    # any run.
     with ProcessPoolExecutor(1, multiprocessing.get_context("fork")) as elsewhere:
         return {case.requirement for case in elsewhere.submit(cases, protocols.role(role)).result()}
 
 
 def unproven(role: str) -> list[str]:
-    """The requirements of a role that are tested on the wire and that no fault violates.
+    """Return the requirements of a role that are tested by wire and have no fault.
 
-    A permission cannot be violated.
+    Requirements of level may are permissions, which cannot be violated.
     """
     violated = {fault.requirement for fault in faults(role).values()}
     found = protocols.role(role)
@@ -157,7 +157,7 @@ def unproven(role: str) -> list[str]:
 
 
 def unspared(role: str) -> list[str]:
-    """The readings of a role that have no variant."""
+    """Return the readings of a role that have no variant."""
     taken = {variant.requirement for variant in variants(role).values()}
     found = protocols.role(role)
     bound = protocols.load(found.protocol).binding(found)

@@ -1,12 +1,16 @@
-"""Proves the suite by its mocks: every fault is found, and what is lawful is spared.
+"""Prove the suite with its mocks: every fault is found, and every lawful variant passes.
 
-A trial is a run of the suite in a process of its own. It is forked off this one, which has imported
-pytest, Hypothesis and the test cases already, and has started the process that mocks are forked
-off: that saves most of what a short run costs. A fault is first tried with the tests that decide
-its requirement, and with all of them if those miss it: the oracle judges every session, whatever
-its test was for. The sound mock and its variants are tried with all of them. A mutant, which a
-machine has made, is tried until anything finds it. Of a pair, which is two faults at once, neither
-may hide the other. What was found must be found again in the transcripts that the report links.
+A trial is a run of the suite in a separate process, forked from this one. This process has already
+imported pytest, Hypothesis and the test cases, and has started the fork server of the mocks. This
+saves most of the cost of a short run.
+
+- A fault first runs the tests of its requirement, and then all tests if those miss the fault. The
+  oracle judges every session, whatever its test decides.
+- The sound mock and its variants run all tests.
+- A generated mutant is tried until any test finds it.
+- A pair is two faults at once; both must be reported.
+
+The findings of a trial must be found again in the transcripts that its report links.
 """
 
 import contextlib
@@ -59,15 +63,15 @@ from conformance.running.machine import LOOK, Room
 from conformance.verdicts import VIOLATIONS, Verdict
 from mocks.mutants import APPLIED, Mutant
 
-LONGEST = 900.0  # seconds that one run of the suite may take
-_ENDING = 5.0  # seconds that an interrupted run has to end what it started
+LONGEST = 900.0  # seconds that one run of the suite can take: several times the longest role's
+_ENDING = 5.0  # seconds for an interrupted run to end the processes that it started
 _MARK = "CONFORMANCE_PROOF"
 
 
 def mutations(role: str, number: int, seed: int) -> list[Trial]:
-    """That many mutants of a role's mock, the same for the same seed.
+    """Plan up to ``number`` mutants of a role's mock, the same for each seed.
 
-    Those that would change nothing in a whole run of the sound mock have their verdict already.
+    Mutants that would change nothing in a whole run of the sound mock already have a verdict.
     """
     found = protocols.role(role)
     usual = transport(configuration.embedded(found))
@@ -93,9 +97,9 @@ def mutations(role: str, number: int, seed: int) -> list[Trial]:
 def _changing(
     role: str, over: str, names: Sequence[str]
 ) -> tuple[set[str], Mapping[str, list[str]]]:
-    """Which of these mutants would change anything in a whole run of the sound mock.
+    """Return the mutants that would change a message in a whole run of the sound mock.
 
-    Also, by message, the requirements of the tests whose transcripts have it.
+    Also returns, for each message, the requirements of the tests whose transcripts contain it.
     """
     with _marked(), tempfile.TemporaryDirectory(prefix="conformance-mutants-") as folder:
         file = Path(folder) / "all"
@@ -116,16 +120,15 @@ def _changing(
 
 
 def prove(planned: Sequence[Trial], room: Room, told: Callable[[Trial], None]) -> None:
-    """Run all trials and fill in their results; ``told`` is called with each.
+    """Run all trials and fill in their results; call ``told`` with each.
 
-    There are as many at a time as there is room for. What has a verdict already is only told.
-
-    However it ends, no process of any trial is left.
+    The number of parallel trials is ``room.allowed()``. Trials that already have a verdict do not
+    run. All processes of all trials have ended when this returns or raises.
     """
     for trial in (trial for trial in planned if trial.verdict):
         told(trial)
     _prepare(dict.fromkeys(trial.role for trial in planned))
-    # Those that take longest first, so that none is left at the end with nothing beside it.
+    # The longest trials run first, so that no long trial runs alone at the end.
     left = [trial for trial in planned if not trial.verdict]
     waiting = deque(sorted(left, key=lambda trial: not trial.whole))
     with _marked(), tempfile.TemporaryDirectory(prefix="conformance-proof-") as folder:
@@ -147,20 +150,20 @@ def prove(planned: Sequence[Trial], room: Room, told: Callable[[Trial], None]) -
 
 
 def _prepare(roles: Iterable[str]) -> None:
-    """Import and start once what every trial of these roles would."""
+    """Import and start everything that each trial of these roles would need."""
     for role in roles:
         for package in map(importlib.import_module, protocols.role(role).packages):
             for found in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
                 importlib.import_module(found.name)
     page.template("template.html")
     forked.serve()
-    # A trial that looks for garbage among all this would copy it.
+    # A garbage collection in a trial would otherwise copy all of this memory.
     gc.freeze()
 
 
 @contextlib.contextmanager
 def _marked() -> Iterator[None]:
-    """Mark every process that is started, so that one that outlives its trial can be ended."""
+    """Mark every process started here, so that processes that outlive a trial are ended."""
     mark = uuid.uuid4().hex
     os.environ[_MARK] = mark
     try:
@@ -171,7 +174,7 @@ def _marked() -> Iterator[None]:
 
 
 class _Running:
-    """A trial that is being run, in a process that was forked off."""
+    """A trial that is running in a forked process."""
 
     def __init__(self, trial: Trial, folder: Path) -> None:
         self.trial = trial
@@ -190,7 +193,7 @@ class _Running:
         return not self.process.is_alive()
 
     def conclude(self) -> bool:
-        """Fill in its result; False where the trial is to be repeated with all tests."""
+        """Fill in the trial's result; return False if it must run again with all tests."""
         trial = self.trial
         trial.seconds = round(trial.seconds + time.monotonic() - self._began, 2)
         report = self._report()
@@ -203,13 +206,13 @@ class _Running:
         else:
             self._judge_sound(report)
             lacking = evidence.alarms(self._folder)
-        # What was found must be shown by the transcripts, and nothing else.
+        # Transcripts must show the findings, and no others.
         if trial.good and (first := next(lacking, None)):
             trial.verdict, trial.detail = UNSHOWN, first
         return True
 
     def _report(self) -> dict[str, Any] | None:
-        """What the run has reported; None where it failed itself, which then is the result."""
+        """Return the report of the run; None if the run itself failed, which is then the result."""
         try:
             report: dict[str, Any] = json.loads((self._folder / "report.json").read_text("utf-8"))
         except (OSError, ValueError):
@@ -227,7 +230,7 @@ class _Running:
         self.trial.verdict = SOUND if sound else WRONG
 
     def _judge(self, report: dict[str, Any]) -> bool:
-        """The same of a deviation; False where more is to be tried before it is judged."""
+        """Judge the run of a deviation; return False if more tests must run before a verdict."""
         trial, violated = self.trial, _of(report, *VIOLATIONS)
         trial.others = [each for each in violated if each not in (trial.requirement, trial.second)]
         if trial.kind == VARIANT:
@@ -247,7 +250,8 @@ class _Running:
         elif trial.kind == MUTANT:
             trial.verdict = SURVIVED if (self._folder / "applied").exists() else IDLE
         elif trial.kind == PAIR:
-            # Nothing else is tried then, which the report says of every other requirement.
+            # After a failed smoke session no other test runs, so other requirements have no
+            # verdict.
             stopped = report["smoke"]["verdict"] != Verdict.PASS
             trial.verdict = STOPPED if stopped else HIDDEN
         else:
@@ -256,21 +260,22 @@ class _Running:
 
     def _said(self) -> str:
         if time.monotonic() > self._began + LONGEST:
-            return f"it did not end within {LONGEST:g} s"
+            return f"the run did not end within {LONGEST:g} s"
         output = (self._folder / "output").read_text(encoding="utf-8", errors="replace")
-        return output.strip()[-400:] or f"it ended with code {self.process.exitcode}"
+        return output.strip()[-400:] or f"the run ended with exit code {self.process.exitcode}"
 
 
 def _of(report: dict[str, Any], *verdicts: Verdict) -> list[str]:
-    """The requirements that have one of these verdicts."""
+    """Return the requirements that have one of these verdicts."""
     return [entry["id"] for entry in report["requirements"] if entry["verdict"] in verdicts]
 
 
 def _run(words: list[str], output: Path) -> None:
-    """The run of one trial, in its own process."""
-    # A signal must first end the runs, and those the processes that they have started: see _end.
+    """Run one trial, in its own process."""
+    # Only this process gets our signals; it ends the processes that it has started itself (see
+    # _end).
     os.setsid()
-    # Its temporary files go with the trial, even where it has to be killed.
+    # Temporary files are deleted with the trial, even if its process is killed.
     tempfile.tempdir = os.environ["TMPDIR"] = str(output.parent)
     os.environ[APPLIED] = str(output.parent / "applied")
     for variable in ("GITHUB_ACTIONS", "GITHUB_STEP_SUMMARY"):

@@ -61,8 +61,8 @@ def test_what_is_wrong_is_told(place: Place) -> None:
     done = place.conformance("check", "toy", "--protocols", str(copy))
     assert done.code == 2
     assert done.out.splitlines() == [
-        "captures/toy/violation-none.jsonl: framing.layout is not found",
-        "Pong: no golden capture has one of the server",
+        "captures/toy/violation-none.jsonl: framing.layout was not found",
+        "Pong: no golden capture contains this message of the server",
         "conformance/toy/oracle.py: whose turn it is: 'a Ping waits': client Ping: "
         "no capture violates ping.waits by it",
         "toy/client: its test cases cannot be collected: ping::waits_for_the_answer decides "

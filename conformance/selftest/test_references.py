@@ -46,7 +46,7 @@ MISTAKES = [
         REQUIREMENTS,
         "id: pong.answers",
         "id: pong.answers\n  presumes: [ping.waits]",
-        "pong.answers: is a must and presumes 'ping.waits', which is none",
+        "pong.answers: a must cannot presume 'ping.waits'",
     ),
     (
         REQUIREMENTS,
@@ -80,7 +80,7 @@ MISTAKES = [
     ),
     ("captures/toy/session.jsonl", '"ping.waits"', '"ping.wiats"', ":1: unknown requirement"),
     ("captures/toy/session.jsonl", '"golden"', '"gloden"', ":1: unknown origin 'gloden'"),
-    ("captures/toy/session.jsonl", '"toy"', '"tyo"', ":1: protocol: 'toy' was expected"),
+    ("captures/toy/session.jsonl", '"toy"', '"tyo"', ":1: protocol: expected 'toy'"),
     (
         "captures/toy/violation-other-number.jsonl",
         '"violates": "pong',
@@ -115,8 +115,8 @@ MISTAKES = [
     ("mocks/toy/server.py", "PEER", "PERE", "PEER is missing"),
     ("mocks/toy/server.py", "def take(", "def taek(", "Server has no method 'take' (did you mean"),
     ("mocks/toy/client.py", "def take(", "def tkae(", "Client has no method 'take'"),
-    ("mocks/toy/server.toml", "toy/server", "toy/sevrer", "iut.role: 'toy/server' was expected"),
-    ("mocks/toy/server.toml", "toy/server", "toy/client", "iut.role: 'toy/server' was expected"),
+    ("mocks/toy/server.toml", "toy/server", "toy/sevrer", "iut.role: expected 'toy/server'"),
+    ("mocks/toy/server.toml", "toy/server", "toy/client", "iut.role: expected 'toy/server'"),
     ("mocks/toy/server.toml", "[iut]", "[itu]", "not a configuration: 'iut'"),
     ("mocks/toy/server.toml", "[iut]", "[timing]\nstrartup=1\n[iut]", "timing: unknown name 'st"),
     ("mocks/toy/faults/server.py", 'violates="pong', 'violates="pnog', "unknown requirement 'pnog"),

@@ -159,7 +159,7 @@ def test_what_cannot_be_read_ends_the_reading(data: bytes) -> None:
         (b"\x05", None),
         (b"", "one of nothing came"),
         (b"\x05\x05", "one of 2 messages came"),
-        (b"\x05\x91", "which ends in this: the stream ended within an object"),
+        (b"\x05\x91", "the last of which is wrong: the stream ended within an object"),
         (b"\x91", "the stream ended within an object"),
     ],
 )
