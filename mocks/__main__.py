@@ -1,8 +1,9 @@
-"""Runs one reference peer: `python -m mocks PROTOCOL/ROLE [options]`."""
+"""Run one reference mock: `python -m mocks PROTOCOL/ROLE [options]`."""
 
 import sys
 
-# A test run starts hundreds of mocks. None speaks TLS, which is a sixth of what asyncio imports.
+# A test run starts hundreds of mocks. No mock uses TLS, which takes a sixth of asyncio's import
+# time.
 sys.modules.setdefault("ssl", None)  # type: ignore[arg-type]
 
 import argparse
@@ -21,17 +22,17 @@ PROGRAM = "python -m mocks"
 USAGE, UNREACHED = 2, 3
 
 parser = functools.cache(playing.parser)
-"""Those that are forked find it here already."""
+"""Cached: forked processes find the parsers that the fork server has made."""
 
 
 def main(argv: list[str]) -> int:
     locate.extend_packages()
-    # As `conformance mock` starts it, for somebody who looks at it.
+    # `conformance mock` passes --shown for a user who reads the output.
     shown = argv[:1] == ["--shown"]
     words = argv[1:] if shown else argv
     program = "conformance mock" if shown else PROGRAM
     if not words or words[0].startswith("-"):
-        # A mock that plays needs no schemas, which take their time.
+        # A mock that plays needs no schemas, which are slow to load.
         from conformance.definitions import protocols
 
         print(f"usage: {program} PROTOCOL/ROLE [--help | options]")
@@ -51,14 +52,18 @@ def _run(program: str, role: str, arguments: list[str]) -> int:
     module = deviations.role_module(role)
     args = parser(role, module, program).parse_args(arguments)
     lines = Lines(args.log, lambda: sys.stderr, quiet=args.quiet)
-    # The first line of its output, unless that is the wire or belongs to the upper tester.
+    # The address is the first line of standard output, unless that is the wire or the upper
+    # tester's.
     free = args.listen and not getattr(args, "upper_tester", False)
     announce = Lines(args.log, lambda: sys.stdout if free else sys.stderr)
     return asyncio.run(_play(Run(lines, announce), module, role, args))
 
 
 async def _play(run: Run, module: Any, role: str, args: argparse.Namespace) -> int:
-    """Play the role until SIGTERM or SIGINT; on SIGUSR1 it tells when all that came is judged."""
+    """Play the role until SIGTERM or SIGINT.
+
+    On SIGUSR1, the mock reports when everything it has received is judged.
+    """
     loop = asyncio.get_running_loop()
     played = asyncio.ensure_future(playing.play(run, module, role, args))
 
@@ -67,7 +72,7 @@ async def _play(run: Run, module: Any, role: str, args: argparse.Namespace) -> i
         played.cancel()
 
     def handle(number: int, call: Callable[[], object]) -> None:
-        # The loop's own way is to look through all signals there are, which takes a millisecond.
+        # The loop's own method scans all existing signals, which takes a millisecond.
         signal.signal(number, lambda *_: loop.is_closed() or loop.call_soon_threadsafe(call))
 
     handle(signal.SIGTERM, end)
@@ -77,10 +82,10 @@ async def _play(run: Run, module: Any, role: str, args: argparse.Namespace) -> i
 
 
 def play(argv: list[str]) -> NoReturn:
-    """The whole life of a process that is a mock."""
+    """Run a process that is a mock from start to exit."""
     code = main(argv)
     flush()
-    # The interpreter would take a moment to tidy up what the system takes back anyway.
+    # Exit directly: the interpreter's cleanup would only free what the system frees anyway.
     os._exit(code)
 
 

@@ -1,4 +1,4 @@
-"""Datagrams of a mock: UDP, to one peer or from any peers."""
+"""UDP datagrams of a mock, to one peer or from any peer."""
 
 import asyncio
 
@@ -6,11 +6,11 @@ from mocks import run
 from mocks.run import Connection
 from mocks.streams import parse
 
-_KEPT = 1024  # datagrams that wait to be read; of more the oldest are lost
+_KEPT = 1024  # datagrams that can wait to be read; the oldest are dropped first
 
 
 class Datagrams(asyncio.DatagramProtocol):
-    """A UDP socket. ``read`` returns one datagram, which may be empty."""
+    """A UDP socket; ``read`` returns one datagram, which can be empty."""
 
     def __init__(self) -> None:
         self._received: asyncio.Queue[bytes] = asyncio.Queue()
@@ -29,7 +29,7 @@ class Datagrams(asyncio.DatagramProtocol):
         self._received.put_nowait(data)
 
     def serves_as(self, connection: Connection) -> None:
-        """It is the wire of a connection, which is told what passes."""
+        """Report all traffic of this socket to a connection of the run."""
         self.connection = connection
         connection.write, connection.close = self.write, self.close
 
@@ -37,7 +37,7 @@ class Datagrams(asyncio.DatagramProtocol):
         return await self._received.get()
 
     def write(self, data: bytes) -> None:
-        """Send one datagram to the peer; whether one receives it is not known."""
+        """Send one datagram; the sender does not learn whether it arrives."""
         if self._transport:
             if self.connection:
                 self.connection.went(data)
@@ -53,7 +53,7 @@ class Datagrams(asyncio.DatagramProtocol):
 
 
 async def connect(address: str) -> Datagrams:
-    """A socket that sends to `HOST:PORT`. Raises OSError or ValueError."""
+    """Open a socket that sends to `HOST:PORT`. Raises OSError or ValueError."""
     _, made = await asyncio.get_running_loop().create_datagram_endpoint(
         Datagrams, remote_addr=_place(address)
     )
@@ -62,7 +62,7 @@ async def connect(address: str) -> Datagrams:
 
 
 async def bind(address: str) -> Datagrams:
-    """A socket that receives at `HOST:PORT`; port 0 lets the system choose. Raises OSError."""
+    """Open a socket that receives at `HOST:PORT`; the system replaces port 0. Raises OSError."""
     place = _place(address)
     try:
         transport, made = await asyncio.get_running_loop().create_datagram_endpoint(
@@ -72,12 +72,12 @@ async def bind(address: str) -> Datagrams:
         raise OSError(error.errno, f"cannot listen at {address}: {error.strerror}") from error
     host, port, *_ = transport.get_extra_info("sockname")
     run.here().listening("", f"{host}:{port}")
-    made.serves_as(run.here().connection("udp", "receives from anybody"))
+    made.serves_as(run.here().connection("udp", "receives from any peer"))
     return made
 
 
 def _place(address: str) -> tuple[str, int]:
     path, host, port = parse(address)
     if path:
-        raise ValueError(f"{address!r} is not an address of datagrams: HOST:PORT was expected")
+        raise ValueError(f"expected an address HOST:PORT for datagrams; received {address!r}")
     return host, port

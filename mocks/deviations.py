@@ -1,10 +1,11 @@
-"""Declares, finds and combines what a mock can do otherwise: faults, and lawful variants.
+"""Declare, find and combine the deviations of mocks: faults, lawful variants, leniencies.
 
-They stand in `mocks/<protocol>/faults/` and `mocks/<protocol>/variants/`, a module a topic. Each is
-a subclass of a mock, or of a class that mocks are made of, and belongs to every role whose mock is
-made of all that it derives from; `roles` narrows that where a role could have it and does not.
+Deviations are in `mocks/<protocol>/faults/`, `variants/` and `lenient/`, a module for each topic.
+Each one is a subclass of a mock, or of a class that mocks inherit from. A deviation belongs to each
+role whose mock inherits from all of its bases; `roles` restricts it to some of these roles.
 
-Every start of a mock imports this: what only lists or mistakes need is imported where it is used.
+Every mock imports this module when it starts. Modules that are needed only for lists or errors are
+imported where they are used.
 """
 
 import importlib
@@ -16,23 +17,24 @@ from typing import Any, TypeVar
 Peer = TypeVar("Peer", bound=type[Any])
 
 FAULTS, VARIANTS, LENIENT = "faults", "variants", "lenient"
-COMPANY = 3  # other requirements that a fault may violate, where it does not declare how many
+COMPANY = 3  # further requirements that a fault can violate if it declares no number
 
 
 class UnknownName(ValueError):
-    """A role, a fault or a variant that does not exist; the text says which do."""
+    """A role, fault or variant that does not exist; the text names the existing ones."""
 
 
 @dataclass(frozen=True, slots=True)
 class Deviation:
-    """One way in which a mock can differ from the usual one.
+    """A way in which a mock differs from the sound mock.
 
-    A fault violates `requirement`; a variant does lawfully what `requirement` leaves open, or does
-    what it asks in another way. `summary` is one line of what it does.
-    `subtle`: it shows only in rare circumstances (the last port, the second session, a split line).
-    `needs`: how a run must be set up for it to show at all: its `transport`, and IXIT values.
-    `roles`: those that can have it, where they are not all whose mocks are made alike.
-    `company`: how many other requirements a fault may violate besides.
+    `requirement`: the id that a fault violates. A variant shows a lawful behaviour that this
+    requirement leaves open, or meets the requirement in a second way. `summary`: one line that
+    describes the behaviour. `subtle`: visible only in rare circumstances (the last port, the second
+    session, a split line). `needs`: settings of a run in which the deviation is visible:
+    `transport`, and IXIT values. `roles`: the roles that can have the deviation; empty for all
+    roles with the same bases. `company`: how many other requirements a fault can violate in
+    addition.
     """
 
     name: str
@@ -53,9 +55,9 @@ def fault(
     roles: tuple[str, ...] = (),
     company: int = COMPANY,
 ) -> Callable[[Peer], Peer]:
-    """Declare a subclass of a mock, or of what it is made of, as a fault.
+    """Declare a subclass of a mock, or of one of its bases, as a fault.
 
-    Its docstring is the summary.
+    The docstring of the class is the summary.
     """
     return _declare(name, violates, subtle, needs, roles, company)
 
@@ -67,17 +69,17 @@ def variant(
     needs: Mapping[str, str] | None = None,
     roles: tuple[str, ...] = (),
 ) -> Callable[[Peer], Peer]:
-    """Declare a subclass of a mock, or of what it is made of, as a lawful variant.
+    """Declare a subclass of a mock, or of one of its bases, as a lawful variant.
 
-    Its docstring is the summary.
+    The docstring of the class is the summary.
     """
     return _declare(name, of, False, needs, roles)
 
 
 def lenient(name: str, *, of: str, roles: tuple[str, ...] = ()) -> Callable[[Peer], Peer]:
-    """Declare a subclass of a mock that forgives its peers what violates a requirement.
+    """Declare a subclass of a mock that forgives its peers a violation of a requirement.
 
-    Its docstring is the summary. Each time it tells what it has forgiven.
+    The docstring of the class is the summary. The mock reports each violation that it forgives.
     """
     return _declare(name, of, False, None, roles)
 
@@ -99,17 +101,17 @@ def _declare(
 
 
 def faults(role: str) -> dict[str, Deviation]:
-    """The faults of a role such as `vexide/simulator`, by name."""
+    """Return the faults of a role such as `vexide/simulator`, by name."""
     return {name: peer.deviation for name, peer in _peers(role, FAULTS).items()}
 
 
 def variants(role: str) -> dict[str, Deviation]:
-    """The lawful variants of a role, by name."""
+    """Return the lawful variants of a role, by name."""
     return {name: peer.deviation for name, peer in _peers(role, VARIANTS).items()}
 
 
 def leniencies(role: str) -> dict[str, Deviation]:
-    """What the mock of a role can forgive, by name."""
+    """Return the leniencies of a role's mock, by name."""
     return {name: peer.deviation for name, peer in _peers(role, LENIENT).items()}
 
 
@@ -119,11 +121,11 @@ def deviating(
     variants: Iterable[str] = (),
     forgives: Iterable[str] = (),
 ) -> type[Any]:
-    """A class of its own: the mock of a role with these faults, variants and leniencies.
+    """Make a new class: the mock of a role with these faults, variants and leniencies.
 
     Raises UnknownName.
     """
-    # What several roles can have is declared for what these have in common.
+    # Each caller gets its own class, because `change` replaces the bases of a class in place.
     return type("Deviating", _made(role, faults, variants, forgives), {})
 
 
@@ -134,7 +136,7 @@ def change(
     variants: Iterable[str],
     forgives: Iterable[str] = (),
 ) -> None:
-    """Give such a class, and with it all that are of it, others instead.
+    """Replace the deviations of a class made by `deviating`, and so of all its instances.
 
     Raises UnknownName.
     """
@@ -161,7 +163,7 @@ def _chosen(role: str, kind: str, names: Iterable[str]) -> list[type[Any]]:
 
 
 def role_module(role: str) -> ModuleType:
-    """The module of a role. Raises UnknownName."""
+    """Return the module of a role. Raises UnknownName."""
     name = _module_name(role)
     try:
         module = importlib.import_module(name)
@@ -171,17 +173,17 @@ def role_module(role: str) -> ModuleType:
     else:
         if hasattr(module, "PEER"):
             return module
-        raise UnknownName(f"{module.__file__}: PEER is missing, the class that plays {role}")
+        raise UnknownName(f"{module.__file__}: PEER is missing: the class of the mock of {role}")
     from conformance.definitions import protocols
 
-    raise UnknownName(f"no mock plays {role!r}{_hint(role, protocols.roles())}")
+    raise UnknownName(f"there is no mock of {role!r}{_hint(role, protocols.roles())}")
 
 
 def _hint(name: str, known: list[str]) -> str:
     import difflib
 
     near = difflib.get_close_matches(name, known)
-    return f"; did you mean {' or '.join(near)}?" if near else f"; there are {', '.join(known)}"
+    return f"; did you mean {' or '.join(near)}?" if near else f"; known: {', '.join(known)}"
 
 
 def _module_name(role: str) -> str:
@@ -190,7 +192,7 @@ def _module_name(role: str) -> str:
 
 
 def _peers(role: str, kind: str) -> dict[str, type[Any]]:
-    """The classes of a role's faults or variants; those of a module in the order of its lines."""
+    """Return the classes of a role's faults or variants, in the order of their modules."""
     usual: type[Any] = role_module(role).PEER
     package = f"mocks.{role.partition('/')[0]}.{kind}"
     peers: dict[str, type[Any]] = {}
@@ -202,13 +204,13 @@ def _peers(role: str, kind: str) -> dict[str, type[Any]]:
             named = not declared.roles or role.partition("/")[2] in declared.roles
             if named and all(issubclass(usual, base) for base in _made_of(peer, package)):
                 if declared.name in peers:
-                    raise ValueError(f"{role} has two {kind} of the name {declared.name!r}")
+                    raise ValueError(f"{role} has two {kind} with the name {declared.name!r}")
                 peers[declared.name] = peer
     return peers
 
 
 def _made_of(peer: type[Any], package: str) -> Iterator[type[Any]]:
-    """The classes of a protocol's mocks that one of their faults or variants derives from."""
+    """Yield the classes of a protocol's mocks that a fault or variant inherits from."""
     protocol = package.rpartition(".")[0]
     for base in peer.__mro__:
         module = f"{base.__module__}."
@@ -217,7 +219,7 @@ def _made_of(peer: type[Any], package: str) -> Iterator[type[Any]]:
 
 
 def _modules(name: str) -> Iterator[ModuleType]:
-    """A package and all modules below it; none where it does not exist."""
+    """Yield a package and all modules below it; nothing if the package does not exist."""
     import pkgutil
 
     try:

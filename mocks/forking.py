@@ -1,13 +1,13 @@
-"""Forks processes from one that has imported what they need, as most of a short life is imports.
+"""Fork processes from a process that has already imported their modules, to start them faster.
 
-A fork server has a socket on which each datagram asks for one process:
+A fork server has a socket. Each datagram on this socket asks for one process:
 
-    the JSON object {"arguments": […], "env": {…}, "cwd": "…"}, and four descriptors with it: the
-    standard streams of the process, and a socket on which its life is told in lines:
-    its process id, then how it ended, as a shell has it: its exit code, or minus its signal
+    the JSON object {"arguments": […], "env": {…}, "cwd": "…"}, and with it four descriptors: the
+    standard streams of the process, and its life socket, on which the server sends two lines:
+    the process id, and the process's end as in a shell: its exit code, or minus its signal
 
-Each process is the leader of a session of its own. It is killed when the other side closes the
-socket of its life; the fork server ends when nobody is left who could ask.
+Each process leads its own session. The server kills the process when the other side closes the life
+socket. The server exits when no client has the request socket open any more.
 """
 
 import contextlib
@@ -22,21 +22,21 @@ import traceback
 from collections.abc import Callable, Mapping
 from typing import Any, NoReturn
 
-LIMIT = 1024 * 1024  # bytes of a request: the environment of a process is most of it
+LIMIT = 1024 * 1024  # bytes of a request; the environment is most of it
 STREAMS = 3
 
 
 def _take_over(env: Mapping[str, str]) -> None:
-    """Let this be the environment, which mostly is what it was but for one or two names."""
+    """Replace the environment; usually only one or two variables differ."""
     for name in os.environ.keys() - env.keys():
         del os.environ[name]
     os.environ.update(env.items() - os.environ.items())
 
 
 class ForkServer:
-    """Serves requests; ``play`` is the whole life of a process, given its arguments.
+    """Serve requests; ``play`` runs a process from start to exit, given its arguments.
 
-    ``prepare`` is called with the same before, to import here what it will.
+    ``prepare`` is called with the same arguments before the fork, to import modules in the server.
     """
 
     def __init__(
@@ -70,14 +70,14 @@ class ForkServer:
             self._kill(pid)
 
     def _answer(self) -> bool:
-        """Fork one process; False where nobody is left who asks."""
+        """Fork one process; return False if no client is left."""
         data, descriptors, _, _ = socket.recv_fds(self._requests, LIMIT, STREAMS + 1)
         if not data:
             return False
         *streams, life = descriptors
         wanted = json.loads(data)
         self._prepare(wanted["arguments"])
-        # A look for garbage in what is here already would copy all of it.
+        # A garbage collection in the child would otherwise copy all existing objects.
         gc.freeze()
         pid = os.fork()
         if not pid:
@@ -99,7 +99,7 @@ class ForkServer:
                     life.send(b"%d\n" % os.waitstatus_to_exitcode(status))
 
     def _live(self, wanted: dict[str, Any], streams: list[int], life: int) -> NoReturn:
-        """The life of one process, in it."""
+        """Run the new process, from the fork to its exit."""
         status = 1
         try:
             os.setsid()
@@ -109,7 +109,7 @@ class ForkServer:
                 os.dup2(stream, number)
             _take_over(wanted["env"])
             os.chdir(wanted["cwd"])
-            # Nothing of the fork server or of its other processes stays open here.
+            # Close all descriptors of the fork server and of its other processes.
             os.dup2(life, STREAMS)
             os.closerange(STREAMS + 1, os.sysconf("SC_OPEN_MAX"))
             os.write(STREAMS, b"%d\n" % os.getpid())

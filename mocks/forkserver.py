@@ -1,6 +1,6 @@
-"""Forks mocks from a process that has imported them: `python -m mocks.forkserver FD`.
+"""Fork mocks from a process that has imported their modules: `python -m mocks.forkserver FD`.
 
-A test run starts hundreds of mocks. The descriptor is the socket of `mocks.forking`.
+A test run starts hundreds of mocks. FD is the request socket of `mocks.forking`.
 """
 
 import asyncio
@@ -12,13 +12,16 @@ from mocks import __main__ as mock
 from mocks import deviations
 from mocks.forking import ForkServer
 
-PRACTICE = 8  # times that a function is called before the interpreter has made it a quick one
+PRACTICE = 8  # calls after which Python 3.11 and later have specialised a function's bytecode
 _PRACTISED: set[str] = set()
-"""The roles for which they were."""
+"""The roles whose functions are already specialised."""
 
 
 def _import(arguments: list[str]) -> None:
-    """Import what this mock will, and all that are like it. The mock itself tells what fails."""
+    """Import the modules of this mock, so that all forked mocks of its role have them.
+
+    Errors are ignored here: the mock itself reports them.
+    """
     with contextlib.suppress(Exception, SystemExit):
         if arguments[0] not in _PRACTISED:
             _practise(*arguments)
@@ -28,7 +31,7 @@ def _import(arguments: list[str]) -> None:
 
 
 def _practise(role: str, *options: str) -> None:
-    """Do what each mock of a role begins and ends with, which is quicker in all of them then."""
+    """Run the code that every mock of a role runs at start and end, so that it runs faster."""
     _PRACTISED.add(role)
     parser = mock.parser(role, deviations.role_module(role), mock.PROGRAM)
     for _ in range(PRACTICE):

@@ -1,12 +1,12 @@
-"""Reads the YAML or JSON files that a mock is given in its options."""
+"""Read YAML or JSON files that a mock's options name."""
 
 from pathlib import Path
 from typing import Any
 
 
 def load(path: Path) -> Any:
-    """What a file holds. Raises ValueError, which names it, or OSError."""
-    # Few mocks are given a file, and many could be.
+    """Return the contents of a file. Raises ValueError, which names the file, or OSError."""
+    # Imported here because few mocks are given a file.
     import yaml
 
     try:

@@ -1,4 +1,4 @@
-"""Judges what a mock's peers send, while it plays: each finding is told, and each message heard."""
+"""Judge the peers of a mock while it plays; report each finding and received message."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -12,22 +12,22 @@ from conformance.judging.judge import Finding
 from mocks import deviations
 from mocks.run import Run
 
-_PEER = "peer"  # the sender of what the only peer of a mock sends
+_PEER = "peer"  # the sender name of messages from a mock's only peer
 
 
 class Judging:
-    """The observer of a run that judges its peers."""
+    """The observer of a run that judges the mock's peers."""
 
     def __init__(self, role: str, run: Run, messages: bool = False) -> None:
-        """`role` is the mock's own; with `messages` each that comes is told, too."""
+        """`role` is the role of the mock. With `messages`, received messages are reported, too."""
         self.musts = 0
-        """How many different violations of a must were found."""
+        """How many different violations of level must were found."""
         self._run = run
         self._name = role.partition("/")[2]
-        # Where it is part of another program, one more process would take longer than it judges.
+        # Inside another program a thread judges: starting a process would take longer than judging.
         self._beside = Beside(partial(_Bench, role, messages), self._hear, apart=not run.inside)
 
-    # What the run tells; these return at once
+    # Called by the run; these methods return at once.
 
     def connected(self, number: int, channel: str, kind: str) -> None:
         self._beside.connected(number, kind)
@@ -39,15 +39,15 @@ class Judging:
         self._beside.put(number, self._sender(channel, came), event="closed")
 
     def left(self, number: int) -> None:
-        """Nothing more will be read of a connection."""
+        """Report that nothing more of a connection will be read."""
         self._beside.put(number, None, event=CUT)
 
     def settle(self) -> None:
-        """Wait until everything that has passed is judged."""
+        """Wait until everything received so far is judged."""
         self._beside.settle()
 
     def end(self) -> None:
-        """Judge what still waits, and stop."""
+        """Judge the rest of the traffic, and stop."""
         self._beside.end()
 
     def _sender(self, channel: str, came: bool) -> str:
@@ -56,10 +56,10 @@ class Judging:
     def _hear(self, told: Told) -> None:
         match told:
             case Came(number, name, value):
-                text = f"{name or 'bytes that are no message'} {value!r}"
+                text = f"{name or 'bytes that are not a message'} {value!r}"
                 self._run.tell("received", text, number, name=name, value=value)
             case Seen(finding=Finding(inconclusive=True)):
-                pass  # how a session ends tells a mock's user nothing that can be mended
+                pass  # findings about the end of a session do not help a mock's user
             case Seen(_, level, finding, number):
                 self.musts += level == "must"
                 self._run.tell(
@@ -76,7 +76,7 @@ class Judging:
 
 
 class _Bench(Bench):
-    """Judges the peers of a mock."""
+    """The judge of a mock's peers; runs in a separate process."""
 
     def __init__(self, name: str, messages: bool) -> None:
         role = protocols.role(name)
@@ -95,7 +95,7 @@ class _Bench(Bench):
         self._peer = role.peer
 
     def take(self, events: Sequence[Event]) -> list[Told]:
-        # A mock does not know the name of its peer: to load the protocol takes a while.
+        # The mock does not know its peer's name, because loading the protocol is slow.
         named = {_PEER: self._peer}
         return super().take(
             [replace(event, sender=named.get(event.sender or "", event.sender)) for event in events]

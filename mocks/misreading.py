@@ -1,6 +1,6 @@
-"""Decoders that lose what one read has brought: mistakes that any reader of a stream can make.
+"""Decoders that lose part of a read: mistakes that any stream reader can make.
 
-A fault gives one of them to its mock, in `make_decoder`, around the decoder that the mock has.
+A fault returns such a decoder from `make_decoder`, wrapped around the mock's own decoder.
 """
 
 from collections.abc import Callable
@@ -9,7 +9,7 @@ from conformance.codec import Decoder, Frame
 
 
 class PerRead(Decoder):
-    """Takes each read for whole messages."""
+    """Treats each read as whole messages."""
 
     def __init__(self, make_decoder: Callable[[], Decoder]) -> None:
         self._make_decoder = make_decoder
@@ -22,7 +22,7 @@ class PerRead(Decoder):
 
 
 class FirstOfARead(Decoder):
-    """Takes the first message of a read only."""
+    """Takes only the first message of each read."""
 
     def __init__(self, decoder: Decoder) -> None:
         self._decoder = decoder
@@ -35,7 +35,7 @@ class FirstOfARead(Decoder):
 
 
 class LastOfARead(FirstOfARead):
-    """Takes the last message of a read only."""
+    """Takes only the last message of each read."""
 
     def feed(self, data: bytes) -> list[Frame]:
         return self._decoder.feed(data)[-1:]

@@ -1,8 +1,8 @@
-"""Applies a mutant to what a mock sends: one message skipped, repeated, moved or made invalid.
+"""Apply a mutant to a mock's messages: omit, repeat, move or invalidate them.
 
-A mutant is made by machine, from schemas and tables (`conformance.proving.mutants`), and knows
-nothing of the mock. So it acts where every mock writes: what goes out is read by the protocol's own
-decoder, and the messages that the mutant means are changed on their way.
+Mutants are generated from schemas and tables (`conformance.proving.mutants`), and know nothing of
+the mock. A mutant therefore acts where every mock writes. The protocol's own decoder reads the
+outgoing bytes, and the mutant's messages are changed before they are sent.
 """
 
 import json
@@ -21,24 +21,30 @@ from mocks.datagrams import Datagrams
 from mocks.streams import Stream
 
 APPLIED = "CONFORMANCE_MUTANT_APPLIED"
-"""The variable that names a file to be made once a mutant has changed something."""
+"""The variable with the path of a file, which is created when a mutant has changed a message."""
 
 ALWAYS, LATER, RECONNECTED = "always", "later", "reconnected"
 WHEN = (ALWAYS, LATER, RECONNECTED)
-"""Every message of its kind; all but the first of a connection; all but on the first connection."""
+"""When a mutant changes messages of its type.
+
+ALWAYS means every message, LATER all but the first of a connection, and RECONNECTED those that are
+not on the first connection.
+"""
 
 PUT, DROP, SKIP, REPEAT, SWAP = "put", "drop", "skip", "repeat", "swap"
 ACTS = (PUT, DROP, SKIP, REPEAT, SWAP)
-"""`put` a value at a path, or `drop` what is there; `swap` with the message that follows."""
+"""`put` sets the value at a path; `drop` deletes it; `swap` sends the message after the next one.
+"""
 
 ANY_KEY = -1
 
 
 @dataclass(frozen=True)
 class Mutant:
-    """What is done (`act`) to which messages of one kind, and `when`; `path` leads into a value.
+    """A change (`act`) of messages of one type, and `when` it applies.
 
-    A step of a path is a key or an index; ANY_KEY is the last key of an object of any keys.
+    `path` leads to a place in the message's value. Each step is a key or an index; ANY_KEY is the
+    last key of an object.
     """
 
     message: str
@@ -50,23 +56,28 @@ class Mutant:
     def __str__(self) -> str:
         usual = {field.name: field.default for field in fields(self)}
         said = {key: value for key, value in asdict(self).items() if value != usual[key]}
-        # Of what is put even nothing is said.
+        # For `put`, the value is always shown, even if it is None.
         return json.dumps({**said, "value": self.value} if self.act == PUT else said)
 
     @classmethod
     def parse(cls, text: str) -> "Mutant":
-        """The mutant of a text. Raises ValueError."""
+        """Parse the text of a mutant. Raises ValueError."""
         try:
             raw = json.loads(text)
             mutant = cls(**{**raw, "path": tuple(raw.get("path", ()))})
         except (TypeError, AttributeError, ValueError) as error:
             raise ValueError(f"--mutant {text}: {error}") from error
         if mutant.act not in ACTS or mutant.when not in WHEN:
-            raise ValueError(f"--mutant {text}: {', '.join(ACTS)} and {', '.join(WHEN)} are known")
+            raise ValueError(
+                f"--mutant {text}: expected act {', '.join(ACTS)} and when {', '.join(WHEN)}"
+            )
         return mutant
 
     def changed(self, value: Any) -> Any:
-        """A message's value with the change. Raises LookupError or TypeError where none fits."""
+        """Return a changed copy of a value.
+
+        Raises LookupError or TypeError if the path does not fit.
+        """
         if not self.path:
             return self.value
         first, *rest = self.path
@@ -83,15 +94,15 @@ class Mutant:
 
 
 def place(value: Any, step: str | int) -> Any:
-    """The key or index that a step of a path means. Raises LookupError where there is none."""
+    """Return the key or index that a step of a path means. Raises LookupError if there is none."""
     return list(value)[-1] if step == ANY_KEY and isinstance(value, dict) else step
 
 
 def install(role: str, text: str) -> None:
-    """Let everything that this process sends in a role pass through the mutant of a text.
+    """Make all messages that this process sends in a role pass through a mutant.
 
-    Of `@FILE`, it is only told which of the mutants in that file would change anything: see Told.
-    Raises ValueError and OSError.
+    `text` is a mutant, or `@FILE` with several mutants, which are only tested and not applied (see
+    Told). Raises ValueError and OSError.
     """
     mutant = Told(Path(text[1:])) if text.startswith("@") else Mutant.parse(text)
     protocol = protocols.load(role.partition("/")[0])
@@ -100,7 +111,7 @@ def install(role: str, text: str) -> None:
 
     def sender(stream: Any) -> _Sender | None:
         kind = getattr(stream, "kind", "udp")
-        # What talks on other streams is an upper tester.
+        # Other streams belong to the upper tester.
         if stream not in senders and kind in wires:
             made = (protocol, role.partition("/")[2], kind)
             if isinstance(mutant, Told):
@@ -131,28 +142,28 @@ def _wrap(cls: Any, sender: Callable[[Any], "_Sender | None"]) -> None:
 
 
 class _Sender:
-    """What one connection sends; `number` counts connections from 0."""
+    """The sending side of one connection; `number` counts connections from 0."""
 
     def __init__(self, protocol: Protocol, party: str, kind: str, number: int) -> None:
         self._encode = protocol.codec.encode
         self._decoder = protocol.decoder(party, kind)
         self._number = number
         self._seen: Counter[str | None] = Counter()
-        self._unread = b""  # no whole message yet
+        self._unread = b""  # the beginning of an incomplete message
 
     def send(self, data: bytes) -> list[bytes]:
-        """What is to be written instead."""
+        """Return the pieces to write in place of these bytes."""
         self._unread += data
         pieces: list[bytes] = []
         for frame in self._decoder.feed(data):
-            # Bytes that no frame has are kept in front of the next.
+            # Bytes that belong to no frame stay in front of the next frame.
             self._unread = self._unread[len(frame.raw) :]
             self._seen[frame.name] += 1
             pieces += self._pass(frame)
         return pieces
 
     def rest(self) -> list[bytes]:
-        """What is still to be written when the connection is closed."""
+        """Return the bytes that must still be written when the connection is closed."""
         left, self._unread = self._unread, b""
         return [left] if left else []
 
@@ -160,7 +171,7 @@ class _Sender:
         raise NotImplementedError
 
     def _due(self, mutant: Mutant, frame: Frame) -> bool:
-        """Whether a mutant means this message."""
+        """Return whether a mutant applies to this message."""
         if frame.name != mutant.message:
             return False
         if mutant.when == RECONNECTED:
@@ -171,12 +182,12 @@ class _Sender:
         try:
             data: bytes = self._encode(mutant.changed(frame.value))
         except (AttributeError, LookupError, TypeError, ValueError, struct.error):
-            return frame.raw  # it has no such place
+            return frame.raw  # the value has no such place, or cannot be encoded
         return data
 
 
 class _Changer(_Sender):
-    """Sends what a mutant makes of it."""
+    """Changes outgoing messages as a mutant says."""
 
     def __init__(
         self, protocol: Protocol, party: str, kind: str, mutant: Mutant, number: int
@@ -208,9 +219,10 @@ class _Changer(_Sender):
 
 
 class Told:
-    """The mutants of a file, a line each; those that would change anything go to FILE.changing.
+    """Finds out which mutants of a file, one a line, would change a message.
 
-    They are told once, also where many processes tell them. Raises ValueError and OSError.
+    These mutants are written to FILE.changing. A mutant is written once by this process, and not if
+    an earlier process has written it. Raises ValueError and OSError.
     """
 
     def __init__(self, file: Path) -> None:
@@ -226,7 +238,7 @@ class Told:
 
 
 class _Teller(_Sender):
-    """Sends everything as it is, and tells which mutants would have changed it."""
+    """Sends all messages unchanged, and reports the mutants that would have changed them."""
 
     def __init__(self, protocol: Protocol, party: str, kind: str, told: Told, number: int) -> None:
         super().__init__(protocol, party, kind, number)
@@ -244,7 +256,7 @@ class _Teller(_Sender):
     def _changes(self, mutant: Mutant, frame: Frame) -> bool:
         if mutant.act in (PUT, DROP):
             return self._changed(mutant, frame) != frame.raw
-        return mutant.act != SWAP  # which shows only once something follows
+        return mutant.act != SWAP  # a swap has an effect only if another message follows
 
 
 def _tell() -> None:

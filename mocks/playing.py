@@ -1,4 +1,4 @@
-"""Plays one role to its end: the options that all mocks have, and what they do."""
+"""Play a role from start to end, with the options that all mocks have."""
 
 import argparse
 import asyncio
@@ -11,18 +11,18 @@ from mocks import run as runs
 from mocks.run import Run
 
 VIOLATED = 1
-"""The exit status where a peer violated a must, or did not do what a script expects."""
+"""The exit status if a peer violated a must, or did not follow a script."""
 STATUSES = """\
-The exit status is 0 where it ended as it should, be it by a signal, 1 where its peer violated a
-must (with --judge) or did not do what a script expects, 2 for wrong usage, 3 where it could not
-listen or connect. Roles may have more.
+The exit status is 0 after a normal end, which includes SIGINT and SIGTERM; 1 if a peer violated
+a must (with --judge) or did not follow a script; 2 for wrong usage; 3 if the mock could not
+listen or connect. A role can have further statuses.
 """
-_PASSES = 10  # of the event loop, in which what the system holds for its sockets is read
+_PASSES = 10  # passes of the event loop, enough to read what the system has already received
 
 
 def parser(role: str, module: Any, program: str) -> argparse.ArgumentParser:
-    """What parses the options of all mocks, and those of the role that a module plays."""
-    # To ask how wide the terminal is would import as much as the mock itself.
+    """Return the parser of the options of all mocks, and of one role's module."""
+    # A fixed width, because asking for the terminal's width imports as much as a mock itself.
     width = functools.partial(argparse.RawDescriptionHelpFormatter, width=100)
     parser = argparse.ArgumentParser(
         prog=f"{program} {role}",
@@ -41,35 +41,48 @@ def parser(role: str, module: Any, program: str) -> argparse.ArgumentParser:
         metavar="NAME,…",
         default="",
         type=lambda names: [name for name in names.split(",") if name],
-        help="forgive this, and tell so each time",
+        help="forgive these violations, and report each one",
     )
-    parser.add_argument("--once", action="store_true", help="end when nobody is connected any more")
+    parser.add_argument(
+        "--once", action="store_true", help="exit when the first connections have ended"
+    )
     parser.add_argument(
         "--judge",
         action=argparse.BooleanOptionalAction,
         default=False,
-        help="tell what its peers violate",
-    )
-    parser.add_argument("--log", choices=["text", "json"], default="text", help="on stderr")
-    parser.add_argument(
-        "-q", "--quiet", action="store_true", help="tell where it listens and nothing else"
+        help="report violations by peers",
     )
     parser.add_argument(
-        "-v", "--verbose", action="store_true", help="tell each message that is received, too"
+        "--log", choices=["text", "json"], default="text", help="format of the log on stderr"
     )
     parser.add_argument(
-        "--script", metavar="FILE", type=Path, help="what to send and expect (mocks/script.py)"
+        "-q", "--quiet", action="store_true", help="print only the address where the mock listens"
     )
     parser.add_argument(
-        "--from", dest="capture", metavar="CAPTURE", type=Path, help="play its side of a recording"
+        "-v", "--verbose", action="store_true", help="also report each received message"
     )
-    parser.add_argument("--mutant", metavar="JSON", help="a change by machine (conformance prove)")
+    parser.add_argument(
+        "--script",
+        metavar="FILE",
+        type=Path,
+        help="send and expect messages as in FILE (see mocks/script.py)",
+    )
+    parser.add_argument(
+        "--from",
+        dest="capture",
+        metavar="CAPTURE",
+        type=Path,
+        help="replay this role's side of a capture",
+    )
+    parser.add_argument(
+        "--mutant", metavar="JSON", help="change messages by this mutant (conformance prove)"
+    )
     module.options(parser)
     return parser
 
 
 async def play(run: Run, module: Any, role: str, args: argparse.Namespace) -> int:
-    """Play a role to its end; the exit status. When it is cancelled, that is its end."""
+    """Play a role to its end; return the exit status. Cancelling this ends the mock normally."""
     for given in filter(None, (args.listen, args.connect)):
         for place in given.split(",") if not given.startswith("http") else ():
             streams.parse(place)
@@ -105,16 +118,16 @@ async def play(run: Run, module: Any, role: str, args: argparse.Namespace) -> in
 
 
 async def settle(run: Run) -> None:
-    """Wait until what its peers have sent so far is read, and judged; then tell that it is."""
+    """Wait until all bytes that peers have sent are judged; then report this."""
     for _ in range(_PASSES):
         await asyncio.sleep(0)
     if run.judging:
         await asyncio.to_thread(run.judging.settle)
-    run.tell("settled", "everything that has come is judged")
+    run.tell("settled", "everything received so far is judged")
 
 
 async def _until_over(run: Run, role: Any, once: bool) -> int:
-    """The exit status of a role, which is 0 where it was ended."""
+    """Return the exit status of a role; 0 if the mock was ended from outside."""
     played: asyncio.Future[int] = asyncio.ensure_future(role)
     waiting: list[asyncio.Future[Any]] = [played]
     if once:

@@ -1,4 +1,4 @@
-"""Plays one side of a recording: what it has sent, in the place of a mock of its role."""
+"""Replay one side of a recording in place of a mock of this role."""
 
 import argparse
 import asyncio
@@ -13,13 +13,13 @@ from mocks import datagrams, run, streams
 from mocks.script import Steps
 from mocks.streams import Stream
 
-MOMENT = 2.0  # seconds more than in the recording in which something may come
+MOMENT = 2.0  # seconds to wait for a message, in addition to its time in the recording
 
 
 def scripts(path: Path, role: str) -> list[Mapping[str, Steps]]:
-    """What a role has sent on each connection of a capture, as scripts by the name of the port.
+    """Return a role's side of each connection of a capture, as scripts by port name.
 
-    Raises ValueError where there is nothing to be played.
+    Raises ValueError if the role has sent nothing in the capture.
     """
     try:
         capture = captures.read(path)
@@ -29,21 +29,23 @@ def scripts(path: Path, role: str) -> list[Mapping[str, Steps]]:
     played = [_script(capture, name, connection) for connection in capture.connections]
     found: list[Mapping[str, Steps]] = [script for script in played if any(script.values())]
     if capture.protocol != protocol or not found:
-        raise ValueError(f"{path} is of {capture.protocol}, and nothing in it is sent by {role}")
+        raise ValueError(
+            f"{path}: expected messages of {role}; this capture of {capture.protocol} has none"
+        )
     return found
 
 
 def _script(capture: Capture, role: str, connection: int | None) -> dict[str, Steps]:
-    """It sends what it has sent, once what was last sent to it before that has come.
+    """Make a script that sends the recorded messages, each after the messages before it.
 
-    Messages that pace the protocol are waited for until they come; what else the other side sends
-    is its own choice, and waited for as long as it took in the recording, and a moment.
+    The script waits without a limit for messages that pace the protocol. Other messages of the peer
+    are optional: the script waits as long as in the recording, plus a margin.
     """
     protocol = protocols.load(capture.protocol)
     decoders = {party: protocol.decoder(party, capture.transport) for party in protocol.parties}
     channels = protocol.role(role).channels
     steps: list[dict[str, Any]] = []
-    # Datagrams are sent for their time, and nobody ends them.
+    # Datagrams are sent at their recorded times, and only this side ends the exchange.
     timed = protocol.role(role).transports == ("udp",)
     peer = ""
     awaited: list[str] = []
@@ -72,7 +74,7 @@ def _script(capture: Capture, role: str, connection: int | None) -> dict[str, St
 
 
 async def main(args: argparse.Namespace, role: str, connections: int) -> int:
-    """Listen as a server of the role would, or connect as often as it has in the recording."""
+    """Listen like a server of this role, or connect as often as in the recording."""
 
     async def session(stream: Stream) -> None:
         while await stream.read():
@@ -82,7 +84,7 @@ async def main(args: argparse.Namespace, role: str, connections: int) -> int:
     known = protocols.role(role)
     if known.transports == ("udp",):
         if not args.connect:
-            raise ValueError(f"a recording of {role} needs --connect")
+            raise ValueError(f"--connect is needed to replay a recording of {role}")
         for _ in range(connections):
             await (await datagrams.connect(args.connect)).closed.wait()
     elif args.listen:
@@ -91,7 +93,9 @@ async def main(args: argparse.Namespace, role: str, connections: int) -> int:
             addresses += addresses[-1:] * (len(known.channels) - len(addresses))
         run.here().channels = known.channels or ("",)
         if len(addresses) != len(run.here().channels):
-            raise ValueError(f"--listen: an address each for {', '.join(known.channels)} is needed")
+            raise ValueError(
+                f"--listen: expected one address for each of {', '.join(known.channels)}"
+            )
         async with asyncio.TaskGroup() as group:
             for channel, address in zip(run.here().channels, addresses, strict=True):
                 group.create_task(streams.serve(address, session, channel))

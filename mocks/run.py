@@ -1,8 +1,8 @@
-"""The run of one mock: what it tells, who comes and goes, and who is told of what passes.
+"""The run of one mock: its log entries, its connections, and their observers.
 
-It belongs to a context, so that several mocks can run in one process. What a mock tells are
-entries: on standard error a line each, as text or as JSON; where it listens is the first line of
-its standard output, unless that is the wire or its upper tester's.
+A run belongs to a context, so several mocks can run in one process. A mock logs entries, as lines
+of text or JSON, to standard error. The address where it listens is the first line of its standard
+output, unless standard output is the wire or belongs to the upper tester.
 """
 
 import asyncio
@@ -16,12 +16,12 @@ from datetime import UTC, datetime
 from typing import Any, Protocol
 
 ENDED = "the mock is ended"
-LONGEST = 1000  # characters of a line of text
+LONGEST = 1000  # characters of a line of text, so that a log stays readable
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One thing that is told: of what kind, in words, of which connection, and further facts."""
+    """A log entry: its kind, its text, its connection if any, and further facts."""
 
     event: str
     text: str
@@ -33,54 +33,57 @@ Teller = Callable[[Entry], None]
 
 
 class Observer(Protocol):
-    """Who is told of everything that passes; none of its methods waits."""
+    """An observer of all traffic and connections; its methods return at once."""
 
     def connected(self, number: int, channel: str, kind: str) -> None:
-        """A connection over a kind of transport; `channel` is the port, where there are several."""
+        """A connection has begun; `channel` names the port if the role has several."""
         ...
 
     def passed(self, number: int, channel: str, came: bool, data: bytes) -> None:
-        """Bytes were received (`came`), or are sent."""
+        """Bytes were received (`came`), or are being sent."""
         ...
 
     def ended(self, number: int, channel: str, came: bool) -> None:
-        """The peer (`came`) or the mock has ended its direction of the stream."""
+        """The peer (`came`) or the mock has closed its direction of the stream."""
         ...
 
     def left(self, number: int) -> None:
-        """Nothing more will be read of a connection."""
+        """Nothing more of a connection will be read."""
         ...
 
 
 class Run:
-    """One run of a mock. `tell` and `announce` take what it tells and where it listens."""
+    """The run of a mock; `tell` receives log entries, `announce` the address."""
 
     def __init__(self, tell: Teller | None = None, announce: Teller | None = None) -> None:
         self._tell = tell or Lines()
         self._announce = announce or self._tell
         self.observers: list[Observer] = []
         self.channels: tuple[str, ...] = ("",)
-        """The ports at which it listens; its address is told once it listens at all of them."""
+        """The ports of the role; the address is announced when the mock listens at all of them."""
         self.addresses: dict[str, str] = {}
         self.open: dict[int, Connection] = {}
         self.connections = 0
         self.ending = False
         self.inside = False
-        """It is part of another program, whose standard streams are not its own."""
+        """True inside another program, which owns the standard streams."""
         self.operations: Mapping[str, Any] = {}
-        """What its upper tester may ask for, once `offered` is set."""
+        """The operations of the upper tester, available when `offered` is set."""
         self.offered = asyncio.Event()
         self.peer: type[Any] = object
-        """The class that plays the role, made for this run alone."""
+        """The class that plays the role, made for this run only."""
         self.judging: Any = None
-        """What judges its peers, if anything does (`mocks.judging`)."""
+        """The judge of the mock's peers (`mocks.judging`), or None."""
         self._changed = asyncio.Event()
 
     def tell(self, event: str, text: str, connection: int | None = None, **facts: Any) -> None:
         self._tell(Entry(event, text, connection, facts))
 
     def listening(self, channel: str, address: str) -> None:
-        """The mock listens at a port; an address of it is HOST:PORT, unix:PATH or zmq:HOST:PORT."""
+        """Report that the mock listens at a port.
+
+        The address is HOST:PORT, unix:PATH or zmq:HOST:PORT.
+        """
         self.addresses[channel] = address
         if all(name in self.addresses for name in self.channels):
             first = self.addresses[self.channels[0]]
@@ -94,7 +97,7 @@ class Run:
             self._announce(Entry("listening", f"listening on {', '.join(places)}", facts=facts))
 
     def connection(self, kind: str, where: str, channel: str = "") -> "Connection":
-        """A connection over a kind of transport has been made; `where` says how, in words."""
+        """Report a new connection; `kind` is its transport, and `where` describes it."""
         self.connections += 1
         made = Connection(self, self.connections, channel)
         self.open[made.number] = made
@@ -109,22 +112,22 @@ class Run:
         self._changed.set()
 
     async def once(self) -> None:
-        """Wait until there has been a connection, and none is open any more."""
+        """Wait until there has been a connection, and all connections have ended."""
         while self.open or not self.connections:
             self._changed.clear()
             await self._changed.wait()
 
 
 class Connection:
-    """One connection of a run, which the stream tells what has passed."""
+    """A connection of a run; its stream reports all traffic here."""
 
     def __init__(self, run: Run, number: int, channel: str) -> None:
         self.number = number
         self.channel = channel
         self.write: Callable[[bytes], None] = lambda data: None
-        """Sends bytes, once there is a stream."""
+        """Sends bytes, if there is a stream."""
         self.close: Callable[[str], None] = self.closed
-        """Closes the stream, and says why."""
+        """Closes the stream; the argument is the reason, for the log."""
         self._run = run
         self._by_peer = False
         self._closed = False
@@ -141,14 +144,14 @@ class Connection:
             observer.passed(self.number, self.channel, False, data)
 
     def peer_ended(self) -> None:
-        """There is nothing more to read."""
+        """Report that the peer has closed its direction."""
         if not (self._by_peer or self._closed):
             self._by_peer = True
             for observer in self._run.observers:
                 observer.ended(self.number, self.channel, True)
 
     def closed(self, why: str = "") -> None:
-        """The mock has closed it."""
+        """Report that the mock has closed the connection."""
         if self._closed:
             return
         self._closed = True
@@ -165,7 +168,7 @@ _WRITING = threading.Lock()
 
 
 class Lines:
-    """Writes entries as lines, as text or as JSON, to standard error or where `out` says."""
+    """Write entries as lines of text or JSON to standard error, or to `out`."""
 
     def __init__(
         self, form: str = "text", out: Callable[[], Any] = lambda: sys.stderr, quiet: bool = False
@@ -177,7 +180,7 @@ class Lines:
     def __call__(self, entry: Entry) -> None:
         if not self._quiet:
             line = as_json(entry) if self._json else as_text(entry)
-            # What judges tells in a thread of its own: no line may come into another.
+            # The judge logs from another thread, so lines must be kept apart.
             with _WRITING:
                 print(line, file=self._out(), flush=True)
 
@@ -191,7 +194,7 @@ def as_text(entry: Entry) -> str:
 
 
 def as_json(entry: Entry) -> str:
-    """One line: event, time, text, connection where it is of one, and its facts."""
+    """Format an entry as a line of JSON: event, time, text, connection and facts."""
     told: dict[str, Any] = {"event": entry.event, "time": datetime.now(UTC).isoformat()}
     if entry.connection is not None:
         told["connection"] = entry.connection
@@ -199,12 +202,12 @@ def as_json(entry: Entry) -> str:
 
 
 def _plain(value: Any) -> Any:
-    """What JSON has no form for, such as bytes."""
+    """Format a value that JSON does not support, such as bytes."""
     return value.hex() if isinstance(value, bytes) else str(value)
 
 
 current: ContextVar[Run] = ContextVar("run")
-"""The run that a mock is part of; where it is part of none, what it tells are lines of text."""
+"""The current run; without one, a new run logs lines of text."""
 
 
 def here() -> Run:
@@ -216,5 +219,5 @@ def here() -> Run:
 
 
 def note(text: str) -> None:
-    """Tell something that belongs to no single connection."""
+    """Log a text that belongs to no single connection."""
     here().tell("note", text)

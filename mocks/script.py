@@ -1,25 +1,25 @@
-"""Scripts that a mock plays to its peers: what to send and when, and what must come.
+"""Scripts that a mock plays to its peers: messages to send, times, and expected messages.
 
-A script is a YAML list of steps, which every connection plays from its beginning, one after
-another; or an object of such lists by the name of the port (agent, monitor). A step has any of
+A script is a YAML list of steps. Every connection plays the list from its beginning. A role with
+several ports has an object with a list for each port (agent, monitor). A step has any of
 
-    at: 2.5                seconds since the connection began: wait until then
-    when: Ping             wait for a message of that name, however long that takes
-    expect: Pong           wait for one, and count it as a failure if it does not come
-    within: 3              seconds that `expect` waits, 10 where that is not said, and after which
-                           `when` goes on without it, as if nothing had come meanwhile
+    at: 2.5                wait until this many seconds after the beginning of the connection
+    when: Ping             wait for a message of this name, without a limit
+    expect: Pong           wait for a message of this name; a missing message is a failure
+    within: 3              seconds that `expect` waits (default: 10). After this time `when`
+                           continues without the message, and forgets the messages before it
     send: …                a message in its decoded form, as `conformance show` prints it
-    text: "…", hex: 00ff   bytes as they are
-    do: {touch: {x: 5}}    an operation of its user (`--upper-tester`), with its arguments
+    text: "…", hex: 00ff   bytes to send unchanged
+    do: {touch: {x: 5}}    an operation of the upper tester (`--upper-tester`) and its arguments
     fault: NAME            from now on the mock has this fault, until `no-fault: NAME`
     disconnect: true       close the connection
 
-in this order. `when` and `expect` also take an object: {name: Ping, value: {number: 5}}, where
-value is what must be in the message; or a list, for one message after another. What comes before a
-step waits for it is passed over.
+in this order. `when` and `expect` also take an object: {name: Ping, value: {number: 5}}. The
+message must then contain this value. They also take a list of several messages in order. Other
+messages that come before the awaited message are ignored.
 
-A role of shared memory has no connections: its script is played once, from its start, and has only
-the steps that need none.
+A role of shared memory has no connections. Its script is played once, from the mock's start, and
+has only steps that need no connection.
 """
 
 import argparse
@@ -35,22 +35,22 @@ from mocks import deviations, given
 from mocks.run import Connection, Run
 from mocks.upper_tester import Refused, Warned
 
-WITHIN = 10.0  # seconds that a message is waited for
-KEPT = 10_000  # messages that wait to be looked at; of more the oldest are lost
+WITHIN = 10.0  # seconds to wait for a message: longer than any peer needs to answer
+KEPT = 10_000  # messages that can wait for a step; the oldest are dropped first
 _WORDS = {"at", "when", "expect", "within", "send", "text", "hex"}
 _WORDS |= {"fault", "no-fault", "disconnect", "do"}
 _ALONE = {"at", "do", "fault", "no-fault"}
-"""What needs no connection."""
+"""The steps that need no connection."""
 
 Steps = Sequence[Mapping[str, Any]]
 
 
 class WrongScript(ValueError):
-    """A script that cannot be played; the text says where and why."""
+    """A script that cannot be played; the text names the place and the reason."""
 
 
 def read(path: Path) -> Mapping[str, Steps]:
-    """The steps of a script by the names of ports; those of all ports have the name "".
+    """Return the steps of a script by port name; the name "" means all ports.
 
     Raises WrongScript or OSError.
     """
@@ -61,7 +61,7 @@ def read(path: Path) -> Mapping[str, Steps]:
     by_port = loaded if isinstance(loaded, dict) else {"": loaded}
     for steps in by_port.values():
         if not isinstance(steps, list):
-            raise WrongScript(f"{path}: a list of steps was expected")
+            raise WrongScript(f"{path}: expected a list of steps")
         for number, step in enumerate(steps, 1):
             try:
                 _check(step)
@@ -72,22 +72,22 @@ def read(path: Path) -> Mapping[str, Steps]:
 
 def _check(step: Any) -> None:
     if not isinstance(step, dict) or not step:
-        raise ValueError("an object was expected")
+        raise ValueError("expected an object")
     if unknown := step.keys() - _WORDS:
         words = ", ".join(sorted(_WORDS))
-        raise ValueError(f"{', '.join(map(str, unknown))}: not one of {words}")
+        raise ValueError(f"{', '.join(map(str, unknown))}: expected one of {words}")
     for word in ("at", "within"):
         if not isinstance(step.get(word, 0.0), int | float):
-            raise ValueError(f"{word}: a number of seconds was expected")
+            raise ValueError(f"{word}: expected a number of seconds")
     if "hex" in step:
         bytes.fromhex(str(step["hex"]))
     if "do" in step and not (isinstance(step["do"], dict) and len(step["do"]) == 1):
-        raise ValueError("do: {OPERATION: {its arguments}} was expected")
+        raise ValueError("do: expected {OPERATION: {its arguments}}")
 
 
 @dataclass
 class _Playing:
-    """A connection that is played to: what has come and was not looked at, and who plays."""
+    """A connection that plays a script: its unread messages and its task."""
 
     decoder: Any
     came: asyncio.Queue[Frame] = field(default_factory=lambda: asyncio.Queue(KEPT))
@@ -95,7 +95,7 @@ class _Playing:
 
 
 class Player:
-    """The observer of a run that plays a script on each of its connections."""
+    """The observer of a run that plays a script on each connection."""
 
     def __init__(
         self,
@@ -104,9 +104,11 @@ class Player:
         scripts: Sequence[Mapping[str, Steps]],
         args: argparse.Namespace,
     ) -> None:
-        """`scripts` are those of one connection after another, again and again.
+        """Prepare to play.
 
-        `args` are the options of the mock, with the faults that it has from its start.
+        `scripts` belong to the connections in turn: the first script to the first connection, and
+        so on; after the last script, the first one follows. `args` are the mock's options, with its
+        initial faults.
         """
         self._run = run
         self._role = protocols.role(role)
@@ -117,21 +119,21 @@ class Player:
         self._faults = list(args.fault)
         self._others = (args.variant, args.lenient)
         self.failures = 0
-        """How often what was expected did not come."""
+        """How many expected messages were missing."""
         self._alone: asyncio.Task[None] | None = None
 
     def begin(self) -> None:
-        """Play from the start of the run, where there never is a connection. Raises WrongScript."""
+        """Play from the start of the run if the role has no connections. Raises WrongScript."""
         if self._role.transports != ("none",):
             return
         steps = [step for script in self._scripts for part in script.values() for step in part]
         if found := {word for step in steps for word in step} - _ALONE:
             words = ", ".join(sorted(found))
-            raise WrongScript(f"{self._role} has no connections, and the script has {words}")
+            raise WrongScript(f"{self._role} has no connections; the script cannot have {words}")
         self._alone = asyncio.create_task(self._play(None, _Playing(None), steps))
 
     def connected(self, number: int, channel: str, kind: str) -> None:
-        """Begin to play to a connection."""
+        """Begin to play a script on a connection."""
         scripts = [each for each in self._scripts if channel in each or "" in each]
         count = self._counts[channel] = self._counts.get(channel, -1) + 1
         if scripts:
@@ -162,7 +164,10 @@ class Player:
             try:
                 await self._step(connection, playing, step, began)
             except asyncio.CancelledError:
-                self._fail(number, f"step {place} of the script was not reached: it is closed")
+                self._fail(
+                    number,
+                    f"step {place} of the script was not reached: the connection was closed",
+                )
                 raise
             except ValueError as error:
                 self._fail(number, f"step {place} of the script: {error}")
@@ -175,7 +180,7 @@ class Player:
         step: Mapping[str, Any],
         began: float,
     ) -> None:
-        """One step. Raises ValueError where it cannot be done, or something does not come."""
+        """Play one step. Raises ValueError if it is impossible, or a message is missing."""
         if "at" in step:
             await asyncio.sleep(began + step["at"] - asyncio.get_running_loop().time())
         if "when" in step:
@@ -183,7 +188,9 @@ class Player:
         if "expect" in step:
             within = step.get("within", WITHIN)
             if not await self._came(playing, step["expect"], within):
-                raise ValueError(f"{step['expect']} did not come within {within:g} s")
+                raise ValueError(
+                    f"expected {step['expect']} within {within:g} s; no such message came"
+                )
         if connection:
             for data in self._data(step):
                 connection.write(data)
@@ -195,7 +202,7 @@ class Player:
             connection.close("the script says so")
 
     def _data(self, step: Mapping[str, Any]) -> Iterator[bytes]:
-        """What a step sends."""
+        """Yield the bytes that a step sends."""
         if "send" in step:
             yield self._protocol.codec.encode(step["send"])
         if "text" in step:
@@ -204,14 +211,16 @@ class Player:
             yield bytes.fromhex(str(step["hex"]))
 
     async def _do(self, operation: str, args: Any) -> None:
-        """Do what its user can do. Raises ValueError where that fails."""
+        """Run an operation of the upper tester. Raises ValueError if it fails."""
         try:
             async with asyncio.timeout(WITHIN):
                 await self._run.offered.wait()
         except TimeoutError:
             raise ValueError(f"{operation} needs --upper-tester") from None
         if operation not in self._run.operations:
-            raise ValueError(f"there is no operation {operation!r}: {[*self._run.operations]}")
+            raise ValueError(
+                f"there is no operation {operation!r}; known: {[*self._run.operations]}"
+            )
         try:
             result = await self._run.operations[operation](args or {})
         except (Refused, ValueError, KeyError, TypeError, AttributeError) as error:
@@ -220,7 +229,7 @@ class Player:
         self._run.tell("done", f"{operation}: {found!r}", operation=operation, result=found)
 
     async def _came(self, playing: _Playing, wanted: Any, within: float | None) -> bool:
-        """Wait for a message; where it does not come in time, what came can still be awaited."""
+        """Wait for messages; after a timeout, the messages read so far can be awaited again."""
         rest = list(wanted) if isinstance(wanted, list) else [wanted]
         passed: list[Frame] = []
         try:
@@ -240,7 +249,7 @@ class Player:
             return False
 
     def _deviate(self, added: str | None, removed: str | None) -> None:
-        """Give the mock a fault, or take it."""
+        """Give the mock a fault, or remove one."""
         faults = [name for name in self._faults if name not in (added, removed)]
         self._faults = [*faults, added] if added else faults
         deviations.change(self._run.peer, str(self._role), self._faults, *self._others)
@@ -251,14 +260,17 @@ class Player:
 
 
 def _is(wanted: Any, frame: Frame) -> bool:
-    """Whether a message is of the wanted name, or has both name and value."""
+    """Return whether a message has the wanted name and contains the wanted value."""
     form = wanted if isinstance(wanted, dict) else {"name": wanted}
     named = form.get("name") in (None, frame.name)
     return named and _within(form.get("value"), frame.value)
 
 
 def _within(wanted: Any, value: Any) -> bool:
-    """Whether what is wanted is in a value: of objects these members, of anything else all."""
+    """Return whether a value contains the wanted value.
+
+    Objects must contain the wanted members; any other value must be equal. None matches everything.
+    """
     if isinstance(wanted, dict) and isinstance(value, dict):
         return all(name in value and _within(each, value[name]) for name, each in wanted.items())
     return wanted is None or bool(wanted == value)

@@ -1,7 +1,7 @@
-"""A mock's session on a stream: it reads, decodes, takes one frame after another, and leaves.
+"""A mock's session on a stream: reads, decodes, handles each frame, and ends.
 
-A mock derives from `Session`, makes the decoder of its protocol (`make_decoder`) and says what it
-does with a frame (`take`). Everything else is a method that a fault or a variant may override.
+A mock inherits from `Session`. It defines `make_decoder`, which returns the protocol's decoder, and
+`take`, which handles a frame. Faults and variants can override every other method.
 """
 
 from abc import ABC, abstractmethod
@@ -11,7 +11,7 @@ from mocks.streams import Stream
 
 
 class Session(ABC):
-    """One side of one session; `run` plays it on a stream."""
+    """A side of a session; `run` plays it on a stream."""
 
     stream: Stream
 
@@ -21,7 +21,7 @@ class Session(ABC):
 
     @abstractmethod
     def make_decoder(self) -> Decoder:
-        """What cuts the peer's bytes into frames."""
+        """Return a decoder for the peer's bytes."""
 
     async def run(self, stream: Stream) -> None:
         """Play the session until either side ends it."""
@@ -36,35 +36,35 @@ class Session(ABC):
         finally:
             await self.leave()
 
-    def opened(self) -> None:  # noqa: B027  most have nothing to do then
-        """The stream is there."""
+    def opened(self) -> None:  # noqa: B027  most sessions do nothing here
+        """Handle the start of the stream."""
 
     def receive(self, data: bytes) -> None:
-        """What one read has brought."""
+        """Handle the bytes of one read."""
         for frame in self.decoder.feed(data):
             if not self.ended:
                 self.take(frame)
 
     async def settle(self) -> None:
-        """Before the next read: wait until what was written is on its way."""
+        """Wait, before the next read, until all written bytes are on their way."""
         await self.stream.drain()
 
     @abstractmethod
     def take(self, frame: Frame) -> None:
-        """A message has come, or bytes that are not one."""
+        """Handle a message, or bytes that are not a message."""
 
     def write(self, data: bytes) -> None:
         self.stream.write(data)
 
     def input_ended(self) -> None:
-        """The peer has closed the stream."""
+        """Handle the end of the peer's stream."""
         self.close()
 
     def close(self, why: str = "") -> None:
-        """End the session; what was sent is still delivered."""
+        """End the session; bytes already written are still delivered."""
         self.ended = True
         self.stream.close(why)
 
     async def leave(self) -> None:
-        """The session is over: release what it holds."""
+        """Release the stream after the end of the session."""
         await self.stream.closed()

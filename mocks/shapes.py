@@ -1,10 +1,10 @@
-"""Reads decoded JSON the way Serde does: into declared shapes, noting unknown fields.
+"""Read decoded JSON like Serde: into declared shapes, and note unknown fields.
 
 A shape is one of
-- a function: takes the value, returns what it means, or raises `Unfit`;
-- a dict: an object with these fields; fields beyond them are noted, not refused;
+- a function: takes the value, returns its meaning, or raises `Unfit`;
+- a dict: an object with these fields; unknown fields are noted and ignored;
 - `OneOf`: an externally tagged enum, read as `(tag, content)`;
-- `Maybe`: a shape whose value may also be null or absent, both read as None.
+- `Maybe`: a shape whose value can also be null or absent; both are read as None.
 """
 
 from collections.abc import Callable, Mapping
@@ -14,7 +14,7 @@ from typing import Any
 
 
 class Unfit(ValueError):
-    """A value that does not have the shape; `path` is where, the text says why."""
+    """A value that does not have the shape; `path` is its place, the text is the reason."""
 
     path = ""
 
@@ -24,7 +24,7 @@ class Unfit(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class OneOf:
-    """The variants by tag; the shape None is that of a variant without content."""
+    """The variants by tag; the shape None means a variant without content."""
 
     variants: "Mapping[str, Shape | None]"
 
@@ -38,7 +38,7 @@ Shape = Callable[[Any], Any] | Mapping[str, "Shape"] | OneOf | Maybe
 
 
 def read(shape: Shape, value: Any, strange: list[str], path: str = "") -> Any:
-    """Read a value; the paths of fields that the shape does not know are added to `strange`."""
+    """Read a value; append the paths of unknown fields to `strange`. Raises Unfit."""
     if isinstance(shape, Maybe):
         return None if value is None else read(shape.shape, value, strange, path)
     try:
@@ -132,7 +132,7 @@ def texts(value: Any) -> list[str]:
 
 
 def choice(*names: str) -> Callable[[Any], str]:
-    """An enum all of whose variants have no content."""
+    """Return the shape of an enum whose variants have no content."""
 
     def shape(value: Any) -> str:
         tag, _ = _read_variant(OneOf(dict.fromkeys(names)), value, [], "")

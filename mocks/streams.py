@@ -1,4 +1,4 @@
-"""The byte streams that a mock talks over: its standard streams, TCP and unix sockets."""
+"""The byte streams of a mock: standard streams, TCP and unix sockets."""
 
 import asyncio
 import contextlib
@@ -14,16 +14,16 @@ from mocks import run
 from mocks.run import Connection
 
 CHUNK = 65536
-CONGESTED = 1024 * 1024  # bytes waiting for a peer that does not read
-FLUSH = 2.0  # seconds that a closing stream has to deliver what was written
+CONGESTED = 1024 * 1024  # bytes that wait for a slow peer before the mock's world pauses
+FLUSH = 2.0  # seconds for a closing stream to deliver its last bytes
 
 
 class Stream:
-    """One byte stream in both directions; nothing here raises, a lost peer is the stream's end."""
+    """A byte stream in both directions. Errors never raise; a lost peer is the stream's end."""
 
     connection: Connection | None = None
     broken = False
-    """It has ended by a reset, or another error."""
+    """True if the stream ended by a reset or another error."""
 
     def __init__(
         self,
@@ -33,9 +33,10 @@ class Stream:
         kind: str = "stdio",
         connection: Connection | None = None,
     ) -> None:
-        """`kind` is stdio, tcp or unix; `incoming` the transport that feeds `reader` on stdio.
+        """Make a stream; `kind` is stdio, tcp or unix.
 
-        `connection` is told what passes, where that is the wire.
+        `incoming` is the transport that feeds `reader` on stdio. If this stream is the wire,
+        `connection` gets a report of all traffic.
         """
         self.kind = kind
         self._reader = reader
@@ -45,12 +46,12 @@ class Stream:
             self.serves_as(connection)
 
     def serves_as(self, connection: Connection) -> None:
-        """It is the wire of a connection, which is told what passes."""
+        """Report all traffic of this stream to a connection of the run."""
         self.connection = connection
         connection.write, connection.close = self.write, self.close
 
     async def read(self) -> bytes:
-        """The next bytes; none at the end of the stream."""
+        """Return the next bytes; empty at the end of the stream."""
         try:
             data = await self._reader.read(CHUNK)
         except OSError:
@@ -69,18 +70,18 @@ class Stream:
             self._writer.write(data)
 
     def tell(self, event: str, text: str, **facts: Any) -> None:
-        """Tell something about this connection (see `mocks.run`)."""
+        """Log an entry about this connection (see `mocks.run`)."""
         if self.connection:
             self.connection.tell(event, text, **facts)
 
     @property
     def congested(self) -> bool:
-        """Whether so much waits to be read by the peer that a world had better pause."""
+        """True if so many bytes wait for the peer that the mock's world should pause."""
         return self._writer.transport.get_write_buffer_size() > CONGESTED
 
     @property
     def behind(self) -> bool:
-        """Whether the peer has still to read before all is under way to it."""
+        """True if bytes still wait for the peer to read."""
         return self._writer.transport.get_write_buffer_size() > 0
 
     async def drain(self) -> None:
@@ -88,7 +89,7 @@ class Stream:
             await self._writer.drain()
 
     def close(self, why: str = "") -> None:
-        """Close both directions; what was written is still delivered, and `read` returns."""
+        """Close both directions; written bytes are still delivered, and `read` returns."""
         if self.connection:
             self.connection.closed(why)
         self._writer.close()
@@ -96,18 +97,18 @@ class Stream:
             self._incoming.close()
 
     def finish(self) -> None:
-        """End our direction; what the peer still writes is read."""
+        """Close our direction; the peer's bytes can still be read."""
         self._writer.write_eof()
 
     def reset(self) -> None:
-        """Close both directions by a reset, as whoever does that lingers for nothing."""
+        """Close both directions by a reset: a linger time of 0 discards unsent bytes."""
         sock = self._writer.get_extra_info("socket")
         sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
         self.close("by a reset")
         self._writer.transport.abort()
 
     async def closed(self) -> None:
-        """Close, and wait until what was written is delivered, or will evidently never be."""
+        """Close, and wait at most `FLUSH` seconds until all written bytes are delivered."""
         self.close()
         try:
             async with asyncio.timeout(FLUSH):
@@ -115,11 +116,11 @@ class Stream:
         except TimeoutError:
             self._writer.transport.abort()
         except OSError:
-            pass  # the peer went first
+            pass  # the peer has closed first
 
 
 class _File(asyncio.WriteTransport):
-    """A file to write to that no event loop can watch."""
+    """A transport for files that the event loop cannot watch."""
 
     def __init__(self, file: IO[bytes], protocol: asyncio.BaseProtocol) -> None:
         super().__init__()
@@ -146,19 +147,19 @@ class _File(asyncio.WriteTransport):
 
 
 async def standard_streams() -> Stream:
-    """This process's standard input and output."""
+    """Return a stream of this process's standard input and output."""
     return await pipes(sys.stdin.buffer, sys.stdout.buffer)
 
 
 async def wire() -> Stream:
-    """Standard input and output as the wire of the mock's only connection."""
+    """Return standard input and output as the wire of the mock's only connection."""
     stream = await standard_streams()
     stream.serves_as(run.here().connection("stdio", "connected by standard streams"))
     return stream
 
 
 async def pipes(source: IO[bytes], sink: IO[bytes]) -> Stream:
-    """A stream of two one-way files: pipes, sockets, terminals or regular files."""
+    """Return a stream of two one-way files: pipes, sockets, terminals or regular files."""
     loop = asyncio.get_running_loop()
     reader = asyncio.StreamReader()
     incoming: asyncio.BaseTransport | None = None
@@ -179,7 +180,10 @@ async def pipes(source: IO[bytes], sink: IO[bytes]) -> Stream:
 
 
 def _watchable(file: IO[bytes]) -> bool:
-    """Whether the system reports its readiness, as it does not for a regular file or /dev/null."""
+    """Return whether the system reports the file's readiness.
+
+    It does not for regular files and /dev/null.
+    """
     with selectors.DefaultSelector() as selector:
         try:
             selector.register(file, selectors.EVENT_READ)
@@ -204,9 +208,9 @@ async def connect(address: str) -> Stream:
 async def serve(
     address: str, session: Callable[[Stream], Awaitable[None]], channel: str = ""
 ) -> None:
-    """Listen, and run one session for each connection, several at once, until cancelled.
+    """Listen, and run a session for each connection in parallel, until cancelled.
 
-    `channel` names the port where the role has several.
+    `channel` names the port if the role has several.
     """
     path, host, port = parse(address)
     kind = "unix" if path else "tcp"
@@ -214,8 +218,8 @@ async def serve(
 
     async def accepted(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         whence = "" if path else " from {}:{}".format(*writer.get_extra_info("peername")[:2])
-        connection = here.connection(kind, f"{channel or 'somebody'} connected{whence}", channel)
-        # Whoever ends the mock ends its sessions, and there is nobody left to be told so.
+        connection = here.connection(kind, f"{channel or 'a peer'} connected{whence}", channel)
+        # If the mock is ended, its sessions are cancelled, and no caller waits for the error.
         with contextlib.suppress(asyncio.CancelledError):
             await session(Stream(reader, writer, kind=kind, connection=connection))
 
@@ -226,7 +230,7 @@ async def serve(
         server = await asyncio.start_server(accepted, host, port)
         here.listening(channel, f"{host}:{server.sockets[0].getsockname()[1]}")
     try:
-        # Serving for ever would, since Python 3.12, go on until all connections have ended, too.
+        # `serve_forever` would also wait, since Python 3.12, until all connections have ended.
         await asyncio.Event().wait()
     finally:
         server.close()
@@ -236,11 +240,11 @@ async def serve(
 
 
 Serving = Callable[[str, Callable[[Stream], Awaitable[None]]], Awaitable[None]]
-"""Listens at an address, and runs a session for each connection."""
+"""Listen at an address, and run a session for each connection."""
 
 
 async def accept(address: str, serving: Serving = serve) -> Stream:
-    """Listen for one connection."""
+    """Listen for a single connection. Raises the error of listening."""
     arrived: asyncio.Future[Stream] = asyncio.get_running_loop().create_future()
 
     async def session(stream: Stream) -> None:
@@ -253,16 +257,16 @@ async def accept(address: str, serving: Serving = serve) -> Stream:
     either: list[asyncio.Future[Any]] = [server, arrived]
     await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
     if not arrived.done():
-        await server  # it failed: raise why
+        await server  # listening failed: raise its error
     server.cancel()
     return arrived.result()
 
 
 def parse(address: str) -> tuple[str, str, int]:
-    """`(path, "", 0)` of a unix address, or `("", host, port)`. Raises ValueError."""
+    """Split an address: `(path, "", 0)` for unix, or `("", host, port)`. Raises ValueError."""
     if address.startswith("unix:"):
         return address.removeprefix("unix:"), "", 0
     host, colon, port = address.rpartition(":")
     if not colon or not port.isdecimal() or int(port) > 65535:
-        raise ValueError(f"{address!r} is not an address: HOST:PORT or unix:PATH was expected")
+        raise ValueError(f"{address!r} is not an address: expected HOST:PORT or unix:PATH")
     return "", host.strip("[]") or "127.0.0.1", int(port)

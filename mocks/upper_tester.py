@@ -1,4 +1,4 @@
-"""The upper tester's side of a mock: operations as JSON lines on its standard streams."""
+"""The upper tester of a mock: operations as JSON lines on its standard streams."""
 
 import asyncio
 import json
@@ -10,19 +10,19 @@ from mocks import run
 from mocks.streams import Stream, standard_streams
 
 Operation = Callable[[dict[str, Any]], Awaitable[Any]]
-"""Takes the arguments; returns the result, or raises ValueError saying why there is none."""
+"""Takes the arguments; returns the result, or raises ValueError with the reason."""
 
 
 @dataclass(frozen=True, slots=True)
 class Warned:
-    """A result that comes with warnings."""
+    """A result with warnings."""
 
     result: Any
     warnings: list[str]
 
 
 class Refused(Exception):
-    """There is no result; `error`, any JSON value, says why."""
+    """The operation has no result; `error`, any JSON value, is the reason."""
 
     def __init__(self, error: Any) -> None:
         super().__init__(str(error))
@@ -30,10 +30,11 @@ class Refused(Exception):
 
 
 async def serve(operations: Mapping[str, Operation], wire: bool = True) -> None:
-    """Answer `{"id", "op", "args"}` lines, each as soon as it is done, until the input ends.
+    """Answer lines `{"id", "op", "args"}` until the input ends; each answer comes when it is ready.
 
-    A mock without a wire tells that it takes them; any other has told where it listens or connects.
-    Inside of another program that program calls the operations itself, until it ends the run.
+    A mock without a wire logs that it takes operations. Any other mock has already logged where it
+    listens or connects. Inside another program, this program calls the operations itself, and ends
+    the run.
     """
     here = run.here()
     here.operations = operations

@@ -1,7 +1,7 @@
-"""Streams of a mock over ZeroMQ: what is written together is one message, in its last frame.
+"""Streams of a mock over ZeroMQ: each write is one message, in its last frame.
 
-Needs pyzmq, which is optional (`conformance[zmq]`). An address is `zmq:HOST:PORT`; any other is one
-of a stream.
+Needs pyzmq, which is optional (`conformance[zmq]`). An address is `zmq:HOST:PORT`; any other
+address is one of a byte stream.
 """
 
 import asyncio
@@ -14,14 +14,14 @@ from mocks.streams import Stream, parse
 
 PREFIX = "zmq:"
 SERVICE = b"service"
-"""The name by which a client asks for the server."""
+"""The name under which a client reaches the server."""
 
 
 class Messages(Stream):
-    """One peer's messages. They end only when it is closed."""
+    """The messages of one peer; they end only when this side closes the stream."""
 
     def __init__(self, socket: Any, before: list[bytes], connection: Connection) -> None:
-        """`before` are the frames in front of a payload that is sent."""
+        """`before` are the frames sent in front of each payload."""
         self.kind = "zmq"
         self.wire = connection
         self.serves_as(connection)
@@ -51,7 +51,7 @@ class Messages(Stream):
 
     @property
     def over(self) -> bool:
-        """Whether it was closed."""
+        """True if the stream was closed."""
         return self._closed
 
     def close(self, why: str = "") -> None:
@@ -66,7 +66,7 @@ class Messages(Stream):
 
 
 async def serve(address: str, session: Callable[[Stream], Awaitable[None]]) -> None:
-    """Be a ROUTER, and run one session for each client, until cancelled."""
+    """Listen as a ROUTER, and run one session for each client, until cancelled."""
     if not address.startswith(PREFIX):
         return await streams.serve(address, session)
     import zmq
@@ -85,7 +85,7 @@ async def serve(address: str, session: Callable[[Stream], Awaitable[None]]) -> N
             *before, payload = await socket.recv_multipart()
             stream = clients.get(before[0])
             if stream is None or stream.over:
-                connection = here.connection("zmq", "somebody connected by ZeroMQ")
+                connection = here.connection("zmq", "a peer connected by ZeroMQ")
                 stream = clients[before[0]] = Messages(socket, before, connection)
                 running.add(asyncio.ensure_future(session(stream)))
             if payload:
@@ -97,12 +97,12 @@ async def serve(address: str, session: Callable[[Stream], Awaitable[None]]) -> N
 
 
 async def accept(address: str) -> Stream:
-    """Be a ROUTER, and wait for the first client."""
+    """Listen as a ROUTER, and wait for the first client."""
     return await streams.accept(address, serve)
 
 
 async def connect(address: str, publishes: bool = False) -> Stream:
-    """Be a DEALER of the servers that exist, or a PUB, which is never read. Raises OSError."""
+    """Connect as a DEALER, or as a PUB, which never reads. Raises OSError."""
     if not address.startswith(PREFIX):
         return await streams.connect(address)
     import zmq

@@ -80,7 +80,7 @@ async def test_its_exit_code_and_its_last_words_are_told() -> None:
     assert "unrecognized arguments: --no-such-option" in process.stderr.text
     async with started("vexide/nobody") as process:
         assert await process.wait(20)
-    assert "no mock plays 'vexide/nobody'" in process.stderr.text
+    assert "there is no mock of 'vexide/nobody'" in process.stderr.text
 
 
 async def test_the_signal_that_killed_it_is_told() -> None:

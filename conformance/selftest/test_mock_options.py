@@ -262,9 +262,9 @@ def test_a_script_of_shared_memory(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("role", "step", "why"),
     [
-        ("runtime/buffer-owner", {"send": [1]}, "has no connections, and the script has send"),
-        ("runtime/buffer-owner", {"do": {}}, "do: {OPERATION"),
-        ("vexide/simulator", {"do": "touch"}, "do: {OPERATION"),
+        ("runtime/buffer-owner", {"send": [1]}, "has no connections; the script cannot have send"),
+        ("runtime/buffer-owner", {"do": {}}, "do: expected {OPERATION"),
+        ("vexide/simulator", {"do": "touch"}, "do: expected {OPERATION"),
     ],
 )
 def test_steps_that_a_role_cannot_play(

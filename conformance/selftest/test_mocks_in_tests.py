@@ -139,14 +139,17 @@ def test_a_script(tmp_path: Path) -> None:
             assert {"Log": {"level": "Info", "message": "by the script"}} in said
             assert said.count("Ready") == 2
     told = [entry.text for entry in simulator.log if entry.event == "unplayed"]
-    assert told == ["step 3 of the script: StartExecution did not come within 0.2 s"] * 2
+    assert (
+        told
+        == ["step 3 of the script: expected StartExecution within 0.2 s; no such message came"] * 2
+    )
     assert simulator.status == 1
 
 
 @pytest.mark.parametrize(
     ("text", "why"),
     [
-        ("- sand: 1", "step 1: sand: not one of"),
+        ("- sand: 1", "step 1: sand: expected one of"),
         ("{agent: 1}", "a list of steps"),
         ("- []", "step 1: an object"),
         ("- at: soon", "a number of seconds"),

@@ -64,7 +64,7 @@ def test_what_is_wrong_is_told(place: Place) -> None:
         "captures/toy/violation-none.jsonl: framing.layout was not found",
         "Pong: no golden capture contains this message of the server",
         "conformance/toy/oracle.py: whose turn it is: 'a Ping waits': client Ping: "
-        "no capture violates ping.waits by it",
+        "no capture violates ping.waits by this step",
         "toy/client: its test cases cannot be collected: ping::waits_for_the_answer decides "
         "ping.waits and framing.layout: name one requirement",
     ]

@@ -1,11 +1,11 @@
-"""Mocks in people's own tests: started on a free port, watched while they play, ended.
+"""Mocks in a project's own tests: started on a free port, observed, and ended.
 
     with mock("simspark/server") as server:
         my_agent(server.host, server.port)
         assert server.findings == []
 
-A mock plays in a thread of this process, or with `process=True` in a process of its own. Everything
-that a peer sends it is judged as it passes. `async with` does the same.
+A mock plays in a thread of this process, or with `process=True` in a separate process. All messages
+of its peers are judged while they arrive. `async with` works as well.
 """
 
 from typing import Any
@@ -19,18 +19,18 @@ __all__ = ["Finding", "Message", "Mock", "MockFailed", "mock"]
 
 
 def mock(role: str, *, process: bool = False, **options: Any) -> Mock:
-    """A mock of a role such as `simspark/server`, to be used in `with` or `async with`.
+    """Return a mock of a role such as `simspark/server`, for `with` or `async with`.
 
-    The options are those of `conformance mock ROLE --help`, with `_` for `-`: True for a flag, a
-    list for one that is repeated. A role that serves listens at a free port of 127.0.0.1 unless
-    `listen` or `connect` say otherwise. In a process of its own it needs a moment more, and nothing
-    of it can disturb this one; values of messages are then what JSON can hold.
+    The options are those of `conformance mock ROLE --help`, with `_` in place of `-`: True for a
+    flag, a list for a repeated option. A server listens at a free port of 127.0.0.1 unless `listen`
+    or `connect` is given. In a separate process the mock starts more slowly and cannot disturb this
+    process. The values of received messages are then limited to JSON.
     """
     locate.extend_packages()
     known = protocols.role(role)
     asks = bool(options.get("upper_tester"))
     if known.transports == ("none",):
-        # It has nothing but operations.
+        # A role without a wire has only operations.
         asks = True
         options.pop("upper_tester", None)
     elif known.serves and not options.keys() & {"listen", "connect"}:

@@ -1,4 +1,4 @@
-"""A mock as a test sees it: where it listens, what its peers have sent, what they violate."""
+"""The interface of a mock in a test: its addresses, received messages and findings."""
 
 import asyncio
 import threading
@@ -10,18 +10,18 @@ from typing import Any, Self
 
 from mocks.run import Entry
 
-STARTUP = 30.0  # seconds that a mock may take until it listens, or its peer until it is there
-PATIENCE = 10.0  # seconds that `wait` and `ask` wait, and that a mock has for its end
-KEPT = 100_000  # messages and entries; of more the oldest are forgotten
+STARTUP = 30.0  # seconds until a mock must listen, or its peer must be there
+PATIENCE = 10.0  # seconds that `wait` and `ask` wait, and that a mock has for its exit
+KEPT = 100_000  # messages and entries; the oldest are dropped first
 
 
 class MockFailed(Exception):
-    """A mock that could not be started, or does not do what it was asked for."""
+    """A mock could not be started, or did not do what the test asked for."""
 
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """What a peer has sent: the name of the message, None where it is none, and what it says."""
+    """A message from a peer; the name is None for bytes that are not a message."""
 
     name: str | None
     value: Any
@@ -30,7 +30,7 @@ class Message:
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """A requirement that a peer violates, whether it is a must, and how."""
+    """A requirement that a peer violates, its level, and a description of the violation."""
 
     requirement: str
     level: str
@@ -40,16 +40,16 @@ class Finding:
 
 
 class Mock:
-    """A mock that plays. What it has seen and told can be read at any time, and after its end."""
+    """A mock that is playing. Its records can be read at any time, also after its end."""
 
     def __init__(self, role: str, words: list[str], asks: bool) -> None:
         self.role = role
         self.status: int | None = None
-        """Its exit status, once it has ended."""
+        """The exit status, or None until the mock has ended."""
         self.address = ""
-        """Where it listens: HOST:PORT or unix:PATH, of its first port where it has several."""
+        """The address HOST:PORT or unix:PATH; if the role has several ports, of the first."""
         self.addresses: dict[str, str] = {}
-        """Where it listens, by the names of its ports."""
+        """All addresses, by the names of the ports."""
         self.log: deque[Entry] = deque(maxlen=KEPT)
         self._words = words
         self._asks = asks
@@ -58,7 +58,7 @@ class Mock:
         self._failure: str | None = None
         self._changed = threading.Condition()
 
-    # What a test looks at
+    # Read by a test
 
     @property
     def host(self) -> str:
@@ -74,42 +74,45 @@ class Mock:
 
     @property
     def findings(self) -> list[Finding]:
-        """What its peers have violated by what they have sent so far."""
+        """The violations by peers so far."""
         self._settle()
         return list(self._findings)
 
     @property
     def received(self) -> list[Message]:
-        """The messages that its peers have sent so far."""
+        """The messages that peers have sent so far."""
         self._settle()
         return list(self._received)
 
     def wait(self, name: str, count: int = 1, within: float = PATIENCE) -> Message:
-        """Wait until that many messages of a name have come; the last. Raises MockFailed."""
+        """Wait for ``count`` messages of a name; return the last. Raises MockFailed."""
 
         def came() -> list[Message]:
             return [message for message in self._received if message.name == name]
 
         with self._changed:
             if not self._changed.wait_for(lambda: len(came()) >= count or self._over, within):
-                raise MockFailed(f"{name} did not come {count} times within {within:g} s")
+                raise MockFailed(f"expected {count} {name} within {within:g} s; fewer came")
             if len(came()) < count:
-                raise MockFailed(f"the mock has ended, and {name} did not come {count} times")
+                raise MockFailed(f"the mock has ended; expected {count} {name}, fewer came")
             return came()[count - 1]
 
     def ask(self, operation: str, **args: Any) -> Any:
-        """Do what its user can do (`upper_tester=True`); the result. Raises MockFailed."""
+        """Run an operation of the upper tester (`upper_tester=True`); return its result.
+
+        Raises MockFailed.
+        """
         raise NotImplementedError
 
     def deviate(self, *, faults: Iterable[str] = (), variants: Iterable[str] = ()) -> None:
-        """From now on it has these faults and variants and no others.
+        """Replace all faults and variants of the mock by these.
 
-        What a fault prepares when a session begins it has from the next session on. Raises
-        MockFailed where the mock is in another process.
+        A fault that acts at the beginning of a session works from the next session on. Raises
+        MockFailed if the mock is in another process.
         """
-        raise MockFailed(f"{self.role} is in another process, and stays as it was started")
+        raise MockFailed(f"{self.role} is in another process and cannot change its deviations")
 
-    # How it is played
+    # Implemented by the subclasses
 
     def start(self) -> None:
         raise NotImplementedError
@@ -125,7 +128,7 @@ class Mock:
         return self.status is not None or self._failure is not None
 
     def _hear(self, entry: Entry) -> None:
-        """Take what the mock tells, in whatever thread."""
+        """Take a log entry of the mock, in any thread."""
         with self._changed:
             facts, number = entry.facts, entry.connection or 0
             if entry.event == "received":
@@ -142,7 +145,7 @@ class Mock:
             self._changed.notify_all()
 
     def _await(self, *events: str) -> None:
-        """Wait until one of these was told. Raises MockFailed where it has ended before."""
+        """Wait for one of these events. Raises MockFailed if the mock has ended."""
 
         def told() -> bool:
             return any(entry.event in events for entry in self.log)

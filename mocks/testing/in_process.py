@@ -1,4 +1,4 @@
-"""A mock that plays in a process of its own, and is watched by what it tells."""
+"""A mock that plays in a separate process, and is observed through its log."""
 
 import json
 import signal
@@ -14,7 +14,7 @@ from mocks.testing.base import PATIENCE, Mock, MockFailed
 
 
 class InProcess(Mock):
-    """A mock in a process of its own, which tells as JSON what it sees."""
+    """A mock in a separate process, which logs everything as JSON."""
 
     def start(self) -> None:
         words = [sys.executable, "-m", "mocks", self.role]
@@ -88,7 +88,10 @@ class InProcess(Mock):
             self._changed.wait_for(lambda: self._settled > before or self._over, PATIENCE)
 
     def ask(self, operation: str, **args: Any) -> Any:
-        """Do what its user can do (`upper_tester=True`); the result. Raises MockFailed."""
+        """Run an operation of the upper tester (`upper_tester=True`); return its result.
+
+        Raises MockFailed.
+        """
         if not self._asks or self._process.stdin is None:
             raise MockFailed(f"{self.role} has no operations without upper_tester=True")
         with self._changed:
@@ -98,7 +101,7 @@ class InProcess(Mock):
             self._process.stdin.write(line.encode() + b"\n")
             self._process.stdin.flush()
             self._changed.wait_for(lambda: number in self._answers or self._over, PATIENCE)
-            answer = self._answers.pop(number, {"error": "there was no answer"})
+            answer = self._answers.pop(number, {"error": "no answer"})
         if not answer.get("ok"):
             raise MockFailed(f"{operation}: {answer.get('error')}")
         return answer.get("result")

@@ -1,4 +1,4 @@
-"""A mock that plays in a thread of the process that tests with it."""
+"""A mock that plays in a thread of the test's own process."""
 
 import asyncio
 import contextlib
@@ -14,7 +14,7 @@ from mocks.upper_tester import Refused, Warned
 
 
 class InThread(Mock):
-    """A mock with an event loop of its own in a thread of this process."""
+    """A mock with its own event loop, in a thread of this process."""
 
     def start(self) -> None:
         module = deviations.role_module(self.role)
@@ -52,14 +52,14 @@ class InThread(Mock):
             self._call(self._stop)
         self._thread.join(PATIENCE)
         if self._thread.is_alive():
-            raise MockFailed(f"{self.role} does not end")
+            raise MockFailed(f"{self.role} did not end")
 
     def _stop(self) -> None:
         self._run.ending = True
         self._played.cancel()
 
     def _call(self, action: Callable[[], Any]) -> None:
-        with contextlib.suppress(RuntimeError):  # it has just ended
+        with contextlib.suppress(RuntimeError):  # the loop has just ended
             self._loop.call_soon_threadsafe(action)
 
     def _settle(self) -> None:
@@ -68,18 +68,21 @@ class InThread(Mock):
             try:
                 asyncio.run_coroutine_threadsafe(coroutine, self._loop).result(PATIENCE)
             except (RuntimeError, TimeoutError, futures.CancelledError):
-                coroutine.close()  # it has just ended, and everything is judged
+                coroutine.close()  # the loop has just ended, so everything is judged
 
     def ask(self, operation: str, **args: Any) -> Any:
-        """Do what its user can do (`upper_tester=True`); the result. Raises MockFailed."""
+        """Run an operation of the upper tester (`upper_tester=True`); return its result.
+
+        Raises MockFailed.
+        """
         if not self._asks:
             raise MockFailed(f"{self.role} has no operations without upper_tester=True")
 
         async def do() -> Any:
-            await self._run.offered.wait()  # it listens a moment before it takes operations
+            await self._run.offered.wait()  # the mock listens shortly before it takes operations
             known = self._run.operations
             if operation not in known:
-                raise MockFailed(f"{self.role} has no operation {operation!r}: {[*known]}")
+                raise MockFailed(f"{self.role} has no operation {operation!r}; known: {[*known]}")
             return await known[operation](args)
 
         try:
@@ -89,5 +92,5 @@ class InThread(Mock):
         return result.result if isinstance(result, Warned) else result
 
     def deviate(self, *, faults: Iterable[str] = (), variants: Iterable[str] = ()) -> None:
-        """From now on it has these faults and variants and no others."""
+        """Replace all faults and variants of the mock by these."""
         deviations.change(self._run.peer, self.role, faults, variants)
