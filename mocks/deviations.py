@@ -69,7 +69,7 @@ def variant(
     needs: Mapping[str, str] | None = None,
     roles: tuple[str, ...] = (),
 ) -> Callable[[Peer], Peer]:
-    """Declare a subclass of a mock, or of one of its bases, as a lawful variant.
+    """Declare a subclass of a mock, or of its bases, as a lawful variant.
 
     The docstring of the class is the summary.
     """

@@ -102,7 +102,7 @@ def install(role: str, text: str) -> None:
     """Make all messages that this process sends in a role pass through a mutant.
 
     `text` is a mutant, or `@FILE` with several mutants, which are only tested and not applied (see
-    Told). Raises ValueError and OSError.
+    `Told`). Raises ValueError and OSError.
     """
     mutant = Told(Path(text[1:])) if text.startswith("@") else Mutant.parse(text)
     protocol = protocols.load(role.partition("/")[0])

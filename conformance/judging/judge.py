@@ -164,7 +164,7 @@ class Judge:
         self._add(index, sender, self._frame(sender, frame))
 
     def reset(self, sender: str) -> None:
-        """Tell the oracle that a side ends its stream by a reset.
+        """Pass on to the oracle that a side ends its stream by a reset.
 
         Call this before the rest of the side's bytes and its end are judged.
         """

@@ -151,7 +151,7 @@ def test_a_script(tmp_path: Path) -> None:
     [
         ("- sand: 1", "step 1: sand: expected one of"),
         ("{agent: 1}", "a list of steps"),
-        ("- []", "step 1: an object"),
+        ("- []", "step 1: expected an object"),
         ("- at: soon", "a number of seconds"),
         ("- [", "expected"),
     ],

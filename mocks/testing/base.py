@@ -21,7 +21,7 @@ class MockFailed(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """A message from a peer; the name is None for bytes that are not a message."""
+    """A message from a peer; bytes that are not a message have no name."""
 
     name: str | None
     value: Any
