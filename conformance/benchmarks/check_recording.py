@@ -1,6 +1,6 @@
-"""How fast `check` judges what a monitor of a match is sent, against the codec alone.
+"""Measure how fast `check` judges the traffic of a monitor, against the codec alone.
 
-Both read the same capture: a full scene of 22 robots, and the updates of many cycles.
+Both read the same capture of a match: a full scene of 22 robots, and the updates of many cycles.
 """
 
 import statistics
@@ -14,13 +14,13 @@ from conformance.definitions import protocols
 from conformance.judging import captures, recordings
 from conformance.judging.captures import Capture, Event
 
-CYCLES = 60
-ROUNDS = 3
+CYCLES = 60  # of the match, which give a capture of some megabytes
+ROUNDS = 3  # of which the median counts
 PROTOCOL = "simspark"
 
 
 class Kept(Nowhere):
-    """A stream whose bytes are kept."""
+    """A stream that keeps the written bytes."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -31,7 +31,7 @@ class Kept(Nowhere):
 
 
 def session() -> Capture:
-    """What a monitor is sent."""
+    """Return a capture of the bytes that a server sends to a monitor."""
     server = match()
     stream = Kept()
     monitor = server.new_monitor()
@@ -45,7 +45,7 @@ def session() -> Capture:
 
 
 def decoded(capture: Capture) -> None:
-    """Read all of it through the codec alone."""
+    """Read the capture with the codec alone."""
     decoder = protocols.load(PROTOCOL).decoder("server")
     for event in capture.events:
         decoder.feed(event.data or b"")

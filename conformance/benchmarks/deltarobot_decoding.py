@@ -1,8 +1,8 @@
-"""How fast a deltarobot stream is decoded: by our codec, by plain `struct`, and by `construct`.
+"""Measure how fast a deltarobot stream is decoded: by our codec, `struct` and `construct`.
 
-All three turn the same bytes into the same objects of named values. Ours also looks up the layouts
-in the schema files, keeps the bytes of each message, and makes every float fit for JSON.
-`construct` is needed for this measurement only: `pip install construct`.
+All three turn the same bytes into the same objects with named values. Our codec also looks up the
+layouts in the schema files, keeps the bytes of each message, and converts every float for JSON.
+Only this measurement needs `construct`: `pip install construct`.
 """
 
 import struct
@@ -13,7 +13,7 @@ from typing import Any
 
 from conformance.deltarobot.codec import Decoder, encode, message
 
-ROUNDS = 5
+ROUNDS = 5  # of which the best counts
 CHUNK = 64 * 1024  # bytes that a read returns
 
 KINDS = {
@@ -30,7 +30,7 @@ Decoded = list[tuple[str | None, Any]]
 
 
 def stream() -> bytes:
-    """Ten minutes of an exercise at 30 Hz: a curve now and then, vectors, pings, a few unknowns."""
+    """Return ten minutes of an exercise at 30 Hz: vectors, pings, some curves and unknowns."""
     told: list[Any] = []
     for step in range(18_000):
         value = step / 1000

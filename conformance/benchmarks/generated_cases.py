@@ -1,8 +1,8 @@
-"""Generated messages a second over the wire, against Hypothesis generating the same ones alone.
+"""Measure generated messages per second over the wire, against Hypothesis alone.
 
-All draw the sessions of the property over setup commands, with the same seed and in turn. Over the
-wire everything that comes back is judged; each session has a connection of its own to a mock that
-keeps listening, or a process of its own, as where a command starts the IUT.
+All ways draw the same setup commands, with the same seed, and run alternately. Over the wire, all
+answers are judged. Each session has its own connection to a listening mock, or its own process, as
+if a command starts the IUT.
 """
 
 import asyncio
@@ -28,8 +28,8 @@ from conformance.vexide.simulator.plain import shows
 from conformance.vexide.simulator.tester import shake_hands
 
 ROLE = "vexide/simulator"
-SESSIONS = 40
-ROUNDS = 3
+SESSIONS = 40  # in each round
+ROUNDS = 3  # of which the median counts
 
 
 def main() -> None:
@@ -52,7 +52,7 @@ def main() -> None:
 
 @contextlib.contextmanager
 def listening() -> Iterator[str]:
-    """A simulator that listens; its address."""
+    """Start a simulator that listens; yield its address."""
     words = [sys.executable, "-m", "mocks", ROLE, "--listen", "127.0.0.1:0", "--program", "print"]
     with subprocess.Popen(words, stderr=subprocess.PIPE, text=True) as process:
         assert process.stderr
@@ -63,7 +63,7 @@ def listening() -> Iterator[str]:
 
 
 def rate_over(way: Configuration, runner: asyncio.Runner, seed: int) -> float:
-    """Messages a second, drawn and sent, each list of them in a session that is judged."""
+    """Return messages per second, drawn and sent in sessions that are judged."""
     testbed = Testbed(way)
     iut = Iut(testbed, "")
 
@@ -84,7 +84,7 @@ def rate_over(way: Configuration, runner: asyncio.Runner, seed: int) -> float:
 
 
 def rate(seed: int, body: Callable[[list[Any]], None]) -> float:
-    """Messages a second, drawn and given to a body."""
+    """Return messages per second, drawn and passed to ``body``."""
     drawn_messages = 0
 
     @hypothesis.seed(seed)

@@ -1,9 +1,13 @@
-"""What a judging proxy costs two peers, against a bare asyncio relay of the same bytes.
+"""Measure the cost of a judging proxy, against a bare relay of the same bytes.
 
-Both relays are processes of their own. A golden session of each protocol is played through them,
-each write once the one before has arrived: the ratio of the median latencies. Then its longest
-message is sent many times over: the ratio of the throughputs. Last, the match: a server's full
-scene at 50 Hz to 22 agents and 2 monitors through either, and how late it arrives.
+Both relays are separate processes. There are three measurements:
+
+- A golden session of each protocol is played through them, each write after the one before has
+  arrived. The result is the ratio of the median latencies.
+- The longest message of the session is sent many times. The result is the ratio of the
+  throughputs.
+- A server sends its full scene at 50 Hz to 22 agents and 2 monitors. The result is how late the
+  scene arrives.
 """
 
 import asyncio
@@ -21,22 +25,22 @@ from conformance.definitions import locate
 from conformance.judging import captures
 from conformance.simspark.codec import frame
 
-SESSIONS = (  # protocol, pair, its golden session
+SESSIONS = (  # protocol, pair, the name of its golden session
     ("deltarobot", "deltarobot", "session-exercise"),
     ("simspark", "simspark", "session-monitor"),
     ("vexide", "vexide", "session-many-events"),
     ("runtime", "runtime/rpc-server", "session-rpc"),
 )
-ROUNDS = 40  # times that a session is played through each relay, in turn
+ROUNDS = 40  # times that a session is played through each relay, alternately
 VOLUME = 2 * 1024 * 1024  # bytes of one message after another
-CYCLE = 0.02  # seconds between two scenes
-CYCLES = 250
+CYCLE = 0.02  # seconds between two scenes, as in a match
+CYCLES = 250  # scenes, 5 s of a match
 AGENTS, MONITORS = 22, 2
 _CHUNK = 256 * 1024
 _WORDS = [sys.executable, "-m", "conformance"]
 _BARE = [sys.executable, "-m", "conformance.benchmarks.live_relay"]
 
-Written = tuple[bool, bytes]  # whether by the client, and what
+Written = tuple[bool, bytes]  # True if the client wrote the bytes, and the bytes
 
 
 def main() -> None:
@@ -46,7 +50,7 @@ def main() -> None:
 
 
 def session(protocol: str, name: str) -> list[Written]:
-    """What the peers of a golden session write."""
+    """Return the writes of the peers of a golden session."""
     folder = locate.folder("captures", protocol)
     assert folder is not None, "it is one of ours"
     capture = captures.read(folder / f"{name}.jsonl")
@@ -81,7 +85,7 @@ Streams = tuple[asyncio.StreamReader, asyncio.StreamWriter]
 
 @contextlib.asynccontextmanager
 async def serving() -> AsyncIterator[tuple[int, "asyncio.Queue[Streams]"]]:
-    """A server that leaves its connections to us; its port, and what has connected."""
+    """Start a server; yield its port, and a queue of its connections."""
     arrived: asyncio.Queue[Streams] = asyncio.Queue()
 
     async def accept(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -92,7 +96,7 @@ async def serving() -> AsyncIterator[tuple[int, "asyncio.Queue[Streams]"]]:
 
 
 async def connected(port: int, arrived: "asyncio.Queue[Streams]") -> tuple[Streams, Streams]:
-    """Both ends of a connection through a relay: the client's, and the server's."""
+    """Return both ends of a connection through a relay: the client's, and the server's."""
     client = await asyncio.open_connection("127.0.0.1", port, limit=_CHUNK)
     server = await arrived.get()
     for _, writer in (client, server):
@@ -103,7 +107,7 @@ async def connected(port: int, arrived: "asyncio.Queue[Streams]") -> tuple[Strea
 async def played(
     port: int, arrived: "asyncio.Queue[Streams]", writes: Sequence[Written]
 ) -> list[float]:
-    """The seconds that each write of a session takes to arrive."""
+    """Return the seconds that each write of a session takes to arrive."""
     client, server = await connected(port, arrived)
     taken = []
     for by_client, data in writes:
@@ -124,7 +128,7 @@ async def rate(
     data: bytes,
     before: Sequence[Written],
 ) -> float:
-    """Bytes a second of one message after another, behind the beginning of its session."""
+    """Return the bytes per second of a repeated message, after the beginning of its session."""
     client, server = await connected(port, arrived)
     for early, first in before:
         (_, source), (target, _) = (client, server) if early else (server, client)
@@ -152,7 +156,7 @@ async def rate(
 
 
 async def match() -> None:
-    """How late the scenes of a match arrive through the proxy, and through a bare relay."""
+    """Print how late the scenes of a match arrive through each relay."""
     scene = frame(text())
     async with serving() as (port, arrived):
         with relayed("simspark", [port, port]) as ours, bare(port) as theirs:
@@ -160,7 +164,7 @@ async def match() -> None:
                 late = await lateness(scene, ports, arrived)
                 median, most = (1e3 * late[len(late) * part // 100] for part in (50, 99))
                 print(
-                    f"match, {way}: {len(scene)} bytes at 50 Hz to {MONITORS} monitors, beside "
+                    f"match, {way}: {len(scene)} bytes at 50 Hz to {MONITORS} monitors, with"
                     f"{AGENTS} agents: median {median:.1f} ms, p99 {most:.1f} ms of "
                     f"{CYCLE * 1e3:.0f} ms"
                 )
@@ -169,7 +173,7 @@ async def match() -> None:
 async def lateness(
     scene: bytes, ports: Sequence[int], arrived: "asyncio.Queue[Streams]"
 ) -> list[float]:
-    """The seconds that each scene of a match takes to arrive, sorted."""
+    """Return the seconds that each scene of a match takes to arrive, sorted."""
     agents, monitors = ports
     ends = [await connected(agents, arrived) for _ in range(AGENTS)]
     ends += [await connected(monitors, arrived) for _ in range(MONITORS)]
@@ -202,7 +206,7 @@ async def lateness(
 
 @contextlib.contextmanager
 def relayed(pair: str, ports: Sequence[int]) -> Iterator[list[int]]:
-    """Our proxy in front of a server; the ports at which clients find it."""
+    """Start our proxy in front of a server; yield the ports for clients."""
     with tempfile.TemporaryDirectory() as folder:
         words = [*_WORDS, "proxy", pair, "--report", folder]
         words += ["--listen", ",".join(["127.0.0.1:0"] * len(ports))]
@@ -219,7 +223,7 @@ def bare(port: int) -> Iterator[int]:
 
 @contextlib.contextmanager
 def listening(words: list[str]) -> Iterator[list[int]]:
-    """A relay's process; the ports that it says it listens at."""
+    """Start a relay's process; yield the ports that it prints."""
     quiet = subprocess.DEVNULL
     with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=quiet, text=True) as process:
         assert process.stdout
@@ -227,12 +231,13 @@ def listening(words: list[str]) -> Iterator[list[int]]:
             said = process.stdout.readline().split()[-1]
             yield [int(address.rpartition(":")[2]) for address in said.split(",")]
         finally:
-            # What it has not judged yet would take it longer than all the rest.
+            # The proxy is killed, because judging its backlog would take longer than everything
+            # else.
             process.kill()
 
 
 async def relay(target: int) -> None:
-    """Pass bytes on, and nothing else."""
+    """Pass bytes on unchanged."""
 
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         server = await asyncio.open_connection("127.0.0.1", target, limit=_CHUNK)

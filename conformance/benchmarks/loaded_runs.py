@@ -1,11 +1,10 @@
-"""What a busy machine changes of a run: each role's sound mock, alone and with all cores kept busy.
+"""Measure the effect of a busy machine on runs of each role's sound mock.
 
     python -m conformance.benchmarks.loaded_runs [--variants] [ROLE…]
 
-Prints for each run under load how it ended, how many requirements failed, warned and became
-inconclusive that were none of that alone, and how many times as long it took. With `--variants`
-every lawful variant is run under load as well. Exit 1 where a verdict turned into a violation, or
-more than 2 % of a role's requirements became inconclusive.
+For each run under load, the program prints the verdicts that differ from those of the run alone,
+and the ratio of the durations. With `--variants`, every lawful variant also runs under load. Exit 1
+if a verdict became a violation, or if more than 2 % of a role's requirements became inconclusive.
 """
 
 import argparse
@@ -26,14 +25,14 @@ from conformance.verdicts import VIOLATIONS, Verdict
 from mocks.deviations import variants
 
 EACH = 2  # busy processes for each core
-MOST = 0.02  # of the requirements of a role may become inconclusive
+MOST = 0.02  # share of a role's requirements that can become inconclusive
 
 _BUSY = "while True: pass"
 
 
 @contextlib.contextmanager
 def load() -> Iterator[None]:
-    """Every core is kept busy within the block, by more processes than there are cores."""
+    """Keep every core busy during the block, with more processes than there are cores."""
     busy = [
         subprocess.Popen([sys.executable, "-c", _BUSY]) for _ in range(EACH * (os.cpu_count() or 1))
     ]
@@ -46,7 +45,7 @@ def load() -> Iterator[None]:
 
 
 def run(*words: str) -> tuple[dict[str, Any], float]:
-    """The report of a run of the suite, and its seconds."""
+    """Run the suite; return its report and its duration in seconds."""
     with tempfile.TemporaryDirectory(prefix="conformance-") as folder:
         began = time.perf_counter()
         command = [sys.executable, "-m", "conformance", "run", *words, "--report", folder]
@@ -57,7 +56,7 @@ def run(*words: str) -> tuple[dict[str, Any], float]:
 
 
 def worse(report: dict[str, Any], alone: dict[str, Any]) -> Counter[str]:
-    """How many requirements have another verdict than alone, by that verdict."""
+    """Count the requirements whose verdict differs from the run alone, by their new verdict."""
     before = {entry["id"]: entry["verdict"] for entry in alone["requirements"]}
     changed = [e["verdict"] for e in report["requirements"] if e["verdict"] != before[e["id"]]]
     return Counter(changed)
@@ -69,7 +68,7 @@ def main() -> int:
     parser.add_argument("roles", metavar="ROLE", nargs="*")
     args = parser.parse_args()
     bad = 0
-    print(f"{'':52}{'× alone':>8}  verdicts that are not those alone")
+    print(f"{'':52}{'× alone':>8}  verdicts that differ from the run alone")
     for role in args.roles or protocols.roles():
         names = variants(role) if args.variants else ()
         sound, seconds = run(role, "--mock")

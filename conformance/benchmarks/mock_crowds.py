@@ -1,10 +1,11 @@
-"""What a crowd costs a mock, here and in another tree of this project: CPU for each message.
+"""Measure a mock's CPU time per message with many peers, in two source trees.
 
     python -m conformance.benchmarks.mock_crowds TREE
 
-500 robots that push at one lab, 22 agents and a monitor of a simulation at 50 Hz, and 200 clients
-of an RPC server are played from here, against mocks out of both trees in turn; of this tree also
-with its judge, as `conformance mock` has it. Ratios below 1 are in favour of this tree.
+The peers run in this process. They are 500 robots that push at one lab, 22 agents and a monitor of
+a simulation at 50 Hz, or 200 clients of an RPC server. The mocks of both trees run alternately. The
+mock of this tree also runs with its judge, as in `conformance mock`. A ratio below 1 means that
+this tree is faster.
 """
 
 import asyncio
@@ -23,24 +24,24 @@ from conformance.openroberta import naming
 from conformance.simspark.codec import encode
 
 HERE = Path(__file__).resolve().parents[2]
-SECONDS = 4.0  # that a crowd is measured
-ROUNDS = 3
+SECONDS = 4.0  # seconds of each measurement
+ROUNDS = 3  # of which the median counts
 ROBOTS, AGENTS, CLIENTS = 500, 22, 200
-PAUSE = 0.2  # seconds from the answer to one call to the next call of that client
+PAUSE = 0.2  # seconds from the answer to one call to the client's next call
 TICKS = os.sysconf("SC_CLK_TCK")
 
 Crowd = Callable[[list[int], "Counter"], Awaitable[list[asyncio.Task[None]]]]
 
 
 class Counter:
-    """How many messages the mock has sent."""
+    """Counts the messages that the mock has sent."""
 
     def __init__(self) -> None:
         self.count = 0
 
 
 async def robots(ports: list[int], counter: Counter) -> list[asyncio.Task[None]]:
-    """Each is linked, and pushes again as soon as it is answered, which is after a second."""
+    """Link robots that push again after each answer, which comes after a second."""
     user = await Peer.connect(ports[0])
     there = [await linked(ports[0], user, number) for number in range(ROBOTS)]
 
@@ -54,7 +55,7 @@ async def robots(ports: list[int], counter: Counter) -> list[asyncio.Task[None]]
 
 
 async def agents(ports: list[int], counter: Counter) -> list[asyncio.Task[None]]:
-    """Each turns a hinge whenever it is told what it perceives; a monitor looks on."""
+    """Start agents that turn a hinge after each perception, and one monitor."""
 
     async def play(number: int) -> None:
         reader, writer = await asyncio.open_connection("127.0.0.1", ports[0])
@@ -75,7 +76,7 @@ async def agents(ports: list[int], counter: Counter) -> list[asyncio.Task[None]]
 
 
 async def clients(ports: list[int], counter: Counter) -> list[asyncio.Task[None]]:
-    """Each calls, waits for its result and for a moment, and calls again."""
+    """Start clients that call, wait for the result, pause, and call again."""
 
     async def call() -> None:
         reader, writer = await asyncio.open_connection("127.0.0.1", ports[0])
@@ -100,7 +101,7 @@ CROWDS: dict[str, tuple[Crowd, list[str]]] = {
 
 
 async def cost(tree: Path, words: list[str], crowd: Crowd) -> float:
-    """Microseconds of CPU of a mock for each message that it sends to its crowd."""
+    """Return a mock's CPU time, in microseconds, for each message to its peers."""
     ports = [free_port(), free_port()]
     places = {"{address}": f"127.0.0.1:{ports[0]}", "{0}": str(ports[0]), "{1}": str(ports[1])}
     mock = await asyncio.create_subprocess_exec(
@@ -135,11 +136,11 @@ async def _accepts(mock: asyncio.subprocess.Process, port: int) -> None:
             writer.close()
             return
         await asyncio.sleep(0.1)
-    raise RuntimeError(f"a mock has ended with {mock.returncode}")
+    raise RuntimeError(f"a mock exited with status {mock.returncode}")
 
 
 def cpu(pid: int) -> float:
-    """Seconds of CPU that a process has used."""
+    """Return the CPU seconds that a process has used."""
     fields = Path(f"/proc/{pid}/stat").read_text("ascii").rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) / TICKS
 
@@ -156,7 +157,8 @@ def main() -> None:
                 now = asyncio.run(cost(HERE, [*words, *(["--judge"] if kind else [])], crowd))
                 found.append(now / earlier)
                 print(
-                    f"{name}: there {earlier:.0f} µs a message, here {kind} {now:.0f}", flush=True
+                    f"{name}: other tree {earlier:.0f} µs each, this {kind} {now:.0f}",
+                    flush=True,
                 )
         for kind, found in ratios.items():
             print(f"ratio {statistics.median(found):.2f}  {name} {kind} (median of {ROUNDS})")

@@ -1,10 +1,10 @@
-"""How one lab bears many robots: requests held, memory, and the time from run to download.
+"""Measure one lab with many robots: held requests, memory, times from run to download.
 
     python -m conformance.benchmarks.openroberta_polling [ROBOTS]
 
-The lab is a process of its own. Each robot has one connection, which it keeps; the user acts by the
-lab's page. The first figures are of a lab that holds everybody, then programs are run one by one,
-and last all robots poll as fast as a period of one second lets them.
+The lab is a separate process. Each robot keeps one connection; the user acts through the lab's
+page. First the lab holds the requests of all robots, then programs are run one by one. At the end,
+all robots poll as fast as a period of one second allows.
 """
 
 import asyncio
@@ -20,12 +20,12 @@ from conformance.openroberta.naming import MANDATORY
 
 ROBOTS = 500
 RUNS = 1000
-PERIOD = 1.0  # seconds that a push is held
+PERIOD = 1.0  # seconds that the lab holds a push
 POLLING = 10.0  # seconds of polling that are measured
 
 
 class Peer:
-    """One kept connection to the lab, and the answers that come there."""
+    """A persistent connection to the lab, with its answers."""
 
     def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self._reader = reader
@@ -55,7 +55,7 @@ def data(number: int, cmd: str) -> dict[str, Any]:
 
 
 async def linked(port: int, user: Peer, number: int) -> Peer:
-    """A robot that is registered, its token entered."""
+    """Connect a robot, register it, and enter its token as the user."""
     robot = await Peer.connect(port)
     robot.send(naming.PUSHCMD, data(number, "register"))
     refused = True
@@ -67,13 +67,16 @@ async def linked(port: int, user: Peer, number: int) -> Peer:
 
 
 def memory(pid: int) -> int:
-    """The resident size of a process in bytes."""
+    """Return the resident memory of a process in bytes."""
     lines = Path(f"/proc/{pid}/status").read_text("ascii").splitlines()
     return 1024 * next(int(line.split()[1]) for line in lines if line.startswith("VmRSS"))
 
 
 async def runs(robots: list[Peer], user: Peer) -> list[float]:
-    """Seconds from a click at run to the command at its robot, which then fetches and pushes."""
+    """Return the seconds from each click on run to the command at its robot.
+
+    The robot then fetches the program and pushes again.
+    """
     loop, chosen = asyncio.get_running_loop(), random.Random(1)
     took = []
     for _ in range(RUNS):
@@ -90,7 +93,7 @@ async def runs(robots: list[Peer], user: Peer) -> list[float]:
 
 
 async def polls(robots: list[Peer], number: int, until: float) -> int:
-    """How many pushes of a robot are answered until then."""
+    """Count the pushes of a robot that are answered before ``until``."""
     loop, count = asyncio.get_running_loop(), 0
     while loop.time() < until:
         await robots[number].answer()

@@ -1,12 +1,15 @@
-"""What a run of a role's mock costs: CPU of the suite and of the mocks, and what it waits for.
+"""Measure the cost of a run against a role's mock: CPU time, and the reasons for waiting.
 
     python -m conformance.benchmarks.run_costs [ROLE…]
 
-Each role is run in a process of its own, which looks at itself every few milliseconds: while its
-event loop has nothing to do, it notes in what each test case waits. Told are the seconds that a run
-takes, those of CPU of the suite and of the mocks, how many times as long as both together the run
-takes, for what part of it the suite has nothing to do, and the shares of all waits by their kind:
-many last at the same time.
+Each role runs in a separate process with a sampling thread. While the event loop is idle, the
+thread notes every few milliseconds the function in which each test case waits. The columns are:
+
+- the duration of the run in seconds
+- the CPU seconds of the suite, and of the mocks
+- the ratio of the duration to all CPU seconds
+- the share of the time in which the suite is idle
+- the most frequent waits, and their shares of all waits; many waits overlap
 """
 
 import argparse
@@ -27,19 +30,19 @@ from typing import Any
 from conformance import cli
 from conformance.definitions import locate, protocols
 
-EVERY = 0.005  # seconds
-MOST = 4  # kinds of waits that are told
+EVERY = 0.005  # seconds between two samples
+MOST = 4  # kinds of waits that are printed
 
 
 class Waits(threading.Thread):
-    """Notes what the tasks of the main thread's loop wait for while that is idle."""
+    """Notes the waits of all tasks of the main thread's loop while it is idle."""
 
     def __init__(self) -> None:
         super().__init__(daemon=True)
         self.kinds: Counter[str] = Counter()
         self.idle = self.looks = 0
         self.spent = 0.0
-        """Seconds of CPU of these looks, which a run without them would not take."""
+        """CPU seconds of the sampling itself, which do not belong to the run."""
         self._main = threading.main_thread().ident or 0
 
     def run(self) -> None:
@@ -57,7 +60,7 @@ class Waits(threading.Thread):
         loop = next((each for each in _above(frame) if hasattr(each, "run_forever")), None)
         try:
             tasks = asyncio.all_tasks(loop) if loop else set()
-        except RuntimeError:  # they change at this moment
+        except RuntimeError:  # the set of tasks is changing
             return
         for task in tasks:
             if kind := _kind(task.get_coro()):
@@ -65,7 +68,7 @@ class Waits(threading.Thread):
 
 
 def _above(frame: FrameType) -> Iterator[Any]:
-    """The objects whose methods are being called, the innermost first."""
+    """Yield the objects whose methods are on the stack, the innermost first."""
     at: FrameType | None = frame
     while at:
         yield at.f_locals.get("self")
@@ -73,7 +76,7 @@ def _above(frame: FrameType) -> Iterator[Any]:
 
 
 def _kind(waiting: Any) -> str:
-    """What a test case waits in: the function of the suite that it has called, if it is one."""
+    """Return the suite's function in which a test case waits; empty for other tasks."""
     called_by_test = False
     while waiting is not None:
         code: CodeType | None = getattr(waiting, "cr_code", None) or getattr(
@@ -90,7 +93,10 @@ def _kind(waiting: Any) -> str:
 
 
 def inside(role: str) -> None:
-    """Run it here; one line of JSON on standard output, after all that was started has ended."""
+    """Run a role in this process; print one line of JSON at exit.
+
+    At exit, all processes that the run has started have ended, so their CPU time is known.
+    """
     waits = Waits()
     began = time.perf_counter()
 
@@ -120,7 +126,7 @@ def main() -> None:
     if args.inside:
         inside(args.inside)
         return
-    print(f"{'':26}{'s':>7}{'suite':>8}{'mocks':>8}{'ratio':>7}{'idle':>7}  of all waits")
+    print(f"{'':26}{'s':>7}{'suite':>8}{'mocks':>8}{'ratio':>7}{'idle':>7}  share of all waits")
     for role in args.roles or protocols.roles():
         words = [sys.executable, "-m", "conformance.benchmarks.run_costs", "--inside", role]
         done = subprocess.run(words, stdout=subprocess.PIPE, text=True, check=True)

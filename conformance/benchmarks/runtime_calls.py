@@ -1,8 +1,8 @@
-"""RPC round trips a second of the mock server, against a bare loop that echoes MessagePack.
+"""Measure RPC round trips per second of the mock server, against a bare MessagePack echo.
 
-Both are processes of their own on TCP, and are called by the same blocking client in turn: one call
-after another, and then a hundred in one write. The bare one decodes and encodes every object with
-the msgpack package, and does nothing else.
+Both are separate processes on TCP. The same blocking client calls them alternately: one call at a
+time, and then a hundred calls in one write. The bare echo only decodes and encodes every object
+with the package msgpack.
 """
 
 import contextlib
@@ -14,9 +14,9 @@ from collections.abc import Iterator
 
 import msgpack
 
-CALLS = 2000
-TOGETHER = 100
-ROUNDS = 5
+CALLS = 2000  # in each measurement
+TOGETHER = 100  # calls in one write
+ROUNDS = 5  # of which the median counts
 
 MOCK = [sys.executable, "-m", "mocks", "runtime/rpc-server", "--listen", "127.0.0.1:0"]
 BARE = [sys.executable, "-m", "conformance.benchmarks.runtime_calls", "echo"]
@@ -36,7 +36,7 @@ def main() -> None:
 
 @contextlib.contextmanager
 def listening(words: list[str]) -> Iterator[int]:
-    """A server's process; the port that it says it listens at."""
+    """Start a server's process; yield the port that it prints."""
     with subprocess.Popen(words, stderr=subprocess.PIPE, text=True) as process:
         assert process.stderr
         try:
@@ -46,7 +46,7 @@ def listening(words: list[str]) -> Iterator[int]:
 
 
 def rate(port: int, together: int) -> float:
-    """Calls per second of a server, with ``together`` of them under way at a time."""
+    """Return the calls per second of a server, with ``together`` calls at a time."""
     with socket.create_connection(("127.0.0.1", port)) as connection:
         connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         unpacker = msgpack.Unpacker()
@@ -63,7 +63,7 @@ def rate(port: int, together: int) -> float:
 
 
 def echo() -> None:
-    """Serve by answering each request with its own arguments; one client after another."""
+    """Serve one client after another; answer each request with its own arguments."""
     with socket.create_server(("127.0.0.1", 0)) as server:
         print(f"listening on 127.0.0.1:{server.getsockname()[1]}", file=sys.stderr, flush=True)
         while True:

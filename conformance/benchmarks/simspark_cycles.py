@@ -1,7 +1,7 @@
-"""How long a cycle of the reference server takes: 22 agents that move all hinges, 2 monitors.
+"""Measure a cycle of the reference server: 22 agents that move all hinges, 2 monitors.
 
-A cycle is the world's step, the rules, a group of perceptors for every agent and, every second
-cycle, a state for every monitor. It must take less than the 20 ms that a cycle lasts.
+A cycle is a step of the world, the rules, and a group of perceptions for every agent. Every second
+cycle also has a state for every monitor. A cycle must take less than its period of 20 ms.
 """
 
 import sys
@@ -11,8 +11,8 @@ from conformance.benchmarks.simspark_reading import PLAYERS, Nowhere, match
 from mocks.simspark.settings import CYCLE
 
 MONITORS = 2
-CYCLES = 1500
-TURNING = 50  # cycles after which the hinges turn back, so that none rests at its stop
+CYCLES = 1500  # 30 s of a match
+TURNING = 50  # cycles after which the hinges turn back, before they reach their stops
 
 
 def main() -> int:

@@ -1,7 +1,7 @@
-"""How fast the full scene graph of a match is read: by our reader, and by `sexpdata`.
+"""Measure how fast our reader and `sexpdata` read the full scene of a match.
 
-Both turn the same text into nested lists. `sexpdata` also makes numbers of what looks like one, and
-symbols of the rest; it is needed for this measurement only: `pip install sexpdata`.
+Both turn the same text into nested lists. `sexpdata` also converts numbers, and turns other words
+into symbols. Only this measurement needs `sexpdata`: `pip install sexpdata`.
 """
 
 import sys
@@ -14,13 +14,13 @@ from mocks.simspark.server import Server
 from mocks.simspark.settings import Settings
 from mocks.streams import Stream
 
-ROUNDS = 5
+ROUNDS = 5  # of which the best counts
 PLAYERS = 22
-AIM = 10.0  # times as fast as sexpdata
+AIM = 10.0  # our reader must be this many times as fast as sexpdata
 
 
 class Nowhere(Stream):
-    """A stream that leads nowhere."""
+    """A stream that discards its bytes, and keeps their number."""
 
     def __init__(self) -> None:
         self.size = 0
@@ -34,7 +34,7 @@ class Nowhere(Stream):
 
 
 def match(players: int = PLAYERS) -> Server:
-    """A server with ``players`` robots, all of whose hinges turn."""
+    """Return a server with ``players`` robots, all of whose hinges turn."""
     server = Server(Settings())
     for number in range(players):
         agent = server.new_agent()
@@ -49,7 +49,7 @@ def match(players: int = PLAYERS) -> Server:
 
 
 def text() -> bytes:
-    """The first message to a monitor of a match of 22 robots that have moved a little."""
+    """Return the first message to a monitor of a match whose 22 robots have moved."""
     server = match()
     for _ in range(20):
         server.cycle()
@@ -58,7 +58,7 @@ def text() -> bytes:
 
 
 def seconds(run: Callable[[], Any]) -> float:
-    """The shortest of some rounds."""
+    """Return the duration of the fastest round."""
     times = []
     for _ in range(ROUNDS):
         began = time.perf_counter()

@@ -1,12 +1,14 @@
-"""Whether mocks play for hours as at their start: memory, tasks, open files, threads, latency.
+"""Soak test of mocks: compare memory, tasks, open files, threads and latency over hours.
 
     python -m conformance.benchmarks.soak [--seconds S] [--pause S] [--out FILE] [ROLE…]
 
-Each mock is a process of its own (`soak_mock`), with a user where it has one (`soak_cast`). Those
-that serve are visited by whoever says what the captures of their protocol say, violations among
-them (`soak_peers`); one whose session has ended is started again. At the end there is a line for
-each: what it had after the first period and after the last, and the ratio of the latencies: of the
-fastest tenth of answers, for all others tell how busy the machine is.
+Each mock is a separate process (`soak_mock`), with a user if it takes operations (`soak_cast`).
+Peers connect to the servers, and replay the captures of their protocol, including violations
+(`soak_peers`). A mock whose session has ended is started again.
+
+At the end, the program prints a line for each mock. It has the states after the first and last
+periods, and the ratio of the latencies. A latency is that of the fastest tenth of answers, because
+slower answers depend on how busy the machine is.
 """
 
 import argparse
@@ -26,14 +28,14 @@ from conformance.benchmarks.soak_cast import CAST, Part
 from conformance.benchmarks.soak_peers import Meter, Sink
 from conformance.definitions import protocols
 
-ANSWER = 30.0  # seconds that a mock may take to start, to answer, or to tell of itself
+ANSWER = 30.0  # seconds for a mock to start, to answer, or to report its state
 AGAIN = 1.0  # seconds until a mock whose session has ended is started again
-PRINTED = 20  # lines that a mock prints beside what it tells, of which the last are kept
-LINE = 1 << 26  # bytes that a line of what a mock tells may have
+PRINTED = 20  # other lines printed by a mock, of which the last are kept
+LINE = 1 << 26  # bytes of a line in a mock's log, at most
 
 
 class Soaked:
-    """One mock of a soak. `samples` are what it has told of itself, with what was answered."""
+    """A mock of a soak test; `samples` are its reported states, with counts of answers."""
 
     def __init__(self, role: str, part: Part, places: dict[str, str]) -> None:
         self.role = role
@@ -41,17 +43,17 @@ class Soaked:
         self.starts = 0
         self.part = part
         self._places = places
-        """What stands for the words in braces, of all mocks."""
+        """The values of placeholders in the options of all mocks."""
         self._meter = Meter()
         self._numbers = itertools.count()
         self._answers: dict[int, asyncio.Future[Any]] = {}
         self._printed: deque[str] = deque(maxlen=PRINTED)
         self._sample: asyncio.Future[dict[str, Any]] | None = None
         self.there = asyncio.Event()
-        """It has begun, and listens if it is to."""
+        """The mock has started, and listens if its role does."""
 
     async def run(self, pause: float) -> None:
-        """Play until cancelled."""
+        """Play until cancelled; start the mock again after each session."""
         while True:
             options = self.part.options
             async with contextlib.AsyncExitStack() as stack:
@@ -62,7 +64,7 @@ class Soaked:
             await asyncio.sleep(AGAIN)
 
     async def _life(self, options: str, pause: float) -> None:
-        """One process, until it ends."""
+        """Run one process of the mock until it exits."""
         words = _filled(options, self._places).split()
         pipe = asyncio.subprocess.PIPE
         self._process = await asyncio.create_subprocess_exec(
@@ -95,15 +97,16 @@ class Soaked:
                 future.cancel()
         if status > 1:
             said = "".join(self._printed)
-            raise RuntimeError(f"{self.role} has ended with {status}: {said}")
+            raise RuntimeError(f"{self.role} exited with status {status}: {said}")
 
     def _signal(self, number: int) -> None:
-        # By its id: what asyncio does would take its end away from who waits for it.
+        # Signals go to the process id directly. With asyncio's method, the waiting task would miss
+        # the exit.
         with contextlib.suppress(ProcessLookupError):
             os.kill(self._process.pid, number)
 
     def _company(self, pause: float) -> list[Any]:
-        """Those who keep it company: visitors at each of its ports, and its user."""
+        """Return the coroutines of the mock's peers: its visitors and its user."""
         known, found = protocols.role(self.role), []
         if known.transports == ("udp",) and known.serves:
             found.append(soak_peers.throw(self.role, self._places[self.role], pause))
@@ -149,7 +152,7 @@ class Soaked:
             return await answer
 
     async def sample(self) -> dict[str, Any] | None:
-        """What it tells of itself now; None where its session has just ended."""
+        """Ask the mock for its state; None if its session has just ended."""
         if not self.there.is_set():
             return None
         self._sample = asyncio.get_running_loop().create_future()
@@ -174,7 +177,7 @@ def _filled(text: str, places: dict[str, str]) -> str:
 
 @contextlib.asynccontextmanager
 async def _sink(kind: str, meter: Meter) -> Any:
-    """Where a publisher publishes to: the address."""
+    """Listen as the receiver of a publisher; yield the address."""
     loop = asyncio.get_running_loop()
     if kind == "udp":
         place = ("127.0.0.1", 0)
@@ -192,13 +195,13 @@ async def _sink(kind: str, meter: Meter) -> Any:
 async def soak(
     roles: list[str], seconds: float, every: float, pause: float, out: Any
 ) -> list[Soaked]:
-    """Soak mocks together, and those that they need; a line of JSON for each sample."""
+    """Run mocks and the mocks that they need; print each sample as JSON."""
     loop = asyncio.get_running_loop()
     places: dict[str, str] = {}
     mocks = {role: Soaked(role, CAST[role], places) for role in _with_company(roles)}
     playing: list[asyncio.Task[None]] = []
     if this := asyncio.current_task():
-        # Whoever is ended ends its mocks first.
+        # Before this program exits, its mocks must be ended.
         loop.add_signal_handler(signal.SIGTERM, this.cancel)
     try:
         for mock in mocks.values():
@@ -228,7 +231,7 @@ async def soak(
 
 
 def _with_company(roles: list[str]) -> list[str]:
-    """The roles, after those that their options speak of; in the order of the cast."""
+    """Return the roles, and the roles that their options refer to, in the order of the cast."""
     wanted = set(roles)
     for role in roles:
         part = CAST[role]
@@ -241,11 +244,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("roles", nargs="*", metavar="ROLE", default=list(CAST))
     parser.add_argument("--seconds", type=float, default=3600.0)
-    parser.add_argument("--every", type=float, default=60.0, help="between two samples")
-    parser.add_argument("--trace", action="store_true", help="tell in FILE where memory grows")
-    parser.add_argument("--pause", type=float, default=1.0, help="of each peer, between sessions")
+    parser.add_argument("--every", type=float, default=60.0, help="seconds between two samples")
+    parser.add_argument("--trace", action="store_true", help="write to FILE where memory grows")
     parser.add_argument(
-        "--out", type=Path, default=Path(os.devnull), help="JSON lines, a sample each"
+        "--pause", type=float, default=1.0, help="seconds between sessions of a peer"
+    )
+    parser.add_argument(
+        "--out", type=Path, default=Path(os.devnull), help="write each sample as a line of JSON"
     )
     args = parser.parse_args()
     if args.trace:

@@ -1,7 +1,10 @@
-"""Who takes part in a soak: each mock with its options, and what its user does again and again.
+"""The mocks of a soak test: their options, and the operations that their users repeat.
 
-In braces stand places that are known only then: the address of another mock (`{ROLE}`, or with the
-name of a port behind it), `{sink}` where a publisher publishes to, and `{ROLE pid}`.
+Placeholders in braces become known during the test:
+
+- `{ROLE}` is the address of another mock; a port's name can follow, as in `{ROLE monitor}`.
+- `{ROLE pid}` is the process id of another mock.
+- `{sink}` is the address of the receiver of a publisher.
 """
 
 from collections.abc import Sequence
@@ -22,7 +25,7 @@ _PAD = dict.fromkeys(("axis1", "axis2", "axis3", "axis4"), 1)
 
 @dataclass(frozen=True)
 class Part:
-    """A mock: its options, its user's operations, and over what it publishes, if it does."""
+    """A mock: its options, its user's operations, and the transport to which it publishes."""
 
     options: str
     user: Sequence[Does] = ()
@@ -30,7 +33,7 @@ class Part:
 
 
 def _devices() -> list[Does]:
-    """Devices come, measure, are asked and leave; there are never more than a few of them."""
+    """Return operations that connect, use and disconnect a few devices."""
     done: list[Does] = []
     for number in range(3):
         arm = {"buffer": _ARM.format(number), "type": "arm"}

@@ -1,8 +1,9 @@
-"""A mock that tells of itself: `python -m conformance.benchmarks.soak_mock PROTOCOL/ROLE …`.
+"""Run a mock that reports its own state: `python -m conformance.benchmarks.soak_mock ROLE …`.
 
-On SIGUSR2 it tells on standard error, as an entry `sample`, its resident memory in bytes, how many
-blocks of memory, tasks, open files and threads it has; where SOAK_TRACED is set, also its traced
-memory in bytes, and where that has grown most since the first of them, at twice the costs.
+On SIGUSR2, the mock logs an entry `sample` to standard error. It has the resident memory in bytes,
+and the numbers of memory blocks, tasks, open files and threads. If SOAK_TRACED is set, the entry
+also has the traced memory in bytes, and the places where memory has grown most. Tracing doubles the
+CPU time.
 """
 
 from mocks.__main__ import play  # isort: skip  first, for it decides what asyncio imports
@@ -20,7 +21,7 @@ from typing import Any
 
 from mocks.run import Entry, Lines
 
-MOST = 8  # places that are told
+MOST = 8  # places where memory has grown that are reported
 _first: dict[Any, int] = {}
 
 
@@ -40,7 +41,7 @@ def sample() -> dict[str, Any]:
 
 
 def _grown() -> list[str]:
-    """Where memory has grown since the first time, the most first."""
+    """Return where memory has grown since the first sample, the largest growth first."""
     statistics = tracemalloc.take_snapshot().statistics("lineno")
     sizes = {stat.traceback: stat.size for stat in statistics}
     if not _first:
@@ -54,15 +55,15 @@ def main(argv: list[str]) -> None:
     tell = Lines("json")
 
     def asked(number: int, frame: object) -> None:
-        # In the loop, for whoever is interrupted here may just be telling something.
+        # The loop takes the sample, because the signal can interrupt a log entry.
         try:
             loop = asyncio.get_running_loop()
         except RuntimeError:
-            return  # it has not begun
+            return  # the loop has not started yet
         loop.call_soon_threadsafe(lambda: tell(Entry("sample", "", facts=sample())))
 
     signal.signal(signal.SIGUSR2, asked)
-    tell(Entry("soaked", "tells of itself when asked"))
+    tell(Entry("soaked", "reports its state on SIGUSR2"))
     if "SOAK_TRACED" in os.environ:
         tracemalloc.start()
     play([argv[0], "--judge", "--log", "json", *argv[1:]])

@@ -1,7 +1,7 @@
-"""Who plays to the mocks of a soak: what the peers of their roles say in the captures, and users.
+"""The peers of a soak test: visitors that replay captures, and users.
 
-A visitor connects, says what a capture says, reads what comes and leaves, by an end or a reset; the
-captures of violations are among them. A user does one operation after another.
+A visitor connects, sends the writes of a capture, reads the answers, and closes or resets the
+connection. The captures include violations. A user runs one operation after another.
 """
 
 import asyncio
@@ -19,15 +19,15 @@ from conformance.definitions import locate, protocols
 from mocks import recorded
 from mocks.script import Steps
 
-ANSWER = 0.3  # seconds that what a peer waits for may take to come
-RESET = struct.pack("ii", 1, 0)  # no lingering: what closes a socket then is a reset
+ANSWER = 0.3  # seconds that a peer waits for an answer
+RESET = struct.pack("ii", 1, 0)  # a linger time of 0: closing the socket is then a reset
 
 Ask = Callable[..., Awaitable[Any]]
-"""Does an operation of a user; its result."""
+"""Runs an operation of a user, and returns its result."""
 
 
 class Meter:
-    """What has been answered since it was last read, and how long that took."""
+    """Counts answers and their latencies since the last reading."""
 
     def __init__(self) -> None:
         self._took: list[float] = []
@@ -38,14 +38,17 @@ class Meter:
         self._took.append(took)
 
     def read(self) -> tuple[int, float]:
-        """How much was answered, and the seconds that a tenth took at most; and begin anew."""
+        """Return the number of answers and the latency of the fastest tenth; reset both.
+
+        The latency is in seconds.
+        """
         found = self.count, sorted(self._took)[self.count // 10] if self._took else 0.0
         self._took, self.count = [], 0
         return found
 
 
 def said(role: str, channel: str = "") -> list[Steps]:
-    """What a peer of a role says at a port, in one capture after another."""
+    """Return the steps of a role's peer at a port, for each capture."""
     known = protocols.role(role)
     peer = f"{known.protocol}/{channel or known.peer}"
     folder = locate.folder("captures", known.protocol)
@@ -59,7 +62,7 @@ def said(role: str, channel: str = "") -> list[Steps]:
 async def visit(
     role: str, channel: str, address: str, meter: Meter, pause: float, seed: int = 1
 ) -> None:
-    """Come and go for ever, with something else to say each time."""
+    """Connect for ever, and replay another capture each time."""
     chosen = random.Random(seed)
     sessions = said(role, channel)
     while True:
@@ -102,7 +105,7 @@ async def _session(steps: Steps, address: str, meter: Meter, reset: bool) -> Non
 
 
 async def throw(role: str, address: str, pause: float) -> None:
-    """Send what is said in datagrams, for ever."""
+    """Send the datagrams of all captures, for ever."""
     host, _, port = address.rpartition(":")
     data = [bytes.fromhex(step["hex"]) for steps in said(role) for step in steps if "hex" in step]
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sending:
@@ -112,7 +115,7 @@ async def throw(role: str, address: str, pause: float) -> None:
 
 
 class Sink(asyncio.Protocol, asyncio.DatagramProtocol):
-    """Where a publisher publishes to: what comes is counted, and the seconds between two."""
+    """The receiver of a publisher; counts messages, and the seconds between them."""
 
     def __init__(self, meter: Meter) -> None:
         self._meter = meter
@@ -129,7 +132,7 @@ class Sink(asyncio.Protocol, asyncio.DatagramProtocol):
 
 
 async def use(operations: Iterable[Does], ask: Ask, meter: Meter, pause: float) -> None:
-    """Do one operation after another for ever; those that fail are answered, too."""
+    """Run one operation after another, for ever. A failed operation counts as answered."""
     loop = asyncio.get_running_loop()
     for name, args in itertools.cycle(operations):
         began = loop.time()

@@ -1,11 +1,12 @@
-"""Whether a proxy relays and judges for hours as at its start: memory, open files, threads.
+"""Soak test of proxies: compare memory, open files and threads over hours.
 
     python -m conformance.benchmarks.soak_proxy [--seconds S] [--pause S] [--out FILE]
 
-Between each server's mock and its clients stands `conformance proxy`. A client's mock comes back
-again and again, and so do those who say what the captures say, violations among them
-(`soak_peers`). At the end there is a line for each proxy, and one for the judge beside it: what it
-had after the first period and after the last, and the seconds of computing time that it took.
+A `conformance proxy` relays between the mock of each server and its clients. A client's mock
+connects repeatedly, and so do visitors that replay captures, including violations (`soak_peers`).
+
+At the end, the program prints a line for each proxy, and one for its judge. It has the states after
+the first and last periods, and the CPU seconds.
 """
 
 import argparse
@@ -40,13 +41,13 @@ CAST = {
     "simspark/server": (f"{LISTEN} --pace 0.1", "simspark/agent --connect {}"),
     "runtime/rpc-server": (LISTEN, ""),
 }
-"""By server: its options, and a client with its own."""
+"""For each server, its options, and the mock of a client with its options."""
 _TICK = os.sysconf("SC_CLK_TCK")
 
 
 @dataclass
 class Process:
-    """One that is looked at; `samples` are what it had, period by period."""
+    """A process under observation; `samples` has its state for each period."""
 
     name: str
     pid: int
@@ -67,13 +68,13 @@ class Process:
 
 
 def children(pid: int) -> list[int]:
-    """The processes that a process has started."""
+    """Return the processes that a process has started."""
     return [int(word) for word in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
 
 
 @contextlib.asynccontextmanager
 async def started(*words: str) -> AsyncIterator[tuple[int, list[str]]]:
-    """Its process id, and the addresses at which it says that it listens, if it does."""
+    """Start a process; yield its id, and the addresses that it prints."""
     quiet = asyncio.subprocess.DEVNULL
     process = await asyncio.create_subprocess_exec(
         *(sys.executable, "-m", *words), stdin=quiet, stdout=asyncio.subprocess.PIPE, stderr=quiet
@@ -93,7 +94,7 @@ async def started(*words: str) -> AsyncIterator[tuple[int, list[str]]]:
 
 
 async def soak(seconds: float, every: float, pause: float, out: Any) -> list[Process]:
-    """Soak the proxies together; a line of JSON for each sample."""
+    """Run the proxies together; print a line of JSON for each sample."""
     looked: list[Process] = []
     async with contextlib.AsyncExitStack() as stack:
         folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="conformance-soak-"))
@@ -136,10 +137,12 @@ def _proxy(
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--seconds", type=float, default=3600.0)
-    parser.add_argument("--every", type=float, default=60.0, help="between two samples")
-    parser.add_argument("--pause", type=float, default=1.0, help="of each peer, between sessions")
+    parser.add_argument("--every", type=float, default=60.0, help="seconds between two samples")
     parser.add_argument(
-        "--out", type=Path, default=Path(os.devnull), help="JSON lines, a sample each"
+        "--pause", type=float, default=1.0, help="seconds between sessions of a peer"
+    )
+    parser.add_argument(
+        "--out", type=Path, default=Path(os.devnull), help="write each sample as a line of JSON"
     )
     args = parser.parse_args()
     with args.out.open("w", encoding="utf-8") as out:

@@ -1,9 +1,9 @@
-"""Wall time of the suite against the mock, as a ratio to a bare replay of the same bytes.
+"""Measure the suite's duration against the mock, as a ratio to a bare replay.
 
-The suite is run with one example a property and one test at a time, so that its transcripts hold
-every session but the earlier ones of a few tests. Then each is played again by hand: a fresh
-process, its input in the same writes, each once as much output has come as in the transcript;
-nothing is decoded, judged or written down, and no time is spent on waiting for nothing.
+The suite runs one example per property and one test at a time. Its transcripts then contain every
+session, except the earlier sessions of a few tests. Each session is then replayed without the
+suite: a fresh process gets the same writes, each after as much output as in the transcript. The
+replay decodes, judges and writes nothing, and has no timeouts that must pass.
 """
 
 import os
@@ -21,8 +21,8 @@ from conformance.judging import captures
 from conformance.judging.captures import Capture
 
 ROLE = "vexide/simulator"
-ROUNDS = 3
-LONGEST = 1.0  # seconds that output is waited for: a run of a program need not say the same twice
+ROUNDS = 3  # of which the median counts
+LONGEST = 1.0  # seconds to wait for output: another run of a program can print less
 
 
 def main() -> None:
@@ -41,7 +41,7 @@ def main() -> None:
 
 
 def suite(folder: Path) -> float:
-    """Seconds that the whole run takes."""
+    """Return the duration of a whole run in seconds."""
     words = [
         sys.executable,
         "-m",
@@ -87,7 +87,10 @@ def replay(capture: Capture) -> None:
 
 
 def drain(output: int, outstanding: int) -> int:
-    """Read that many bytes, if they come; returns how many are missing, negative if more came."""
+    """Read up to ``outstanding`` bytes; return the number of missing bytes.
+
+    The number is negative if more bytes came.
+    """
     until = time.perf_counter() + LONGEST
     while outstanding > 0 and (left := until - time.perf_counter()) > 0:
         ready, _, _ = select.select([output], [], [], left)

@@ -53,7 +53,6 @@ PENDING: tuple[str, ...] = (
     "conformance/verdicts.py",
     "conformance/waiting.py",
     "conformance/wire.py",
-    "conformance/benchmarks",
     "conformance/conclusions",
     "conformance/definitions",
     "conformance/deltarobot",

@@ -48,8 +48,14 @@ def complaint(
         (["run", "vexid/simulator"], "did you mean vexide?"),
         (["run", "simulator"], "unknown protocol 'simulator'"),
         (["run"], "say which role to test (PROTOCOL/ROLE)"),
-        (["run", SIMULATOR], "name the implementation of vexide/simulator: its command, as in `-- ./my-sim"),
-        (["run", "vexide/frontend"], "--listen ADDR for a program that you start by hand, or --mock"),
+        (
+            ["run", SIMULATOR],
+            "name the implementation of vexide/simulator: its command, as in `-- ./my-sim",
+        ),
+        (
+            ["run", "vexide/frontend"],
+            "--listen ADDR for a program that you start by hand, or --mock",
+        ),
         (["run", SIMULATOR, "--mock", "--", *IUT], "--mock works with the reference mock"),
         (["run", SIMULATOR, "--mock", "--connect", "h:1"], "--mock works with the reference mock"),
         (["run", "--", *IUT], "say which role to test (PROTOCOL/ROLE)"),
