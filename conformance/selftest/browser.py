@@ -1,4 +1,4 @@
-"""Opens pages in a real browser, if one is installed, and asks it what it makes of them."""
+"""Open pages in a real browser, if one is installed, and evaluate JavaScript in them."""
 
 import base64
 import fcntl
@@ -33,12 +33,12 @@ _WORDS = (
 
 
 def installed() -> str | None:
-    """The path of a browser, if there is one."""
+    """Return the path of an installed browser, or None."""
     return next((path for name in NAMES if (path := shutil.which(name))), None)
 
 
 class Browser:
-    """One page of a browser, over its debugging pipe."""
+    """A page of a browser, controlled through its debugging pipe."""
 
     def __init__(self, commands: int, answers: int) -> None:
         self._commands, self._answers = commands, answers
@@ -46,7 +46,7 @@ class Browser:
         self._read = b""
         self._session: str | None = None
         self.complaints: list[str] = []
-        """What the browser has logged: errors of scripts, and what the page's policy refused."""
+        """The browser's log: errors of scripts, and requests that the page's policy refused."""
         target = self._call("Target.createTarget", url="about:blank")["targetId"]
         attached = self._call("Target.attachToTarget", targetId=target, flatten=True)
         self._session = attached["sessionId"]
@@ -54,7 +54,7 @@ class Browser:
             self._call(f"{domain}.enable")
 
     def open(self, path: Path, fragment: str = "") -> None:
-        """Load a file afresh, at a fragment."""
+        """Load a file without a cache, at a fragment."""
         self._call("Page.navigate", url="about:blank")
         self._call("Page.navigate", url=f"{path.resolve().as_uri()}{fragment}")
         while self.ask("document.readyState") != "complete" or self.ask("location.protocol") != (
@@ -77,7 +77,7 @@ class Browser:
         self._call("Emulation.setEmulatedMedia", features=features)
 
     def ask(self, expression: str) -> Any:
-        """The value of an expression. Raises AssertionError where it throws."""
+        """Return the value of an expression. Raises AssertionError if the expression throws."""
         answer = self._call(
             "Runtime.evaluate", expression=expression, returnByValue=True, awaitPromise=True
         )
@@ -85,11 +85,11 @@ class Browser:
         return answer["result"].get("value")
 
     def picture(self) -> bytes:
-        """What is seen, as a PNG."""
+        """Return a screenshot as PNG."""
         return base64.b64decode(self._call("Page.captureScreenshot")["data"])
 
     def printed(self) -> int:
-        """How many pages it prints on."""
+        """Return the number of printed pages."""
         pdf = base64.b64decode(self._call("Page.printToPDF")["data"])
         return pdf.count(b"/Type /Page\n")
 
@@ -122,12 +122,12 @@ class Browser:
 
 @contextmanager
 def browser(folder: Path) -> Iterator[Browser]:
-    """A browser that keeps what it keeps in a folder, and ends with the block."""
+    """Start a browser that stores its files in a folder; end it after the block."""
     path = installed()
     assert path is not None
     theirs_in, ours_out = os.pipe()
     ours_in, theirs_out = os.pipe()
-    # High numbers, so that none is overwritten where the browser expects its own: 3 and 4.
+    # High numbers, because the browser expects its own descriptors at 3 and 4.
     high = [fcntl.fcntl(number, fcntl.F_DUPFD, 20) for number in (theirs_in, theirs_out)]
     script = f'exec "$@" 3<&{high[0]} 4>&{high[1]}'
     words = [

@@ -1,4 +1,4 @@
-"""Results of tests as a run has them, for what they are settled and concluded to."""
+"""Build results of tests, as a run has them, for the self-tests of causes."""
 
 import dataclasses
 from functools import cache
@@ -32,7 +32,7 @@ DEATH = {
 
 @cache
 def protocol() -> Protocol:
-    """The vexide protocol, in which FAR rests on ON_IT, and that on ROOT."""
+    """Return the vexide protocol, changed: FAR presumes ON_IT, which presumes ROOT."""
     usual = protocols.load("vexide")
     rests = {ON_IT: (ROOT,), FAR: (ON_IT,)}
     changed = {
@@ -66,7 +66,7 @@ def finding(requirement: str, event: int, transcript: str = "transcripts/a.jsonl
 
 
 def made(results: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The causes of these results, whose requirements have the worst verdict of their tests."""
+    """Return the causes of results; a requirement has the worst verdict of its tests."""
     known = protocols.load("vexide")
     bad = {r["requirement"]: r for r in results if r["verdict"] in ("fail", "warn")}
     entries = [

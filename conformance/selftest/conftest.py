@@ -1,4 +1,4 @@
-"""What all self-tests share: a folder of their own from which the command is run."""
+"""Fixtures of all self-tests: a separate folder in which the command is run."""
 
 from typing import Any
 
@@ -8,7 +8,7 @@ from hypothesis import HealthCheck, settings
 from conformance.selftest import reports
 from conformance.selftest.driving import Place
 
-# How long something takes on a busy machine decides nothing.
+# Slow tests on a busy machine are no failures.
 settings.register_profile("selftest", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("selftest")
 
@@ -17,20 +17,20 @@ collect_ignore = ["toy"]  # test cases for an IUT, not tests of the suite
 
 @pytest.fixture(autouse=True)
 def wide(monkeypatch: pytest.MonkeyPatch) -> None:
-    """As wide as where there is no terminal, whatever width the tests were started with."""
+    """Set a fixed terminal width, so that outputs do not depend on the caller's terminal."""
     monkeypatch.setenv("COLUMNS", "120")
 
 
 @pytest.fixture
 def place(tmp_path_factory: pytest.TempPathFactory) -> Place:
-    """A folder of its own, in which IUTs are written and the command is run.
+    """Return a new folder for programs of IUTs, in which the command is run.
 
-    Its path is short: there are unix sockets in it.
+    Its path is short, because the paths of unix sockets are limited.
     """
     return Place(tmp_path_factory.mktemp("place"))
 
 
 @pytest.fixture
 def sample() -> dict[str, Any]:
-    """The report of the sample."""
+    """Return the report of the sample."""
     return reports.sample()

@@ -1,4 +1,4 @@
-"""Runs the command ``conformance`` as a user does, and looks at what it says and leaves behind."""
+"""Run the command ``conformance`` as a user does, and check its output, files and processes."""
 
 import json
 import os
@@ -21,7 +21,7 @@ COMMAND = [sys.executable, "-m", "conformance"]
 SIMULATOR = "vexide/simulator"
 BRIEF = ("--timing", "startup=2", "--timing", "response=0.5", "--timing", "program=1")
 ONE_TEST = ("-k", "answered_once")
-"""Selects one test of a simulator that takes no time, where the smoke session is what counts."""
+"""Selects one fast test of a simulator, for self-tests about the smoke session."""
 
 PREAMBLE = """
 import json, os, signal, subprocess, sys, time
@@ -45,18 +45,19 @@ def serve():
             say("Exited")
             return
 """
-"""A simulator whose program ends at once, and the parts of which worse ones are made."""
+"""A simulator whose program ends at once, and the parts of which worse simulators are made."""
 
 _MARK = "CONFORMANCE_SELFTEST"
-_DEADLINE = 300.0  # seconds; nothing here takes that long, not even on a busy machine
+_DEADLINE = 300.0  # seconds: more than any command needs, even on a busy machine
 
 
 @dataclass(frozen=True)
 class Done:
-    """A command that has ended: its exit code, what it printed, and what it cost.
+    """A command that has exited: exit code, output, and resources.
 
-    ``memory`` is the largest resident size of its process in bytes, ``left`` the command lines of
-    processes that it left behind, ``litter`` its temporary files.
+    ``seconds`` is its duration. ``memory`` is the largest resident size of its process in bytes.
+    ``left`` has the command lines of processes that are still running. ``litter`` has its temporary
+    files.
     """
 
     code: int
@@ -70,7 +71,7 @@ class Done:
 
     @cached_property
     def report(self) -> dict[str, Any]:
-        """The report that was written."""
+        """The report that the command wrote."""
         loaded: dict[str, Any] = json.loads(self.text("report.json"))
         return loaded
 
@@ -80,21 +81,21 @@ class Done:
 
     @property
     def tests(self) -> dict[str, str]:
-        """The verdict of each test, by its id."""
+        """The verdict of each test, by id."""
         return {test["id"]: test["verdict"] for test in self.report["tests"]}
 
     @property
     def complaints(self) -> int:
-        """The failures and errors that junit.xml counts."""
+        """The number of failures and errors in junit.xml."""
         root = ElementTree.fromstring(self.text("junit.xml"))
         return int(root.attrib["failures"]) + int(root.attrib["errors"])
 
     def text(self, name: str) -> str:
-        """One file of the report's folder."""
+        """Return the text of one file in the report's folder."""
         return (self.folder / name).read_text("utf-8")
 
     def verdict(self, requirement: str) -> str:
-        """What came of one requirement."""
+        """Return the verdict of one requirement."""
         return str(self._entry(requirement)["verdict"])
 
     def reason(self, requirement: str) -> str:
@@ -107,30 +108,30 @@ class Done:
 
 @dataclass(frozen=True)
 class Place:
-    """A folder of its own, in which programs are written and the command is run."""
+    """A folder in which programs are written and the command is run."""
 
     folder: Path
     mark: str = field(default_factory=lambda: uuid.uuid4().hex)
 
     def program(self, source: str, name: str = "iut.py") -> list[str]:
-        """Write a Python program; the words that start it."""
+        """Write a Python program; return the command that starts it."""
         path = self.folder / name
         path.write_text(source, "utf-8")
         return [sys.executable, str(path)]
 
     def simulator(self, source: str = "serve()") -> list[str]:
-        """Write a simulator out of the parts in PREAMBLE; the words that start it."""
+        """Write a simulator with the parts in PREAMBLE; return the command that starts it."""
         return self.program(PREAMBLE + source)
 
     def file(self, name: str, content: str | bytes) -> str:
-        """Write any other file; its path."""
+        """Write another file; return its path."""
         path = self.folder / name
         path.write_bytes(content if isinstance(content, bytes) else content.encode())
         return str(path)
 
     def run(self, *words: str, iut: list[str] | None = None, **options: Any) -> Done:
-        """``conformance run`` with a command that starts the IUT behind ``--``."""
-        # One place, whether it is a whole run or a selection.
+        """Run ``conformance run`` with a command that starts the IUT after ``--``."""
+        # A whole run and a selection write to the same folder, so that tests find the report.
         report = () if "--report" in words else ("--report", "conformance-report")
         behind = ["--", *iut] if iut else []
         return self.conformance("run", *words, *report, *behind, **options)
@@ -138,7 +139,7 @@ class Place:
     def conformance(
         self, *words: str, cwd: Path | None = None, env: dict[str, str] | None = None
     ) -> Done:
-        """Run the command to its end."""
+        """Run ``conformance`` until it exits."""
         return self.execute([*COMMAND, *words], cwd, env)
 
     def execute(
@@ -149,14 +150,18 @@ class Place:
         until: Path | None = None,
         ended_by: int = signal.SIGTERM,
     ) -> Done:
-        """Run a command to its end, or to that signal once a file appears. Raises TimeoutError."""
+        """Run a command until it exits. Raises TimeoutError.
+
+        ``until`` is a file: when the file exists, the command gets the signal ``ended_by``.
+        """
         temporary = self.folder / "tmp"
         temporary.mkdir(exist_ok=True)
         inherited = _inherited()
         began = time.monotonic()
         with (self.folder / "out").open("w") as out, (self.folder / "err").open("w") as err:
             told = {**inherited, "TMPDIR": str(temporary), _MARK: self.mark, **(env or {})}
-            # What is imported may read the environment, and does so once.
+            # A module can read the environment when it is imported, which the fork server does only
+            # once.
             forked = words[:3] == COMMAND and inherited == _INHERITED and not env
             process: subprocess.Popen[bytes] | Forked
             if forked:
@@ -187,7 +192,7 @@ class Place:
         )
 
     def _left(self) -> list[str]:
-        """The command lines of processes that descend from this place's commands."""
+        """Return the command lines of processes that this place's commands have started."""
         mark, folder = f"{_MARK}={self.mark}".encode(), os.fsencode(self.folder)
         found = []
         for entry in Path("/proc").glob("[0-9]*"):
@@ -201,7 +206,7 @@ class Place:
 
 
 def _inherited() -> dict[str, str]:
-    """The environment, without what would tell the command of whoever runs the self-tests."""
+    """Return the environment without variables of the surrounding test run."""
     of_a_run = ("PYTEST_", "GITHUB_", "CONFORMANCE_")
     return {key: value for key, value in os.environ.items() if not key.startswith(of_a_run)}
 
@@ -218,9 +223,9 @@ def _await_file(path: Path) -> None:
 
 
 def _await(process: subprocess.Popen[bytes] | Forked) -> tuple[int, int]:
-    """The exit code of a process and its largest resident size in bytes.
+    """Wait for a process; return its exit code and its largest resident size in bytes.
 
-    That is sampled: what ``wait4`` says of it begins with the size of the process that forked it.
+    The size is sampled, because ``wait4`` includes the size of the parent before the exec.
     """
     deadline = time.monotonic() + _DEADLINE
     watch = os.pidfd_open(process.pid)

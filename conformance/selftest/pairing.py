@@ -1,4 +1,4 @@
-"""The mocks of each protocol as pairs that have something to say to each other, and `pair`."""
+"""Pairs of mocks of each protocol, and the command `pair` with them."""
 
 import json
 import sys
@@ -21,13 +21,13 @@ with socket.socket(type=kind) as listener:
     while listener.recv(65536):
         pass
 """
-"""Takes what a publisher sends, and says nothing."""
+"""A program that receives from a publisher and sends nothing."""
 
 Pair = tuple[tuple[str, ...], tuple[str, ...]]
 
 
 def mock(*words: str) -> tuple[str, ...]:
-    """The command of a mock."""
+    """Return the command of a mock."""
     return (sys.executable, "-m", "mocks", *words)
 
 
@@ -67,7 +67,7 @@ PEERS: dict[str, Pair] = {
         mock("vexide/frontend", "--simulator", "{simulator}"),
     ),
 }
-"""By what is said to `pair`: a server, and a client."""
+"""For each argument of `pair`, a server and a client."""
 
 
 def pair(
@@ -77,18 +77,18 @@ def pair(
     server: tuple[str, ...] = (),
     client: tuple[str, ...] = (),
 ) -> Done:
-    """What `pair` makes of two mocks, with more words for each of them."""
+    """Run `pair` with two mocks, and with further options for each of them."""
     serving, playing = PEERS[protocol]
     commands = [*serving, *server, "----", *playing, *client]
     return place.conformance("pair", protocol, "--max-time", "8", *words, "--", *commands)
 
 
 def report(done: Done, role: str) -> dict[str, Any]:
-    """The report about one side."""
+    """Return the report about one side."""
     loaded: dict[str, Any] = json.loads(done.text(f"{role}/report.json"))
     return loaded
 
 
 def violated(done: Done, role: str) -> set[str]:
-    """The requirements that one side was found to violate."""
+    """Return the requirements that one side was found to violate."""
     return {finding["requirement"] for finding in report(done, role)["findings"]}

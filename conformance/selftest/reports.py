@@ -1,4 +1,4 @@
-"""Reports and transcripts of which the self-tests make pages and files."""
+"""Reports and transcripts from which the self-tests make pages and files."""
 
 import json
 from pathlib import Path
@@ -17,13 +17,13 @@ def sample_folder() -> Path:
 
 
 def sample() -> dict[str, Any]:
-    """The report of the sample, afresh."""
+    """Return a new copy of the report of the sample."""
     report: dict[str, Any] = json.loads((sample_folder() / "report.json").read_text("utf-8"))
     return report
 
 
 def _cause(case: dict[str, Any]) -> dict[str, Any]:
-    """A violation that one test shows."""
+    """Return a cause: a violation that one test shows."""
     shown = {key: case[key] for key in ("transcript", "counterexample", "reproduce", "requirement")}
     return {
         "kind": "violation",
@@ -39,7 +39,7 @@ def _cause(case: dict[str, Any]) -> dict[str, Any]:
 
 
 def minimal(verdict: str = "pass", **test: Any) -> dict[str, Any]:
-    """A report of one requirement with one test."""
+    """Return a report of one requirement with one test."""
     counts = dict.fromkeys(
         ("pass", "fail", "warn", "inconclusive", "not-exercised", "not-applicable", "known"), 0
     )
@@ -92,7 +92,7 @@ def minimal(verdict: str = "pass", **test: Any) -> dict[str, Any]:
 
 
 def hostile() -> dict[str, Any]:
-    """A report in which every text that an IUT can influence is an attack."""
+    """Return a report in which every text that an IUT can influence is an attack."""
     report = minimal(
         "fail", transcript="transcripts/x.jsonl", offending=0, id=f"t.py::x[{HOSTILE}]"
     )

@@ -1,4 +1,4 @@
-"""A schema of externally tagged values, as protocols have them."""
+"""A schema of externally tagged values, similar to those of the protocols."""
 
 from conformance.definitions.schemas import Schema
 

@@ -1,4 +1,4 @@
-"""IUTs that never take part, or no longer: what was not tried is never green."""
+"""IUTs that never take part, or stop early; untried requirements are never green."""
 
 import socket
 import subprocess
@@ -53,7 +53,7 @@ def test_nobody_listens(place: Place) -> None:
 
 @pytest.mark.parametrize(("family", "host"), [("AF_INET6", "::1"), ("AF_INET", "127.0.0.2")])
 def test_listens_elsewhere(family: str, host: str, place: Place) -> None:
-    """A server that listens at another address, or of another family only, is told so."""
+    """A server at another address, or of another address family, gets a clear message."""
     iut = place.program(
         "import socket, sys, time\n"
         f"server = socket.create_server(({host!r}, int(sys.argv[1])), family=socket.{family})\n"
@@ -67,7 +67,7 @@ def test_listens_elsewhere(family: str, host: str, place: Place) -> None:
     assert f"it listens at {shown}:{port}" in done.smoke["detail"]
 
 
-# The smoke session, the look at how it takes the next connection, and two tests
+# Enough for the smoke session, a probe of the next connection, and two tests.
 FOUR_SESSIONS = """
 import socket
 server = socket.create_server(("127.0.0.1", 0))
@@ -87,7 +87,7 @@ for left in (3, 2, 1, 0):
 
 
 def test_one_that_is_gone_in_the_middle(place: Place) -> None:
-    """How one ended that others have started nobody knows: what was not tried is not green."""
+    """An IUT that others have started exits during the run; untried tests are inconclusive."""
     words = place.simulator(FOUR_SESSIONS)
     with subprocess.Popen(words, stdout=subprocess.PIPE, text=True) as serving:
         assert serving.stdout

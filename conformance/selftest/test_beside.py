@@ -1,4 +1,4 @@
-"""What judges beside the traffic: bounded, apart, and gone with whoever started it."""
+"""The judge of live traffic is bounded, isolated, and ends with its parent."""
 
 import os
 import select
@@ -105,7 +105,7 @@ def test_connections_that_are_over_take_no_memory() -> None:
         judge.put(number, None, event=beside.CUT) if number % 2 else None
         for sender in ("simulator", "frontend"):
             judge.put(number, sender, event="closed")
-        # Whatever is told of it afterwards is nothing of it.
+        # Later traffic of this number belongs to no open connection.
         judge.put(number, "simulator", WRONG)
     judge.end()
     assert judge._open == {}

@@ -1,4 +1,4 @@
-"""Capture files: what is written is read again, and what cannot be read says where and why."""
+"""Capture files: written captures are read again, and errors name the place and reason."""
 
 from pathlib import Path
 

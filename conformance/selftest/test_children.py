@@ -1,4 +1,4 @@
-"""Programs that are started while all that runs is cancelled, as where a run is interrupted."""
+"""Programs that are started while all tasks are being cancelled, as after an interrupt."""
 
 import asyncio
 import sys

@@ -1,4 +1,4 @@
-"""The commands that list, show, check, replay, begin and prove, as a user types them."""
+"""The commands list, show, check, replay, init and prove, as a user types them."""
 
 import json
 import re
@@ -24,12 +24,12 @@ HELLO = '{"Handshake":{"version":1,"extensions":[]}}\n'
 
 @pytest.fixture(autouse=True)
 def _elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """No conformance.toml of anybody's is in the way."""
+    """Work in an empty folder, so that no conformance.toml is found."""
     monkeypatch.chdir(tmp_path)
 
 
 def conformance(*words: str | Path) -> subprocess.CompletedProcess[str]:
-    """Run a command in a process of its own."""
+    """Run a command in a separate process."""
     return subprocess.run(
         [sys.executable, "-m", "conformance", *map(str, words)],
         capture_output=True,
@@ -75,7 +75,7 @@ def test_list_fits_the_terminal(
 
 
 def test_list_names_the_settings_of_a_role(capsys: pytest.CaptureFixture[str]) -> None:
-    """Whatever a configuration can say is there, with its section and its default."""
+    """Every setting is listed with its section and its default."""
     assert cli.main(["list", "vexide/frontend", "--settings"]) == 0
     rows = [line.split() for line in capsys.readouterr().out.splitlines()]
     assert ["[hooks]", "screen"] in [row[:2] for row in rows]
@@ -252,7 +252,7 @@ def test_replay_against_the_mock(name: str, capsys: pytest.CaptureFixture[str]) 
     assert cli.main(words) == 0
     out = capsys.readouterr().out
     assert "pass: " in out
-    # Writes that were split stay split.
+    # Writes that were split in the capture are split in the replay.
     assert (" 1 byte " in out) == (name == "session-segmented")
 
 
@@ -282,7 +282,7 @@ def test_replay_without_an_answer(capsys: pytest.CaptureFixture[str]) -> None:
 def test_replay_a_counterexample_that_no_oracle_sees(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """An IUT that stops serving: the same again is the same verdict, anything else is none."""
+    """An IUT stops serving: the same end has the same verdict, another has none."""
     path = capture(
         tmp_path / "c.jsonl",
         sent(HELLO, "frontend"),
@@ -318,7 +318,7 @@ def test_init_writes_what_can_be_loaded(role: str, tmp_path: Path) -> None:
 
 
 def test_init_holds_when_every_comment_is_taken_away(tmp_path: Path) -> None:
-    """What stands there as a comment is valid, too: every entry, whichever is chosen."""
+    """Every commented entry is valid, so a user can uncomment any of them."""
     path = tmp_path / "conformance.toml"
     assert cli.main(["init", "vexide/frontend"]) == 0
     lines = path.read_text(encoding="utf-8").splitlines()
@@ -332,7 +332,7 @@ def test_init_holds_when_every_comment_is_taken_away(tmp_path: Path) -> None:
 
 
 def test_the_adapter_of_readme_and_init_runs(tmp_path: Path) -> None:
-    """With what it is to do filled in it is a log publisher that passes."""
+    """With operations filled in, the adapter is a log publisher that passes."""
     assert f"```python\n{init.ADAPTER}```" in README.read_text(encoding="utf-8")
     assert cli.main(["init", "runtime/log-publisher"]) == 0
     shown = (tmp_path / "conformance.toml").read_text(encoding="utf-8").splitlines()

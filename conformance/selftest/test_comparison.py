@@ -1,4 +1,4 @@
-"""What is between two reports, several beside each other, and the parts of one."""
+"""Comparing two reports, several reports on one page, and merging parts of one run."""
 
 import copy
 import json
@@ -23,7 +23,7 @@ VERDICTS = ("pass", "fail", "warn", "inconclusive", "not-exercised", "not-applic
 
 
 def report(*verdicts: str, **more: Any) -> dict[str, Any]:
-    """A report of requirements area.r0, area.r1, … with these verdicts."""
+    """Return a report of the requirements area.r0, area.r1, … with these verdicts."""
     made = minimal()
     one = made["requirements"][0]
     made["requirements"] = [
@@ -174,7 +174,7 @@ def test_the_badge_says_the_worst() -> None:
 
 
 def part(number: int, of: int, **tests: str) -> dict[str, Any]:
-    """A shard: its tests by name, each of a requirement of its own, and their verdicts."""
+    """Return a shard: tests by name, each with its own requirement, and their verdicts."""
     made = report(*("not-exercised" for _ in range(of)))
     test = minimal()["tests"][0]
     made["tests"] = []
@@ -220,7 +220,7 @@ def test_what_one_part_lacks_the_whole_lacks(tmp_path: Path, code: int, word: st
 
 
 def test_a_known_failure_that_only_the_whole_shows_to_pass(tmp_path: Path) -> None:
-    """Where no test decides a requirement, but the oracle judges it in every session."""
+    """The oracle decides a requirement in every session, although no test case does."""
     parts = [part(1, 3, r0="pass"), part(2, 3, r1="pass")]
     for made in parts:
         made["selection"]["of"] = 2

@@ -1,4 +1,4 @@
-"""The shell completion: what a shell offers for what was typed so far."""
+"""Shell completion: the words offered after an incomplete command line."""
 
 import subprocess
 import sys

@@ -1,4 +1,4 @@
-"""What may follow what: the engine, and the tables as they are drawn."""
+"""Courses: the engine, and the tables as they are drawn."""
 
 from enum import StrEnum
 
@@ -13,7 +13,7 @@ each_protocol = pytest.mark.parametrize("name", NAMES)
 
 
 class Door(StrEnum):
-    """A door that nobody opens twice."""
+    """The states of a door that is opened only once."""
 
     SHUT = "shut"
     OPEN = "open"

@@ -1,4 +1,4 @@
-"""Links that keep messages apart: UDP and ZeroMQ, between the suite's side and a mock's."""
+"""Links that keep message boundaries, UDP and ZeroMQ, between the suite and a mock."""
 
 import asyncio
 import re
@@ -26,7 +26,7 @@ async def test_datagrams_to_a_listener() -> None:
     for message in MESSAGES:
         peer.write(message)
         assert await asyncio.wait_for(link.read(), DEADLINE) == message
-    with socket.socket(type=socket.SOCK_DGRAM) as plain:  # asyncio sends no empty ones
+    with socket.socket(type=socket.SOCK_DGRAM) as plain:  # asyncio cannot send empty datagrams
         plain.sendto(b"", ("127.0.0.1", int(listener.address.rpartition(":")[2])))
     assert await asyncio.wait_for(link.read(), DEADLINE) == b""
     await link.close()

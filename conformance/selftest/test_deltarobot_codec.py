@@ -1,4 +1,4 @@
-"""The deltarobot codec against the golden captures and against plain ``struct``."""
+"""The deltarobot codec, against golden captures and plain ``struct``."""
 
 import base64
 import json
@@ -44,7 +44,7 @@ def decoded(data: bytes, size: int = 0) -> list[tuple[str | None, Any, bytes]]:
 def test_captures_both_ways(event: captures.Event) -> None:
     assert event.data is not None
     [(name, value, raw)] = decoded(event.data)
-    # As text: 0.0 equals -0.0, and 1 equals 1.0.
+    # Compared as text, because 0.0 equals -0.0, and 1 equals 1.0.
     assert (name, json.dumps(value)) == (event.message, json.dumps(event.value))
     assert raw == event.data == encode(event.value)
 

@@ -1,4 +1,4 @@
-"""What bytes seem to be that make no sense as they came."""
+"""The diagnosis of bytes that are no deltarobot messages."""
 
 import math
 import struct
@@ -63,7 +63,7 @@ def test_fours() -> None:
     ],
 )
 def test_rubbish_of_a_client(rubbish: bytes, place: Place) -> None:
-    """Whatever it is, the first line says that no message began, and shows the bytes."""
+    """The first line says that no message began, and shows the bytes."""
     iut = [*place.program(RUBBISH), "{host}", "{port}", rubbish.hex()]
     times = ("--timing", "startup=2", "--timing", "response=0.5")
     done = place.run("deltarobot/client", *times, iut=iut)

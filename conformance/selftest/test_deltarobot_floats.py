@@ -1,4 +1,4 @@
-"""When numbers that an application tells are those of the wire."""
+"""Comparing numbers that an application reports with numbers on the wire."""
 
 import json
 
@@ -25,14 +25,14 @@ def test_no_points() -> None:
 
 
 def test_numbers_that_were_read_in_reverse_order() -> None:
-    """They are known again by what comes of the same bytes, whatever is printed of a NaN."""
+    """Numbers read in the wrong byte order are recognised, however NaN is printed."""
     seen = [[0.0, 1.794e-43, 2.3509887e-38], [2.3510246e-38, "NaN", "NaN"]]
     assert turned(EDGES[:2], seen)
     assert not same(EDGES[:2], seen)
 
 
 def test_some_numbers_that_were_read_in_reverse_order() -> None:
-    """The others are as they are wanted, and one at least is not."""
+    """The other numbers are correct, and at least one is in the wrong byte order."""
     assert turned([1.0, 2.0, -3.0], [1.0, 8.96831017167883e-44, -3.0])
     assert not turned([1.0, 2.0, -3.0], [1.5, 8.96831017167883e-44, -3.0])
     assert not turned([0.0, 2.0], [0.0, 2.0])

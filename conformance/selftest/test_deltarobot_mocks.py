@@ -1,4 +1,4 @@
-"""The deltarobot mocks: as sound peers of each other, and alone at the keyboard."""
+"""The deltarobot mocks: as sound peers of each other, and as standalone programs."""
 
 import asyncio
 from typing import Any
@@ -22,7 +22,7 @@ HELLO = encode(message("ProtocolMagic", magic="DeltaRVr")) + encode(
 
 
 async def test_an_exercise_between_both() -> None:
-    """The client sees what the server runs, to its end, and nothing that passes is wrong."""
+    """The client sees the server's exercise to its end, and the traffic has no violation."""
     protocol = protocols.load("deltarobot")
     judge = Judge(protocol, protocol.roles)
     options = ("--exercise", "line", "--duration", "0.5", "--ping", "0.05", "--rate", "50")

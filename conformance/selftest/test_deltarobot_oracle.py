@@ -1,4 +1,4 @@
-"""The deltarobot oracle: what a session exercises, and what it remembers of one."""
+"""The deltarobot oracle: exercised requirements, and its state in a session."""
 
 from pathlib import Path
 from typing import Any
@@ -82,7 +82,7 @@ PING = ("Ping", {"number": 1})
     ],
 )
 def test_who_ends_without_a_handshake(ours: list[Any], theirs: list[Any], violated: str) -> None:
-    """A side that keeps its own back until the peer's comes may give up one that sends none."""
+    """A side that awaits the peer's magic can close if the peer sends none."""
     oracle = Oracle()
     for message in ours:
         list(oracle.message("client", *message))

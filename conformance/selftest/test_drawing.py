@@ -1,4 +1,4 @@
-"""What a run draws: the same for the same seed, whatever else lies beside the suite."""
+"""The same seed draws the same examples, whatever files are next to the suite."""
 
 import sys
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""The examples of README: a mock used from a test in each of several languages."""
+"""The examples of README: a mock in a test, in several languages."""
 
 import os
 import re
@@ -16,11 +16,11 @@ LANGUAGES = {
     "rust": ("rustc", "example.rs", ["rustc -o example example.rs", "./example"]),
     "cpp": ("g++", "example.cpp", ["g++ -o example example.cpp", "./example"]),
 }
-"""By the word behind the fence: the tool, the file, and what compiles and runs it."""
+"""For each language of a code block: the tool, the file, and the commands to compile and run it."""
 
 
 def example(language: str) -> str:
-    """The code of README's section on tests that is in a language."""
+    """Return README's example for tests in a language."""
     _, _, section = README.read_text("utf-8").partition("### In your own tests")
     found = re.search(rf"```{language}\n(.*?)```", section.partition("\n## ")[0], re.DOTALL)
     assert found, f"README has no example in {language}"
@@ -28,7 +28,7 @@ def example(language: str) -> str:
 
 
 def status(command: str, folder: Path) -> tuple[int, str]:
-    """The exit status of a command, with `conformance` on its path, and its standard error."""
+    """Run a command with `conformance` on its path; return its exit status and errors."""
     path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
     environment = {**os.environ, "PATH": path}
     done = subprocess.run(
@@ -46,7 +46,7 @@ def status(command: str, folder: Path) -> tuple[int, str]:
 
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_other_languages(language: str, tmp_path: Path) -> None:
-    """It compiles, plays a whole session, and the mock tells whether that was sound."""
+    """The example compiles and plays a whole session; the mock reports whether it was sound."""
     tool, file, commands = LANGUAGES[language]
     if not shutil.which(tool):
         pytest.skip(f"{tool} is not installed")

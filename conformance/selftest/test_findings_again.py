@@ -1,4 +1,4 @@
-"""What a run finds is found again in the transcripts that its report links, and when repeated."""
+"""Findings of a run are found again in its transcripts, and in a repeated run."""
 
 import shlex
 
@@ -18,7 +18,7 @@ FAULTS = [
 
 @pytest.mark.parametrize(("role", "fault", "requirement"), FAULTS)
 def test_check_finds_it_again(role: str, fault: str, requirement: str, place: Place) -> None:
-    """Every finding of the judge is at its event in its transcript, in the same words."""
+    """Every finding of the judge is at its event in the transcript, word for word."""
     done = place.run(role, "--fault", fault, "--requirement", requirement)
     assert done.verdict(requirement) in ("fail", "warn"), done.out
     assert done.report["findings"], done.out
@@ -29,7 +29,7 @@ def test_check_finds_it_again(role: str, fault: str, requirement: str, place: Pl
 
 
 def test_check_tells_what_a_test_has_concluded(place: Place) -> None:
-    """What no judge sees is in the transcript, too; a name that ``-k`` cannot read is repeated."""
+    """A test's own conclusion is in the transcript; the command repeats any test id."""
     words = ("--fault", "first-240-lines", "--requirement", "touch.point")
     done = place.run("vexide/frontend", *words)
     [cause] = done.report["causes"]
@@ -42,7 +42,7 @@ def test_check_tells_what_a_test_has_concluded(place: Place) -> None:
 
 
 def test_a_reset_is_told_with_what_it_violates(place: Place) -> None:
-    """The one requirement of which it is says more than that the connection was reset."""
+    """The requirement that explains the reset is reported, not the mere reset."""
     requirement = "robustness.next-client"
     done = place.run("deltarobot/server", "--fault", "one-client-ever", "-k", "client_after_anoth")
     [cause] = done.report["causes"]
@@ -50,7 +50,7 @@ def test_a_reset_is_told_with_what_it_violates(place: Place) -> None:
 
 
 def test_what_should_have_come_next_shows_nothing_yet(place: Place) -> None:
-    """A client that stays where it is to close violates that behind the last event there was."""
+    """A client that should close and stays violates the requirement after the last event."""
     requirement = "handshake.closes-wrong-magic"
     done = place.run("deltarobot/client", "--fault", "any-magic", "--requirement", requirement)
     assert done.report["problems"] == []
@@ -58,7 +58,7 @@ def test_what_should_have_come_next_shows_nothing_yet(place: Place) -> None:
 
 
 def test_a_direction_that_is_always_wrong_says_nothing_of_floats(place: Place) -> None:
-    """What the plainest exercise shows as well is laid to the direction, whatever was tested."""
+    """The direction is blamed if the simplest exercise shows the error, too."""
     words = ("--fault", "current-is-desired", "-k", "floats_of_progress or current_direction")
     done = place.run("deltarobot/client", *words)
     assert done.verdict("progress.current-direction") == "fail"

@@ -1,4 +1,4 @@
-"""Whether a value fits, and what it puts to the test, is the same at once and in words."""
+"""The fast check and the explaining check of a schema have the same result."""
 
 import copy
 from typing import Any
@@ -56,7 +56,7 @@ def agree(schema: Schema, value: Any) -> None:
 
 @st.composite
 def touched(draw: st.DrawFn, values: st.SearchStrategy[Any]) -> Any:
-    """A value, with something odd in one place of it."""
+    """Draw a value, and put an odd value into one place of it."""
     root = [copy.deepcopy(draw(values))]
     at: Any = root
     key: Any = 0

@@ -1,4 +1,4 @@
-"""An IUT whose address is fixed, as it is compiled in or as the IUT runs already: one at a time."""
+"""An IUT with a fixed address runs one test at a time."""
 
 import contextlib
 import socket
@@ -13,7 +13,7 @@ from conformance.selftest.driving import Place
 from mocks.testing import mock
 
 MOCK = [sys.executable, "-m", "mocks"]
-MOMENT = 0.1  # seconds in which a server notices that its last client is gone
+MOMENT = 0.1  # seconds in which a server notices that its last client has disconnected
 
 
 @pytest.mark.parametrize(
@@ -30,7 +30,7 @@ def test_one_after_another(role: str, listens: bool, requirement: str, place: Pl
 
 
 def test_somebody_else_has_the_address(place: Place) -> None:
-    """Whoever is there is not tested in the place of the command."""
+    """A program that already listens at the address is not tested."""
     with socket.create_server(("127.0.0.1", 0)) as other:
         address = f"127.0.0.1:{other.getsockname()[1]}"
         iut = [*MOCK, "vexide/simulator", "--listen", address]
@@ -55,7 +55,7 @@ def test_several_at_a_time_cannot_be(place: Place) -> None:
     ],
 )
 def test_busy_for_a_moment(role: str, requirement: str, place: Place) -> None:
-    """One that runs, serves a single client and turns the next away for a moment is tried again."""
+    """A server that refuses a second client for a moment is tried again."""
     with mock(role, process=True) as server, doorkeeper(server.address) as (address, turned_away):
         done = place.run(role, "--connect", address, "--requirement", requirement)
     assert turned_away
@@ -65,7 +65,7 @@ def test_busy_for_a_moment(role: str, requirement: str, place: Place) -> None:
 
 @contextlib.contextmanager
 def doorkeeper(server: str) -> Iterator[tuple[str, list[str]]]:
-    """Stands before a server: its address, and a list that grows with each one it turns away."""
+    """Relay to a server; yield the address, and a list of refused clients."""
     free, turned_away = threading.Event(), []
     free.set()
     host, _, port = server.rpartition(":")
@@ -98,7 +98,7 @@ def doorkeeper(server: str) -> Iterator[tuple[str, list[str]]]:
 
 
 def _pass_on(source: socket.socket, target: socket.socket) -> None:
-    """All that one side says, until it has said all or either is gone."""
+    """Pass on all bytes of one side, until either side has ended."""
     with contextlib.suppress(OSError):
         while data := source.recv(65536):
             target.sendall(data)

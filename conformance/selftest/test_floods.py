@@ -1,4 +1,4 @@
-"""Self-tests of how much is followed of an IUT that writes without end."""
+"""Limits on reading from an IUT that writes without end."""
 
 import asyncio
 from unittest import mock
@@ -29,7 +29,7 @@ def test_each_bound_cuts_a_session_off(column: str) -> None:
 
 @pytest.mark.parametrize("column", Read._fields)
 def test_floods_side_by_side_are_cut_off_as_one(column: str) -> None:
-    """Sessions that are over count no more, and one in which little came is read on."""
+    """Sessions that have ended do not count, and a session with little data continues."""
     followed, much = Floods(), NOTHING._replace(**{column: int(0.9 * getattr(MOST, column))})
     assert not any(followed.cut_off(session, much) for session in range(TOGETHER))
     assert followed.cut_off("last", much)
@@ -39,7 +39,7 @@ def test_floods_side_by_side_are_cut_off_as_one(column: str) -> None:
 
 
 def test_one_that_floods_is_not_followed_any_more() -> None:
-    """Of a flood of a few megabytes, of costly messages, not even one is decoded again."""
+    """After a flood of a few megabytes of costly messages, no further message is decoded."""
     followed, size = Floods(), 2 * FLOODED * LEAST
     for session in range(FLOODS):
         assert followed.most == MOST
@@ -67,7 +67,7 @@ def test_one_that_floods_every_session_is_not_tried_any_more() -> None:
 
 
 class Pouring(NoWire):
-    """The same message comes from it again and again."""
+    """A stream that delivers the same message again and again."""
 
     async def read(self) -> bytes:
         await asyncio.sleep(0)
@@ -80,7 +80,7 @@ STATE = codec.encode(STATE_VALUE)
 
 @pytest.mark.asyncio
 async def test_what_is_decoded_counts(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Neither the bytes nor the messages of it are many."""
+    """The decoded size counts, even if bytes and messages are few."""
     monkeypatch.setattr(floods, "MOST", Read(1 << 30, 1 << 30, 20_000))
     configuration = Configuration(
         protocols.role("simspark/server"), connect="127.0.0.1:1,127.0.0.1:2"
@@ -96,7 +96,7 @@ async def test_what_is_decoded_counts(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.asyncio
 async def test_what_is_old_and_large_is_packed() -> None:
-    """It is what it was, to whoever asks for it and in the transcript, and takes less."""
+    """Packed events have the same values, in the session and the transcript, and are smaller."""
     configuration = Configuration(
         protocols.role("simspark/server"), connect="127.0.0.1:1,127.0.0.1:2"
     )
@@ -114,7 +114,7 @@ async def test_what_is_old_and_large_is_packed() -> None:
 
 @pytest.mark.asyncio
 async def test_what_a_session_that_is_over_has_read_does_not_count() -> None:
-    """Nor what it reads while it is left: together such sessions would look like a flood."""
+    """Data read by a session that has ended does not count for a flood."""
     configuration = Configuration(
         protocols.role("simspark/server"), connect="127.0.0.1:1,127.0.0.1:2"
     )
@@ -124,7 +124,7 @@ async def test_what_a_session_that_is_over_has_read_does_not_count() -> None:
         try:
             await asyncio.Event().wait()
         finally:
-            await asyncio.sleep(0.05)  # the reader goes on meanwhile
+            await asyncio.sleep(0.05)  # the reader continues meanwhile
 
     with mock.patch.object(instance, "link", return_value=Pouring(asyncio.Event().wait)):
         async with iut.connect(instance) as session:

@@ -1,4 +1,4 @@
-"""A mock that is forked from a warm one lives and ends as `python -m mocks` does."""
+"""A mock forked from a warm process lives and ends like `python -m mocks`."""
 
 import asyncio
 import os
@@ -31,7 +31,7 @@ async def started(
 
 
 def parent(pid: int) -> int:
-    """The process that has started this one."""
+    """Return the process that has started this one."""
     status = Path(f"/proc/{pid}/status").read_text("ascii")
     return int(next(line.split()[1] for line in status.splitlines() if line.startswith("PPid:")))
 
@@ -53,7 +53,7 @@ def gone(pid: int) -> bool:
 
 async def until_gone(pid: int) -> None:
     async with asyncio.timeout(20):
-        while not gone(pid):  # noqa: ASYNC110  nothing tells of the end of somebody else's process
+        while not gone(pid):  # noqa: ASYNC110  the process is not our child: no event reports it
             await asyncio.sleep(0.01)
 
 

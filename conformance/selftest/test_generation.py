@@ -1,4 +1,4 @@
-"""Messages that are generated are what they are said to be, and the schemas judge them so."""
+"""Generated messages have the declared properties, and the schemas judge them accordingly."""
 
 import json
 from collections.abc import Callable
@@ -39,7 +39,7 @@ CHAIN = Schema.of(
     }
 )
 
-# Schemas by what they show, and the keywords of the near misses that each must have.
+# For each schema, the keywords that its near misses must break.
 EXAMPLES: dict[str, tuple[dict[str, Any], set[str]]] = {
     "null": ({"type": "null"}, {"type"}),
     "boolean": ({"type": "boolean"}, {"type"}),
@@ -337,10 +337,10 @@ def test_what_is_not_supported_is_named_at_once(
 
 DRAWN_FROM = {
     "deltarobot": "*.json",
-    "simspark": "commands/[!c]*.json",  # each command, but not the choice of any
+    "simspark": "commands/[!c]*.json",  # each command, but not the choice of all
     "vexide": "*.json",
 }
-"""The schemas from which test cases draw; the others are judged by only."""
+"""The schemas from which test cases draw; other schemas only judge."""
 
 
 @pytest.mark.parametrize("protocol", DRAWN_FROM)

@@ -1,4 +1,4 @@
-"""What a program says when it dies, in the words of several languages, and the line that tells."""
+"""Error output of crashing programs in several languages, and its most useful line."""
 
 import pytest
 
@@ -114,7 +114,7 @@ def test_a_line_of_a_log_is_no_reason(line: str) -> None:
 
 
 def test_an_error_before_a_long_trace_is_kept() -> None:
-    """That of an overflow of Java's stack has a thousand places; later lines take its place."""
+    """A Java stack overflow prints a thousand lines, which would push the error out."""
     overflow = b'Exception in thread "main" java.lang.StackOverflowError\n'
     trace = b"\tat Robot.deeper(Robot.java:12)\n" * TAIL
     tail = Tail()

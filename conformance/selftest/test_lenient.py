@@ -1,4 +1,4 @@
-"""What mocks can forgive: a peer that is not there yet goes on, and is told what was forgiven."""
+"""Leniencies of mocks: an unfinished peer can continue, and each forgiven fault is logged."""
 
 import base64
 import socket
@@ -24,7 +24,7 @@ from mocks.testing import Mock, mock
 from mocks.vexide.simulator import SIGNATURE
 
 ROLES = protocols.roles()
-DEADLINE = 10.0  # seconds that anything here may take at most
+DEADLINE = 10.0  # seconds that anything in these tests can take
 HELLO = {"Handshake": {"version": 1, "extensions": []}}
 DATA = {"cmd": "register", "token": "ABCDEFGH"}
 MAGIC = delta(message("ProtocolMagic", magic="DeltaRVr"))
@@ -44,9 +44,10 @@ STICK = {
 
 @dataclass(frozen=True)
 class Case:
-    """A peer that is not there yet: what it says, and what only then comes that is forgiven.
+    """An unfinished peer: its messages, and an answer that needs the leniency.
 
-    `says` are pairs: once the first has come from the mock, it says the second.
+    `says` are pairs: after the mock has sent the first part, the peer sends the second. `wanted` is
+    sent by the mock only if it forgives the fault.
     """
 
     role: str
@@ -55,7 +56,7 @@ class Case:
     wanted: bytes
     options: Mapping[str, Any] = field(default_factory=dict)
     leaves: bool = False
-    """It ends the connection after its last words."""
+    """True if the peer closes the connection after its last message."""
 
     def __str__(self) -> str:
         return f"{self.role} {self.name}"
@@ -87,7 +88,7 @@ CASES = [
     Case(
         "vexide/frontend",
         "commands-early",
-        # Ready is needed, and comes once only.
+        # Ready is required, and is sent only once.
         [
             (b"Handshake", line("Ready") + line(HELLO) + line({"VCodeSig": SIGNATURE})),
         ],
@@ -158,12 +159,12 @@ each_case = pytest.mark.parametrize("case", CASES, ids=str)
 
 
 def heard(connection: socket.socket, case: Case, patience: float) -> bool:
-    """Whether the mock says what is wanted before it leaves, or within so many seconds."""
+    """Return whether the mock sends the wanted bytes before it closes, or in time."""
     vain = time.monotonic() + patience
     connection.settimeout(patience)
     came, rest = b"", list(case.says)
     try:
-        while time.monotonic() < vain:  # some talk all the time
+        while time.monotonic() < vain:  # some mocks send all the time
             while rest and rest[0][0] in came:
                 connection.sendall(rest.pop(0)[1])
             if case.leaves and not rest:
@@ -178,7 +179,7 @@ def heard(connection: socket.socket, case: Case, patience: float) -> bool:
 
 @contextmanager
 def playing(case: Case, **options: Any) -> Iterator[tuple[Mock, socket.socket]]:
-    """The mock of a case, connected to whoever is to play its peer."""
+    """Start the mock of a case, connected to a socket that plays its peer."""
     options |= case.options
     if protocols.role(case.role).serves:
         with mock(case.role, **options) as server:
@@ -218,7 +219,7 @@ def test_it_is_strict_without(case: Case) -> None:
     "case", [case for case in CASES if protocols.role(case.role).serves], ids=str
 )
 def test_it_says_so_each_time(case: Case) -> None:
-    """Two that come one after the other are forgiven twice."""
+    """Two faults, one after the other, are forgiven and logged twice."""
     with mock(case.role, lenient=case.name, **case.options) as server:
         for _ in range(2):
             with socket.create_connection((server.host, server.port)) as connection:
@@ -227,7 +228,7 @@ def test_it_says_so_each_time(case: Case) -> None:
 
 
 def test_notifications_without_parameters() -> None:
-    """Both are done before the call that asks how often that was."""
+    """Both notifications are executed before the call that asks for their number."""
     said = 2 * packed([2, "count", None]) + packed([0, 1, "count", []])
     case = Case("runtime/rpc-server", "no-parameters", [(b"", said)], packed([1, 1, None, 3]))
     with playing(case, lenient=case.name) as (server, connection):
@@ -238,7 +239,7 @@ def test_notifications_without_parameters() -> None:
 @pytest.mark.parametrize("case", ENDS, ids=str)
 @pytest.mark.parametrize("lenient", [False, True], ids=["strict", "lenient"])
 def test_an_end_that_is_not_announced(case: Case, lenient: bool) -> None:
-    """It is over in either case; a lenient mock takes it for orderly, and says so."""
+    """The connection ends in both cases; a lenient mock logs an orderly end."""
     options = {"lenient": case.name} if lenient else {}
     with playing(case, **options) as (peer, connection):
         assert heard(connection, case, DEADLINE)
@@ -260,7 +261,7 @@ def test_an_end_that_is_not_announced(case: Case, lenient: bool) -> None:
 )
 @pytest.mark.parametrize("lenient", [False, True], ids=["strict", "lenient"])
 def test_gamepads_in_an_envelope(said: bytes, lenient: bool) -> None:
-    """The input is in a buffer only where that is forgiven, and each time it says so."""
+    """The input reaches a buffer only with the leniency, and each fault is logged."""
     options: dict[str, Any] = {"lenient": "in-an-envelope"} if lenient else {}
     with (
         mock("runtime/gamepad-receiver", catalog=CATALOG, upper_tester=True, **options) as receiver,
@@ -268,7 +269,7 @@ def test_gamepads_in_an_envelope(said: bytes, lenient: bool) -> None:
     ):
         for _ in range(2):
             sender.sendto(said, (receiver.host, receiver.port))
-        # What comes behind it is read after it.
+        # A later datagram shows that the earlier ones have been read.
         sender.sendto(packed({"gamepads": {"9": PAD["0"]}}), (receiver.host, receiver.port))
         until = time.monotonic() + DEADLINE
         while "9" not in (buffers := receiver.ask("buffers")) and time.monotonic() < until:

@@ -1,4 +1,4 @@
-"""Two real peers that are judged while they talk: by ``pair``, and by ``proxy`` between them."""
+"""Real peers that are judged while they talk: by ``pair``, and by ``proxy`` between them."""
 
 import asyncio
 import datetime
@@ -35,7 +35,7 @@ from conformance.selftest.pairing import ANY, PEERS, mock, pair, report, violate
         ("runtime/gamepad-receiver", ("gamepad-sender",), ("gamepad-receiver",)),
         ("deltarobot", ("server", "client"), ()),
         ("simspark", ("server", "agent"), ("monitor",)),
-        # A monitor that only watches says nothing.
+        # A monitor that only watches sends nothing.
         ("simspark/monitor", ("server",), ("agent", "monitor")),
         ("vexide", ("simulator", "frontend"), ()),
     ],
@@ -50,12 +50,12 @@ def test_sound_peers_are_found_sound(
         verdicts = {entry["verdict"] for entry in report(done, role)["requirements"]}
         assert "not-exercised" in verdicts
         assert "reference mock" not in (done.folder / role / "index.html").read_text("utf-8")
-        # Nothing is said of who has said nothing.
+        # A role that has sent nothing gets no verdict.
         assert ("pass" in verdicts) == (role in roles)
     assert done.left == []
     capture = captures.read(done.folder / "session.jsonl")
     assert {event.sender for event in capture.events if event.data} == set(roles)
-    # Whoever reads it is told what each of these bytes are.
+    # The capture names the message of all bytes, for its readers.
     assert {event.sender for event in capture.events if event.message} == set(roles)
 
 
@@ -87,14 +87,14 @@ def test_what_stalls_on_the_way_is_marked_and_blamed_on_nobody(place: Place) -> 
 
 
 def session(protocol: str, side: Side, record: Path) -> Session:
-    """The session of two peers that is recorded in a file, and reported beside it."""
+    """Return a session of two peers, recorded in a file, with reports next to it."""
     peers = (side.server, side.client)
     begun = datetime.datetime.now(datetime.UTC)
     return Session(protocol, peers, peers, record, record.parent, begun, "", {})
 
 
 def certified(folder: Path) -> Path:
-    """A certificate with its key, and, as shown.pem, without it."""
+    """Make a certificate with its key, and shown.pem, the certificate alone."""
     path, shown = folder / "own.pem", folder / "shown.pem"
     name = ("-subj", "/CN=localhost", "-addext", "subjectAltName=IP:127.0.0.1")
     command = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", *name]
@@ -154,7 +154,7 @@ async def test_messages_of_zeromq_pass_with_all_their_frames(role: str, tmp_path
                 await server.send_multipart([who, *answer])
                 assert await client.recv_multipart() == answer
             else:
-                # Subscriptions take their time, and what is published before is lost.
+                # A subscription takes some time, and messages published before are lost.
                 coming = asyncio.ensure_future(server.recv_multipart())
                 while not coming.done():
                     await client.send_multipart(request)
@@ -231,7 +231,7 @@ with subprocess.Popen(sys.argv[2:], stdout=subprocess.PIPE, stderr=subprocess.ST
         if line.startswith((b"1: Ready", b"1: ProtocolVersion")):
             open(sys.argv[1], "w").close()
 """
-"""A mock that makes a file once it is spoken to, and goes on."""
+"""A mock that creates a file when it receives data, and continues."""
 
 
 @pytest.mark.parametrize("by", [signal.SIGINT, signal.SIGTERM])

@@ -1,4 +1,4 @@
-"""Faults of mocks in ordinary traffic: live, in its recording, and in packets of the same."""
+"""Faults of mocks in live traffic, in its recording, and in its packets."""
 
 import pytest
 

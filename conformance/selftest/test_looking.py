@@ -1,4 +1,4 @@
-"""Buffers in shared memory between a real owner and a real consumer: looked at, and judged."""
+"""Shared memory between a real owner and a real consumer, observed and judged."""
 
 import contextlib
 import json
@@ -94,7 +94,7 @@ def test_who_misuses_a_buffer_is_told(
 
 
 def _until(path: Path, text: str) -> None:
-    """Wait until a text stands in a file that grows."""
+    """Wait until a growing file contains a text."""
     import time
 
     deadline = time.monotonic() + 20
@@ -112,13 +112,15 @@ def test_it_opens_nothing_but_what_is_named_so_and_never_writes(
     (memory.FOLDER / name).write_bytes(bytes(8))
     try:
         assert [found for found, _ in looker.find()] == [name]
-        # One that is only being made is too short, which is no finding, and told at the end.
+        # A buffer that is still being made is too short; this is reported at the end, and is no
+        # finding.
         assert [list(looker.look()) for _ in range(50)] == [[]] * 50
         assert any("shorter than its layout" in text for text in looker.unseen)
         (memory.FOLDER / name).write_bytes(bytes(4096))
         [(_, details, found)] = list(looker.look())
         assert set(details) == {"bytes"} and found == []
-        (memory.FOLDER / name).write_bytes(b"\1" + bytes(4095))  # somebody holds the mutex
+        # Another process has locked the mutex.
+        (memory.FOLDER / name).write_bytes(b"\1" + bytes(4095))
         assert list(looker.look()) == []
         assert looker.held == 1
         (memory.FOLDER / name).write_bytes(bytes(8))

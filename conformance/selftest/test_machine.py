@@ -1,4 +1,4 @@
-"""How busy the machine is, and what that does to deadlines."""
+"""The load of the machine, and its effect on deadlines."""
 
 import asyncio
 import time
@@ -98,7 +98,7 @@ def test_a_suite_that_was_kept_from_its_work_knows_that_it_was_late() -> None:
     async def kept() -> None:
         looking = asyncio.create_task(patience.look_at_the_clock())
         await asyncio.sleep(0)
-        time.sleep(3 * TARDY)  # noqa: ASYNC251  that is what keeps it
+        time.sleep(3 * TARDY)  # noqa: ASYNC251  blocking the loop is the purpose
         await asyncio.wait({looking}, timeout=TARDY)
         looking.cancel()
 
@@ -116,5 +116,5 @@ def test_a_busy_machine_leaves_an_iut_more_time_to_react(factor: float, seconds:
     patience = Patience(crowding=Crowded(factor))
     assert patience.seconds("response", 2.0) == seconds
     assert patience.stretched == seconds / 2
-    # What an IUT does in a period is declared of it, not of the machine.
+    # A period of the protocol is declared for the IUT, so the machine's load does not stretch it.
     assert patience.seconds("push_hold", 2.0) == 2.0

@@ -1,4 +1,4 @@
-"""What every mock understands alike: where it listens, scripts, recordings, and how it ends."""
+"""Options that all mocks share: addresses, scripts, recordings, and the end of a run."""
 
 import asyncio
 import json
@@ -24,7 +24,7 @@ from mocks import deviations, playing, recorded
 from mocks.deltarobot.session import END, HANDSHAKE
 from mocks.testing import Mock, mock
 
-DEADLINE = 20.0  # seconds that anything here may take at most
+DEADLINE = 20.0  # seconds that anything in these tests can take
 ROLES = [
     str(role)
     for name in protocols.names()
@@ -45,7 +45,7 @@ QUIET = {
     "openroberta/lab": b"",
     "runtime/rpc-server": b"",
 }
-"""What somebody says who then leaves, and has violated nothing."""
+"""For each role, bytes of a peer that violates nothing and then leaves."""
 
 
 def command(role: str, *options: str) -> list[str]:
@@ -53,7 +53,7 @@ def command(role: str, *options: str) -> list[str]:
 
 
 def ended(words: list[str]) -> subprocess.CompletedProcess[str]:
-    """A command that ends by itself, with nothing on its standard input."""
+    """Run a command that exits by itself, with an empty standard input."""
     nothing = subprocess.DEVNULL
     return subprocess.run(
         words, stdin=nothing, capture_output=True, text=True, timeout=DEADLINE, check=False
@@ -62,7 +62,7 @@ def ended(words: list[str]) -> subprocess.CompletedProcess[str]:
 
 @contextmanager
 def peer_of(role: str) -> Iterator[str]:
-    """A place to connect to, where whatever comes is taken and nothing is answered."""
+    """Listen at an address, receive everything, and answer nothing."""
     kind = socket.SOCK_DGRAM if KINDS[role] == "udp" else socket.SOCK_STREAM
     with socket.socket(socket.AF_INET, kind) as listening:
         listening.bind(("127.0.0.1", 0))
@@ -74,7 +74,7 @@ def peer_of(role: str) -> Iterator[str]:
 
 @contextmanager
 def any_mock(role: str, process: bool = False, **options: Any) -> Iterator[Mock]:
-    """A mock of any role, with what it needs to play."""
+    """Start a mock of any role, with the options that it needs."""
     if role in WITH_CATALOG:
         options.setdefault("catalog", CATALOG)
     if role in CLIENTS:
@@ -122,7 +122,7 @@ def test_and_in_a_coroutine(role: str) -> None:
 
 @pytest.mark.parametrize("role", SERVERS)
 def test_its_first_line_is_its_address(role: str) -> None:
-    """On standard output, in words or as JSON; a signal ends it quietly and with 0."""
+    """The address is on standard output; a signal ends the mock with status 0."""
     options = ["--catalog", str(CATALOG)] if role in WITH_CATALOG else []
     for form in ([], ["--log", "json"]):
         words = command(role, "--listen", "127.0.0.1:0", *options, *form)
@@ -158,14 +158,14 @@ def test_places_that_cannot_be_reached_have_their_status(role: str) -> None:
             assert done.returncode == 3
             assert re.match(f"conformance: .*{port}.* already in use", done.stderr)
     if role in CLIENTS and KINDS[role] != "udp" and role != "openroberta/robot":
-        # A robot tries again for ever, and whether anybody receives a datagram is not known.
+        # A robot connects again for ever, and a datagram has no acknowledgement.
         done = ended(command(role, "--connect", f"127.0.0.1:{free_port()}"))
         assert done.returncode == 3
 
 
 @pytest.mark.parametrize("role", [role for role in ROLES if role not in MEMORY])
 def test_a_script_is_played_by_each(role: str, tmp_path: Path) -> None:
-    """It sends bytes at a time, deviates on the way and back, and closes the connection."""
+    """A script sends bytes, adds and removes a fault, and closes the connection."""
     fault = next(iter(deviations.faults(role)))
     steps = [
         {"at": 0.05, "text": "by the script\n"},
@@ -180,7 +180,7 @@ def test_a_script_is_played_by_each(role: str, tmp_path: Path) -> None:
     if role in WITH_CATALOG:
         options["catalog"] = CATALOG
     if role == "runtime/gamepad-receiver":
-        # It knows nobody to whom it could send.
+        # This role has no peer to which it could send.
         with mock(role, **options) as played:
             assert told(played, "played")
         return
@@ -222,7 +222,7 @@ def test_the_script_of_readme(tmp_path: Path) -> None:
 
 
 def heard(connection: socket.socket) -> bytes:
-    """All that comes until the mock closes the connection."""
+    """Return all bytes until the mock closes the connection."""
     came = b""
     try:
         while data := connection.recv(65536):
@@ -233,7 +233,7 @@ def heard(connection: socket.socket) -> bytes:
 
 
 def told(played: Mock, event: str) -> bool:
-    """Whether it tells that before long."""
+    """Return whether the mock logs an event before the deadline."""
     with played._changed:
         return played._changed.wait_for(
             lambda: any(entry.event == event for entry in played.log), DEADLINE
@@ -241,7 +241,7 @@ def told(played: Mock, event: str) -> bool:
 
 
 def test_a_script_of_shared_memory(tmp_path: Path) -> None:
-    """An owner plays operations and a fault from its start; a consumer sees what comes of it."""
+    """An owner plays operations and a fault from its start; a consumer sees the result."""
     fault = next(iter(deviations.faults("runtime/buffer-owner")))
     steps = [
         {"do": {"connect": {"type": "arm", "uid": "77002"}}},
@@ -278,7 +278,7 @@ def test_steps_that_a_role_cannot_play(
 
 @pytest.mark.parametrize("role", [role for role in ROLES if role not in MEMORY])
 def test_its_side_of_recordings_can_be_read(role: str) -> None:
-    """Whatever the role has sent in a capture of its protocol is what its mock would play."""
+    """A mock replays exactly the messages that its role has sent in a capture."""
     protocol, _, name = role.partition("/")
     played = 0
     for path in sorted(Path(locate.folder("captures", protocol) or "").glob("*.jsonl")):
@@ -302,7 +302,7 @@ def test_its_side_of_recordings_can_be_read(role: str) -> None:
 
 @pytest.mark.parametrize("role", ["runtime/gamepad-sender", "runtime/update-publisher"])
 def test_a_recording_of_datagrams(role: str) -> None:
-    """Each is sent as a datagram of its own, and the mock ends with the last."""
+    """Each datagram is sent separately, and the mock exits after the last."""
     name = {
         "runtime/gamepad-sender": "session-gamepad",
         "runtime/update-publisher": "session-updates",
@@ -322,7 +322,7 @@ def test_a_recording_of_datagrams(role: str) -> None:
 
 @pytest.mark.parametrize("role", [role for role in SERVERS if KINDS[role] != "udp"])
 def test_once_ends_it_with_its_last_peer(role: str) -> None:
-    """Its status is 0 after one who said nothing wrong, and 1 after one who violated a must."""
+    """The exit status is 1 if a peer violated a must, otherwise 0."""
     for said, status in ((b"", 0), (b"\x00\x00\x00\x05(init", 1)):
         words = command(role, "--listen", "127.0.0.1:0", "--once", "--log", "json")
         pipe = subprocess.PIPE
@@ -355,7 +355,7 @@ RECORDINGS = [
 
 @pytest.mark.parametrize(("server", "client", "name"), RECORDINGS)
 def test_both_sides_of_a_recording(server: str, client: str, name: str) -> None:
-    """Each hears of the other, byte for byte as messages, what that has sent in the recording."""
+    """Each side receives exactly the messages that the other side has sent in the recording."""
     protocol = protocols.load(server.partition("/")[0])
     path = Path(locate.folder("captures", protocol.name) or "") / f"{name}.jsonl"
     options: dict[str, Any] = {"from": path}
@@ -370,7 +370,7 @@ def test_both_sides_of_a_recording(server: str, client: str, name: str) -> None:
 
 
 def received(hearer: Mock, count: int) -> list[tuple[str | None, Any]]:
-    """What has come, once that is so much."""
+    """Wait for a number of messages, and return all received messages."""
     with hearer._changed:
         hearer._changed.wait_for(lambda: len(hearer._received) >= count, DEADLINE)
     return [(message.name, message.value) for message in hearer.received]
@@ -379,7 +379,7 @@ def received(hearer: Mock, count: int) -> list[tuple[str | None, Any]]:
 def messages(
     protocol: Protocol, capture: captures.Capture, sender: str
 ) -> list[tuple[str | None, Any]]:
-    """What a role says in a capture."""
+    """Return the messages of a role in a capture."""
     found = []
     for connection in capture.connections:
         decoder = protocol.decoder(sender, capture.transport)

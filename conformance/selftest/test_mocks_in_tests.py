@@ -1,4 +1,4 @@
-"""Mocks in people's own tests: what a peer sends is decoded and judged, and nothing stays."""
+"""Mocks in a project's own tests: messages are decoded and judged, and nothing is left."""
 
 import json
 import signal
@@ -67,7 +67,7 @@ def test_a_sound_peer(process: bool) -> None:
 
 @BOTH
 def test_its_user(process: bool) -> None:
-    """What its user can do is asked for by name, and refused in words."""
+    """Operations of the mock's user are called by name; errors have a message."""
     with mock("deltarobot/server", process=process, upper_tester=True) as server:
         assert server.ask("exercise", curve=[[0, 0, 0]]) is None
         with pytest.raises(MockFailed, match="X, Y and Z"):
@@ -129,7 +129,7 @@ SCRIPT = """
 
 
 def test_a_script(tmp_path: Path) -> None:
-    """It is played to each connection; what it expects and does not get counts as a failure."""
+    """A script is played on each connection; a missing expected message is a failure."""
     script = tmp_path / "script.yaml"
     script.write_text(SCRIPT, "utf-8")
     with mock("vexide/simulator", script=script, load_time=0.05) as simulator:
@@ -164,7 +164,7 @@ def test_a_script_that_cannot_be_played(text: str, why: str, tmp_path: Path) -> 
 
 
 def test_one_side_of_a_recording() -> None:
-    """What a simulator has sent in a capture is played to a frontend of today."""
+    """A simulator's side of a capture is replayed to a frontend mock."""
     recorded = locate.folder("captures", "vexide")
     assert recorded
     options: dict[str, Any] = {"from": recorded / "example-session.jsonl"}
@@ -226,7 +226,7 @@ SERVERS = ["vexide/simulator", "simspark/server", "deltarobot/server", "openrobe
 @pytest.mark.parametrize("role", [*SERVERS, "runtime/rpc-server"])
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_signal_ends_it_quietly(role: str, number: signal.Signals) -> None:
-    """With somebody connected, too: it says that it is ended, and nothing of how it was made."""
+    """The mock logs that it was ended, also with a connected peer, without a traceback."""
     words = [sys.executable, "-m", "mocks", role, "--listen", "127.0.0.1:0"]
     pipe = subprocess.PIPE
     with subprocess.Popen(words, stdout=pipe, stderr=pipe, text=True) as server:
@@ -268,7 +268,7 @@ def test_an_exercise_from_a_file(tmp_path: Path) -> None:
 
 
 def test_programs_of_a_lab() -> None:
-    """A robot is linked and runs a program, as a script does it by the lab's page."""
+    """A robot is linked and runs a program; a script uses the lab's page."""
 
     def post(lab: Mock, what: str, **said: str) -> Any:
         asked = urllib.request.Request(

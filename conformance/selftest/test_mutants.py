@@ -1,4 +1,4 @@
-"""Mutants by machine: what is made of schemas and tables, and what becomes of what a mock sends."""
+"""Generated mutants: how they are made, and how they change a mock's messages."""
 
 from pathlib import Path
 from typing import Any
@@ -39,7 +39,7 @@ DELTAROBOT = protocols.load("deltarobot")
 )
 @pytest.mark.parametrize("size", [1, 1000])
 def test_messages_are_moved(mutant: Mutant, expected: str, size: int) -> None:
-    """Whatever the mock writes at a time; what is held back is written when it closes."""
+    """The mutant works with any size of writes; a held message comes at the end."""
     lines = {
         "H": b'{"Handshake":{"version":1,"extensions":[]}}\n',
         "V": b'{"VCodeSig":"WFZYNQIAAAAAAAAAAAAAAAAAAAAAAAAA"}\n',
@@ -62,7 +62,7 @@ def test_second_and_later_connections() -> None:
 
 
 def test_what_would_change_is_told_once(tmp_path: Path) -> None:
-    """Nothing is changed; a second process tells only what the first one has not."""
+    """No message is changed; a second process reports only further mutants."""
     applying = [
         Mutant("Handshake", PUT, path=("Handshake", "version"), value=2),
         Mutant("Ready", REPEAT),
@@ -114,7 +114,7 @@ def test_the_same_seed_makes_the_same_mutants() -> None:
 
 
 def test_every_way_to_be_wrong_is_made() -> None:
-    """Each names the requirement that should find it, unless it is another message now."""
+    """Each mutant names the requirement that should find it, unless it is another message."""
     role = protocols.role("vexide/frontend")
     made = mutants.made(protocols.load("vexide"), role, 10**6, 0)
     assert {one.mutant.act for one in made} == set(ACTS)

@@ -1,4 +1,4 @@
-"""The openroberta codec, and the oracle where several connections are one conversation."""
+"""The openroberta codec, and its oracle for conversations of several connections."""
 
 from pathlib import Path
 from typing import Any
@@ -55,7 +55,7 @@ def exchange(asked: Any, told: Any, robot: Judge, lab: Judge) -> None:
 
 
 def test_connections_are_one_conversation() -> None:
-    """A robot with a connection for each request is followed from one to the next."""
+    """The oracle follows a robot that opens a connection for each request."""
     conversation = Conversation()
     data = dict.fromkeys(MANDATORY, "a")
     plan = [
@@ -76,7 +76,7 @@ def test_connections_are_one_conversation() -> None:
 
 
 def test_an_answer_that_a_reset_may_have_lost_was_read_if_what_follows_says_so() -> None:
-    """The robot pushes again, or fetches its program; without a reset it pushes wrongly."""
+    """After a reset, the robot's next request shows whether it has read the answer."""
     data = dict.fromkeys(MANDATORY, "a")
 
     def violated(reset: bool, *further: str) -> list[str]:
@@ -133,7 +133,7 @@ def test_a_lab_that_is_stopped_live_violates_nothing_until_it_is_so_again_and_ag
 
 
 def test_a_message_is_told_by_its_body() -> None:
-    """Its headers tell little, and stand last in its decoded form."""
+    """The body identifies a message; headers come last in the decoded form."""
     asked = request("POST", naming.PUSHCMD, {"user-agent": "a"}, {"cmd": "push"})
     [frame] = Decoder().feed(encode(asked))
     assert list(frame.value)[-2:] == ["json", "headers"]
@@ -228,7 +228,7 @@ def test_a_refused_upgrade_is_followed_by_requests() -> None:
 
 
 def test_interim_answers() -> None:
-    """What a lab says before its answer is neither judged nor lost."""
+    """Interim responses of a lab are not judged, and the final answer is read."""
     [frame] = Decoder().feed(
         b"HTTP/1.1 100 Continue\r\n\r\n" + encode(response(200, {}, {"cmd": "repeat"}))
     )
@@ -243,7 +243,7 @@ def test_a_lab_may_close_upon_its_interim_answer(behind: bytes, wrong: bool) -> 
 
 
 def test_who_keeps_a_body_back_is_told_to_send_it() -> None:
-    """Once, and only where the body did not come along."""
+    """The lab must send 100 Continue once, and only if the body has not come yet."""
     value = request("POST", naming.PUSHCMD, {"expect": "100-continue"}, {"cmd": "register"})
     top, end, body = encode(value).partition(b"\r\n\r\n")
     decoder = Decoder()

@@ -1,4 +1,4 @@
-"""What a lab's answer to a held request says, by when it came."""
+"""The conclusion from a lab's answer to a held request depends on its time."""
 
 from types import SimpleNamespace
 from typing import Any
@@ -13,7 +13,7 @@ HOLDS = {"register_hold": 300.0, "push_hold": 10.0}
 
 
 def came(request: str, answer: str, after: float) -> Exception:
-    """What a test concludes from an answer that was not to come, that many seconds after."""
+    """Return a test's conclusion from an unwanted answer after some seconds."""
     session: Any = SimpleNamespace(now=1.0, seconds=HOLDS.get)
     message: Any = Message(answer, {}, at=1.0 + after, event=2)
     return Exchange(session, request).wrong("no answer for a while", message)

@@ -1,4 +1,4 @@
-"""The openroberta mocks: as sound peers of each other, and with their user."""
+"""The openroberta mocks: as sound peers of each other, and with their users."""
 
 import asyncio
 import contextlib
@@ -30,7 +30,7 @@ pytestmark = pytest.mark.asyncio
 
 @contextlib.asynccontextmanager
 async def lab_running(**settings: Any) -> AsyncIterator[tuple[Lab, int]]:
-    """A lab in this process, and the port at which it listens."""
+    """Run a lab in this process; yield the lab and its port."""
     times = {"register_hold": 2.0, "push_hold": 0.3, "offline": 0.4, **settings}
     lab = Lab(Settings(**times))
     accepted: set[asyncio.Task[None]] = set()
@@ -66,15 +66,15 @@ async def robot_running(port: int, **settings: Any) -> AsyncIterator[Robot]:
 
 
 async def until(condition: Any) -> None:
-    """Wait until a condition holds. Raises TimeoutError."""
+    """Wait until a condition is true. Raises TimeoutError."""
     async with asyncio.timeout(DEADLINE):
-        # Nobody tells what becomes of a mock's inside.
+        # No event reports changes inside a mock.
         while not condition():  # noqa: ASYNC110
             await asyncio.sleep(0.01)
 
 
 async def asked(port: int, *values: Any) -> list[Frame]:
-    """What a lab answers to these requests, each on a connection of its own."""
+    """Return a lab's answers to requests, each on its own connection."""
     answers = []
     for value in values:
         reader, writer = await asyncio.open_connection("127.0.0.1", port)
@@ -90,7 +90,7 @@ async def asked(port: int, *values: Any) -> list[Frame]:
 
 
 async def test_a_day_of_a_robot(tmp_path: Path) -> None:
-    """Registered, polling, running programs, measuring, updating; and registered again."""
+    """A robot registers, polls, runs programs, measures, updates, and registers again."""
     async with (
         lab_running() as (lab, port),
         robot_running(port, folder=tmp_path) as robot,
@@ -123,7 +123,7 @@ async def test_a_day_of_a_robot(tmp_path: Path) -> None:
 
 
 async def test_a_session_is_sound() -> None:
-    """Nothing that passes between both violates anything; all that is awaited comes."""
+    """The traffic between both mocks has no violation, and all awaited messages come."""
     protocol = protocols.load("openroberta")
     conversation = protocol.conversation()
     judges: list[Judge] = []
@@ -198,7 +198,7 @@ async def test_an_abort_and_a_file() -> None:
 
 
 async def test_a_body_that_is_kept_back() -> None:
-    """A robot that waits for 100 Continue is told so, and answered when its body has come."""
+    """A robot that waits for 100 Continue gets it, and then the answer to its body."""
     told = request("POST", naming.PUSHCMD, {"expect": "100-continue"}, {"cmd": "register"})
     top, end, body = encode(told).partition(b"\r\n\r\n")
     async with lab_running() as (_, port), asyncio.timeout(DEADLINE):
@@ -262,7 +262,7 @@ async def test_programs_of_a_folder(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("role", ["lab", "robot"])
 async def test_processes(role: str) -> None:
-    """Standalone, an address is needed; on its standard streams the upper tester is answered."""
+    """A mock needs an address; it answers the upper tester on its standard streams."""
     async with mock(f"openroberta/{role}") as alone:
         _, err = await asyncio.wait_for(alone.communicate(), DEADLINE)
         assert (alone.returncode, b"needs --" in err) == (2, True)
@@ -293,7 +293,7 @@ for cmd in ("register", "push"):
 
 
 async def test_a_robot_that_keeps_its_body_back(tmp_path: Path) -> None:
-    """The suite, as a lab, tells such a robot to go on."""
+    """The suite, as a lab, sends 100 Continue to such a robot."""
     place = Place(tmp_path)
     robot = [*place.program(KEEPS_ITS_BODY), "{host}", "{port}"]
     done = place.run("openroberta/robot", "-k", "test_then_push", iut=robot)

@@ -1,4 +1,4 @@
-"""The page of the reference lab, in a real browser without a window."""
+"""The page of the reference lab, in a real headless browser."""
 
 import asyncio
 import contextlib
@@ -17,21 +17,21 @@ from conformance.selftest.test_openroberta_mocks import lab_running, robot_runni
 from mocks.openroberta.files import PROGRAMS
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
-DEADLINE = 30.0  # seconds that a browser may take for anything
+DEADLINE = 30.0  # seconds that a browser can take for anything
 
 pytestmark = [
     pytest.mark.asyncio,
     pytest.mark.skipif(not CHROMIUM, reason="needs the browser chromium, which is not installed"),
 ]
 
-# It speaks over the descriptors 3 and 4, whatever numbers they have here.
+# The browser communicates over descriptors 3 and 4, whatever numbers they have here.
 _STARTS = (
     "import os, sys; os.dup2(int(sys.argv[1]), 3); os.dup2(int(sys.argv[2]), 4); "
     "os.execv(sys.argv[3], sys.argv[3:])"
 )
 _OPTIONS = (
     "--headless",
-    # Its sandbox cannot be had by root, as whom containers run it.
+    # The browser's sandbox is not available to root, the user in containers.
     *(["--no-sandbox"] if os.geteuid() == 0 else []),
     "--disable-gpu",
     "--disable-dev-shm-usage",
@@ -41,7 +41,7 @@ _OPTIONS = (
 
 
 class Browser:
-    """A browser with one page, driven by its DevTools protocol."""
+    """A browser with one page, controlled by its DevTools protocol."""
 
     def __init__(self, reader: asyncio.StreamReader, writer: int) -> None:
         self._reader = reader
@@ -57,7 +57,7 @@ class Browser:
         self._session = {"sessionId": attached["sessionId"]}
 
     async def does(self, script: str) -> Any:
-        """The value of an expression of JavaScript, once it has one."""
+        """Return the value of a JavaScript expression; wait for it if it is a promise."""
         done = await self._ask(
             "Runtime.evaluate", expression=script, awaitPromise=True, returnByValue=True
         )
@@ -65,7 +65,7 @@ class Browser:
         return done["result"].get("value")
 
     async def shows(self, script: str, wanted: Any) -> None:
-        """Wait until an expression has this value. Raises AssertionError with what it has."""
+        """Wait until an expression has a value. Raises AssertionError with its actual value."""
         loop = asyncio.get_running_loop()
         deadline = loop.time() + DEADLINE
         while (seen := await self.does(script)) != wanted:
@@ -105,7 +105,7 @@ async def browser(folder: Path) -> AsyncIterator[Browser]:
     try:
         yield Browser(reader, ours_out)
     finally:
-        # It ends, with all its processes, when nobody drives it any more.
+        # The browser and its processes exit when their controlling pipe is closed.
         transport.close()
         os.close(ours_out)
         try:
@@ -116,7 +116,7 @@ async def browser(folder: Path) -> AsyncIterator[Browser]:
 
 
 def _pipe() -> list[int]:
-    """Both ends of a pipe, out of the way of the numbers that the browser wants."""
+    """Return both ends of a pipe, with numbers that the browser does not use."""
     ends = os.pipe()
     moved = [fcntl.fcntl(end, fcntl.F_DUPFD_CLOEXEC, 10) for end in ends]
     for end in ends:
@@ -125,12 +125,12 @@ def _pipe() -> list[int]:
 
 
 def cell(number: int) -> str:
-    """What the row of the robot shows in a column."""
+    """Return the text in a column of the robot's row."""
     return f'document.querySelector("tr[data-token=ABCD2345]")?.cells[{number}].textContent'
 
 
 async def test_a_user(tmp_path: Path) -> None:
-    """Enters the token, chooses a program, runs it, updates; sees state, battery and sensors."""
+    """The user enters a token, runs a program, updates, and sees state, battery and sensors."""
     enter = (
         'document.querySelector("#token").value = "{}"; '
         'document.querySelector("form button").click()'

@@ -1,4 +1,4 @@
-"""IUTs that play another role than the one under test: one message says so, and no test is run."""
+"""An IUT that plays another role gets one message about this, and no test runs."""
 
 import sys
 from pathlib import Path
@@ -37,7 +37,7 @@ BRIEF = ("--timing", "startup=3", "--timing", "response=0.3")
     ],
 )
 def test_is_told(place: Place, role: str, plays: str, words: tuple[str, ...], said: str) -> None:
-    """By whom connects, over what, what is sent, operations or silence; and its role is named."""
+    """Connections, transports, messages, operations or silence reveal the other role."""
     other = f"{role.partition('/')[0]}/{plays}"
     mock = [sys.executable, "-m", "mocks", other, *words]
     done = place.run(role, *BRIEF, iut=mock)
@@ -52,7 +52,7 @@ def test_is_told(place: Place, role: str, plays: str, words: tuple[str, ...], sa
 
 @pytest.mark.parametrize("sender", ["deltarobot/server", "vexide/frontend", "simspark/agent"])
 def test_another_protocol_is_told(place: Place, sender: str) -> None:
-    """By its first bytes, which are no message of the protocol, and one of another."""
+    """The first bytes are no message of this protocol, and a message of another one."""
     serves = sender == "deltarobot/server"
     role, words = ("vexide/simulator", LISTENS) if serves else ("deltarobot/client", CONNECTS)
     done = place.run(role, *BRIEF, iut=[sys.executable, "-m", "mocks", sender, *words])
@@ -63,7 +63,7 @@ def test_another_protocol_is_told(place: Place, sender: str) -> None:
 
 
 def test_nothing_of_another_protocol_is_seen_in_sound_sessions() -> None:
-    """No golden bytes of one protocol can be taken for those of another."""
+    """No golden bytes of one protocol are recognised as those of another."""
     read = 0
     for name in protocols.names():
         for path in sorted((locate.folder("captures", name) or Path()).glob("session-*.jsonl")):
@@ -78,7 +78,7 @@ def test_nothing_of_another_protocol_is_seen_in_sound_sessions() -> None:
 
 
 def test_one_that_sends_what_another_role_sends_and_has_its_operations(place: Place) -> None:
-    """It violates what its messages are to be; that another role was meant is said beside it."""
+    """The messages are violations, and the report also names the likely role."""
     mock = [sys.executable, "-m", "mocks", "runtime/update-publisher", *CONNECTS, "--upper-tester"]
     done = place.run("runtime/gamepad-sender", *BRIEF, iut=mock)
     assert done.verdict("gamepad.form") == "fail"
@@ -88,7 +88,7 @@ def test_one_that_sends_what_another_role_sends_and_has_its_operations(place: Pl
 def test_one_that_lacks_every_operation_is_told_so_once_nothing_could_be_tried(
     place: Place,
 ) -> None:
-    """It connects, as its role does, and nothing more shows on the wire."""
+    """The IUT connects like its role, and shows nothing more on the wire."""
     mock = [sys.executable, "-m", "mocks", "runtime/log-publisher", *CONNECTS, "--upper-tester"]
     done = place.run("runtime/rpc-client", *BRIEF, iut=mock)
     assert "test it as runtime/log-publisher" in done.report["headline"]
@@ -99,7 +99,7 @@ def test_one_that_lacks_every_operation_is_told_so_once_nothing_could_be_tried(
 def test_of_a_flood_the_beginning_is_read_as_another_protocol(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Every decoder would else hold all of it."""
+    """Without this limit, every decoder would store all bytes."""
     role, read = protocols.role("runtime/rpc-server"), []
 
     def spoken_as(data: bytes, but: str) -> Any:

@@ -1,4 +1,4 @@
-"""The outcome of a run, from what its tests and sessions came to: verdicts and exit codes."""
+"""The outcome of a run, from results of tests and sessions: verdicts and exit codes."""
 
 import datetime
 from typing import Any
@@ -36,7 +36,7 @@ def record(
 def report(
     *tests: dict[str, Any], smoke: str = "pass", strict: bool = False, **options: Any
 ) -> dict[str, Any]:
-    """The report of a run with a smoke session and these tests."""
+    """Return the report of a run with a smoke session and these tests."""
     reached = options.pop("reached", True)
     problems = options.pop("problems", [])
     collected = options.pop("collected", None)
@@ -95,7 +95,7 @@ def test_a_finding_of_what_does_not_bind_the_role_is_a_fault_of_the_suite(name: 
 
 
 def test_only_shoulds_are_no_conformance() -> None:
-    """A run in which no requirement of level must was exercised decides nothing."""
+    """A run that exercised no requirement of level must decides nothing."""
     made = report(record("a", SHOULD), smoke="pass")
     assert made["exit_code"] == 0
     run = Run(
@@ -133,7 +133,7 @@ def test_known_failure_that_passes() -> None:
 
 
 def test_a_run_that_reached_its_limit() -> None:
-    """What was done counts, the rest was not reached, and no known failure is called stale."""
+    """Finished tests count, the others were not reached, and no known failure is stale."""
     some = Collected(2, 2, (MUST, "ready.sent"))
     known = {MUST: KnownFailure("slow")}
     made = report(record("a"), collected=some, timed_out=True, known_failures=known)
@@ -146,7 +146,7 @@ def test_a_run_that_reached_its_limit() -> None:
 
 
 def test_what_shows_a_known_failure_is_marked_as_known() -> None:
-    """No reader of tests or findings sees more failures than the verdict counts."""
+    """The lists of tests and findings show no more failures than the verdict counts."""
     made = report(
         record("a"),
         record("b", "ready.sent", "fail", "no Ready"),
@@ -223,7 +223,7 @@ def test_an_interrupted_run() -> None:
 
 
 def test_unsupported() -> None:
-    """A claim makes a requirement not applicable, unless it is a must that was seen violated."""
+    """A claim makes a requirement not applicable, except a must that was violated."""
     without = report(record("a"), unsupported={"battery-voltage": "not modelled"})
     assert verdict(without, "battery.voltage") == "not-applicable"
     against = record("a", against=("transport.others", "battery.default"))

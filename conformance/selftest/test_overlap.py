@@ -1,4 +1,4 @@
-"""How many test cases are under way at a time."""
+"""The number of test cases that run in parallel."""
 
 import asyncio
 import itertools
@@ -19,7 +19,7 @@ TESTS = 40
 
 
 def widths(monkeypatch: pytest.MonkeyPatch, width: Width, *idle: float) -> list[int]:
-    """How many were under way at each start, where the machine is that idle at each look."""
+    """Return the number of running tests at each start, for given idle shares."""
     shares = itertools.chain([0.0], idle, itertools.repeat(idle[-1]))
     spent = zip(itertools.accumulate(shares), itertools.count(), strict=False)
     monkeypatch.setattr(machine, "_spent", lambda: next(spent))
@@ -76,7 +76,7 @@ def test_no_other_is_started_once_there_is_reason_to_stop() -> None:
 def test_tests_that_only_wait_leave_their_places_to_others(
     monkeypatch: pytest.MonkeyPatch, share: float, reached: int
 ) -> None:
-    """To as many again where no cores are idle, and else to more."""
+    """The width doubles if no core is idle, and grows further otherwise."""
     spent = zip(itertools.count(0, share), itertools.count(), strict=False)
     monkeypatch.setattr(machine, "_spent", lambda: next(spent))
     under_way: set[int] = set()
@@ -97,7 +97,7 @@ def test_tests_that_only_wait_leave_their_places_to_others(
 
 
 def held(*violated: str, ends: bool = False, taken: str = "") -> Smoke:
-    """A smoke session in which these are violated, and that comes to its end or not."""
+    """Return a smoke session with these violations, which ended early or not."""
     result = Result("smoke", "", "")
     result.findings = [{"requirement": requirement} for requirement in violated]
     result.verdict = Verdict.INCONCLUSIVE if ends else Verdict.PASS

@@ -1,4 +1,4 @@
-"""Files of packets, byte by byte: of both orders, of every kind of block, cut off, and hostile."""
+"""Packet files, byte by byte: both byte orders, all blocks, truncated and hostile."""
 
 import io
 import shutil
@@ -19,7 +19,7 @@ ETHERNET, RAW = 1, 101
 
 
 def old(sign: str, magic: int = 0xA1B2C3D4, ticks: int = 250_000) -> bytes:
-    """A pcap of two packets, at 10.25 and 11 seconds."""
+    """Return a pcap of two packets, at 10.25 and 11 seconds."""
     head = struct.pack(f"{sign}IHHiIII", magic, 2, 4, 0, 0, 65535, ETHERNET)
     packets = [(10, ticks, b"first"), (11, 0, b"")]
     return head + b"".join(
@@ -112,7 +112,7 @@ def test_a_file_that_is_cut_off_gives_what_was_whole_and_tells(data: bytes) -> N
 
 
 def _between(data: bytes) -> set[int]:
-    """The places of a file between two packets or blocks, where nothing shows that more came."""
+    """Return the offsets between packets or blocks, where truncation is invisible."""
     if data is not NEXT:
         return {24, 24 + 16 + 5}
     ends = [section("<"), interface("<"), enhanced("<", 1, b"abc")]

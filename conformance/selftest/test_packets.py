@@ -1,4 +1,4 @@
-"""Packets, and the streams that they carry: fragments, order, and what was not recorded."""
+"""Packets and the streams in them: fragments, order, and missing packets."""
 
 import struct
 

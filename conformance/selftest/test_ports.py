@@ -1,4 +1,4 @@
-"""The ports that implementations under test are told to listen at, or to connect to."""
+"""The ports at which IUTs must listen, or to which they must connect."""
 
 import asyncio
 from collections.abc import Iterator
@@ -12,7 +12,7 @@ from conformance.harness.instance import Instance
 
 
 def test_a_port_is_reserved_for_one_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The system offers a port again as long as nobody listens; it is not given twice."""
+    """The system offers a port again while no process listens; it is reserved only once."""
     offers: Iterator[int] = iter([70_001, 70_001, 70_002, 70_001])
     monkeypatch.setattr(links, "free_port", lambda kind: next(offers))
     with links.reserved_port() as first, links.reserved_port() as second:
@@ -22,7 +22,7 @@ def test_a_port_is_reserved_for_one_at_a_time(monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_where_one_connects_nobody_else_is_to_listen(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The system may offer such a port as well, between two listeners."""
+    """The system can offer the port of a client as well, between two listeners."""
 
     async def connects() -> tuple[int, int]:
         instance = Instance(embedded(protocols.role("deltarobot/client")), "tcp")

@@ -1,4 +1,4 @@
-"""Every protocol, wherever it is kept, is well made: it breaks none of the rules."""
+"""Every protocol, in any set, follows the rules of a well-made protocol."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -12,7 +12,7 @@ from conformance.judging.connections import judge_capture
 from conformance.selftest.driving import Place
 
 SETS = {"toy": Path(__file__).with_name("toy")}
-"""Protocols that are kept outside the suite, and where."""
+"""Protocols outside the suite, and their folders."""
 
 
 @pytest.mark.parametrize("name", protocols.names())
@@ -24,7 +24,7 @@ def test_protocol(name: str) -> None:
 
 @pytest.mark.parametrize("name", protocols.names())
 def test_a_silent_role_has_shown_nothing(name: str) -> None:
-    """Whatever its peers say, and however they end: only what it does itself counts for it."""
+    """Peers' messages and ends exercise nothing of a role that sends nothing."""
     protocol = protocols.load(name)
     for path in (locate.folder("captures", name) or Path()).rglob("*.jsonl"):
         capture = captures.read(path)
@@ -41,7 +41,7 @@ def test_protocol_of_another_set(name: str, place: Place) -> None:
 
 
 def test_what_is_wrong_is_told(place: Place) -> None:
-    """Captures that violate nothing or that are missing, and a test case of two requirements."""
+    """Captures without a violation, a missing capture, and a test case of two requirements."""
     copy = place.folder / "set"
     done = place.execute(["cp", "-r", str(SETS["toy"]), str(copy)])
     assert done.code == 0

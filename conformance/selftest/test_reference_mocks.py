@@ -1,4 +1,4 @@
-"""The reference mocks of all roles: the suite reaches each."""
+"""The suite reaches the reference mocks of all roles."""
 
 from importlib import import_module
 
@@ -10,7 +10,7 @@ from conformance.selftest.driving import Place
 
 @pytest.mark.parametrize("role", protocols.roles())
 def test_the_suite_reaches_it(role: str, place: Place) -> None:
-    """Started as its configuration says, it passes the smoke session and leaves nothing behind."""
+    """The mock passes the smoke session with its own configuration, and leaves nothing behind."""
     decides = import_module(protocols.role(role).package).SMOKE
     done = place.run(role, "--mock", "--requirement", decides)
     assert (done.code, done.smoke["verdict"], done.verdict(decides)) == (0, "pass", "pass"), (

@@ -1,4 +1,4 @@
-"""Mistakes in the files of a protocol: each is one line that names file and place, at once."""
+"""Mistakes in a protocol's files: each gets one line with file and place."""
 
 import shutil
 from collections.abc import Callable
@@ -127,7 +127,7 @@ Changed = Callable[[str, str, str], str]
 
 @pytest.fixture
 def change(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Changed:
-    """Makes one change to a copy of the toy protocol, which then is found; returns the file."""
+    """Return a function that changes a copy of the toy protocol, and returns the file."""
     copy = tmp_path / "set"
     shutil.copytree(TOY, copy, ignore=shutil.ignore_patterns("__pycache__"))
     monkeypatch.setenv(locate.VARIABLE, str(copy))
@@ -205,7 +205,7 @@ def test_protocols_are_sound(name: str) -> None:
 
 
 def test_test_cases_of_all_roles_are_a_package(change: Changed) -> None:
-    path = Path(change(f"{SUITE}/codec.py", "Reads", "Reads")).with_name("both")
+    path = Path(change(f"{SUITE}/codec.py", "Decoder", "Decoder")).with_name("both")
     path.mkdir()
     with pytest.raises(BrokenProtocol, match=r"both/__init__\.py is missing"):
         protocols.load("toy")

@@ -1,4 +1,4 @@
-"""Reports as files and on the terminal: truthful, bounded, inert whatever an IUT says."""
+"""Reports in files and on the terminal: truthful, bounded, and safe against any IUT."""
 
 import json
 import re
@@ -140,7 +140,7 @@ def test_junit_shows_a_requirement_that_no_test_of_its_own_failed(tmp_path: Path
 
 @pytest.mark.parametrize("verdict", ["nonconformant", "inconclusive"])
 def test_junit_of_a_run_that_is_not_conformant_is_never_green(tmp_path: Path, verdict: str) -> None:
-    report = minimal("warn")  # as --strict leaves it
+    report = minimal("warn")  # as it is with --strict
     report["verdict"] = verdict
     root = junit(report, tmp_path)
     assert int(root.attrib["failures"]) + int(root.attrib["errors"]) == 1
@@ -150,7 +150,7 @@ def test_junit_of_a_run_that_is_not_conformant_is_never_green(tmp_path: Path, ve
 
 def test_junit_has_no_illegal_character(tmp_path: Path) -> None:
     root = junit(hostile(), tmp_path)
-    assert int(root.attrib["errors"]) == 2  # the problem and the smoke session
+    assert int(root.attrib["errors"]) == 2  # for the problem and for the smoke session
     text = (tmp_path / "junit.xml").read_text("utf-8")
     assert not re.search("[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff\u202e]", text)
     assert "alert(1)" in "".join(root.itertext())

@@ -1,4 +1,4 @@
-"""The page in a real browser: what is seen first, filters, links, narrow and printed pages."""
+"""The page in a real browser: first view, filters, links, narrow and printed pages."""
 
 import json
 from collections.abc import Iterator
@@ -49,7 +49,7 @@ def test_the_first_failure_is_seen_at_once(
 def test_search_and_its_state_in_the_address(seen: Browser) -> None:
     seen.open(SAMPLE)
     everything = seen.ask(SHOWN)
-    typed(seen, "bold")  # which stands in the messages of one test only
+    typed(seen, "bold")  # a word that only the messages of one test have
     found = seen.ask(SHOWN)
     assert 0 < found < everything
     assert seen.ask(TOLD) == f"{found} of {everything} shown"

@@ -1,4 +1,4 @@
-"""The page: truthful, bounded, and inert whatever an IUT says."""
+"""The page: truthful, bounded, and safe against any text of an IUT."""
 
 import copy
 import json
@@ -17,7 +17,7 @@ from conformance.selftest.reports import HOSTILE, hostile, minimal, sample_folde
 
 
 class Page(HTMLParser):
-    """What a browser would see: elements with attributes, and the texts of scripts and styles."""
+    """A parser that collects elements with attributes, and the texts of scripts and styles."""
 
     def __init__(self, text: str) -> None:
         super().__init__()
@@ -98,8 +98,8 @@ def test_the_page_is_inert_whatever_the_iut_says(tmp_path: Path) -> None:
     text = path.read_text("utf-8")
     found = assert_inert(text)
     shown = "".join(found.texts)
-    assert "alert(1)" in shown  # it is there to be read
-    assert "{{ 7*7 }}" in shown  # as is: nothing evaluated it
+    assert "alert(1)" in shown  # readers can see the text
+    assert "{{ 7*7 }}" in shown  # the text was not evaluated
     for character in "\x00\x1b\r\u202e\u2066\ufeff":
         assert character not in text
     assert "\\x1b[31m" in shown and "\\u202e" in shown
@@ -107,7 +107,7 @@ def test_the_page_is_inert_whatever_the_iut_says(tmp_path: Path) -> None:
 
 
 def test_every_single_field_is_inert(sample: dict[str, Any], tmp_path: Path) -> None:
-    """One string of the report replaced at a time, wherever it stands."""
+    """Each string of the report is replaced by an attack, one at a time."""
     report = minimal("fail", expected="e", came="c")
     report["requirements"][0]["note"] = "n"
     report["problems"] = ["p"]
@@ -227,7 +227,7 @@ def test_the_ladder_tells_the_sides_apart(tmp_path: Path) -> None:
     assert "code" in drawn.steps[2].decoded
 
 
-# What is wrong comes first, with its place
+# Violations come first, with their places.
 
 
 def test_causes_come_first_with_message_and_command(tmp_path: Path) -> None:
@@ -244,7 +244,7 @@ def test_causes_come_first_with_message_and_command(tmp_path: Path) -> None:
     first = text[text.index("What to mend") : text.index('id="requirements"')]
     for part in ("Log.message: 7 is no text", "do it again", "It holds.", "Log from the simulator"):
         assert part in first
-    # The field is marked in the decoded form, in hex and among the characters.
+    # The field is marked in the decoded form, in hex, and among the characters.
     assert re.findall("<mark>(.*?)</mark>", first) == ["7", "37", "7"]
 
 

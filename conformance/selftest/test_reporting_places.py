@@ -1,4 +1,4 @@
-"""Where the wrong member of a message stands: in its decoded form, and in its bytes."""
+"""The place of a message's wrong member, in its decoded form and in its bytes."""
 
 import struct
 from pathlib import Path
@@ -41,7 +41,7 @@ def test_a_member_is_found_in_text_and_bytes(
 
 
 def test_an_expression_is_marked_in_its_bytes(tmp_path: Path) -> None:
-    """Where the wire is not JSON the codec says where a member stands."""
+    """If the wire is not JSON, the codec finds the place of a member."""
     data = encode([["GS", ["t", "0.1"], ["pm", "Wrong"]], ["x"]])
     event = {"at": 0, "from": "server", "hex": data.hex(), "message": "Perceptors"}
     path = write_transcript(tmp_path, event, protocol="simspark")
@@ -52,7 +52,7 @@ def test_an_expression_is_marked_in_its_bytes(tmp_path: Path) -> None:
 
 
 def test_what_is_wrong_far_inside_a_long_message_is_shown(tmp_path: Path) -> None:
-    """The part of it that is shown is the one that is wrong: of 100 kB nobody finds it else."""
+    """The report shows the wrong part of a message of 100 kB."""
     nodes: list[Any] = [["nd", "TRF", ["SLT", *"1000010000100001"]] for _ in range(2500)]
     nodes[2400][2][13] = "wrong"
     value = [[["time", "0"]], ["RSG", "0", "1"], nodes]

@@ -1,4 +1,4 @@
-"""The runtime's codec against the golden captures, and against whatever else may come."""
+"""The runtime's codec, against golden captures and arbitrary bytes."""
 
 import json
 import struct
@@ -51,7 +51,7 @@ VALUES = st.recursive(
 
 
 def same(one: Any, other: Any) -> bool:
-    """As text: 1, 1.0 and true differ, and so do 0.0 and -0.0."""
+    """Compare as text: 1, 1.0 and true differ, and so do 0.0 and -0.0."""
     return json.dumps(one) == json.dumps(other)
 
 

@@ -1,4 +1,4 @@
-"""Whether a procedure exists is told by how the errors of two calls differ."""
+"""The errors of two calls show whether a procedure exists."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""The runtime's shared memory: catalogs, golden images, layouts, and mutexes of two processes."""
+"""The runtime's shared memory: catalogs, golden images, layouts, and mutexes."""
 
 import asyncio
 import ctypes
@@ -40,7 +40,7 @@ ROLES = ("buffer-owner", "buffer-consumer", "gamepad-receiver")
 
 @pytest.fixture
 def name() -> Iterator[str]:
-    """The name of a shared memory object that is gone afterwards."""
+    """Yield the name of a shared memory object, and remove the object afterwards."""
     made = f"rt-selftest-{uuid.uuid4().hex}"
     yield made
     memory.remove(made)
@@ -51,7 +51,7 @@ def name() -> Iterator[str]:
 
 @pytest.mark.parametrize("path", CATALOGS, ids=lambda path: path.stem)
 def test_golden_catalogs(path: Path) -> None:
-    """Those that violate something are refused, by the loader and by the schema."""
+    """Catalogs with a violation are refused by the loader and by the schema."""
     schemas = protocols.load("runtime").schemas
     if path.stem.startswith("violation"):
         with pytest.raises(CatalogError):
@@ -111,7 +111,7 @@ def test_clamp(type_: str, bounds: dict[str, Any], value: Any, stored: Any) -> N
 
 @pytest.mark.parametrize("path", IMAGES, ids=lambda path: path.stem)
 def test_golden_images(path: Path) -> None:
-    """Every field lies where the image has it, and its bytes are its value, both ways."""
+    """Fields have the offsets of the image, and bytes and values match in both directions."""
     image = json.loads(path.read_text("utf-8"))
     catalog = load((FOLDER / "catalogs" / image["catalog"]).read_bytes())
     layout = planned(catalog[image["type"]])
@@ -127,7 +127,7 @@ def test_golden_images(path: Path) -> None:
 @given(strategies.catalogs())
 @BRIEFLY
 def test_any_legal_catalog(text: str) -> None:
-    """No two fields overlap in any plan, and whoever is told a layout has the same."""
+    """Fields never overlap, and a layout survives its JSON form."""
     for peripheral in load(text).values():
         for plan in PLANS.values():
             layout = planned(peripheral, plan)
@@ -158,7 +158,7 @@ def test_what_is_no_layout(change: dict[str, Any]) -> None:
 
 
 def test_a_layout_of_another_kind() -> None:
-    """Blocks may be missing, types told as in C, and a double have 32 bits."""
+    """Blocks can be missing, types can have C names, and a double can have 32 bits."""
     peripheral = Peripheral("p", (Parameter("x", "double"), Parameter("n", "int8", 3)))
     told = {
         "size": 200,
@@ -214,7 +214,7 @@ for _ in range(20_000):
 
 
 def test_rubbish_for_a_mutex() -> None:
-    """Whatever an IUT has in the place of its mutex neither holds us up nor kills us."""
+    """Arbitrary bytes in place of a mutex neither block nor crash the suite."""
     subprocess.run([sys.executable, "-c", RUBBISH], check=True, timeout=120)
 
 
@@ -231,7 +231,7 @@ def test_a_mutex_written_over_while_it_is_held(by: bytes, robust: bool) -> None:
     mutex.unlock(ctypes.addressof(memory))
 
 
-# A crash would be ours, so it has a process of its own.
+# The code runs in a separate process, because a failure would crash it.
 SEVERAL = """
 import ctypes, itertools
 from conformance import mutex
@@ -256,13 +256,13 @@ for order in itertools.permutations(range(3)):
 
 
 def test_several_mutexes_held_at_once() -> None:
-    """Robust mutexes that one thread holds are unlocked in any order, also after damage to one."""
+    """Robust mutexes of one thread are unlocked in any order, also after damage to one."""
     subprocess.run([sys.executable, "-c", SEVERAL], check=True, timeout=120)
 
 
 @pytest.mark.asyncio
 async def test_objects_and_their_mutex(name: str) -> None:
-    """Two views of an object are of the same bytes, and one excludes the other."""
+    """Two views of an object share their bytes, and one locks out the other."""
     mine = SharedObject.create(name, 200, 8)
     theirs = SharedObject.open(name, 8)
     mine.write(100, b"abc")
@@ -313,7 +313,7 @@ def test_what_is_no_object(name: str) -> None:
 @pytest.mark.asyncio
 @pytest.mark.parametrize("plan", PLANS)
 async def test_owner_and_consumer(plan: str) -> None:
-    """Both agree on the layout; what one sets the other gets; at the end nothing is left."""
+    """Owner and consumer agree on the layout and values, and leave nothing behind."""
     words = ("--layout", plan, "--catalog", str(FOLDER / "catalogs" / "robot.yaml"))
     async with (
         mock("runtime/buffer-owner", *words) as one,
@@ -353,7 +353,7 @@ async def test_owner_and_consumer(plan: str) -> None:
 
 @pytest.mark.parametrize("type_", ["arm", "limit-switch"])
 def test_a_buffer_that_another_program_keeps_locked(place: Place, type_: str) -> None:
-    """A list that waits for it for ever says nothing of the IUT, whether its layout is known."""
+    """A consumer that waits for another program's lock is not judged, for any layout."""
     foreign = SharedObject.create(f"rt-{type_}-{uuid.uuid4().int % 10**15}", 4096, 0)
     try:
         assert foreign.trylock()
@@ -364,14 +364,14 @@ def test_a_buffer_that_another_program_keeps_locked(place: Place, type_: str) ->
         foreign.close()
         memory.remove(foreign.name)
     assert done.verdict("lifecycle.listed") == "inconclusive"
-    # Where other runs are under way, theirs may be the one that is named.
+    # During other runs, one of their buffers can be named instead.
     assert ", which another program has locked" in done.reason("lifecycle.listed")
 
 
 def test_a_folder_that_another_run_has_for_itself(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Nothing is done there without the lock, whoever holds it, and however long."""
+    """The suite does nothing there without the lock, for any owner of the lock."""
     monkeypatch.setattr(memory, "FOLDER", tmp_path)
     iut: Any = SimpleNamespace(left=counting, configuration=SimpleNamespace(max_wait=0.05))
 

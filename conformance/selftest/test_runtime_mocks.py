@@ -1,4 +1,4 @@
-"""The runtime's socket mocks: as peers of each other, and alone at the keyboard."""
+"""The runtime's socket mocks: as peers of each other, and as standalone programs."""
 
 import asyncio
 import json
@@ -25,7 +25,7 @@ ROLES = ("rpc-server", "rpc-client", "log-publisher", "gamepad-sender", "update-
 
 
 class Pipe:
-    """Both ends of a stream in memory: what one writes the other reads, and the judge sees it."""
+    """An end of a stream in memory; a judge sees the bytes of both ends."""
 
     def __init__(self, judge: Judge, sender: str) -> None:
         self.judge, self.sender = judge, sender
@@ -44,7 +44,7 @@ class Pipe:
         await asyncio.sleep(0)
 
     def tell(self, event: str, text: str, **facts: object) -> None:
-        """The story of a connection is nobody's concern here."""
+        """Ignore log entries."""
 
     def close(self, why: str = "") -> None:
         self.other._coming.put_nowait(b"")
@@ -56,7 +56,7 @@ class Pipe:
 
 @asynccontextmanager
 async def calling() -> AsyncIterator[tuple[Client, Judge]]:
-    """A client that is connected to a server, and the judge of all that passes."""
+    """Connect a client to a server; yield the client and the judge of the traffic."""
     protocol = protocols.load("runtime")
     judge = Judge(protocol, protocol.roles)
     here, there = Pipe(judge, "rpc-client"), Pipe(judge, "rpc-server")
@@ -110,7 +110,7 @@ async def test_ids_of_a_client_go_round() -> None:
 
 
 class Kept:
-    """Keeps what a mock sends."""
+    """A stream that keeps a mock's messages."""
 
     def __init__(self) -> None:
         self.frames: list[Frame] = []
@@ -175,7 +175,7 @@ async def test_updates() -> None:
 
 
 async def test_at_the_keyboard() -> None:
-    """A server and a client as one starts them by hand."""
+    """A server and a client, started as commands."""
     async with mock("runtime/rpc-server", "--listen", "127.0.0.1:0") as server:
         words = ("--connect", await place(server), "--call", "subtract", "7", "3", "--call", "fail")
         async with mock("runtime/rpc-client", *words) as client:
@@ -185,7 +185,7 @@ async def test_at_the_keyboard() -> None:
 
 
 async def test_operations() -> None:
-    """A publisher of updates that is driven by its upper tester, and ends with that."""
+    """The upper tester drives a publisher of updates, and its end ends the publisher."""
     with socket.socket(type=socket.SOCK_DGRAM) as receiver:
         receiver.bind(("127.0.0.1", 0))
         receiver.setblocking(False)

@@ -1,4 +1,4 @@
-"""The runtime's oracle: what a session exercises, and what it remembers of one."""
+"""The runtime's oracle: exercised requirements, and its state in a session."""
 
 from pathlib import Path
 
@@ -21,7 +21,7 @@ def test_what_a_session_exercises() -> None:
 
 
 def test_what_stands_behind_a_message_may_be_its_own() -> None:
-    """Of an array that says it is shorter than it is, the rest is read as objects."""
+    """If an array declares too few elements, the rest is read as further objects."""
     protocol = protocols.load("runtime")
     judge = Judge(protocol, ["rpc-server"])
     short = bytes.fromhex("94 01 05 c0 90 07")
@@ -33,7 +33,7 @@ def test_what_stands_behind_a_message_may_be_its_own() -> None:
 
 
 def test_who_cannot_read_a_key_may_close() -> None:
-    """Many a reader of maps has text alone for keys, wherever in the arguments they stand."""
+    """A reader that supports only text keys can close after another key in a map."""
     for keys, findings in (([1, "value"], 0), (["text", "value"], 1)):
         oracle = Oracle()
         request = [0, 1, "echo", [["first", {"$map": [keys]}]]]

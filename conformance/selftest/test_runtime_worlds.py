@@ -1,4 +1,4 @@
-"""The worlds that the runtime's mocks have of their own: devices and gamepads that move."""
+"""The worlds of the runtime's mocks: devices and gamepads that move."""
 
 import os
 import socket
@@ -19,12 +19,12 @@ from conformance.runtime.memory import catalog, layout
 from mocks.runtime import devices, moves
 from mocks.testing import MockFailed, mock
 
-DEADLINE = 20.0  # seconds that anything here may take at most
+DEADLINE = 20.0  # seconds that anything in these tests can take
 
 
 @contextmanager
 def receiving() -> Iterator[tuple[socket.socket, str]]:
-    """A socket of datagrams, and its address."""
+    """Open a datagram socket; yield it and its address."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as receiver:
         receiver.bind(("127.0.0.1", 0))
         receiver.settimeout(DEADLINE)
@@ -41,7 +41,7 @@ def sound(sender: str, frames: list[Frame]) -> None:
 
 
 def test_moves_of_a_file(tmp_path: Path) -> None:
-    """A gamepad is moved, another one comes and is unplugged; what is not moved stays."""
+    """A gamepad moves, another is plugged in and unplugged; other values do not change."""
     file = tmp_path / "moves.yaml"
     file.write_text(
         "- {at: 0, axes: [0, -1, 0, 0]}\n"
@@ -92,7 +92,7 @@ def test_devices_of_a_publisher_come_move_and_go() -> None:
         receiving() as (receiver, address),
         mock("runtime/update-publisher", connect=address, period=0.003),
     ):
-        there: list[int] = []  # how many devices, whenever that changes
+        there: list[int] = []  # the number of devices after each change
         while len(updates) < 300 or len(there) < 3:
             frames += Decoder().feed(receiver.recv(65536))
             updates.append(frames[-1].value)
@@ -108,7 +108,7 @@ def test_devices_of_a_publisher_come_move_and_go() -> None:
 
 
 def test_devices_of_an_owner_come_move_and_go() -> None:
-    """A consumer sees their values change, what it writes is measured, and they are not always."""
+    """A consumer sees changing values, measures its own write, and sees devices come and go."""
     with (
         mock("runtime/buffer-owner", catalog=CATALOG, moving=True),
         mock("runtime/buffer-consumer", catalog=CATALOG) as consumer,
@@ -121,13 +121,13 @@ def test_devices_of_an_owner_come_move_and_go() -> None:
         switch, arm = f"rt-limit-switch-1-{os.getpid()}", f"rt-arm-1-{os.getpid()}"
 
         def angle() -> Any:
-            """None while the arm is away, as it is for some seconds."""
+            """Return the angle; None while the arm is disconnected, for some seconds."""
             with suppress(MockFailed):
                 return consumer.ask("get_value", buffer=arm, param="angle")
             return None
 
         def turned() -> bool:
-            """It has forgotten where to turn, once it was away."""
+            """Set the angle again, because a reconnected arm has lost its target."""
             with suppress(MockFailed):
                 consumer.ask("set_value", buffer=arm, param="angle", value=1.25)
             return bool(angle() == 1.25)
@@ -139,7 +139,7 @@ def test_devices_of_an_owner_come_move_and_go() -> None:
 
 
 def test_they_measure_what_their_types_hold() -> None:
-    """At any time, for all catalogs; and a device that comes and goes does both."""
+    """Measured values fit their types at any time, and devices connect and disconnect."""
     for path in sorted(CATALOG.parent.glob("*.yaml")):
         if path.name.startswith("violation-"):
             continue
@@ -156,7 +156,7 @@ def test_they_measure_what_their_types_hold() -> None:
 
 
 def awaited(holds: Callable[[], bool]) -> bool:
-    """Whether something holds within the deadline."""
+    """Wait until a condition is true; return False after the deadline."""
     until = time.monotonic() + DEADLINE
     while not holds() and time.monotonic() < until:
         time.sleep(0.02)

@@ -1,4 +1,4 @@
-"""What schemas say of a value: what each keyword means, and how an error is told."""
+"""Schemas: the meaning of each keyword, and the text of errors."""
 
 import json
 from pathlib import Path
@@ -63,7 +63,7 @@ def test_what_keywords_mean(contents: dict[str, Any], value: Any, right: bool) -
 
 
 def test_how_much_a_value_has_is_told() -> None:
-    """It may be too long to be shown."""
+    """A value that is too long to be shown is described by its size."""
     [error] = Schema.of({"maxItems": 2}).errors(["x" * 500, 1, 2])
     assert error.message.endswith(", which has 3")
 

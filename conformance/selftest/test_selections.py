@@ -1,4 +1,4 @@
-"""Runs of a part, and from run to run: what is selected, what is compared, repeated and merged."""
+"""Runs of a selection, and several runs: compared, repeated and merged."""
 
 import json
 import os
@@ -56,7 +56,7 @@ def test_a_selection_of_pytest_leaves_the_whole_report_alone(place: Place) -> No
 
 
 def test_a_run_ends_at_the_first_violation(place: Place) -> None:
-    """Also one that pytest does not count: the judge saw it in a session that the test passed."""
+    """A violation that the judge found ends the run, too, although the test passed."""
     words = ("run", SIMULATOR, *BRIEF, "-k", "answered_once or ready_once or text_arrives", "--")
     twice = place.simulator("HELLO['Handshake']['version'] = 2; serve()")
     done = place.conformance(*words, *twice, "--pytest", "-x", "-p", "no:terminal")
@@ -68,7 +68,7 @@ def test_a_run_ends_at_the_first_violation(place: Place) -> None:
 
 def test_a_run_ends_at_its_limit(place: Place) -> None:
     words = ("--timing", "startup=9", "--timing", "response=9", "-k", "ready_once or text_arrives")
-    # The smoke session holds; whoever comes second is never answered.
+    # The smoke session passes; every later session gets no answer.
     silent = place.simulator(
         "first = not os.path.exists('seen'); open('seen', 'w')\n"
         "serve() if first else sys.stdin.read()"
@@ -145,7 +145,7 @@ def test_shards_are_merged_into_a_whole(place: Place) -> None:
 @pytest.mark.parametrize("ignored", [False, True], ids=["usual", "SIGINT ignored"])
 def test_watching_runs_again_after_a_change(place: Place, ignored: bool) -> None:
     iut = place.simulator()
-    # As a shell starts what runs in the background.
+    # A shell starts background programs with SIGINT ignored.
     words = ["env", "--ignore-signal=INT"] if ignored else []
     words += [sys.executable, "-m", "conformance", "run", SIMULATOR, *BRIEF, *ONE_TEST, "--watch"]
     with subprocess.Popen(
@@ -165,7 +165,7 @@ def test_watching_runs_again_after_a_change(place: Place, ignored: bool) -> None
 
 
 def test_a_repeat_takes_one_test_however_others_are_named(place: Place) -> None:
-    """Its id is exact, where a keyword would take all tests whose names contain it."""
+    """The id is exact; a keyword would select all tests whose names contain it."""
     iut = place.simulator()
     first = place.run(SIMULATOR, *BRIEF, "-k", "answered_once", "--max-wait", "7", iut=iut)
     (test,) = first.report["tests"][1:]

@@ -1,4 +1,4 @@
-"""The simspark mocks: as sound peers of each other, and what their world does."""
+"""The simspark mocks: as sound peers of each other, and the physics of their world."""
 
 import asyncio
 import re
@@ -25,7 +25,7 @@ from mocks.simspark.world import AXES
 
 
 class Heard(Nowhere):
-    """A stream that keeps what is written to it."""
+    """A stream that keeps the written bytes."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -36,7 +36,7 @@ class Heard(Nowhere):
 
 
 class Pitch:
-    """A server in this process, with a monitor whose view is judged and kept up."""
+    """A server in this process, with a monitor whose view is judged and updated."""
 
     def __init__(self, settings: Settings | None = None) -> None:
         self.server = Server(settings or Settings())
@@ -186,7 +186,7 @@ def test_an_agent_sees_and_hears() -> None:
 
 
 def test_agents_see_each_other_and_without_noise() -> None:
-    """Two that face each other, 2 m apart: each sees the other's head, and twice the same."""
+    """Two agents face each other; each sees the other's head, twice in the same place."""
     pitch = Pitch()
     agents = [pitch.agent("A"), pitch.agent("B")]
     pitch.command("(agent (unum 1)(team Left)(move -1 0 0.35 -90))")
@@ -225,7 +225,7 @@ def test_a_game_goes_through_all_play_modes(environment: Environment) -> None:
 
 @pytest.mark.asyncio
 async def test_all_three_play_together(tmp_path: Path) -> None:
-    """An agent nods, a trainer plays its script, and the monitor draws what comes of it."""
+    """An agent nods, a trainer plays its script, and the monitor draws the result."""
     agents, monitors = free_port(), free_port()
     script = tmp_path / "script"
     script.write_text(

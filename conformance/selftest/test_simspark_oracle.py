@@ -1,4 +1,4 @@
-"""The simspark oracle: what it knows of scene graphs, and what it remembers."""
+"""The simspark oracle: its knowledge of scene graphs, and its memory."""
 
 from pathlib import Path
 
@@ -107,7 +107,7 @@ def test_a_time_that_a_trainer_sets_back_may_go_back_once() -> None:
 
 
 def test_commands_are_not_kept_for_ever() -> None:
-    """What was forgotten before anybody looked may have set the time; nothing more is excused."""
+    """A forgotten command can have set the time, so later differences are not excused."""
     conversation = Conversation()
     trainer, other = Oracle(conversation), Oracle(conversation)
 

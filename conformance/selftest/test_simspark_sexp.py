@@ -1,4 +1,4 @@
-"""The reader of S-expressions: what it takes, where it says that something is wrong, how deep."""
+"""The reader of S-expressions: accepted texts, places of errors, and depth."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""A protocol that is kept outside the suite works like one inside, and nothing changes for it."""
+"""A protocol outside the suite works like one inside, without changes to the suite."""
 
 import contextlib
 import re
@@ -55,7 +55,7 @@ def test_sound_mock_conforms(place: Place, role: str, transport: str) -> None:
 
 @pytest.mark.parametrize("role", ROLES)
 def test_sockets_where_temporary_files_are_deep(place: Place, role: str) -> None:
-    """The path of a unix socket has a hundred bytes."""
+    """The path of a unix socket is limited to about a hundred bytes."""
     deep = place.folder / ("d" * 100)
     deep.mkdir()
     done = place.run(
@@ -82,7 +82,7 @@ def test_fault_is_noticed(
 
 
 def test_proof_is_two_sided(place: Place) -> None:
-    """What is lawful is spared, and what is called lawful and is not is a false alarm."""
+    """A lawful variant passes, and an unlawful one is reported as a false alarm."""
     copy = place.folder / "set"
     shutil.copytree(TOY, copy)
     (copy / "mocks/toy/variants/wrong.py").write_text(
@@ -113,7 +113,7 @@ def test_mutants_are_killed(place: Place) -> None:
 
 
 def test_iut_of_ones_own(place: Place) -> None:
-    """A server on standard streams, which answers only the first Ping of a read."""
+    """A server on standard streams that answers only the first Ping of a read."""
     server = place.program(
         "import os\n"
         "while ping := os.read(0, 4096):\n"
@@ -125,7 +125,7 @@ def test_iut_of_ones_own(place: Place) -> None:
 
 
 def test_a_fault_of_the_suite_is_told_as_such(place: Place) -> None:
-    """Here of its oracle. It is nothing that the IUT has to answer for."""
+    """A bug in the oracle is reported as the suite's fault, not as the IUT's."""
     copy = place.folder / "set"
     shutil.copytree(TOY, copy, ignore=shutil.ignore_patterns("__pycache__"))
     oracle = copy / "conformance" / "toy" / "oracle.py"

@@ -1,4 +1,4 @@
-"""Mocks that many come to and leave, for a moment here and for hours in benchmarks/soak.py."""
+"""A short soak test of mocks with many peers; benchmarks/soak.py runs for hours."""
 
 import asyncio
 import io
@@ -29,7 +29,7 @@ SERVERS = [
     ("runtime/rpc-server", ""),
 ]
 VISITORS, ANSWERED = 5, 30
-DEADLINE = 60.0  # seconds that so many answers may take at most
+DEADLINE = 60.0  # seconds for all answers, at most
 
 
 def test_the_cast_is_all_roles() -> None:
@@ -43,16 +43,17 @@ def test_nothing_is_left_of_its_visitors(role: str, channel: str) -> None:
     options: dict[str, Any] = {"register_hold": 0.1} if role == "openroberta/lab" else {}
     with mock(role, **options) as server:
         assert isinstance(server, InThread)
-        assert server.findings == []  # it has loaded all that it needs
+        # Reading findings waits until the judge has loaded all it needs.
+        assert server.findings == []
         before = held(server)
         met = asyncio.run(visited(role, channel, server.addresses[channel]))
         assert met >= ANSWERED
-        # Of an earlier test there may have been more.
+        # Peers of an earlier test can still have counted before.
         assert awaited(lambda: all(map(operator.le, held(server), before)))
 
 
 async def visited(role: str, channel: str, address: str) -> int:
-    """How often visitors who say what the captures say are answered before they are ended."""
+    """Return how many answers visitors get that replay captures."""
     meter = Meter()
     visits = [
         asyncio.create_task(soak_peers.visit(role, channel, address, meter, 0.01, seed))
@@ -69,7 +70,7 @@ async def visited(role: str, channel: str, address: str) -> int:
 
 
 def held(server: InThread) -> tuple[int, int, int]:
-    """Tasks of a mock, its connections, and open files of this process."""
+    """Return the tasks and connections of a mock, and the open files of this process."""
     return (
         len(asyncio.all_tasks(server._loop)),
         len(server._run.open),
@@ -78,7 +79,7 @@ def held(server: InThread) -> tuple[int, int, int]:
 
 
 def awaited(holds: Callable[[], bool]) -> bool:
-    """Whether something holds before long."""
+    """Wait until a condition is true; return False after the deadline."""
     until = time.monotonic() + DEADLINE
     while not holds() and time.monotonic() < until:
         time.sleep(0.02)

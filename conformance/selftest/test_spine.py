@@ -1,4 +1,4 @@
-"""The small parts: segmentation, configuration, finding protocols, and judging a session."""
+"""Small modules: segmentation, configuration, loading of protocols, and judging."""
 
 import os
 import subprocess
@@ -243,7 +243,7 @@ def test_fragment_has_no_order() -> None:
 
 
 def test_a_codec_is_told_whose_bytes_it_reads() -> None:
-    """Where it wants to know; a party is a role, or a peer that nothing binds."""
+    """A codec can ask for the party whose bytes it decodes."""
     asked: list[str] = []
 
     class Codec:

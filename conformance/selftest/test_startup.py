@@ -1,4 +1,4 @@
-"""Commands import what they need and no more: how many modules, since time differs by machine."""
+"""Commands import only needed modules; counted, because times differ by machine."""
 
 import json
 import os
@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-# Prints which modules a command has imported that were not there before.
+# Prints the modules that a command has imported in addition to those before.
 _COUNT = """
 import contextlib, io, json, sys
 before = set(sys.modules)
@@ -17,7 +17,7 @@ with contextlib.redirect_stdout(io.StringIO()), contextlib.suppress(SystemExit):
 print(json.dumps(sorted(set(sys.modules) - before)))
 """
 SLOW = {"asyncio", "attr", "hypothesis", "jinja2", "jsonschema", "msgpack", "pytest", "yaml"}
-"""Packages that take tens of milliseconds each."""
+"""Packages that take tens of milliseconds each to import."""
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""The byte streams of the mocks, and those to an IUT."""
+"""The byte streams of mocks, and those to an IUT."""
 
 import asyncio
 import contextlib
@@ -23,7 +23,7 @@ pytestmark = pytest.mark.asyncio
 
 @pytest.mark.parametrize("steps", range(6))
 async def test_who_is_cancelled_while_it_closes_goes_no_further(steps: int) -> None:
-    """Whatever of the closing is done by then; else a mock that is ended would play on."""
+    """A mock that is cancelled while it closes must not play on, at any step."""
 
     async def accept(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await reader.read()
@@ -47,7 +47,7 @@ async def test_who_is_cancelled_while_it_closes_goes_no_further(steps: int) -> N
 
 @pytest.mark.parametrize("writing", [False, True])
 async def test_what_came_before_a_connection_broke_is_read(writing: bool) -> None:
-    """A peer that closes with bytes unread resets the connection; what it said before counts."""
+    """A peer that closes with unread bytes resets the connection; its last message counts."""
     with socket.create_server(("127.0.0.1", 0)) as server:
         link = await links.connect(f"127.0.0.1:{server.getsockname()[1]}")
         peer, _ = server.accept()
@@ -64,7 +64,7 @@ async def test_what_came_before_a_connection_broke_is_read(writing: bool) -> Non
 
 
 async def test_who_breaks_off_resets_the_connection() -> None:
-    """Its peer is not told an end, as of one that closes: it gets an error."""
+    """The peer gets an error, not the end of the stream as after a close."""
     with socket.create_server(("127.0.0.1", 0)) as server:
         link = await links.connect(f"127.0.0.1:{server.getsockname()[1]}")
         peer, _ = server.accept()
@@ -76,7 +76,7 @@ async def test_who_breaks_off_resets_the_connection() -> None:
 
 
 async def test_a_connection_of_which_nothing_came_is_a_look() -> None:
-    """However it ended: what the peer has to say comes over the next one, which is not reset."""
+    """An empty connection is only a probe, so the peer's next connection is its session."""
     listener = await links.Listener().start("127.0.0.1:0")
     configuration = Configuration(protocols.role("vexide/frontend"), listen=listener.address)
     iut, instance = Iut(Testbed(configuration), ""), Instance(configuration, "tcp")
@@ -111,7 +111,7 @@ async def test_a_connection_of_which_nothing_came_is_a_look() -> None:
 async def test_what_was_written_last_may_not_have_been_read(
     ends: str, reset: bool, waiting: bool
 ) -> None:
-    """A peer that closes its side with bytes unread, or before they come, has not read them."""
+    """A peer that closes before it reads all bytes has not read them."""
     with socket.create_server(("127.0.0.1", 0)) as server:
         link = await links.connect(f"127.0.0.1:{server.getsockname()[1]}")
         peer, _ = server.accept()
@@ -135,7 +135,7 @@ async def test_what_was_written_last_may_not_have_been_read(
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "::1"])
 async def test_what_a_peer_has_not_read(host: str) -> None:
-    """Over TCP the system tells it of a peer on this machine, until that is gone."""
+    """Over TCP, the system reports unread bytes of a local peer until the peer exits."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     with (
         socket.create_server((host, 0), family=family) as server,
@@ -164,7 +164,7 @@ os.kill(os.getpid(), signal.SIGKILL)
 
 
 async def test_who_dies_is_gone_once_its_connections_are_closed() -> None:
-    """Its port may accept another client for a moment, and its exit is told later."""
+    """The port can accept a client for a moment, and the exit is reported later."""
     process = await Process.start([sys.executable, "-Sc", DIES], env={}, cwd="", standard=True)
     try:
         port = int(await process.standard.read())

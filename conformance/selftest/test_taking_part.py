@@ -1,6 +1,6 @@
-"""Senders of datagrams that take no part: one that ends, one that is silent, one that only answers.
+"""Senders of datagrams that exit, are silent, or only answer operations.
 
-Nothing accepts or connects there, so that what they send and answer alone shows that they run.
+There are no connections. Only sent datagrams and answers show that the program runs.
 """
 
 import sys
@@ -39,7 +39,7 @@ for line in open(0):
 def test_one_message_says_what_it_lacks(
     place: Place, role: str, program: str, code: int, said: str
 ) -> None:
-    """The smoke session tells it, and no test is tried."""
+    """The smoke session reports it, and no test runs."""
     done = place.run(role, *BRIEF, iut=[sys.executable, "-c", program, "{host}", "{port}"])
     assert said in done.smoke["detail"]
     assert done.code == code

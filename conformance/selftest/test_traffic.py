@@ -1,4 +1,4 @@
-"""Sessions that other programs have recorded: packets, archives of HTTP and raw bytes."""
+"""Sessions recorded by other programs: packets, HTTP archives and raw bytes."""
 
 import dataclasses
 import json
@@ -38,7 +38,7 @@ def session(*events: Event, protocol: str = "deltarobot") -> Capture:
 
 
 def again(capture: Capture, path: Path, *, without: tuple[int, ...] = ()) -> Foreign:
-    """A capture, written as packets and read again; some packets, counted from 1, are left out."""
+    """Write a capture as packets, without some packets (from 1), and read it again."""
     protocol = protocols.load(capture.protocol)
     ports = pcapng.write(path, capture, protocol)
     data, kept, number = path.read_bytes(), b"", 0
@@ -191,7 +191,7 @@ def test_wireshark_reads_what_is_written(tmp_path: Path) -> None:
 
 
 def entries(capture: Capture) -> list[dict[str, Any]]:
-    """The exchanges of a capture as an archive tells them: each request with the next answer."""
+    """Return the exchanges of a capture as in an archive: requests with their answers."""
     said = [event.value for event in capture.events if event.value]
     pairs = zip_longest(said[::2], said[1::2])
     return [_entry(second, asked, told) for second, (asked, told) in enumerate(pairs)]
@@ -253,7 +253,7 @@ def test_an_archive_is_judged_as_the_capture(
 def test_a_response_that_was_not_kept_is_told_and_not_judged(
     content: dict[str, Any], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Browsers keep no bodies unless they are told to, and proxies keep part of one that broke."""
+    """Browsers omit bodies by default, and proxies keep only part of an interrupted body."""
     first, second, *_ = entries(captures.read(golden("openroberta") / "session-wrong-path.jsonl"))
     length = {"name": "Content-Length", "value": "17"}
     second["response"] |= {"content": content, "headers": [length]}
@@ -262,7 +262,7 @@ def test_a_response_that_was_not_kept_is_told_and_not_judged(
 
 
 def test_the_time_to_connect_does_not_make_a_response_late(tmp_path: Path) -> None:
-    """As mitmproxy has it, which connects while it waits and names no connections."""
+    """Archives of mitmproxy include the connection time, and name no connections."""
     exchanges = entries(captures.read(golden("openroberta") / "session-wrong-path.jsonl"))
     for number, exchange in enumerate(exchanges):
         del exchange["connection"]

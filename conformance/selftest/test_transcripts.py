@@ -1,4 +1,4 @@
-"""Several connections of one conversation: in one capture, in several, and as they are shown."""
+"""Several connections of one conversation: in captures, in reports and in replays."""
 
 import asyncio
 import dataclasses
@@ -25,7 +25,7 @@ FOLDER = locate.folder("captures", "openroberta") or Path()
 
 
 def by_request(name: str) -> Capture:
-    """A golden session, in which each request and its answer have a connection of their own."""
+    """Return a golden session in which each request has its own connection."""
     whole = captures.read(FOLDER / f"{name}.jsonl")
     number, events = 0, []
     for event in whole.events:
@@ -81,7 +81,7 @@ def test_captures_of_one_conversation_can_be_joined(tmp_path: Path) -> None:
 def test_a_robot_with_a_connection_for_each_request(
     place: Place, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """All that it asks for is in one transcript, which is judged, shown and played again as one."""
+    """All connections are in one transcript, which is judged, shown and replayed as a whole."""
     robot = ("--variant", "a-connection-for-each")
     done = place.run("openroberta/robot", *robot, "-k", "test_commands")
     [test] = [test for test in done.report["tests"] if test["requirement"] == "commands.robot"]
@@ -103,7 +103,7 @@ def test_a_robot_with_a_connection_for_each_request(
 
 @pytest.mark.parametrize("first", ["Register", "Push"])
 def test_which_connection_is_opened_first_may_be_chance(first: str) -> None:
-    """A robot that sends its sensors' data while it polls opens either before the other."""
+    """A robot that sends sensor data while it polls can open either connection first."""
     capture = by_request("session-pushes")
     parts = [capture.only(number) for number in capture.connections]
 
@@ -145,14 +145,14 @@ def test_a_connection_is_a_number(tmp_path: Path, number: str) -> None:
 
 
 class Played(SimpleNamespace):
-    """A session that has been played; it is told from others by what it is."""
+    """A session that has been played; sessions are equal only if identical."""
 
     def __hash__(self) -> int:  # type: ignore[override]
         return id(self)
 
 
 def _talkative() -> Any:
-    """A session in which two megabytes were said."""
+    """Return a session with two megabytes of messages."""
     simulator = protocols.load("vexide")
     said = captures.Event(0.0, "simulator", b"x" * 1000)
     return Played(
@@ -166,7 +166,7 @@ def _talkative() -> Any:
 
 
 def test_a_run_keeps_less_once_its_transcripts_are_large(tmp_path: Path) -> None:
-    """Each test of a program that writes without end would else leave megabytes."""
+    """Without this limit, each test of a program that writes without end leaves megabytes."""
     session = _talkative()
     run, sizes = Written(), []
     for number in range(40):
@@ -178,7 +178,7 @@ def test_a_run_keeps_less_once_its_transcripts_are_large(tmp_path: Path) -> None
 
 
 def test_less_is_kept_of_what_has_passed(tmp_path: Path) -> None:
-    """What fails is looked at; hundreds of tests that pass at length would take the disk."""
+    """Failed tests keep more, because hundreds of long passed tests would fill the disk."""
     session, sizes = _talkative(), []
     for passed in (False, True):
         kept = Transcripts(tmp_path, str(passed), "purpose", "framing", Written(), passed)
@@ -190,7 +190,7 @@ def test_less_is_kept_of_what_has_passed(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("flooded", [False, True])
 def test_a_transcript_has_a_bound_whatever_is_wrong_in_it(tmp_path: Path, flooded: bool) -> None:
-    """What a message is decoded into, and what an operation is given, takes room as bytes do."""
+    """Decoded values and arguments of operations count like bytes."""
     session, last = _talkative(), Finding("framing.json-lines", "x", 1999)
     decoded = captures.Event(0.0, "simulator", b"(a)" * 2000, "Expressions", [["a"]] * 2000)
     asked = captures.Event(0.0, None, event="start", details={"arguments": {"name": "x" * 200_000}})
@@ -206,7 +206,7 @@ def test_a_transcript_has_a_bound_whatever_is_wrong_in_it(tmp_path: Path, floode
 def test_what_is_wrong_late_in_a_long_session_is_kept(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], far: bool
 ) -> None:
-    """A transcript that is cut keeps its beginning, what surrounds the finding, and its end."""
+    """A shortened transcript keeps its beginning, the surroundings of the finding, and its end."""
     protocol = protocols.load("vexide")
     text = b'{"Log": {"level": "Info", "message": "%s"}}\n' % (b"x" * 9000)
     value = protocol.decoder("simulator", "stdio").feed(text)[0].value
@@ -240,7 +240,7 @@ def test_what_is_wrong_late_in_a_long_session_is_kept(
 
 
 def test_a_gap_in_one_connection_leaves_the_others_whole(tmp_path: Path) -> None:
-    """What is left of another is decoded on; behind the gap no piece of a message is blamed."""
+    """Other connections are decoded, and a partial message after a gap is no finding."""
     header = {"capture": 1, "protocol": "vexide", "title": "cut", "origin": "recorded"}
     begun = {"at": 0, "event": "connected", "transport": "stdio"}
     gap = {"at": 1, "event": "left out", "events": 1, "bytes": 9, "connections": [2]}
@@ -261,7 +261,7 @@ def test_a_gap_in_one_connection_leaves_the_others_whole(tmp_path: Path) -> None
 def test_several_messages_of_one_write_are_shown_as_such(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Not as so many bytes, neither in the capture, nor on a terminal, nor on the page."""
+    """Several messages are named in the capture, on a terminal and on the page."""
     protocol = protocols.load("vexide")
     data = b'"StartExecution"\n{"USD": {"root": "/media/card"}}\n'
     frames = protocol.decoder("frontend", "stdio").feed(data)
@@ -279,7 +279,7 @@ def test_several_messages_of_one_write_are_shown_as_such(
 
 
 def test_what_shows_a_finding_is_kept_though_it_came_later(tmp_path: Path) -> None:
-    """Without it nothing could be found again in the message before."""
+    """Without the later message, the finding could not be made again."""
     session = _talkative()
     said = session.events[0]
     session.events = [said] * 1000 + [dataclasses.replace(said, data=b"x" * KEPT)] + [said] * 1000

@@ -1,4 +1,4 @@
-"""IUTs that misbehave as badly as programs can: each gets a truthful verdict and leaves nothing."""
+"""IUTs that misbehave badly: each gets a truthful verdict and leaves nothing behind."""
 
 import json
 import sys
@@ -15,7 +15,7 @@ from conformance.selftest.ugly import (
     verdicts,
 )
 
-# Those that take part and break the protocol at once: one message, and no further test
+# IUTs that break the protocol at once get one message, and no further test.
 
 
 def test_dies_of_what_it_is_sent(place: Place) -> None:
@@ -52,7 +52,7 @@ def test_noise(place: Place) -> None:
 
 
 def test_banner(place: Place) -> None:
-    """A banner is a fault of its own; the rest can be tested all the same."""
+    """A banner violates its own requirement; other tests can still run."""
     done = judged(place, 'print("Simulator 1.0", flush=True)\nserve()')
     assert done.code == 1
     assert failed(done) == ["framing.json-lines"]
@@ -61,7 +61,7 @@ def test_banner(place: Place) -> None:
 
 @pytest.mark.parametrize("behind", ["", "print(json.dumps('Ready'), end='', flush=True)"])
 def test_ends_no_line(place: Place, behind: str) -> None:
-    """What all is there of a message but the newline is no silence."""
+    """A message without its newline is reported as such, not as silence."""
     said = "next(commands()); print(json.dumps(HELLO), end='', flush=True)"
     done = judged(place, f"{said}\n{behind}\ntime.sleep(1000)")
     assert done.code == 1
@@ -72,7 +72,7 @@ def test_ends_no_line(place: Place, behind: str) -> None:
 
 @pytest.mark.parametrize("said", ["b'> '", "bytes(1 << 20)"], ids=["prompt", "much"])
 def test_begins_no_line(place: Place, said: str) -> None:
-    """What can be no beginning of a message is that, and no silence, however much of it comes."""
+    """Bytes that begin no message are reported as such, not as silence, for any amount."""
     done = judged(place, f"os.write(1, {said}); time.sleep(1000)")
     assert done.code == 1
     assert failed(done) == ["framing.json-lines"]
@@ -87,7 +87,7 @@ def test_closes_its_output(place: Place, moment: str) -> None:
     assert failed(done) == ["ready.sent" if moment else "handshake.answered"]
     assert "the end of the stream; the process still runs" in done.smoke["detail"]
     assert not verdicts(done)
-    # What is wrong is said before what came until then.
+    # The expectation comes first, then the received bytes.
     assert done.smoke["detail"].startswith("expected ")
     assert not moment or "the first bytes that came: " in done.smoke["detail"]
 
@@ -106,7 +106,7 @@ def test_plays_the_other_role(place: Place) -> None:
 
 
 def test_plays_the_other_role_in_silence(place: Place) -> None:
-    """A simulator that is started as a frontend waits for ever; so does what stands in for it."""
+    """A simulator started as a frontend waits for ever, like the suite's own simulator."""
     iut = place.program("import sys, subprocess\nsubprocess.run([sys.argv[1]])")
     done = place.run("vexide/frontend", *BRIEF, iut=[*iut, "{simulator}"])
     assert_clean(done)
@@ -116,7 +116,7 @@ def test_plays_the_other_role_in_silence(place: Place) -> None:
 
 
 def test_connects_and_says_nothing(place: Place) -> None:
-    """One that has connected has taken part, even if it leaves where nothing is said to it."""
+    """An IUT that has connected has taken part, even if it sends nothing and leaves."""
     iut = place.program(
         "import socket, sys, time\n"
         "peer = socket.create_connection((sys.argv[1], int(sys.argv[2])))\n"
@@ -145,7 +145,7 @@ def test_floods_its_output(place: Place, flood: str) -> None:
 
 
 def test_floods_after_the_handshake(place: Place) -> None:
-    """Well-formed messages without end: the tests that are drowned in them decide nothing."""
+    """Tests that drown in endless well-formed messages decide nothing."""
     log = {"Log": {"level": "Info", "message": "x" * 1000}}
     done = judged(
         place,
@@ -155,7 +155,7 @@ def test_floods_after_the_handshake(place: Place) -> None:
 
 
 def test_floods_its_stderr(place: Place) -> None:
-    """Many megabytes there are no violation of anything, and are not kept."""
+    """Megabytes on stderr are no violation, and are not kept."""
     done = place.run(
         SIMULATOR,
         *ONE_TEST,
@@ -166,7 +166,7 @@ def test_floods_its_stderr(place: Place) -> None:
 
 
 def test_shows_nothing_of_its_program(place: Place) -> None:
-    """That it ends with its input does not show that it has taken what came before."""
+    """An exit at the end of the input does not show that the IUT read a command."""
     source = "next(commands()); say(HELLO, SIGNATURE, 'Ready')\nfor _ in commands(): pass"
     done = judged(place, source, "--requirement", "commands.undefined-tolerated")
     assert done.code == 3
@@ -174,20 +174,20 @@ def test_shows_nothing_of_its_program(place: Place) -> None:
 
 
 def test_reads_nothing(place: Place) -> None:
-    """It speaks as if it read what is sent to it; megabytes must not wait for ever."""
+    """An IUT sends its messages without reading; the suite must not wait for ever."""
     done = judged(
         place,
         "time.sleep(0.5); say(HELLO, SIGNATURE, 'Ready')\n"
         "time.sleep(0.5); say('Exited'); time.sleep(1000)",
         *("-k", "test_long_lines", "--max-wait", "1"),
     )
-    assert done.code == 0  # the requirement is a should
+    assert done.code == 0  # the requirement has level should
     assert done.verdict("framing.long-lines") == "warn"
     assert "were still not read after 1 s" in done.reason("framing.long-lines")
 
 
 def test_reads_slowly(place: Place) -> None:
-    """Whoever goes on reading a long line may just take longer than anything is waited for."""
+    """A slow reader of a long line gets no fail, because it might finish later."""
     done = judged(
         place,
         "say(HELLO, SIGNATURE, 'Ready', 'Exited')\n"
@@ -199,7 +199,7 @@ def test_reads_slowly(place: Place) -> None:
 
 
 def test_reads_nothing_more(place: Place) -> None:
-    """That what it is sent has no effect is no wonder where it has not read that."""
+    """The reason for a missing effect says that the IUT has not read the command."""
     source = "next(commands()); say(HELLO, SIGNATURE, 'Ready'); time.sleep(1000)"
     place.file("conformance.toml", f'[iut]\nrole = "{SIMULATOR}"\n[programs]\nprint = "any"\n')
     iut = [*place.simulator(source), "{program}"]
@@ -209,7 +209,7 @@ def test_reads_nothing_more(place: Place) -> None:
     assert "it has not read 17 bytes of what it was sent" in done.reason("start.begins-execution")
 
 
-# What it leaves behind
+# Leftovers
 
 
 @pytest.mark.parametrize(
@@ -235,7 +235,7 @@ def test_ignores_every_plea_to_end(place: Place) -> None:
 
 
 def test_is_left_by_a_run_that_is_ended(place: Place) -> None:
-    """Whoever ends the suite by SIGTERM is left with nothing of the IUT, either."""
+    """After SIGTERM to the suite, no process of the IUT is left."""
     started = place.folder / "started"
     iut = place.simulator(
         f"signal.signal(signal.SIGTERM, signal.SIG_IGN); subprocess.Popen(['sleep', '1000'])\n"
@@ -251,7 +251,7 @@ def test_is_left_by_a_run_that_is_ended(place: Place) -> None:
     assert not done.litter
 
 
-# What it says
+# Texts
 
 
 def test_says_what_a_browser_would_run(place: Place) -> None:
@@ -281,11 +281,11 @@ def test_nests_ten_thousand_levels_deep(place: Place, opened: str) -> None:
     assert "levels deep" in done.reason("encoding.externally-tagged")
 
 
-# Where it fails
+# Crashes
 
 
 def test_dies_in_one_test_only(place: Place) -> None:
-    """It costs that test only, and the verdict says how it died."""
+    """A crash costs only its own test, and the verdict says how the IUT exited."""
     done = judged(
         place,
         "import threading\n"
@@ -306,7 +306,7 @@ def test_dies_in_one_test_only(place: Place) -> None:
 
 
 def test_transcript_is_kept(place: Place) -> None:
-    """What crossed the wire can be read afterwards, and how the process ended."""
+    """The transcript shows all messages, and how the process exited."""
     done = judged(place, "next(commands()); say(HELLO); sys.exit(7)")
     [smoke] = done.report["tests"]
     lines = [json.loads(line) for line in done.text(smoke["transcript"]).splitlines()]

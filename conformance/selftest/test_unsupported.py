@@ -1,4 +1,4 @@
-"""IUTs that lack what they declare to lack: no setup of any test uses it."""
+"""IUTs with missing optional parts: no setup of a test uses these parts."""
 
 from importlib import resources
 
@@ -11,11 +11,11 @@ PARTS = {
     "sdcard": "USD",
     "touch": "Touch",
 }
-"""Optional parts of a simulator, and the command that is for each."""
+"""Optional parts of a simulator, and the command of each part."""
 
 
 def test_no_setup_uses_what_is_left_out(place: Place) -> None:
-    """One that dies of every command for a part which it says it lacks never gets one."""
+    """An IUT that crashes on every command of its unsupported parts gets no such command."""
     iut = place.simulator(f"""
 for command in commands():
     if set(command) & {set(PARTS.values())}:
@@ -35,7 +35,7 @@ for command in commands():
 
 
 def test_no_robot_is_told_of_an_update_that_it_lacks(place: Place) -> None:
-    """One that dies of it lives, and what else the tests ask of it is exercised."""
+    """A robot that crashes on an update survives, and its other requirements are exercised."""
     place.program(
         "import os, sys\n"
         "from mocks.__main__ import play\n"

@@ -1,4 +1,4 @@
-"""Operations: what counts as an answer, over standard streams and of a hook, and what does not."""
+"""Operations: valid and invalid answers, over standard streams and by hooks."""
 
 import asyncio
 import json
@@ -18,7 +18,7 @@ SENT = {"ok": True, "result": 1}
 
 
 class Streams:
-    """The standard streams of an IUT that answers each request with the same lines."""
+    """Standard streams of an IUT that answers each request with the same lines."""
 
     def __init__(self, *lines: Any) -> None:
         self._lines = lines
@@ -56,7 +56,7 @@ async def asked(*lines: Any) -> Answer:
     ],
 )
 async def test_answers(lines: list[Any], expected: Answer) -> None:
-    """Whatever else stands on standard output is passed over."""
+    """Other lines on standard output are ignored."""
     assert await asked(*lines) == expected
 
 
@@ -72,7 +72,7 @@ async def test_what_came_instead_of_an_answer_is_told(line: str) -> None:
 
 @pytest.mark.asyncio
 async def test_an_answer_that_is_not_json_is_not_waited_for() -> None:
-    """The other lines of these tests begin otherwise, and are passed over."""
+    """Other lines of these tests begin differently, and are ignored."""
     with pytest.raises(
         Inconclusive, match=r"expected JSON as .* answer \(Invalid \\escape: .*\); it wrote"
     ):
@@ -89,7 +89,7 @@ async def test_silence_and_what_is_not_offered() -> None:
 
 @pytest.mark.asyncio
 async def test_what_is_never_answered_is_not_waited_for_in_full_again() -> None:
-    """Of another operation neither, unless any has been answered in the run."""
+    """Other operations are not awaited in full either, unless one was answered."""
     configuration = Configuration(CONSUMER, timing={"response": 0.2}, max_wait=0.5)
     operated = Operated()
 
@@ -128,7 +128,7 @@ async def test_what_is_never_answered_is_not_waited_for_in_full_again() -> None:
     ],
 )
 async def test_hooks(printed: str, expected: Answer) -> None:
-    """A hook reports warnings as well; anything else that it prints is the result."""
+    """A hook can report warnings; any other output is the result."""
     command = shlex.join([sys.executable, "-c", f"print({printed!r}, end='')"])
     configuration = Configuration(CONSUMER, hooks={"list": command})
     assert await UpperTester(CONSUMER, configuration, {}, None)("list") == expected

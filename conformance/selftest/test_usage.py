@@ -1,4 +1,4 @@
-"""What a run writes and returns: reports, known failures, strictness, and what changes nothing."""
+"""Files and exit codes of a run: reports, known failures, strictness, and stability."""
 
 import fcntl
 import json
@@ -68,7 +68,7 @@ def test_strict(place: Place) -> None:
 
 
 def test_a_report_folder_is_of_one_run(place: Place) -> None:
-    """It keeps nothing of an earlier run, and refuses a second one beside."""
+    """A folder contains only the latest run, and is locked for a second run."""
     done = place.run(SIMULATOR, *BRIEF, *ONE_TEST, iut=place.simulator())
     left = done.folder / "transcripts" / "another_test.jsonl"
     left.write_text("")
@@ -85,7 +85,7 @@ def test_a_report_folder_is_of_one_run(place: Place) -> None:
 
 
 def test_reports(place: Place) -> None:
-    """Everything that is written for one failing run, GitHub's part and Allure's among it."""
+    """All outputs of a failing run, with those for GitHub and Allure."""
     iut = place.simulator("print('Simulator 1.0', flush=True); serve()")
     summary = place.folder / "summary.md"
     env = {"GITHUB_ACTIONS": "true", "GITHUB_STEP_SUMMARY": str(summary)}
@@ -133,7 +133,7 @@ def test_seed_decides_what_is_drawn(place: Place, monkeypatch: pytest.MonkeyPatc
         "    if 'Handshake' in command: say(HELLO, SIGNATURE, 'Ready')\n"
     )
     said = []
-    monkeypatch.setenv("CI", "true")  # which Hypothesis takes for a wish to be the same always
+    monkeypatch.setenv("CI", "true")  # Hypothesis becomes deterministic if CI is set
     for number, seed in enumerate(["1", "1", "2"]):
         log = place.folder / f"log-{number}"
         words = ("-k", "any_offer", "--examples", "5", "--seed", seed)
@@ -180,7 +180,7 @@ def test_pytest_alone(place: Place, source: str, code: int) -> None:
 
 
 def test_configuration_file(place: Place) -> None:
-    """Paths in it are those of its folder, from wherever it is used."""
+    """Paths are relative to the configuration's folder, wherever the command runs."""
     project, elsewhere = place.folder / "project", place.folder / "elsewhere"
     project.mkdir()
     elsewhere.mkdir()

@@ -1,4 +1,4 @@
-"""Sessions of vexide's frontend in memory, against what the specification says."""
+"""Sessions of vexide's frontend in memory, against the specification."""
 
 import asyncio
 import io
@@ -129,7 +129,7 @@ async def test_user_changes_what_is_sent() -> None:
 
 
 async def test_faulty_frontends_work_otherwise() -> None:
-    """Whatever a fault does to a session, it does not break the mock itself."""
+    """A fault changes the session, and never breaks the mock itself."""
     await asyncio.gather(*map(_frontend_session, peers("vexide/frontend")))
 
 

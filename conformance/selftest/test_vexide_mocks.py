@@ -18,7 +18,7 @@ from mocks.testing import mock
 from mocks.vexide.display import HEIGHT, WIDTH, Display
 from mocks.vexide.robot import Motor
 
-DEADLINE = 20.0  # seconds that anything here may take at most
+DEADLINE = 20.0  # seconds that anything in these tests can take
 MOCK = [sys.executable, "-m", "mocks"]
 HELLO = {"Handshake": {"version": 1, "extensions": []}}
 SIGNATURE = {"VCodeSig": "WFZYNQIAAAAAAAAAAAAAAAAAAAAAAAAA"}
@@ -27,7 +27,7 @@ ROLES = ["vexide/simulator", "vexide/frontend"]
 
 @contextmanager
 def listening(*options: str) -> Iterator[str]:
-    """A simulator that listens; its address."""
+    """Start a simulator that listens; yield its address."""
     command = [*MOCK, "vexide/simulator", "--listen", "127.0.0.1:0", *options]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout
@@ -39,7 +39,7 @@ def listening(*options: str) -> Iterator[str]:
 
 @pytest.mark.parametrize("source", ["file", os.devnull])
 def test_files_for_standard_streams(source: str, tmp_path: Path) -> None:
-    """As in a shell or in CI: what no event loop can watch is read to its end, and written."""
+    """Regular files are accepted as standard streams, as in a shell or in CI."""
     given, said = tmp_path / "in", tmp_path / "out"
     given.write_bytes(encode(HELLO))
     words = [*MOCK, "vexide/simulator"]
@@ -138,14 +138,14 @@ def test_wrong_words_get_one_line(words: list[str]) -> None:
 
 
 def test_a_tour_shows_every_event() -> None:
-    """Each event but the last, each shape in both ways, all levels, brakes and sides of a link."""
+    """The tour contains all events but the last, and all shapes, levels and brakes."""
     mode = {"enabled": True, "connected": False, "mode": "Driver", "is_competition": False}
     motor = {"port": 3, "device": {"Motor": {"physical_gearset": "Red", "moment_of_inertia": 0.1}}}
     wanted = {name for sender, name in protocols.load("vexide").messages if sender == "simulator"}
     seen: set[str] = set()
 
     def see(value: Any) -> None:
-        """The words that a message is made of."""
+        """Collect all words of a message."""
         if isinstance(value, dict):
             seen.update(value)
             for each in value.values():

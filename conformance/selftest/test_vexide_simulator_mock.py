@@ -1,4 +1,4 @@
-"""Sessions of vexide's simulator in memory, against what the specification says."""
+"""Sessions of vexide's simulator in memory, against the specification."""
 
 import asyncio
 import base64
@@ -51,7 +51,7 @@ def is_serial(text: str) -> Callable[[Any], bool]:
 
 
 async def begun(pipe: Pipe, *setup: Any) -> list[Any]:
-    """Everything up to and including StartExecution."""
+    """Return all messages before StartExecution is sent."""
     pipe.say(HELLO, *setup)
     heard = await pipe.hear_until(lambda message: message == "Ready")
     pipe.say("StartExecution")
@@ -207,7 +207,7 @@ async def test_same_session_twice_is_the_same() -> None:
 
 
 async def test_faulty_simulators_work_otherwise() -> None:
-    """Whatever a fault does to a session, it does not break the mock itself."""
+    """A fault changes the session, and never breaks the mock itself."""
     await asyncio.gather(*map(_simulator_session, peers("vexide/simulator")))
 
 

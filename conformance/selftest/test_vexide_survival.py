@@ -1,4 +1,4 @@
-"""What shows that an IUT without operations or programs understands what follows on a bad line."""
+"""Evidence that an IUT without operations or programs understands messages after a bad line."""
 
 import pytest
 
@@ -59,7 +59,7 @@ def verdicts(place: Place, starts: bool, shows: str, deaf: str) -> tuple[str, st
 def test_who_reads_on_need_not_understand(
     place: Place, shows: str, starts: bool, deaf: str, expected: tuple[str, str]
 ) -> None:
-    """One that ends with its simulator although it has taken nothing more does not pass."""
+    """An IUT that exits with its simulator, and has taken nothing more, does not pass."""
     assert verdicts(place, starts, shows, deaf) == expected
 
 

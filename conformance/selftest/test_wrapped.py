@@ -1,4 +1,4 @@
-"""What wraps all its messages is told so once, and what is inside is judged."""
+"""An IUT that wraps all messages gets one finding; the contents are judged."""
 
 import pytest
 
@@ -16,7 +16,7 @@ WRAPPED = [
 def test_one_requirement_names_the_wrapper(
     role: str, fault: str, requirement: str, place: Place
 ) -> None:
-    """It fails alone, in a whole run that has nothing inconclusive and exercises the others."""
+    """Only this requirement fails in a whole run, and the others are exercised."""
     done = place.run(role, "--fault", fault)
     verdicts = {entry["id"]: entry["verdict"] for entry in done.report["requirements"]}
     unsound = {id_: verdict for id_, verdict in verdicts.items() if verdict != "pass"}

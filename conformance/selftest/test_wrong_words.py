@@ -1,4 +1,4 @@
-"""Wrong words: every one that a user types gets one clear line and exit code 2."""
+"""Every mistake in a command line gets one clear line and exit code 2."""
 
 import json
 import signal
@@ -21,7 +21,7 @@ TOML = f'[iut]\nrole = "vexide/simulator"\ncommand = {json.dumps(IUT)}\n'
 def complaint(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> Any:
-    """Runs the command within this process; returns the one line that it has to say."""
+    """Return a function that runs a command in this process and returns its one line."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(signal, "signal", lambda *_: None)
 

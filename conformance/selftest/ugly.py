@@ -1,4 +1,4 @@
-"""What every IUT that misbehaves is to get: a truthful verdict, and nothing of it is left."""
+"""Check runs against misbehaving IUTs: a truthful verdict, and no leftovers."""
 
 from conformance.selftest.driving import BRIEF, ONE_TEST, SIMULATOR, Done, Place
 
@@ -8,7 +8,7 @@ LAST_WORDS = "no licence: see the manual"
 
 
 def judged(place: Place, source: str, *words: str) -> Done:
-    """Run one test against a simulator; whatever came of it, nothing of it is left."""
+    """Run one test against a simulator, and check that nothing is left behind."""
     done = place.run(SIMULATOR, *BRIEF, *(words or ONE_TEST), iut=place.simulator(source))
     assert_clean(done)
     return done
@@ -27,5 +27,5 @@ def failed(done: Done) -> list[str]:
 
 
 def verdicts(done: Done) -> dict[str, str]:
-    """The verdict of every test but the smoke session."""
+    """Return the verdict of every test except the smoke session."""
     return {test["id"]: test["verdict"] for test in done.report["tests"] if test["id"] != "smoke"}

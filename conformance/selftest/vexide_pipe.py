@@ -1,4 +1,4 @@
-"""A mock of vexide at one end of a stream in memory, and a test at the other."""
+"""A stream in memory between a vexide mock and a test."""
 
 import asyncio
 import contextlib
@@ -10,7 +10,7 @@ from mocks import deviations
 from mocks.streams import Stream
 from mocks.vexide.choices import NEUTRAL
 
-DEADLINE = 20.0  # seconds that anything here may take at most
+DEADLINE = 20.0  # seconds that anything in these tests can take
 HELLO = {"Handshake": {"version": 1, "extensions": []}}
 SIGNATURE = {"VCodeSig": "WFZYNQIAAAAAAAAAAAAAAAAAAAAAAAAA"}
 MOTOR = {"Motor": {"physical_gearset": "Green", "moment_of_inertia": 0.01}}
@@ -19,7 +19,7 @@ ON = {**OFF, "enabled": True}
 
 
 class Pipe(Stream):
-    """A stream in memory: the mock on one end, the test on the other."""
+    """A stream in memory between the mock and the test."""
 
     def __init__(self) -> None:
         self.kind = "stdio"
@@ -58,7 +58,7 @@ class Pipe(Stream):
         self.to_mock.put_nowait(b"".join(map(encode, messages)))
 
     async def hear(self) -> Any:
-        """The next message of the mock; None when it has closed the stream."""
+        """Return the next message of the mock; None after the end of the stream."""
         return await asyncio.wait_for(self.from_mock.get(), DEADLINE)
 
     async def hear_until(self, wanted: Callable[[Any], bool]) -> list[Any]:
@@ -70,7 +70,7 @@ class Pipe(Stream):
 
 
 async def ended(playing: "asyncio.Task[None]") -> None:
-    """End a mock, and raise what it may have died of."""
+    """End a mock, and raise the error with which it failed, if any."""
     playing.cancel()
     with contextlib.suppress(asyncio.CancelledError):
         await playing
@@ -81,7 +81,7 @@ def peers(role: str) -> list[type[Any]]:
 
 
 async def listen(pipe: Pipe, name: str) -> None:
-    """Read up to a message, the stream's end, or a moment in which nothing comes."""
+    """Read until a message, until the stream's end, or until no message comes for 0.1 s."""
     with contextlib.suppress(TimeoutError):
         while (message := await asyncio.wait_for(pipe.from_mock.get(), 0.1)) is not None:
             if message == name:

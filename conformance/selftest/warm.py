@@ -1,7 +1,7 @@
-"""The command ``conformance``, forked from a process that has imported it, for tests that run it.
+"""Fork the command ``conformance`` from a process that has already imported it.
 
-`python -m conformance.selftest.warm FD` is that process; the descriptor is the socket of
-`mocks.forking`. A run that is forked shares nothing with others but what is imported.
+`python -m conformance.selftest.warm FD` is the process; FD is the request socket of
+`mocks.forking`. Forked runs share only imported modules.
 """
 
 import atexit
@@ -24,7 +24,7 @@ _IMPORTED = ("conformance.commands.run", "conformance.plugin", "conformance.repo
 
 
 class Forked:
-    """A command that was forked, as `subprocess.Popen` has a process."""
+    """A forked command, with the interface of `subprocess.Popen`."""
 
     def __init__(self, words: list[str], env: Mapping[str, str], cwd: str, out: int, err: int):
         self.args = words
@@ -49,7 +49,7 @@ class Forked:
 
 @functools.cache
 def _asking() -> socket.socket:
-    """Where commands are asked for; the process is started with the first."""
+    """Return the request socket of the fork server, which is started at the first call."""
     return forked.start("conformance.selftest.warm")
 
 
@@ -58,7 +58,7 @@ def _play(words: list[str]) -> NoReturn:
     try:
         sys.exit(cli.main())
     finally:
-        atexit._run_exitfuncs()  # which a fork server leaves out
+        atexit._run_exitfuncs()  # os._exit in the fork server skips these functions
 
 
 def _import() -> None:

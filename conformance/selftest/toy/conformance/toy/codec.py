@@ -1,6 +1,6 @@
-"""Reads and writes the frames of the toy protocol: a length byte, then the fields, big-endian.
+"""Read and write frames of the toy protocol: a length byte, then big-endian fields.
 
-Which fields a message has, and in which form, stands in its schema (`x-wire`).
+The schema of a message lists its fields and their formats (`x-wire`).
 """
 
 import struct
@@ -35,7 +35,7 @@ _LAYOUTS = _layouts()
 
 
 class Decoder:
-    """One direction of one stream; what it holds is never more than one frame of 256 bytes."""
+    """Decodes one direction of one stream; stores at most one frame of 256 bytes."""
 
     def __init__(self) -> None:
         self._held = b""
@@ -55,7 +55,7 @@ class Decoder:
 
 
 def encode(value: Any) -> bytes:
-    """The frame of a message."""
+    """Return the frame of a message."""
     layout = _LAYOUTS[value["kind"]]
     return bytes([layout.form.size]) + layout.form.pack(*(value[field] for field in layout.fields))
 

@@ -1,4 +1,4 @@
-"""The passive judge of a toy session: which Pings are still to be answered."""
+"""The passive judge of a toy session: it compares Pongs with unanswered Pings."""
 
 from collections.abc import Iterator
 from enum import StrEnum
@@ -11,7 +11,7 @@ CLIENT, SERVER = "client", "server"
 
 
 class Turn(StrEnum):
-    """Whose turn it is."""
+    """The side that must send next."""
 
     CLIENT = "nothing was asked"
     SERVER = "a Ping waits"
@@ -22,7 +22,9 @@ TURNS = Course(
     {
         Turn.CLIENT: {(CLIENT, "Ping"): Turn.SERVER},
         Turn.SERVER: {
-            (CLIENT, "Ping"): Violates("ping.waits", "Ping {number} came before one was answered"),
+            (CLIENT, "Ping"): Violates(
+                "ping.waits", "Ping {number} came before the previous Ping was answered"
+            ),
             (SERVER, "Pong"): Turn.CLIENT,
         },
     },
@@ -31,7 +33,7 @@ COURSES = (TURNS,)
 
 
 class Oracle:
-    """The state of one session: the numbers of the Pings that no Pong has answered yet."""
+    """The state of a session: the numbers of the unanswered Pings."""
 
     def __init__(self) -> None:
         self.exercised: set[str] = set()

@@ -8,7 +8,7 @@ from mocks.toy.peer import Peer
 
 
 class Client(Peer):
-    """A few Pings, each when the one before has been answered."""
+    """Sends a few Pings, each after the answer to the previous Ping."""
 
     def __init__(self, pings: int) -> None:
         super().__init__()

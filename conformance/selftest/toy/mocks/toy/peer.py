@@ -1,4 +1,4 @@
-"""What both mocks are made of."""
+"""The common base of both mocks."""
 
 from typing import Any
 
@@ -7,7 +7,7 @@ from mocks.session import Session
 
 
 class Peer(Session):
-    """One side of one session."""
+    """A side of a session."""
 
     def make_decoder(self) -> Decoder:
         return Decoder()

@@ -22,7 +22,7 @@ PEER = Server
 
 
 def options(parser: argparse.ArgumentParser) -> None:
-    """There are none."""
+    """Add no options."""
 
 
 async def main(args: argparse.Namespace, peer: type[Server]) -> int:

@@ -6,6 +6,6 @@ SMOKE = "ping.waits"
 
 
 async def smoke(iut: Iut) -> None:
-    """A Ping comes, unasked."""
+    """The client sends a Ping by itself."""
     async with iut.session() as session:
         await session.expect("Ping")

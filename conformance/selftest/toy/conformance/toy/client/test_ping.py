@@ -1,4 +1,4 @@
-"""When a client sends what."""
+"""The times at which a client sends a Ping."""
 
 from conformance.cases import check, requirement
 from conformance.iut import Iut
@@ -7,7 +7,7 @@ from conformance.segmentation import byte_by_byte
 
 @requirement("ping.waits")
 async def test_waits_for_the_answer(iut: Iut) -> None:
-    """As long as the first Ping is not answered no other comes."""
+    """No further Ping comes while the first one is unanswered."""
     async with iut.session() as session:
         ping = await session.expect("Ping")
         second = await session.watch("Ping")
@@ -17,7 +17,7 @@ async def test_waits_for_the_answer(iut: Iut) -> None:
 
 @requirement("framing.layout")
 async def test_answer_in_pieces(iut: Iut) -> None:
-    """A Pong that arrives byte by byte is an answer like any other: the next Ping comes."""
+    """A Pong that arrives byte by byte counts: the next Ping comes."""
     async with iut.session(segmentation=byte_by_byte) as session:
         ping = await session.expect("Ping")
         await session.send({**ping.value, "kind": 2})

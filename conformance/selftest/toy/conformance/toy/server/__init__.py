@@ -6,7 +6,7 @@ SMOKE = "pong.answers"
 
 
 async def smoke(iut: Iut) -> None:
-    """One Ping, answered."""
+    """The server answers one Ping."""
     async with iut.session() as session:
         await session.send({"kind": 1, "number": 7})
         await session.expect("Pong")

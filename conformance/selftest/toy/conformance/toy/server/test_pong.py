@@ -1,4 +1,4 @@
-"""What a server answers, however it is asked."""
+"""Answers of a server to Pings in any segmentation."""
 
 from typing import Any
 
@@ -24,7 +24,7 @@ async def test_frame_in_pieces(iut: Iut) -> None:
 @requirement("pong.answers")
 @explore(pings=st.lists(PINGS, min_size=1, max_size=5))
 async def test_every_number(iut: Iut, pings: list[Any]) -> None:
-    """Any numbers come back, in their order; the oracle compares them."""
+    """All numbers come back in order; the oracle compares them."""
     async with iut.session() as session:
         for ping in pings:
             await session.send(ping)

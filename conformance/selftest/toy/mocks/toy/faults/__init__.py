@@ -1,1 +1,1 @@
-"""What the toy mocks can do wrong, a module a topic."""
+"""Faults of the toy mocks, a module for each topic."""

@@ -1,4 +1,4 @@
-"""When a client sends a Ping."""
+"""Faults in the times at which a client sends a Ping."""
 
 from mocks.deviations import fault
 from mocks.toy.client import Client

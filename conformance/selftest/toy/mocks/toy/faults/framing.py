@@ -1,4 +1,4 @@
-"""How either side writes a message; both roles have these faults."""
+"""Faults in the way a message is written; both roles have these faults."""
 
 from typing import Any
 
@@ -8,7 +8,7 @@ from mocks.toy.peer import Peer
 
 @fault("stray-byte", violates="framing.layout")
 class StrayByte(Peer):
-    """Writes a zero behind every message."""
+    """Writes a zero byte after every message."""
 
     def send(self, value: Any) -> None:
         super().send(value)

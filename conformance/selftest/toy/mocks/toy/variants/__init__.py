@@ -1,1 +1,1 @@
-"""What the toy mocks can lawfully do otherwise, a module a topic."""
+"""Lawful variants of the toy mocks, a module for each topic."""

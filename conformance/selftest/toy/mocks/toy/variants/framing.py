@@ -1,4 +1,4 @@
-"""How either side writes a message; both roles have these variants."""
+"""Lawful ways to write a message; both roles have these variants."""
 
 from typing import Any
 
@@ -9,7 +9,7 @@ from mocks.toy.peer import Peer
 
 @variant("in-pieces", of="framing.layout")
 class InPieces(Peer):
-    """Writes every byte by itself."""
+    """Writes every byte separately."""
 
     def send(self, value: Any) -> None:
         for byte in encode(value):
