@@ -164,7 +164,7 @@ async def match() -> None:
                 late = await lateness(scene, ports, arrived)
                 median, most = (1e3 * late[len(late) * part // 100] for part in (50, 99))
                 print(
-                    f"match, {way}: {len(scene)} bytes at 50 Hz to {MONITORS} monitors, with"
+                    f"match, {way}: {len(scene)} bytes at 50 Hz to {MONITORS} monitors, with "
                     f"{AGENTS} agents: median {median:.1f} ms, p99 {most:.1f} ms of "
                     f"{CYCLE * 1e3:.0f} ms"
                 )

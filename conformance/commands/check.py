@@ -11,11 +11,11 @@ otherwise every role is judged.
 
 The command prints a line for each finding. The line begins with the file and the number of the
 line, packet, entry or byte. If only the test that recorded a session could see a failure, the
-failure is printed and does not count.
+failure is printed but does not count.
 
 Exit codes: 0 without findings of level must, 1 with such findings, 3 without any message.
-With protocol names alone, each line describes an error in the protocol's files; the exit code is
-then 2.
+With protocol names alone, each line describes an error in the protocol's files. The exit code is
+then 0 without an error, else 2.
 """
 
 import argparse

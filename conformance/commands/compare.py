@@ -1,8 +1,8 @@
 """Compare two reports of one role: regressions, fixes, and requirements no longer decided.
 
-OLD and NEW are report.json files, or folders that contain one. Exit codes: 0 without a regression,
-code 1 with a regression, 3 if one of the two runs was itself inconclusive. With --strict the exit
-code is 1 also if a requirement is no longer decided.
+OLD and NEW are report.json files, or folders that contain one. The exit code is 0 without a
+regression, 1 with a regression, and 3 if one of the two runs was itself inconclusive. With --strict
+the exit code is also 1 if a requirement is no longer decided.
 """
 
 import argparse

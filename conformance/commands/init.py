@@ -118,7 +118,7 @@ def _started(role: Role) -> Iterator[str]:
     yield "# workers = 1"
     if role.hooks:
         yield from _comment(
-            "If the implementation takes operations on its standard streams, stdio"
+            "stdio if the implementation takes operations on its standard input and output "
             "(see [hooks]), otherwise none:"
         )
         yield f"# upper_tester = {_string(role.upper_tester or 'none')}"
@@ -129,7 +129,7 @@ def _named(role: Role) -> Iterator[str]:
     if role.programs:
         yield from _section(
             "programs",
-            "The values of {program} in the command. Tests that need an undeclared program are"
+            "The values of {program} in the command. Tests that need an undeclared program are "
             "not exercised. Tests that work with any program use the first.",
         )
         for name, description in role.programs.items():
@@ -137,7 +137,7 @@ def _named(role: Role) -> Iterator[str]:
     if role.procedures:
         yield from _section(
             "procedures",
-            "The names of the implementation's procedures, if they differ. An empty name means"
+            "The names of the implementation's procedures, if they differ. An empty name means "
             "that the procedure does not exist. Tests that need the procedure are not exercised.",
         )
         for name, description in role.procedures.items():
@@ -148,21 +148,21 @@ def _operations(role: Role) -> Iterator[str]:
     """Yield the operations of the implementation's user or of a local program."""
     yield from _section(
         "hooks",
-        "Commands that act as the implementation's user or as a local program. Each command"
-        "runs once per operation; {pid} is the process under test. If a hook prints JSON, this"
+        "Commands that act as the implementation's user or as a local program. Each command "
+        "runs once per operation; {pid} is the process under test. If a hook prints JSON, this "
         "is the operation's result.",
     )
     for hook in role.hooks.values():
         words = " ".join(["./hook", hook.name, *(f"{{{name}}}" for name in hook.arguments)])
         yield from _entry(hook.name, _string(words), hook.description)
     yield from _comment(
-        'Or, with upper_tester = "stdio", no command is run: the implementation reads one JSON '
-        'object a line on its standard input, {"id", "op", "args"}, and writes one a line, in '
-        'any order: {"id", "ok": true, "result"}, or {"id", "ok": false, "error"} where the '
-        'operation failed, or {"id", "ok": false, "offered": false} where it has none of that '
-        'name, which is then not exercised. "warnings": [...] may stand beside them, and '
-        '{"result", "warnings"} is what a hook prints that has some. The end of input means: '
-        "shut down. A whole adapter in Python:"
+        'With upper_tester = "stdio", no command is run. The implementation reads one JSON object '
+        'a line on its standard input, {"id", "op", "args"}. It answers with one object a line, in '
+        'any order: {"id", "ok": true, "result"} after success, {"id", "ok": false, "error"} after '
+        'a failure, and {"id", "ok": false, "offered": false} if it does not have the operation, '
+        'whose tests are then not exercised. An answer can also have "warnings": [...]; a hook '
+        'with warnings prints {"result", "warnings"}. The end of input means: shut down. A whole '
+        "adapter in Python:"
     )
     for line in ADAPTER.splitlines():
         yield f"#     {line}".rstrip()
@@ -172,8 +172,8 @@ def _excused(protocol: Protocol, role: Role) -> Iterator[str]:
     """Yield the entries for missing optional parts and for known failures."""
     yield from _section(
         "unsupported",
-        "Optional parts that the implementation leaves out, and why. Their requirements are"
-        "then not applicable. A name is a feature, or a requirement of level should or may"
+        "Optional parts that the implementation leaves out, and why. Their requirements are "
+        "then not applicable. A name is a feature, or a requirement of level should or may "
         f"(conformance list {role} --requirements).",
     )
     bound = [requirement.id for requirement in protocol.binding(role)]
@@ -182,7 +182,7 @@ def _excused(protocol: Protocol, role: Role) -> Iterator[str]:
             yield from _entry(feature, '"why it is left out"', f"Covers {', '.join(mine)}.")
     yield from _section(
         "known-failures",
-        "Requirements that are known to fail, and why. The run fails if a listed requirement"
+        "Requirements that are known to fail, and why. The run fails if a listed requirement "
         "passes, fails with another message, or has expired.",
     )
     example = bound[0]

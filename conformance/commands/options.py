@@ -34,8 +34,20 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--config", metavar="FILE", help="default: ./conformance.toml, if it exists"
     )
-    parser.add_argument("--hook", metavar="NAME=COMMAND", action="append", default=[])
-    parser.add_argument("--timing", metavar="NAME=SECONDS", action="append", default=[])
+    parser.add_argument(
+        "--hook",
+        metavar="NAME=COMMAND",
+        action="append",
+        default=[],
+        help="the command that runs an operation; can be repeated",
+    )
+    parser.add_argument(
+        "--timing",
+        metavar="NAME=SECONDS",
+        action="append",
+        default=[],
+        help="a timing of the IUT (see: list --settings); can be repeated",
+    )
     parser.add_argument(
         "--set",
         metavar="NAME=VALUE",
@@ -43,7 +55,13 @@ def add(parser: argparse.ArgumentParser) -> None:
         default=[],
         help="another value that the suite needs (see: list --settings)",
     )
-    parser.add_argument("--max-wait", type=float, default=Configuration.max_wait, metavar="S")
+    parser.add_argument(
+        "--max-wait",
+        type=float,
+        default=Configuration.max_wait,
+        metavar="S",
+        help="skip tests that would wait for longer than S seconds",
+    )
     parser.add_argument("--mock", action="store_true", help="test the reference mock")
     parser.add_argument(
         "--fault",

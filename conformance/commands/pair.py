@@ -43,7 +43,10 @@ def options(parser: argparse.ArgumentParser) -> None:
     proxy.add_common(parser)
     parser.add_argument("--max-time", metavar="S", type=float, default=60.0)
     parser.add_argument(
-        "--matrix", metavar="FILE", type=Path, help="servers and clients that meet in pairs"
+        "--matrix",
+        metavar="FILE",
+        type=Path,
+        help="run each pair of the servers and clients in FILE",
     )
 
 

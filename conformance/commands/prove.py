@@ -70,7 +70,7 @@ def options(parser: argparse.ArgumentParser) -> None:
         dest="jobs",
         metavar="JOBS",
         type=int,
-        help="parallel trials (default: three for each core, because trials wait most of the time)",
+        help="number of parallel trials (default: as many as keep all cores busy)",
     )
     parser.add_argument("--json", metavar="FILE", type=Path, help="write the kill matrix as JSON")
     parser.add_argument("--page", metavar="FILE", type=Path, help="write the kill matrix as HTML")

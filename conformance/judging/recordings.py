@@ -138,7 +138,7 @@ def _left_out(capture: Capture) -> Iterator[str]:
         return
     told = [capture.events[gap].details for gap in capture.gaps]
     events, size = (sum(each.get(key, 0) for each in told) for key in ("events", "bytes"))
-    text = f"{events:,} events with {size:,} bytesomitted from this file"
+    text = f"{events:,} events with {size:,} bytes, omitted from this file"
     yield f"{text}; later messages are judged one by one, without their order"
 
 
