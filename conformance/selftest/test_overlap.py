@@ -97,7 +97,7 @@ def test_tests_that_only_wait_leave_their_places_to_others(
 
 
 def held(*violated: str, ends: bool = False, taken: str = "") -> Smoke:
-    """Return a smoke session with these violations, which ended early or not."""
+    """Return a smoke session with these violations; ``ends``: it is inconclusive."""
     result = Result("smoke", "", "")
     result.findings = [{"requirement": requirement} for requirement in violated]
     result.verdict = Verdict.INCONCLUSIVE if ends else Verdict.PASS

@@ -107,7 +107,7 @@ def test_a_time_that_a_trainer_sets_back_may_go_back_once() -> None:
 
 
 def test_commands_are_not_kept_for_ever() -> None:
-    """A forgotten command can have set the time, so later differences are not excused."""
+    """A forgotten command can explain one jump of the time, and no later jump."""
     conversation = Conversation()
     trainer, other = Oracle(conversation), Oracle(conversation)
 

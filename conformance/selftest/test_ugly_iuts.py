@@ -166,7 +166,7 @@ def test_floods_its_stderr(place: Place) -> None:
 
 
 def test_shows_nothing_of_its_program(place: Place) -> None:
-    """An exit at the end of the input does not show that the command was read."""
+    """An exit at the end of input does not show that a command was read."""
     source = "next(commands()); say(HELLO, SIGNATURE, 'Ready')\nfor _ in commands(): pass"
     done = judged(place, source, "--requirement", "commands.undefined-tolerated")
     assert done.code == 3
