@@ -61,20 +61,16 @@ async def however_cut(
 ) -> None:
     """Play sessions in which what is sent is cut at these places.
 
-    What fails is a Violation of ``requirement``, that of segmentation, where the same does not fail
-    in whole messages, one by one.
+    Raises a Violation of ``requirement``, that of segmentation, if the sessions fail so and hold
+    in whole messages, one by one. Raises the other violation if they fail in whole messages, too.
     """
-    iut.blamed = requirement
     try:
         await play(split_at(cuts))
     except Violation as violation:
-        iut.blamed = ""
         violation.shown_in(next(reversed(iut.sessions), None))
         await play(None)
         violation.requirement = requirement
         raise
-    finally:
-        iut.blamed = ""
 
 
 async def compared(
@@ -82,30 +78,19 @@ async def compared(
 ) -> None:
     """Play something in an unusual form, which should not matter.
 
-    Raises Inconclusive where the plain form fails as well: what ``known`` names is then violated.
-    Where that has been seen before nothing is waited for in full, unless the plain form holds.
+    Raises Inconclusive if the plain form fails as well: then the requirement ``known`` is violated.
     """
-    failed = f"fails in the plain form: {known}"
-    iut.hasty = failed in iut.memory
     try:
         await play(unusual)
     except Violation as violation:
         violation.shown_in(next(reversed(iut.sessions), None))
-        # What has not come for that before is not waited for in full.
-        iut.blamed = known
         try:
             await play(plain)
         except Violation as also:
-            iut.memory[failed] = True
             raise Inconclusive(f"{also}, and so it is in the plain form ({known})") from None
-        if not iut.hasty:
-            # Where the plain form brings about messages alone, this one is why there is more.
-            violation.explains = not iut.sessions[-1].judge.spoiled
-            raise
-        iut.hasty, iut.blamed = False, ""
-        await play(unusual)
-    finally:
-        iut.hasty, iut.blamed = False, ""
+        # If only the plain form is readable, the unusual form is why more came.
+        violation.explains = not iut.sessions[-1].judge.spoiled
+        raise
 
 
 def explore(**strategies: SearchStrategy[Any]) -> Callable[[TestCase], TestCase]:
@@ -174,9 +159,9 @@ async def _try(test: TestCase, iut: Iut, drawn: Mapping[str, Any]) -> None:
     if key in tried.passed:
         return
     if tried.smallest:
-        # One that waits for what does not come costs a deadline, one that ends the IUT its start.
+        # An example that waits in full costs a deadline; one that ends the IUT costs a start.
         sessions = tried.smallest.sessions
-        slow = any(session.missed or session.sought or session.death for session in sessions)
+        slow = any(session.missed or session.death for session in sessions)
         tried.left -= SLOW if slow else 1
         if tried.left < 0:
             raise _Enough(tried.smallest)
@@ -187,25 +172,16 @@ async def _try(test: TestCase, iut: Iut, drawn: Mapping[str, Any]) -> None:
         tried.passed.add(key)
     except Conclusion as conclusion:
         conclusion.shown_in(next(reversed(iut.sessions), None), iut.sessions)
-        concluded = iut.concluded(conclusion, conclusion.sessions)
         first = tried.smallest is None
-        tried.add(drawn, concluded)
-        if first and not await _worth(concluded, iut):
-            raise _Enough(concluded) from conclusion
-        if concluded is not conclusion:
-            raise concluded from conclusion
+        tried.add(drawn, conclusion)
+        # A violation of another requirement has tests of its own, which show it in few words.
+        other = isinstance(conclusion, Violation) and conclusion.requirement not in (
+            None,
+            iut.deciding,
+        )
+        if first and (other or not isinstance(conclusion, Violation)):
+            raise _Enough(conclusion) from conclusion
         raise
-
-
-async def _worth(conclusion: Conclusion, iut: Iut) -> bool:
-    """Whether a smaller example is looked for: not of what the plainest exchange shows already.
-
-    Nor of what violates another requirement, which tests of its own show in few words.
-    """
-    about = iut.deciding
-    if not isinstance(conclusion, Violation) or conclusion.requirement not in (None, about):
-        return False
-    return await iut.plainly_violated() not in (about, *iut.testbed.patience.presumed(about))
 
 
 class _Stopped(BaseException):

@@ -76,6 +76,10 @@ class Configuration:
     selection: Selection = field(default_factory=Selection)
     allure: str = ""
     """A folder for Allure results; empty if none are wanted."""
+    isolate: bool = True
+    """Experiments look for the messages that end sessions."""
+    without: tuple[str, ...] = ()
+    """Labels of messages that the suite leaves out of what it sends."""
     baseline: str = ""
     """The report of an earlier run; the run fails if a result is worse than there."""
     invocation: str = ""
@@ -136,6 +140,7 @@ class Configuration:
         decoded = {
             "role": protocols.role(raw["role"]),
             "command": tuple(raw["command"]),
+            "without": tuple(raw["without"]),
             "known_failures": known,
             "selection": Selection.from_json(raw["selection"]),
         }

@@ -2,15 +2,11 @@
 
 import asyncio
 import contextlib
-import importlib
 from collections.abc import (
     AsyncIterator,
     Awaitable,
     Callable,
-    Collection,
-    Iterable,
     Mapping,
-    Sequence,
 )
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
@@ -20,17 +16,14 @@ from conformance.harness.instance import Instance
 from conformance.harness.links import Link
 from conformance.judging.judge import Finding
 from conformance.running.floods import ENOUGH
-from conformance.running.patience import Names
 from conformance.running.testbed import Testbed
 from conformance.segmentation import Segmentation
 from conformance.session import Session
 from conformance.verdicts import (
     Conclusion,
     Flooded,
-    Inconclusive,
     NotExercised,
     Unreachable,
-    Violation,
 )
 
 T = TypeVar("T")
@@ -61,24 +54,17 @@ class Tried:
         self.failed[key] = conclusion
 
 
-def missing(sessions: Iterable[Session]) -> list[Names]:
-    """The names of the messages that did not come by their deadline in these sessions."""
-    return sorted({names for session in sessions for names in session.missed})
-
-
-def _came(conclusion: Violation, sessions: Sequence[Session]) -> bool:
-    """Whether something that came shows it: what the tester sees when it looks may be a lack."""
-    session = conclusion.session or (sessions[-1] if sessions else None)
-    if conclusion.event is None or session is None:
-        return conclusion.event is not None
-    return any(e.sender for e in session.events[conclusion.event : conclusion.event + 1])
+Sessions = tuple[Session, ...]
 
 
 class Iut:
     """The IUT as a test sees it: each instance is a fresh one where a command starts it."""
 
-    def __init__(self, testbed: Testbed, deciding: str) -> None:
-        """``deciding`` is the requirement that the test decides."""
+    def __init__(self, testbed: Testbed, deciding: str, mask: frozenset[str] = frozenset()) -> None:
+        """``deciding`` is the requirement that the test decides.
+
+        Messages with a label in ``mask`` are left out of what the suite sends.
+        """
         self.testbed = testbed
         self.deciding = deciding
         self.configuration = testbed.configuration
@@ -86,27 +72,18 @@ class Iut:
         self.transport = testbed.transport
         self.sessions: list[Session] = []
         self.tried = Tried()
-        self.blamed = ""
-        """What a violation in sessions that are opened now will be laid to, if that is known."""
-        self.hasty = False
-        """What fails in sessions that are opened now decides nothing yet: they wait for less."""
+        self.mask = mask
         self.remark = ""
         """What a test reports of the IUT even though it passes."""
         self.exercised: set[str] = set()
-        self.served = 0
-        """The greatest number of a connection, with one instance, upon which it said something."""
-        self.at_once = 0
-        """The greatest number of connections open at a time, upon the last of which it did."""
-        self.unmet = 0
-        """The number of the connection that an instance did not accept after others, if any."""
-        self.got: set[str] = set()
+        self.received: set[str] = set()
         """The names of the messages that the IUT has sent."""
-        self.findings: list[tuple[Finding, Session, tuple[Session, ...]]] = []
+        self.findings: list[tuple[Finding, Session, Sessions]] = []
         """Each with the session that shows it, and all sessions of the same attempt."""
 
-    def anew(self) -> "Iut":
-        """The same for its test when that is held again."""
-        iut = Iut(self.testbed, self.deciding)
+    def again(self, mask: frozenset[str] = frozenset()) -> "Iut":
+        """The IUT for another run of the same test, which begins with the smallest example."""
+        iut = Iut(self.testbed, self.deciding, mask)
         iut.tried.example = self.tried.example
         return iut
 
@@ -125,7 +102,7 @@ class Iut:
 
     def seconds(self, timing: str) -> float:
         """A declared timing of the IUT; longer on a busy machine."""
-        return self.testbed.patience.seconds(timing, self.configuration.seconds(timing))
+        return self.testbed.timeouts.seconds(timing, self.configuration.seconds(timing))
 
     def worth(self, seconds: float, *timings: str) -> None:
         """Raise NotExercised where waiting so long, which rests on timings, is too long a test."""
@@ -139,72 +116,14 @@ class Iut:
 
     def left(self, *within: float | str) -> Left:
         """Counts down seconds, and those of timings, from now on; a busy machine adds to them."""
-        return self.testbed.patience.left(self.configuration.total(*within))
-
-    def concluded(self, conclusion: Conclusion, sessions: Sequence[Session]) -> Conclusion:
-        """What sessions may conclude; from then on, what they missed is awaited for less time.
-
-        A violation that is concluded from an absence decides nothing where a wait was cut short.
-        """
-        if not isinstance(conclusion, Violation):
-            return conclusion
-        about = conclusion.requirement or self.deciding
-        hurried = any(about not in known for session in sessions for known in session.hurried)
-        if hurried and not _came(conclusion, sessions):
-            weaker = Inconclusive(f"{conclusion} (it had not come before, and was awaited less)")
-            return weaker.shown_in(conclusion.session, conclusion.sessions)
-        for names in missing(sessions):
-            self.testbed.patience.miss(about, names)
-        for names in {names for session in sessions for names in session.sought}:
-            self.testbed.patience.seek(about, names)
-        return conclusion
-
-    async def basis(self, requirement: str) -> str:
-        """A requirement that this one presumes and that the plainest exchange violates already."""
-        patience = self.testbed.patience
-        patience.basis = await self.plainly_violated()
-        return patience.basis if patience.basis in patience.presumed(requirement) else ""
-
-    async def plainly_violated(self) -> str:
-        """A requirement that the plainest exchange violates; else empty.
-
-        The role's package may know that: ``basis(iut)`` is asked once in a run, and returns it or
-        raises the Violation. One that comes to a conclusion of another kind tells nothing.
-        """
-        find = getattr(importlib.import_module(self.role.package), "basis", None)
-        if find is None:
-            return ""
-
-        async def found() -> str:
-            plain = Iut(self.testbed, "")
-            try:
-                violated = str(await find(plain) or "")
-            except Violation as violation:
-                violated = violation.requirement or ""
-            except Conclusion:
-                return ""
-            if violated:
-                # What these sessions have missed no other is awaited for in full.
-                plain.concluded(Violation("", "", violated), plain.sessions)
-            return violated
-
-        return await self.once("basis", found)
-
-    async def lay(self, lost: Violation, rests: Collection[str]) -> None:
-        """Lay what went wrong in a test to what the plainest exchange violates, if it is of these.
-
-        What was seen on the way to what a test is for may show no more than that.
-        """
-        # The plainest exchange itself decides nothing.
-        if self.deciding and rests and (plain := await self.plainly_violated()) in rests:
-            lost.requirement = plain
+        return self.testbed.timeouts.left(self.configuration.total(*within))
 
     def settle(self) -> None:
         """Keep what the sessions so far have shown; let go of them if none showed a violation."""
         together = tuple(self.sessions)
         for session in together:
             self.exercised |= session.judge.exercised
-            self.got |= {message.name for message in session.received}
+            self.received |= {message.name for message in session.received}
             self.findings += [(found, session, together) for found in session.judge.findings]
         self.sessions.clear()
 
@@ -220,7 +139,7 @@ class Iut:
         """
         if program is not None:
             self.require(program)
-        if self.testbed.patience.floods.endless:
+        if self.testbed.timeouts.floods.endless:
             raise Flooded(f"the IUT was not tried: it floods in {ENOUGH} sessions and more", 1)
         if self.configuration.fixed and self.testbed.busy:
             raise NotExercised("needs two instances at a time, and the address of yours is fixed")
@@ -231,8 +150,6 @@ class Iut:
                 yield instance
             finally:
                 await self.testbed.stop(instance)
-                self.served = max(self.served, instance.served)
-                self.at_once = max(self.at_once, instance.at_once)
         finally:
             self.testbed.busy = False
 
@@ -275,18 +192,17 @@ class Iut:
     async def _open(
         self, instance: Instance, channel: str, segmentation: Segmentation | None
     ) -> Session:
-        try:
-            link = await self._linked(instance, channel)
-        except Unreachable:
-            self.unmet = instance.connections and instance.connections + 1
-            raise
-        patience = self.testbed.patience
+        link = await self._linked(instance, channel)
         session = Session(
-            instance, link, segmentation, channel, self.memory, patience, self.deciding
+            instance,
+            link,
+            segmentation,
+            channel,
+            self.memory,
+            self.testbed.timeouts,
+            self.deciding,
         )
-        # What is tried then only looks for a smaller example of what has failed.
-        session.hasty = self.hasty or self.tried.smallest is not None
-        session.blamed = self.blamed
+        session.mask = self.mask
         self.sessions.append(session)
         return session
 

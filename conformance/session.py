@@ -1,37 +1,59 @@
-"""A session with the IUT as a test case sees it: awaits messages, operates, says what is wrong."""
+"""A session with the IUT as a test case sees it: waits, operations, and what went wrong."""
 
 import asyncio
 import contextlib
-from collections.abc import Awaitable, Callable, Iterator
+import math
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import groupby, pairwise, takewhile
 from typing import Any
 
-from conformance.harness.deadlines import Left
+from conformance.codec import Frame
+from conformance.harness.deadlines import AGAIN, Left, counting, in_time
+from conformance.harness.instance import Instance
+from conformance.harness.links import Link
 from conformance.harness.upper import Answer
-from conformance.running.patience import CLOSED, LESS_LATE, Names
-from conformance.verdicts import Conclusion, Late, Violation
-from conformance.waiting import Wait, Waiting, Within
-from conformance.wire import IN_PIECES, Message
+from conformance.running.timeouts import CLOSED, GRACE, Names, Timeouts
+from conformance.segmentation import Segmentation
+from conformance.verdicts import Conclusion, Flooded, Inconclusive, Late, NotRepeated, Violation
+from conformance.wire import IN_PIECES, Message, Wire
 
-_POLL = 0.02  # seconds between two looks at what shows; at first
-_SOON = 0.005
-_DENIED = 10  # answers without what is awaited: who had time for them had time to show it
+LAST_WORDS = 0.5  # seconds in which a process that has closed its stream can end
+_IDLE = 0.4  # seconds of waiting after which the IUT hardly computes any more
+_POLL = 0.02  # seconds between two looks at a state; at first
+_POLL_FIRST = 0.005
+_DENIED = 10  # answers without the awaited state: enough time to show it has passed
+CLOSED_STREAM = "closed the stream"
 RESET = "reset the connection"
+
+Within = float | str | Left
+"""Seconds, the name of a timing, or the rest of a time that several waits share."""
 
 
 def _any(_: Message) -> bool:
     return True
 
 
+@dataclass(frozen=True)
+class Wait:
+    """The messages that a test waits for: any of these names, or a ``certain`` one of them.
+
+    ``requirement`` is violated by their absence, if it is not the one that the test decides.
+    """
+
+    names: Names
+    certain: bool = False
+    requirement: str | None = None
+
+
 @dataclass
 class _Awaited:
-    """A message that is expected: which, since when and for how long.
+    """A message that is expected: its names, the start of the wait and its length in seconds.
 
-    ``flow`` is that such messages keep coming, where something rests on that. ``alone`` are the
-    seconds to react in, ``allowed`` with those to start in before, where it is ``starting``;
-    ``usual``: these are meant. ``declared`` tells the seconds that it may take, ``planned`` of them
-    at first; ``seconds`` it was really awaited. ``lags`` are those after which such messages come
-    too late again and again, else 0.
+    ``flow`` is given if such messages keep coming by themselves and a requirement says so.
+    ``alone`` is the time to react in, ``allowed`` also counts the time to start in, if the IUT is
+    ``starting``. ``declared`` returns the length of the wait, which was ``planned`` at first;
+    ``usual``: the caller gave no other time. ``seconds`` is the full wait without grace.
     """
 
     names: Names
@@ -44,24 +66,161 @@ class _Awaited:
     allowed: float
     declared: Callable[[], float]
     planned: float
-    lags: float
     seconds: float = 0.0
 
 
-class Session(Waiting):
-    """One connection to the IUT, with what is awaited of it."""
+class Session(Wire):
+    """One connection to the IUT, and the waits of a test on it."""
 
     denied = False
-    """The IUT has answered again and again, to the last, and what was awaited did not show."""
-    _cursor = 0  # of what was received: what nothing has looked at begins there
+    """The IUT answered operations to the last, and the awaited state did not show."""
+    _cursor = 0  # the first received message that no wait has looked at
 
-    def took(self, what: str, seconds: float) -> None:
-        """Tell the run how long something has taken the IUT."""
-        self._patience.reacted((what,), seconds)
+    def __init__(
+        self,
+        instance: Instance,
+        link: Link,
+        segmentation: Segmentation | None = None,
+        peer: str = "",
+        memory: dict[str, Any] | None = None,
+        timeouts: Timeouts | None = None,
+        deciding: str = "",
+    ) -> None:
+        """``segmentation`` and ``peer`` (the role that the suite plays) if not the usual ones.
 
-    def pace(self, what: str, declared: float) -> float:
-        """The seconds, at most the declared ones, that it surely takes no longer than."""
-        return self._patience.pace((what,), declared)
+        ``memory`` holds facts about the IUT that tests of this run have found, ``timeouts`` those
+        of the run; ``deciding`` is the requirement that the test decides.
+        """
+        super().__init__(instance, link, segmentation, peer, timeouts or Timeouts())
+        self.memory = {} if memory is None else memory
+        self.missed: list[Names] = []
+        """The names of messages that did not come in the full time, or before the stream ended."""
+        self._deciding = deciding
+
+    # Lengths of waits
+
+    def seconds(self, timing: str) -> float:
+        """A declared timing of the IUT's configuration; longer on a busy machine."""
+        return self._timeouts.seconds(timing, self.instance.configuration.seconds(timing))
+
+    def left(self, *within: float | str) -> Left:
+        """Counts down seconds, and those of timings, from now on: a time that waits can share."""
+        return self._timeouts.left(self.instance.configuration.total(*within))
+
+    @property
+    def due(self) -> float:
+        """The seconds in which an IUT that can still be starting reacts."""
+        declared = self.instance.configuration.seconds
+        return declared("response") + declared("startup")
+
+    def _lasting(self, within: Within) -> Callable[[], float]:
+        """The length of a wait that begins now, to be asked again and again."""
+        if isinstance(within, str):
+            return self._timeouts.lasting(self.instance.configuration.seconds(within))
+        if callable(within):
+            left, asked = within, self.now
+            return lambda: self.now - asked + left()
+        return lambda: within
+
+    @property
+    def _grace(self) -> float:
+        """The further deadlines of a wait; none if the session is spoiled and decides nothing."""
+        return 0.0 if self.judge.spoiled else GRACE
+
+    def _once(self, wait: Wait) -> None:
+        """Raise NotRepeated if a test of this requirement has waited for it in full already."""
+        about = wait.requirement or self._deciding
+        if self._deciding and (test := self._timeouts.expired(self._deciding, about, wait.names)):
+            names = " or ".join(wait.names) or "a message"
+            raise NotRepeated(f"not repeated: {names} did not come in full time; see {test}")
+
+    async def _until(
+        self, found: Callable[[], bool], deadline: Callable[[], float], wait: Wait
+    ) -> bool:
+        """Wait until something was found, or can come no more, or the deadline has passed.
+
+        The deadline is asked for again and again, because a busy machine moves it.
+        """
+        asked, idle = self.now, False
+        with contextlib.ExitStack() as stack:
+            while not found():
+                if self._followed.ended:
+                    raise Flooded(self._followed.ended, self.size)
+                left = deadline() - self.now
+                if self._ended or left <= 0 or (self.lost and wait.names != (CLOSED,)):
+                    return False
+                if not idle and self.now > asked + _IDLE and self.received:
+                    idle = True
+                    stack.enter_context(self._timeouts.idling())
+                self._news.clear()
+                with contextlib.suppress(TimeoutError):
+                    async with asyncio.timeout(min(left, AGAIN)):
+                        await self._news.wait()
+            return True
+
+    def _miss(self, wait: Wait) -> None:
+        """Remember that messages did not come."""
+        if wait.names:
+            self.missed.append(wait.names)
+
+    async def _write(self, data: bytes) -> None:
+        """Write all of the data.
+
+        Raises Violation if the IUT stops reading, and Inconclusive if the IUT reads on but takes
+        longer than ``max_wait``. An IUT that still starts has time to start first.
+        """
+        seconds, limit = self.instance.configuration.seconds, self.instance.configuration.max_wait
+        limit_to_read = seconds("response") * (1 + GRACE)
+        limit_to_read += 0 if self.instance.spoke else seconds("startup")
+        ceases, ends = self._timeouts.left(limit_to_read), counting(limit)
+        unread, ended, reads = math.inf, False, False
+
+        def left() -> float:
+            nonlocal ceases, unread, ended, reads
+            pending = self._link.pending()
+            reads |= pending < unread < math.inf
+            if pending < unread or self._ended != ended:
+                unread, ended = pending, self._ended
+                # An IUT that has closed its side no longer shows what it reads.
+                ceases = self._timeouts.left(seconds("quiet") if ended else limit_to_read)
+            return min(ceases(), ends())
+
+        looking: asyncio.TimerHandle
+
+        def look() -> None:
+            nonlocal looking
+            if left() > 0:
+                looking = self._loop.call_later(AGAIN, look)
+            else:
+                giving_up.reschedule(self._loop.time())
+
+        looking = self._loop.call_later(AGAIN, look)
+        try:
+            # In this task, so that the answers come after the write has returned.
+            async with asyncio.timeout(None) as giving_up:
+                await super()._write(data)
+        except TimeoutError:
+            if ended:
+                return
+            if reads and ceases() > 0:
+                slowly = f"{unread} of {len(data)} bytes were left after {limit:g} s"
+                raise Inconclusive(
+                    f"the IUT reads slowly: {slowly}; --max-wait gives it more time"
+                ) from None
+            raise Violation(
+                "the IUT to read what is sent to it",
+                f"{len(data)} bytes were still not read after {min(limit_to_read, limit):g} s",
+            ) from None
+        finally:
+            looking.cancel()
+
+    async def settled(self) -> None:
+        """Give the process a moment to end if the stream has ended: how it ends says why."""
+        if self._ended and self.instance.process:
+            with contextlib.suppress(TimeoutError):
+                await in_time(self.instance.process.wait(), self._timeouts.left(LAST_WORDS))
+
+    # Waits
 
     async def operate(self, operation: str, **arguments: Any) -> Answer:
         """Run an operation of the upper tester; the transcript keeps it and its result.
@@ -85,18 +244,20 @@ class Session(Waiting):
     ) -> Message:
         """The next message with one of these names (any, if none), passing over others.
 
-        Raises Violation where the stream ends first or nothing comes in time, Late where it comes
-        after that. ``to`` completes "expected NAME …" in the text of the verdict; ``requirement``
-        is what its absence violates, if not the one that the test decides. ``what`` says what is
-        awaited where the names do not, so that the run knows it again. ``flow`` is the requirement
-        that messages of these names keep coming by themselves: where they cease, that is violated.
-        ``within`` are seconds, or the name of a timing, or what is ``left``, which are longer by
-        what a busy machine takes meanwhile; if none, the time to react in, and to start in before.
+        - ``to`` completes "expected NAME …" in the text of the verdict.
+        - ``requirement`` is violated by its absence, if it is not the one that the test decides.
+        - ``what`` names the awaited message if its name alone does not.
+        - ``flow`` is the requirement that such messages keep coming by themselves: if they stop,
+          that requirement is violated.
+        - ``within`` are seconds, the name of a timing, or a rest of time. A busy machine adds to
+          it. Without it, the IUT has the time to react in, and before that the time to start in.
+
+        Raises Violation if the stream ends first or nothing comes in full time, Late if it comes
+        in the grace period, NotRepeated if a test of the same requirement waited for it before.
         """
         expected = f"{' or '.join(names) or 'a message'} {to}".strip()
         certain = bool(what) or where is not _any
         wait = Wait((what,) if what else names, certain, requirement)
-        awaited = self._awaited(names, wait, within, flow)
         start = self._cursor
 
         def found() -> bool:
@@ -107,9 +268,13 @@ class Session(Waiting):
                     return True
             return False
 
-        if await self._until(found, lambda: self._deadline(awaited), wait):
+        came = found()
+        if not (came or self._ended or flow):
+            self._once(wait)
+        awaited = self._awaited(names, wait, within, flow)
+        if came or await self._until(found, lambda: self._deadline(awaited), wait):
             message = self.received[self._cursor - 1]
-            self._arrived(awaited, expected, message)
+            self._raise_if_late(awaited, expected, message)
             return message
         await self.settled()
         raise self._absent(awaited, expected, start)
@@ -117,14 +282,13 @@ class Session(Waiting):
     def _awaited(
         self, names: Names, wait: Wait, within: Within | None, flow: str | None
     ) -> _Awaited:
-        """A message of these names that is awaited from now on, as of ``expect``."""
+        """A message of these names that is awaited from now on."""
         configuration = self.instance.configuration
         alone = allowed = configuration.seconds("response")
         starting = not (self.received or self.instance.spoke)
         if within is None and starting:
-            startup = configuration.seconds("startup")
-            allowed += startup
-            declared = self._lasting(alone + self._patience.startup(names, startup))
+            allowed += configuration.seconds("startup")
+            declared = self._lasting(self._timeouts.left(allowed))
         else:
             declared = self._lasting("response" if within is None else within)
         return _Awaited(
@@ -138,68 +302,95 @@ class Session(Waiting):
             allowed,
             declared,
             declared(),
-            self._patience.lags(names) if within is None else 0.0,
         )
 
     def _deadline(self, awaited: _Awaited) -> float:
-        """Until when it is awaited, as it seems now."""
-        enough = self._enough(awaited)
+        """The end of the wait, as of now."""
+        enough = self._deadline_alone(awaited)
         if awaited.flow is None:
             return enough
-        latest, ceased = self._ceased(awaited.flow, awaited.names, awaited.asked)
-        # What has not come by then is not to be blamed where it is the flow that has ceased.
+        latest, ceased = self._flow_stopped(awaited.names, awaited.asked)
+        # If the flow has stopped, the missing message is not to blame.
         silent = enough - latest > (ceased - latest) / 2
         return ceased if silent else min(enough, ceased)
 
-    def _enough(self, awaited: _Awaited) -> float:
-        """The same, whatever else comes meanwhile."""
-        whole = awaited.declared()
-        if awaited.lags:
-            awaited.seconds = min(whole, awaited.allowed)
-            return awaited.asked + awaited.seconds
-        awaited.seconds = self._brief(awaited.wait, whole)
-        if awaited.seconds < whole:
-            return awaited.asked + awaited.seconds
-        # What was waited for in vain a moment ago is hardly late.
-        late = min(LESS_LATE, self._late) if awaited.wait.names in self.missed else self._late
-        grace = late * min(awaited.seconds, awaited.alone)
-        # What a busy machine adds to a deadline tells a late one as well.
-        return awaited.asked + awaited.seconds + max(grace - (whole - awaited.planned), 0.0)
+    def _deadline_alone(self, awaited: _Awaited) -> float:
+        """The end of the wait, whatever other messages come meanwhile."""
+        whole = awaited.seconds = awaited.declared()
+        grace = self._grace * min(whole, awaited.alone)
+        # The time that a busy machine adds to a deadline tells a late answer as well.
+        return awaited.asked + whole + max(grace - (whole - awaited.planned), 0.0)
 
-    def _arrived(self, awaited: _Awaited, expected: str, message: Message) -> None:
-        """Tell the run how long a message has taken. Raises Late where that was too long."""
+    def _flow_stopped(self, names: Names, asked: float) -> tuple[float, float]:
+        """When such messages came last, and when their flow has stopped if none comes by then."""
+        came = next((each.at for each in reversed(self.received) if each.name in names), asked)
+        latest = max(came, asked)
+        return latest, latest + (1 + self._grace) * self.seconds("response")
+
+    def _gap(self, names: Names, since: float) -> float:
+        """The longest time in seconds without any of these messages."""
+        new = takewhile(lambda message: message.at > since, reversed(self.received))
+        times = [message.at for message in new if message.name in names]
+        return max((later - at for later, at in pairwise([*times, since])), default=0.0)
+
+    def _raise_if_late(self, awaited: _Awaited, expected: str, message: Message) -> None:
+        """Raise Late if a message took longer than declared."""
         took = message.at - awaited.asked
-        if not awaited.starting:
-            self._patience.reacted(awaited.wait.names, took)
-        if awaited.flow:
-            gap = self._gap(awaited.names, awaited.asked)
-            self._patience.reacted(awaited.flow.names, gap)
-        if not awaited.usual:
-            return
-        if took > awaited.alone:
-            self._slow = message.event
-        if took > awaited.alone or self._reacts(message):
-            self._patience.answered(awaited.names, took, awaited.alone, awaited.allowed)
-        if took > (most := awaited.declared()):
+        if awaited.usual and took > (most := awaited.declared()):
             raise Late(
                 f"expected {expected} within {round(most, 2):g} s; it came after {took:.1f} s", took
             )
 
     def _absent(self, awaited: _Awaited, expected: str, start: int) -> Conclusion:
-        """What it means that nothing has come, of what was received from ``start`` on."""
+        """The conclusion from an absence; messages were received from ``start`` on."""
         over, missed, names = self._ended or self.lost, awaited.wait, awaited.names
         in_time = "" if over else f" within {round(awaited.seconds, 2):g} s"
-        if awaited.lags and not over:
-            text = f"expected {expected}{in_time}; the last ones came after {awaited.lags:.1f} s"
-            return Late(text, awaited.lags)
         if awaited.flow and not over:
             gap = self._gap(names, awaited.asked)
-            if self.now >= self._ceased(awaited.flow, names, awaited.asked)[1]:
+            if self.now >= self._flow_stopped(names, awaited.asked)[1]:
                 missed = awaited.flow
             elif gap > self.seconds("response"):
                 return Late(f"expected {expected}{in_time}; they come after {gap:.1f} s", gap)
         self._miss(missed)
         return self._lacking(names, f"{expected}{in_time}", start, missed.requirement)
+
+    def _lacking(
+        self, names: Names, expected: str, start: int, requirement: str | None
+    ) -> Violation:
+        """The violation that no such message came, or only the beginning of one."""
+        left = [] if self._ended else self.judge.rest(self.role.name)
+        came, event = self._instead(start, left), None
+        first = left[0] if left else None
+        if first and first.requirement and _in_its_place(first, names):
+            requirement, event = first.requirement, len(self.events)
+            self._take(first)
+        elif first and not first.requirement:
+            requirement = self.protocol.schema_requirement
+        return Violation(expected, came, requirement, event)
+
+    def _instead(self, start: int, left: Sequence[Frame]) -> str:
+        """What came instead, in words."""
+        names = groupby(message.name for message in self.received[start:])
+        runs = [(name, len(list(run))) for name, run in names]
+        shown = [f"{name} ({count} times)" if count > 1 else name for name, count in runs]
+        listed = ", ".join(shown[:8])
+        listed += f" and {len(shown) - 8} more" if len(shown) > 8 else ""
+        came = f"received {listed}, then" if shown else "received"
+        if self.judge.spoiled:
+            came += f" bytes that are not a message ({self._noise()!r}), then"
+        if left:
+            came += f" {left[0].raw[:60]!r}, {_unended(left[0])}, then"
+        ending = "the end of the stream" if self._ended else "nothing"
+        if self.unserved:
+            ending += f" on connection {self.number} to this process"
+        silent = not (self.size or self._ended or self._timeouts.started)
+        slow = self.instance.slow if silent else ""
+        return f"{came} {ending}{self.instance.describe_end()}{slow}"
+
+    def _noise(self) -> bytes:
+        """The beginning of the first bytes that are not a message."""
+        data = (event.data for event in self.theirs if event.message is None)
+        return next((some[:60] for some in data if some), b"")
 
     async def watch(
         self,
@@ -207,23 +398,15 @@ class Session(Waiting):
         within: Within | None = None,
         requirement: str | None = None,
         what: str = "",
-        presumes: str | None = None,
     ) -> Message | None:
-        """The first message with one of these names (any, if none) that comes within a window.
+        """The first message with one of these names (any, if none) within a window, or None.
 
-        The window is the declared ``quiet`` time. None is an answer here, not a violation; where
-        the test takes it for one, ``within``, ``requirement`` and ``what`` are as of ``expect``.
-        ``presumes`` is a requirement without which no such messages come: what has missed them.
+        Without ``within`` the window is the declared ``quiet`` time, and None is the good answer.
+        With it, ``requirement`` and ``what`` are as for `expect`.
         """
-        wait = Wait((what,) if what else names, bool(what), requirement, presumes=presumes)
+        wait = Wait((what,) if what else names, bool(what), requirement)
         seconds = self._lasting(self.seconds("quiet") if within is None else within)
-        asked, starting = self.now, not self.received
-
-        def deadline() -> float:
-            # What is to be absent is looked for no less than before.
-            return asked + (seconds() if within is None else self._brief(wait, seconds()))
-
-        index = self._cursor
+        asked, index = self.now, self._cursor
 
         def found() -> bool:
             nonlocal index
@@ -233,31 +416,33 @@ class Session(Waiting):
                     return True
             return False
 
-        if not await self._until(found, deadline, wait):
-            self._miss(wait)
+        if not await self._until(found, lambda: asked + seconds(), wait):
+            if within is not None:
+                self._miss(wait)
             return None
         self._cursor = index
-        message = self.received[index - 1]
-        if not starting:
-            self._patience.reacted(wait.names, message.at - asked)
-        return message
+        return self.received[index - 1]
 
     def ahead(self, *names: str, where: Callable[[Message], bool] = _any) -> list[Message]:
-        """The messages with one of these names that have come and nothing has looked at yet."""
+        """The received messages with one of these names that no wait has looked at yet."""
         coming = self.received[self._cursor :]
         return [message for message in coming if message.name in names and where(message)]
 
+    def pass_over(self) -> None:
+        """Pass over all messages that have come: the next wait is for a later one."""
+        self._cursor = len(self.received)
+
     async def until_closed(self, within: Within | None = None) -> bool:
-        """Wait for the IUT to close its side; False where it has not done so in time."""
+        """Wait for the IUT to close its side; False if the IUT has not done so in time."""
         seconds = self._lasting("response" if within is None else within)
         wait, asked = Wait((CLOSED,)), self.now
-        await self._until(lambda: self._ended, lambda: asked + self._brief(wait, seconds()), wait)
-        self._miss(wait)
+        if not await self._until(lambda: self._ended, lambda: asked + seconds(), wait):
+            self._miss(wait)
         return self._ended
 
     @contextlib.contextmanager
     def inattentive(self) -> Iterator[None]:
-        """Within the block no more is read of its stream than is under way."""
+        """Within the block, read no more of the IUT's stream than is under way."""
         self._link.attentive.clear()
         try:
             yield
@@ -265,9 +450,9 @@ class Session(Waiting):
             self._link.attentive.set()
 
     async def turned_away(self, known: Callable[[], bool] = lambda: False) -> bool:
-        """Whether the IUT ends it before anything is said, as one may that is still busy.
+        """True if the IUT, still busy with another session, ends this one before any message.
 
-        What comes may make that ``known`` sooner.
+        ``known`` can end the wait earlier.
         """
         if self.number > 1:
             until = self.now + self.seconds("quiet")
@@ -281,11 +466,14 @@ class Session(Waiting):
         within: Within,
         requirement: str | None = None,
     ) -> bool:
-        """Whether something comes to be seen in time, at which one has to look again and again.
+        """True if a state comes in time for which one has to look again and again.
 
-        ``what``, ``within`` and ``requirement`` are as of ``expect``.
+        ``what``, ``within`` and ``requirement`` are as for `expect`.
         """
-        pause, self.denied, before = _SOON, False, self.instance.upper.answers
+        pause, self.denied, before = _POLL_FIRST, False, self.instance.upper.answers
+        if await look():
+            return True
+        self._once(Wait((what,), True, requirement))
         with contextlib.suppress(TimeoutError), self.awaiting(what, within, requirement) as left:
             while not await look():
                 if left() < 0:
@@ -293,26 +481,24 @@ class Session(Waiting):
                 await asyncio.sleep(pause)
                 pause = min(2 * pause, _POLL)
             return True
-        # Who is sent pieces may have given up what came too late.
+        # An IUT that is sent pieces can have given up on the rest of a message.
         gone = self._ended or IN_PIECES in self.apart
         self.denied = not gone and self.instance.upper.answers >= before + _DENIED
         return False
 
     @contextlib.contextmanager
     def awaiting(self, what: str, within: Within, requirement: str | None = None) -> Iterator[Left]:
-        """What is left of the time for something that the block awaits by means of its own.
+        """The rest of the time for a state that the block awaits by means of its own.
 
-        Where it raises TimeoutError, that has not come: ``what``, ``within`` and ``requirement``
-        are as of ``expect``.
+        A TimeoutError of the block means that the state did not come. ``what``, ``within`` and
+        ``requirement`` are as for `expect`.
         """
-        wait = Wait((what,), True, requirement)
         seconds, asked = self._lasting(within), self.now
         try:
-            yield lambda: asked + self._brief(wait, seconds()) - self.now
+            yield lambda: asked + seconds() - self.now
         except TimeoutError:
-            self._miss(wait)
+            self._miss(Wait((what,), True, requirement))
             raise
-        self._patience.reacted(wait.names, self.now - asked)
 
     async def unharmed(self, after: str) -> None:
         """Raise Violation if the IUT has died, by a signal or an unhandled error."""
@@ -324,18 +510,15 @@ class Session(Waiting):
             )
 
     async def break_off(self) -> None:
-        """Reset the connection once what was sent is read, as if we were killed.
-
-        Whether the IUT survives that, what follows shows.
-        """
+        """Reset the connection once all that was sent is read, as a killed peer would."""
         await self.taken()
         await self.close(reset=True)
 
     @property
     def death(self) -> str:
-        """How the IUT died in this session, once its instance was stopped; empty where it did not.
+        """How the IUT ended this session by mistake, once its instance was stopped, or empty.
 
-        One that goes on behind a connection which it has lost by an error has died for that.
+        The process died, or it lost the connection by an error and goes on.
         """
         process = self.instance.process
         if process and process.death:
@@ -344,3 +527,15 @@ class Session(Waiting):
             return "closed the connection by an error that it did not handle"
         cut = self.deserted and self._link.broken and not self.judge.parted(self.role.name)
         return RESET if cut else ""
+
+
+def _unended(frame: Frame) -> str:
+    """What is wrong with a frame that the end of the stream would complete."""
+    if frame.error or not frame.requirement:
+        return "whose end did not come"
+    return "whole, but with nothing that ends it" if frame.name else "which begins no message"
+
+
+def _in_its_place(unended: Frame, names: Names) -> bool:
+    """Whether what has no end came instead of such messages: one of them, or what begins none."""
+    return not names or unended.name in names if unended.name else not unended.error

@@ -49,12 +49,12 @@ class Conclusion(Exception):
 
     verdict = Verdict.INCONCLUSIVE
     session: Any = None
-    """The session that shows it, where that is not the test's last one."""
+    """The session that shows it, if that is not the test's last one."""
     sessions: tuple[Any, ...] = ()
-    """All sessions of the attempt, where that is not just the test's last one."""
+    """All sessions of the attempt, if that is not just the test's last one."""
 
     def shown_in(self, session: Any, sessions: Iterable[Any] = ()) -> Self:
-        """Name the session that shows it and all of the attempt, where that was not done before."""
+        """Name the session that shows it and all of the attempt, unless they are named already."""
         self.session = self.session or session
         self.sessions = self.sessions or tuple(sessions)
         return self
@@ -63,10 +63,11 @@ class Conclusion(Exception):
 class Violation(Conclusion):
     """The IUT did not do what a requirement says.
 
-    ``expected`` and ``came`` are plain sentences, the first None where the second says all, as what
-    the judge has found does; ``requirement`` is None for the one that the test
-    names; ``event`` is the index of the offending event in the session's transcript. ``explains``:
-    this counts although bytes came that are not a message: it is why they did, or shows elsewhere.
+    ``expected`` and ``came`` are plain sentences; the first is None if the second says all.
+    ``requirement`` is None for the requirement that the test decides. ``event`` is the index of
+    the offending event in the session's transcript. ``explains``: the violation counts although
+    bytes came that are not a message. ``missing`` names the messages that did not come in the full
+    time, if no single session was to bring them.
     """
 
     verdict = Verdict.FAIL
@@ -79,6 +80,7 @@ class Violation(Conclusion):
         event: int | None = None,
         *,
         explains: bool = False,
+        missing: tuple[str, ...] = (),
     ) -> None:
         super().__init__(came if expected is None else f"expected {expected}; {came}")
         self.expected = expected
@@ -86,6 +88,7 @@ class Violation(Conclusion):
         self.requirement = requirement
         self.event = event
         self.explains = explains
+        self.missing = missing
 
 
 class Inconclusive(Conclusion):
@@ -93,7 +96,7 @@ class Inconclusive(Conclusion):
 
 
 class Flooded(Inconclusive):
-    """The IUT has written more, ``size`` bytes, than is followed."""
+    """The IUT has written more than is read; ``size`` is in bytes."""
 
     def __init__(self, text: str, size: int) -> None:
         super().__init__(text)
@@ -101,7 +104,7 @@ class Flooded(Inconclusive):
 
 
 class Late(Inconclusive):
-    """What was awaited came, ``took`` seconds after it was asked for: later than declared."""
+    """A message came later than declared; ``took`` is in seconds since it was asked for."""
 
     def __init__(self, text: str, took: float) -> None:
         super().__init__(text)
@@ -109,7 +112,11 @@ class Late(Inconclusive):
 
 
 class Hindered(Inconclusive):
-    """Another test may have stood in the IUT's way: this one is held again by itself."""
+    """Another test can have stood in the IUT's way: this test runs again alone."""
+
+
+class NotRepeated(Inconclusive):
+    """An earlier test waited in full for the same message and the same requirement."""
 
 
 class NotExercised(Conclusion):

@@ -15,7 +15,7 @@ from conformance.judging.captures import Event
 from conformance.judging.judge import Judge
 from conformance.judging.packed import Packed, unpacked
 from conformance.running.floods import Followed
-from conformance.running.patience import CLOSED, Patience
+from conformance.running.timeouts import Timeouts
 from conformance.segmentation import Segmentation, whole
 
 SAID = 4000  # characters of a program's last output that a transcript keeps
@@ -59,7 +59,7 @@ class Wire:
         link: Link,
         segmentation: Segmentation | None,
         peer: str,
-        patience: Patience,
+        timeouts: Timeouts,
     ) -> None:
         """``segmentation`` and ``peer`` (the role that the suite plays) where not the usual.
 
@@ -78,25 +78,24 @@ class Wire:
             transport=instance.kind,
             conversation=instance.conversation,
         )
-        self.told: list[str] = []
-        """The kinds of what was sent to the IUT until it closed its side: names, or NOISE.
-
-        Behind them a BREAK, where that was done to it.
-        """
-        self._heard = 0  # of what it was told: so many, when it said something last
+        self.sent: list[str] = []
+        """The labels of the messages sent until the IUT closed its side, or NOISE, PART, BREAK."""
+        self.mask: frozenset[str] = frozenset()
+        """The labels of messages that are left out of what is sent."""
+        self._heard = 0  # the number of labels when the IUT sent something last
         self.apart: set[str] = set()
         """How it sent what counts only if a program reads on, or again: `APART`; mostly not."""
         self.number = instance.connections
         """It is the first, second … connection with its instance."""
         self._link = link
         self._segmentation = segmentation
-        self._patience = patience
+        self._timeouts = timeouts
         self._loop = asyncio.get_running_loop()
         self.began = self._loop.time()
         """When it was opened, on the clock of the event loop."""
         self.unread = 0
         """How many bytes of what it was sent the IUT had not read when we left it, and had long."""
-        self._followed = Followed(self, patience.floods)
+        self._followed = Followed(self, timeouts.floods)
         self._old = 0
         """How many of the messages are old ones, and so are packed if they are large."""
         self._news = asyncio.Event()
@@ -108,9 +107,6 @@ class Wire:
         """The IUT has closed its side first."""
         self._writing = asyncio.Lock()
         self._answering: list[asyncio.Task[None]] = []
-        self.crowded = 0
-        """The IUT has said nothing upon it, and it was the second, third … of those then open."""
-        instance.open.add(self.number)
         self._record(Event(0.0, None, event="connected", details={"transport": instance.kind}))
         self._reader = asyncio.create_task(self._read())
 
@@ -161,39 +157,46 @@ class Wire:
     async def send(self, *values: Any, segmentation: Segmentation | None = None) -> None:
         """Send messages one by one, or all of them cut into writes as the segmentation says."""
         encoded = [self.protocol.codec.encode(value) for value in values]
-        encoded = [data for data in encoded if not self._left_out(data)]
         together = (segmentation or self._segmentation) and not self._link.datagrams
         for data in [b"".join(encoded)] if together else encoded:
             await self.send_bytes(data, segmentation=segmentation)
 
     async def send_bytes(self, data: bytes, *, segmentation: Segmentation | None = None) -> None:
         """Send bytes that need not be a message. A peer that has gone is not an error here."""
-        if self._left_out(data):
-            return
         cut = whole if self._link.datagrams else segmentation or self._segmentation
-        # One write at a time: what is written in pieces must not be torn by an answer.
+        # One write at a time: an answer must not tear what is written in pieces.
         async with self._writing:
             if cut is None:
                 await self._link.taken()
-            await self._send_pieces(data, (cut or whole)(data))
+            frames = self.judge.decode(self.peer, data)
+            kept = [frame for frame in frames if not self._left_out(frame)]
+            whole_frames = sum(len(frame.raw) for frame in frames) == len(data)
+            if len(kept) < len(frames) and whole_frames:
+                data = b"".join(frame.raw for frame in kept)
+                if not data:
+                    return
+            await self._send_pieces(data, (cut or whole)(data), kept)
 
     @property
     def unanswered(self) -> list[str]:
-        """The kinds of what was sent to the IUT since it has said something."""
-        return self.told[self._heard :]
+        """The labels of what was sent to the IUT since its last message."""
+        return self.sent[self._heard :]
 
-    def _left_out(self, data: bytes) -> bool:
-        """Whether it is for an optional part that the IUT does not have, and so is not sent."""
-        unsent = self.instance.configuration.unsent(self.peer)
-        if not unsent:
-            return False
-        frames = self.protocol.decoder(self.peer, self.instance.kind).feed(data)
-        return bool(frames) and all(frame.name in unsent for frame in frames)
+    def label(self, frame: Frame) -> str:
+        """The label of a frame of ours: fine enough to tell one kind of request from another."""
+        return NOISE if frame.name is None else self.protocol.label(frame.name, frame.value)
 
-    async def _send_pieces(self, data: bytes, pieces: Sequence[bytes]) -> None:
-        frames = self.judge.decode(self.peer, data)
+    def _left_out(self, frame: Frame) -> bool:
+        """True for a masked message, and for an optional part that the IUT does not have."""
+        if frame.name in self.instance.configuration.unsent(self.peer):
+            return True
+        return bool(self.mask) and self.label(frame) in self.mask
+
+    async def _send_pieces(
+        self, data: bytes, pieces: Sequence[bytes], frames: Sequence[Frame]
+    ) -> None:
         if not self._ended:
-            self.told += [frame.name or NOISE for frame in frames] or [PART]
+            self.sent += [self.label(frame) for frame in frames] or [PART]
         if len(data) > ONE_READ:
             self.apart.add(LONG)
         if len(pieces) > 1 or sum(len(frame.raw) for frame in frames) < len(data):
@@ -254,7 +257,7 @@ class Wire:
         self._leaving = True
         await self._part(reset)
         if reset:
-            self.told.append(BREAK)
+            self.sent.append(BREAK)
             self._link.break_off()
         else:
             self._link.finish()
@@ -263,7 +266,6 @@ class Wire:
     async def _part(self, reset: bool = False) -> None:
         """From now on we say nothing more; judge what we have said."""
         await self.stop_answering()
-        self._leave()
         self.finished = True
         self._record(Event(self.now, self.peer, event="closed", details=captures.ending(reset)))
         if reset:
@@ -275,7 +277,6 @@ class Wire:
     async def leave(self) -> None:
         """End the session: whatever still comes is not read any more."""
         self._leaving = True
-        self._leave()
         await self.stop_answering()
         latest = next((each.at for each in reversed(self.events) if each.sender == self.peer), 0.0)
         if self.now - latest > self.instance.configuration.seconds("quiet"):
@@ -283,7 +284,7 @@ class Wire:
         self._reader.cancel()
         await asyncio.gather(self._reader, return_exceptions=True)
         # Not before: what is still read counts, and would count for ever.
-        self._patience.floods.left(self)
+        self._timeouts.floods.left(self)
         if self._link is not getattr(self.instance.process, "standard", None):
             await self._link.close()
         if self.instance.process and self.instance.process.exit:
@@ -296,12 +297,6 @@ class Wire:
                     details={"how": self.instance.process.exit, **({"said": said} if said else {})},
                 )
             )
-
-    def _leave(self) -> None:
-        """From now on it is no longer one of those that are open."""
-        if self.unserved and self.number in self.instance.open:
-            self.crowded = self.instance.rank(self.number)
-        self.instance.open.discard(self.number)
 
     async def stop_answering(self) -> None:
         """From now on nothing is answered by itself any more."""
@@ -323,9 +318,6 @@ class Wire:
                 await self._link.caught_up()
             bits = [data] if self._link.datagrams else self._followed.bits(data, self.events)
             for some in bits:
-                self.instance.served = max(self.instance.served, self.number)
-                rank = self.instance.rank(self.number)
-                self.instance.at_once = max(self.instance.at_once, rank)
                 if not self._followed.reads(some, self.events, len(self.received), self.now):
                     self._news.set()
                     return
@@ -345,10 +337,8 @@ class Wire:
         )
         if not self._leaving:
             self.judge.closed(index, sender)
-            self._patience.came(CLOSED)
             self.deserted = not self.finished
         self._ended = True
-        self._leave()
         self._news.set()
 
     def _take(self, frame: Frame) -> None:
@@ -356,11 +346,8 @@ class Wire:
         index = self._record(Event(self.now, sender, frame.raw, frame.name, frame.value))
         self.judge.frame(index, sender, frame)
         if frame.name is not None:
-            if not self.received:
-                self._patience.began(self.now)
-            self._patience.came(frame.name)
-            self.instance.spoke = True
-            self._heard = len(self.told)
+            self._timeouts.started = self.instance.spoke = True
+            self._heard = len(self.sent)
             self.received.append(Message(frame.name, frame.value, self.now, index))
             self._pack()
 

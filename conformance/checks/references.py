@@ -67,6 +67,8 @@ def _words(protocol: Protocol) -> Iterator[str]:
             yield f"{file}: messages: {message.name}: from: {problem}"
         for problem in _unknown("feature", filter(None, [message.feature]), protocol.features):
             yield f"{file}: messages: {message.name}: feature: {problem}"
+        for problem in _unknown("requirement", filter(None, [message.handled]), ids):
+            yield f"{file}: messages: {message.name}: handled: {problem}"
     for role in protocol.roles.values():
         # A peer need not be a role: it can be a program that only listens. But two roles must name
         # each other.

@@ -77,6 +77,18 @@ def options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--watch", action="store_true", help="run again when a file of the command changes"
     )
+    parser.add_argument(
+        "--no-isolate",
+        action="store_true",
+        help="no experiments that look for the message which ends a session",
+    )
+    parser.add_argument(
+        "--without",
+        metavar="MESSAGE",
+        action="append",
+        default=[],
+        help="leave out messages of this kind, as a report names it",
+    )
     parser.add_argument("--allure", metavar="DIR", help="also write Allure results")
 
 
@@ -134,6 +146,8 @@ def configured(args: argparse.Namespace, command: list[str], extra: list[str]) -
         max_time=args.max_time,
         baseline=_baseline(args.baseline, chosen) if args.baseline else "",
         selection=selection,
+        isolate=not (args.no_isolate or args.without),
+        without=tuple(args.without),
         report=str(Path(folder).resolve()),
         allure=str(Path(args.allure).resolve()) if args.allure else "",
         invocation=options_of_iut.repeated(args, command, *words),

@@ -7,8 +7,7 @@ from pathlib import Path
 from conformance.conclusions import stored
 from conformance.configuration import Configuration, ConfigurationError
 from conformance.definitions.protocol import UnknownName
-from conformance.running.selection import Selection, matches
-from conformance.running.smoke import SMOKE
+from conformance.running.selection import SMOKE, Selection, matches
 
 
 def add(parser: argparse.ArgumentParser) -> None:

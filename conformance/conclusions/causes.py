@@ -1,22 +1,25 @@
-"""The causes of what has failed in a run, with what follows from each and what shows it.
+"""The causes of a run's failures: what ends sessions, wrong content, and missing messages.
 
-A cause is a violated requirement, the death of the IUT, that it serves only so many connections,
-a flood, or that its answers came late.
+A cause is claimed only with evidence: an end by its smallest session (see `running.isolation`),
+content by its event, a missing message by a wait in full.
 """
 
 import math
 import shlex
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any
 
-from conformance.conclusions.following import Results, alike, presumes, unserved
+from conformance.conclusions.deciding import Culprit, Fact, Shown
 from conformance.configuration import Configuration
-from conformance.definitions.protocol import Protocol
-from conformance.harness.last_words import may_explain, quoted
-from conformance.running.smoke import SMOKE
-from conformance.session import RESET
+from conformance.evidence import End, Kind, Place, Result
+from conformance.harness.last_words import quoted
+from conformance.running.selection import SMOKE
 from conformance.verdicts import VIOLATIONS, Verdict, violated
+
+END, CONTENT, MISSING, LATE, FLOOD = "end", "content", "missing", "late", "flood"
+"""The kinds of causes."""
 
 _OF_THE_IUT = (
     *("--connect", "--listen", "--fault", "--variant", "--mutant", "--transport", "--protocols"),
@@ -26,286 +29,236 @@ _OF_THE_IUT = (
 
 _ORDER = (Verdict.FAIL, Verdict.WARN, Verdict.INCONCLUSIVE)
 
-Entries = Sequence[Mapping[str, Any]]
+
+@dataclass
+class _Group:
+    """Facts that one cause stands behind."""
+
+    kind: str
+    facts: list[Fact] = field(default_factory=list)
+    culprit: Culprit | None = None
+
+    @property
+    def requirements(self) -> list[str]:
+        return list(dict.fromkeys(fact.evidence.requirement for fact in self.facts))
+
+    @property
+    def end(self) -> End | None:
+        return next((fact.evidence.end for fact in self.facts if fact.evidence.end), None)
 
 
 def causes(
-    results: Results, requirements: Entries, findings: Entries, configuration: Configuration
+    known: Sequence[Fact],
+    results: Sequence[Result],
+    requirements: Sequence[Mapping[str, Any]],
+    culprits: Sequence[Culprit],
+    configuration: Configuration,
 ) -> list[dict[str, Any]]:
-    """The causes of what has failed, as report.json has them: failures first, deaths before all.
+    """The causes as report.json has them, those that fail first.
 
-    What is violated stands before what presumes it, and else in the order of the specification.
-    A flood comes before them: what else is found may only be that the suite cannot keep up. Not one
-    of which every session shows what is wrong: it may be no more than how that is read.
+    ``requirements`` are those of the report: only violated ones have a cause.
     """
-    died = list(_deaths(results, configuration))
-    limited = list(_limits(results, configuration))
-    explained = {test for how, death in died if not _of_one(how, death) for test in death["tests"]}
-    explained |= {test for limit in limited for test in limit["tests"]}
-    violations = [
-        cause
-        for entry in requirements
-        if entry["verdict"] in VIOLATIONS
-        and (cause := _violation(entry, results, findings, explained, configuration))
+    bad = {entry["id"]: entry for entry in requirements if entry["verdict"] in VIOLATIONS}
+    counting = [fact for fact in known if fact.counts and fact.evidence.requirement in bad]
+    groups = [*_ends(counting, culprits), *_contents(counting)]
+    content = {name for group in groups for name in group.requirements}
+    groups += [
+        group for group in _missing(counting, groups) if not content.issuperset(group.requirements)
     ]
-    deaths = [
-        death for how, death in died if not _brought_about(how, death, violations, configuration)
-    ]
-    undecided = [*_floods(results, configuration), *_lateness(results, configuration)]
-    found = [*limited, *deaths, *_from_the_ground(violations, configuration.protocol), *undecided]
-    plain = not all(result["findings"] for result in results if result["flooded"])
-    found.sort(
-        key=lambda cause: (not plain or cause["kind"] != "flood", _ORDER.index(cause["verdict"]))
+    place = {name: index for index, name in enumerate(bad)}
+    protocol = configuration.protocol
+    levels = {name: violated(entry["level"]) for name, entry in bad.items()}
+
+    def rank(name: str) -> tuple[int, int, int]:
+        before = len(place.keys() & {*protocol.prerequisites(name)})
+        return _ORDER.index(levels[name]), before, place[name]
+
+    def order(group: _Group) -> tuple[Any, ...]:
+        first = min(group.requirements, key=rank)
+        return rank(first)[0], group.kind != END, *rank(first)[1:]
+
+    found = []
+    for group in sorted(groups, key=order):
+        names = sorted(group.requirements, key=rank)
+        found.append(_cause(group, names, levels[names[0]], results, configuration))
+    return (
+        [*_undecided(results, configuration), *found]
+        if _flooded(results)
+        else [
+            *found,
+            *_undecided(results, configuration),
+        ]
     )
-    return found
 
 
-def _from_the_ground(violations: list[dict[str, Any]], protocol: Protocol) -> list[dict[str, Any]]:
-    """Violated requirements, each behind those that it presumes."""
-    ids = {cause["requirement"] for cause in violations}
-    return sorted(
-        violations, key=lambda cause: len(ids & {*presumes(cause["requirement"], protocol)})
+def _ends(counting: Sequence[Fact], culprits: Sequence[Culprit]) -> Iterator[_Group]:
+    """One group for each culprit that was shown, with the requirements that it violates."""
+    for culprit in culprits:
+        mine = [fact for fact in counting if culprit.label and _ended_by(fact, culprit)]
+        if mine:
+            yield _Group(END, mine, culprit)
+
+
+def _ended_by(fact: Fact, culprit: Culprit) -> bool:
+    end = fact.evidence.end
+    return (
+        fact.evidence.kind is Kind.END
+        and end is not None
+        and end.way == culprit.way
+        and fact.result.id in culprit.tests
     )
 
 
-def _of_one(how: str, death: Mapping[str, Any]) -> bool:
-    """Whether a death is a reset of which the one requirement says more that it violates."""
-    return how == RESET and len({each["requirement"] for each in death["consequences"]}) == 1
+def _contents(counting: Sequence[Fact]) -> Iterator[_Group]:
+    """One group for each requirement that something violates which came or was shown."""
+    groups: dict[str, _Group] = {}
+    for fact in counting:
+        if fact.evidence.kind is Kind.VIOLATION:
+            name = fact.evidence.requirement
+            groups.setdefault(name, _Group(CONTENT)).facts.append(fact)
+    yield from groups.values()
 
 
-def _brought_about(
-    how: str,
-    death: Mapping[str, Any],
-    violations: list[dict[str, Any]],
+def _missing(counting: Sequence[Fact], before: Sequence[_Group]) -> Iterator[_Group]:
+    """The other facts, by what is missing and how the session ended."""
+    taken = {id(fact) for group in before for fact in group.facts}
+    groups: dict[Any, _Group] = {}
+    for fact in counting:
+        if id(fact) in taken:
+            continue
+        end = fact.evidence.end
+        key = (fact.evidence.missing, end.way if end else None)
+        groups.setdefault(key, _Group(END if end and end.died else MISSING)).facts.append(fact)
+    yield from groups.values()
+
+
+def _cause(
+    group: _Group,
+    names: Sequence[str],
+    verdict: Verdict,
+    results: Sequence[Result],
     configuration: Configuration,
-) -> bool:
-    """Whether a death adds nothing to a violation, which then shows what the IUT said.
-
-    It is so where nothing else is violated by it: all tests that met it show that, or follow
-    from it, or presume it.
-    A reset is told from an orderly end only by what had been sent meanwhile: it adds nothing to
-    several violations either, to which its tests belong.
-    """
-    if not (death["verdict"] == Verdict.INCONCLUSIVE or how == RESET):
-        return False
-    every = death["consequences"]
-    shares = [
-        (violation, [each for each in every if _explains(violation, each, configuration.protocol)])
-        for violation in violations
-    ]
-    chosen = [found for found in shares if found[1] == every][:1]
-    if (
-        not chosen
-        and how == RESET
-        and all(any(each in part for _, part in shares) for each in every)
-    ):
-        chosen = shares
-    for violation, share in chosen:
-        root, tests = violation["requirement"], [each["test"] for each in share]
-        violation["said"] = violation["said"] or (death["said"] if share else "")
-        violation["tests"] = list(dict.fromkeys([*violation["tests"], *tests]))
-        known = [{"requirement": root, "test": name} for name in violation["tests"]]
-        known += violation["consequences"]
-        violation["consequences"] += [each for each in share if each not in known]
-    return bool(chosen)
-
-
-def _explains(violation: dict[str, Any], met: Mapping[str, Any], protocol: Protocol) -> bool:
-    """Whether a test that met a death shows a violation, or what follows from it or presumes it."""
-    under = (*violation["tests"], *(each["test"] for each in violation["consequences"]))
-    root = violation["requirement"]
-    return met["test"] in under or root in (
-        met["requirement"],
-        *presumes(met["requirement"], protocol),
-    )
-
-
-def _deaths(results: Results, configuration: Configuration) -> Iterator[tuple[str, dict[str, Any]]]:
-    """How the IUT died, and the cause that it is: deaths that it said the same of are one.
-
-    Of silent ones each message is named after which it died; what it violates is decided for each.
-    """
-    together: dict[tuple[str, str], list[list[dict[str, Any]]]] = {}
-    for met in alike(results):
-        # Those of the same words are alike already, unless it died of different things.
-        death = met[0]["death"]
-        key = (death["how"], met[0]["id"] if may_explain(death["said"]) else "")
-        together.setdefault(key, []).append(met)
-    for deaths in together.values():
-        deaths.sort(key=lambda met: _ORDER.index(_worst(met)))
-        first = min(
-            deaths[0],
-            key=lambda result: (
-                result["verdict"] not in VIOLATIONS,
-                not result["counterexample"],
-                result["death"]["events"],
-            ),
-        )
-        death = first["death"]
-        after = " or ".join(filter(None, (met[0]["death"]["after"] for met in deaths)))
-        event = death["sent"].get(death["after"])
-        met = [result for each in deaths for result in each]
-        cause = {
-            "kind": "death",
-            "requirement": None,
-            "verdict": _worst(met),
-            "what": f"the IUT {death['how']}"
-            + (f" after it was sent {after}" if after else "")
-            + (f", right behind {death['behind']}" if death["behind"] else ""),
-            "said": quoted(death["said"]) if death["said"] else "",
-            "tests": [result["id"] for result in met],
-            "consequences": [
-                {"requirement": result["requirement"], "test": result["id"]}
-                for result in sorted(met, key=lambda each: _ORDER.index(each["verdict"]))
-            ],
-            **_shown_by(
-                first,
-                first["transcript"],
-                first["offending"] if event is None else event,
-                configuration,
-            ),
-        }
-        yield death["how"], cause
-
-
-def _lateness(results: Results, configuration: Configuration) -> Iterator[dict[str, Any]]:
-    """That messages came later than declared, if they did: one cause, whichever they were."""
-    late = [result for result in results if result["late"] is not None]
-    if late:
-        longest = max(result["late"] for result in late)
-        more = f"--timing response={math.ceil(2 * longest)}"
-        what = f"answers came late, after up to {longest:.1f} s; {more} gives them more time"
-        yield _met("late", what, late, configuration)
-
-
-def _floods(results: Results, configuration: Configuration) -> Iterator[dict[str, Any]]:
-    """That the IUT wrote more than is read, if it did: one cause, in whatever sessions."""
-    flooded = [result for result in results if result["flooded"]]
-    if flooded:
-        # Once it is known to flood, little of it is read.
-        flooded.sort(key=lambda result: -result["flooded"])
-        yield _met("flood", flooded[0]["detail"], flooded, configuration)
-
-
-def _limits(results: Results, configuration: Configuration) -> Iterator[dict[str, Any]]:
-    """That the IUT serves only so many connections, if it does: one cause."""
-    most, met = unserved(results)
-    if met:
-        what = f"one run of the IUT serves {most}: it said nothing upon any further one"
-        first = sorted(met, key=lambda result: _ORDER.index(result["verdict"]))
-        yield _met("limit", what, first, configuration, _worst(met))
-
-
-def _met(
-    kind: str,
-    what: str,
-    met: Results,
-    configuration: Configuration,
-    verdict: str = Verdict.INCONCLUSIVE,
 ) -> dict[str, Any]:
-    """A cause that is no requirement, which these tests have met; most decide nothing for it."""
-    first = met[0]
+    best = min(group.facts, key=lambda fact: _goodness(fact, names[0]))
+    culprit, end = group.culprit, group.end
+    what = best.evidence.message
+    if culprit:
+        what = f"the IUT {culprit.way[0]} when it is sent {culprit.label}"
+    elif len(names) > 1 and best.evidence.missing:
+        what = f"{' or '.join(best.evidence.missing[0])} is missing: {what}"
+    tests = list(dict.fromkeys(fact.result.id for fact in group.facts))
+    trials = culprit.trials if culprit else ()
     return {
-        "kind": kind,
-        "requirement": None,
+        "kind": group.kind,
+        "requirement": names[0],
+        "requirements": [*names],
         "verdict": verdict,
         "what": what,
-        "said": "",
-        "tests": [result["id"] for result in met],
+        "said": quoted(end.said) if end and end.died and end.said else "",
+        "tests": tests,
         "consequences": [
-            {"requirement": result["requirement"], "test": result["id"]} for result in met
+            {"requirement": each.requirement, "test": each.test, "reproduce": each.reproduce}
+            for each in trials
+            if each.shown is Shown.CONSEQUENCE
         ],
-        **_shown_by(first, first["transcript"], first["offending"], configuration),
+        "undecided": [
+            {"requirement": each.requirement, "test": each.test, "detail": each.detail}
+            for each in trials
+            if each.shown is Shown.UNDECIDED
+        ],
+        "culprit": _culprit(culprit, end),
+        **_shown_by(best, culprit, configuration),
     }
 
 
-def _worst(met: Entries) -> Verdict:
-    verdicts = [result["verdict"] for result in met]
-    return next((word for word in _ORDER if word in verdicts), Verdict.INCONCLUSIVE)
-
-
-def _violation(
-    entry: Mapping[str, Any],
-    results: Results,
-    findings: Entries,
-    explained: set[str],
-    configuration: Configuration,
-) -> dict[str, Any] | None:
-    """A violated requirement; None where all that shows it are tests that met a death."""
-    failed = [r for r in results if r["requirement"] == entry["id"] and r["verdict"] in VIOLATIONS]
-    found = [
-        finding
-        for finding in findings
-        if finding["requirement"] == entry["id"] and finding["verdict"] in VIOLATIONS
-    ]
-    seen_alive = {
-        result["id"]
-        for result in results
-        for finding in result["findings"]
-        if finding["requirement"] == entry["id"] and not finding["at_death"]
-    }
-    tests = [result["id"] for result in failed] + [finding["test"] for finding in found]
-    if explained.issuperset(tests) and seen_alive.isdisjoint(tests):
-        return None
-    by_id = {result["id"]: result for result in results}
-    # The smoke session is repeated by the whole run only, and so shows it last.
-    failed.sort(
-        key=lambda result: (
-            result["id"] in explained,
-            result["id"] == SMOKE,
-            not result["counterexample"],
-            # What is wrong by itself is plainer than what did not come.
-            result["offending"] is None,
-        )
+def _goodness(fact: Fact, name: str) -> tuple[bool, ...]:
+    """Facts that show a cause best come first: by their own test, as an example, at an event."""
+    evidence, result = fact.evidence, fact.result
+    return (
+        evidence.requirement != name,
+        # The smoke session is repeated by the whole run only.
+        result.id == SMOKE,
+        result.requirement != name,
+        not result.files.counterexample,
+        evidence.place.event is None,
     )
-    found.sort(key=lambda finding: (finding["test"] == SMOKE, finding["event"] is None))
-    if failed:
-        best = failed[0]
-        what, event = best["detail"], best["offending"]
-    else:
-        best = by_id[found[0]["test"]]
-        what, event = found[0]["message"], found[0]["event"]
-    transcript = (failed or found)[0]["transcript"]
-    return {
-        "kind": "violation",
-        "requirement": entry["id"],
-        "verdict": violated(entry["level"]),
-        "what": what,
-        "said": "",
-        "tests": list(dict.fromkeys(tests)),
-        "consequences": [
-            {"requirement": result["requirement"], "test": result["id"]}
-            for result in results
-            if result["follows"] == entry["id"]
-        ],
-        **_shown_by(best, transcript, event, configuration),
-    }
 
 
-def _shown_by(
-    result: Mapping[str, Any],
-    transcript: str | None,
-    event: int | None,
-    configuration: Configuration,
-) -> dict[str, Any]:
+def _culprit(culprit: Culprit | None, end: End | None) -> dict[str, Any] | None:
+    """What ended the session: shown by experiment, or the candidates."""
+    if culprit:
+        return {
+            "message": culprit.label,
+            "value": culprit.value,
+            "shown": True,
+            "candidates": [],
+            "capture": culprit.capture,
+            "replays": culprit.replays,
+        }
+    if end and end.died:
+        candidates = list(dict.fromkeys(reversed(end.candidates)))
+        nothing = {"message": "", "value": "", "capture": None, "replays": 0}
+        return {**nothing, "shown": False, "candidates": candidates}
+    return None
+
+
+def _shown_by(best: Fact, culprit: Culprit | None, configuration: Configuration) -> dict[str, Any]:
     """What shows a cause, and the commands that show it again."""
-    counterexample = result["counterexample"]
+    place, result = best.evidence.place, best.result
+    counterexample = result.files.counterexample
+    if culprit and culprit.capture:
+        place, counterexample = Place(culprit.capture, culprit.event), culprit.capture
     return {
-        "transcript": transcript,
-        "event": event,
+        "transcript": place.transcript or result.files.transcript,
+        "event": place.event,
         "counterexample": counterexample,
-        "reproduce": result["reproduce"],
-        "replay": _replay(counterexample, configuration) if counterexample else "",
+        "reproduce": result.reproduce,
+        "replay": replay(counterexample, configuration) if counterexample else "",
     }
 
 
-def _replay(path: str, configuration: Configuration) -> str:
-    """The command that plays a counterexample again."""
+def _flooded(results: Iterable[Result]) -> bool:
+    """True if the IUT flooded sessions in which nothing else is wrong: then only that is sure."""
+    flooded = [r for r in results if any(e.kind is Kind.FLOOD for e in r.evidence)]
+    return bool(flooded) and not all(r.findings for r in flooded)
+
+
+def _undecided(results: Sequence[Result], configuration: Configuration) -> Iterator[dict[str, Any]]:
+    """What kept tests from a decision: floods, and messages that came later than declared."""
+    for kind, of in ((FLOOD, Kind.FLOOD), (LATE, Kind.LATE)):
+        met = [(e, r) for r in results for e in r.evidence if e.kind is of]
+        if not met:
+            continue
+        worst, result = max(met, key=lambda pair: pair[0].amount)
+        what = worst.message
+        if kind == LATE:
+            more = f"--timing response={math.ceil(2 * worst.amount)}"
+            what = f"answers came late, after up to {worst.amount:.1f} s; {more} gives more time"
+        yield {
+            "kind": kind,
+            "requirement": None,
+            "requirements": [],
+            "verdict": Verdict.INCONCLUSIVE,
+            "what": what,
+            "said": "",
+            "tests": [each.id for _, each in met],
+            "consequences": [],
+            "undecided": [
+                {"requirement": each.requirement, "test": each.id, "detail": fact.message}
+                for fact, each in met
+            ],
+            "culprit": None,
+            **_shown_by(Fact(worst, result), None, configuration),
+        }
+
+
+def replay(path: str, configuration: Configuration) -> str:
+    """The command that plays a capture of the report's folder against the same IUT."""
     before, _, _ = configuration.invocation.partition(" -- ")
-    told = shlex.split(before)
+    words_of_run = shlex.split(before)
     words = ["conformance", "replay", f"{configuration.report}/{path}"]
-    words += ["--mock"] if "--mock" in told else []
-    for option, value in pairwise(told):
+    words += ["--mock"] if "--mock" in words_of_run else []
+    for option, value in pairwise(words_of_run):
         words += [option, value] if option in _OF_THE_IUT else []
-    command = () if "--mock" in told else configuration.command
+    command = () if "--mock" in words_of_run else configuration.command
     return shlex.join(words) + (f" -- {shlex.join(command)}" if command else "")

@@ -12,8 +12,7 @@ from typing import Any
 from conformance import exits
 from conformance.conclusions import outcome
 from conformance.configuration import ConfigurationError
-from conformance.running.selection import LEFT_OUT
-from conformance.running.smoke import SMOKE
+from conformance.running.selection import LEFT_OUT, SMOKE
 from conformance.verdicts import Verdict, merge
 
 Report = dict[str, Any]

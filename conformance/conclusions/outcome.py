@@ -5,7 +5,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from conformance.conclusions.deciding import Culprit
 from conformance.configuration import Configuration
+from conformance.evidence import Result
 from conformance.exits import (
     CONFORMANT,
     INCONCLUSIVE,
@@ -23,14 +25,13 @@ _VERDICT_OF = {CONFORMANT: "conformant", NONCONFORMANT: "nonconformant"}
 class Run:
     """Everything that a run has come to, before it is judged as a whole.
 
-    ``tests`` are results as in report.json; ``smoke`` is the result of the smoke session, and
-    ``reached`` says whether the IUT could be started or reached at all. ``lost`` says when one that
-    we have not started could not be reached any more, or that nothing could be tried because the
-    IUT plays another role, if that happened. ``interrupted``: somebody
-    ended the run before its tests were done. ``at_a_time`` tests were under way at most; ``alone``
-    says why only one was, where that was found out. ``timed_out``: it reached its ``--max-time``
-    before its tests were done. On a busy machine programs took ``stretched`` times as long at most,
-    and were given the time. ``live``: there were no tests, but two real peers that were watched.
+    - ``smoke`` is the result of the smoke session, ``reached`` says if the IUT could be started or
+      reached at all, and ``lost`` why a running IUT could not be reached any more.
+    - ``culprits`` are the ends of sessions that experiments have isolated.
+    - ``interrupted``: a user ended the run. ``timed_out``: the run reached its ``--max-time``.
+    - ``at_a_time`` tests ran at most at once; ``alone`` says why only one did.
+    - ``stretched`` is the factor by which programs took longer on a busy machine.
+    - ``live``: there were no tests, but two real peers that were watched.
     """
 
     configuration: Configuration
@@ -45,8 +46,9 @@ class Run:
     alone: str = ""
     timed_out: bool = False
     live: bool = False
-    smoke: dict[str, Any] | None = None
-    tests: list[dict[str, Any]] = field(default_factory=list)
+    smoke: Result | None = None
+    tests: list[Result] = field(default_factory=list)
+    culprits: list[Culprit] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
 
     @property
@@ -56,7 +58,7 @@ class Run:
     @property
     def smoke_failed(self) -> bool:
         """Whether the smoke session did not hold, so that nothing else was tried."""
-        return self.smoke is not None and self.smoke["verdict"] != Verdict.PASS
+        return self.smoke is not None and self.smoke.verdict != Verdict.PASS
 
     @property
     def cut_short(self) -> bool:
@@ -69,7 +71,7 @@ class Run:
         if self.live:
             return None
         by, of = str(self.configuration.selection), max(self.collected.available, self.selected)
-        ran = self.smoke is None or (self.smoke["verdict"] == Verdict.PASS and not self.lost)
+        ran = self.smoke is None or (self.smoke.verdict == Verdict.PASS and not self.lost)
         stopped = ran and self.cut_short and not (self.interrupted or self.problems)
         if not by and not stopped and self.selected == of:
             return None
@@ -94,7 +96,7 @@ def outcome(
         return NONCONFORMANT, run.lost
     if run.smoke and run.smoke_failed:
         what = "the smoke session decided nothing" if run.reached else "the IUT was not reached"
-        return INCONCLUSIVE, f"{what}: {run.smoke['detail']}"
+        return INCONCLUSIVE, f"{what}: {run.smoke.detail}"
     if run.lost:
         return INCONCLUSIVE, run.lost
     if not run.selected:

@@ -1,7 +1,7 @@
 """The content of report.json: everything that a run has shown, and what it means."""
 
 import datetime
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -9,19 +9,18 @@ from conformance import __version__
 from conformance.conclusions import known_failures, stored
 from conformance.conclusions.causes import causes
 from conformance.conclusions.comparison import compare
-from conformance.conclusions.following import settle
+from conformance.conclusions.deciding import facts
 from conformance.conclusions.outcome import Run, counted, headline, lead, outcome, word
-from conformance.conclusions.requirement_verdicts import decide, findings_of, judged
+from conformance.conclusions.requirement_verdicts import entry_of, findings_of, judged
 from conformance.configuration import Configuration
 from conformance.definitions.protocol import Protocol, Role
+from conformance.evidence import Result
 from conformance.exits import CONFORMANT, INTERRUPTED, NONCONFORMANT
+from conformance.running.selection import SMOKE
 from conformance.verdicts import Verdict
 
-_TOLD = (
-    *("id", "purpose", "requirement", "verdict", "duration_s", "detail"),
-    *("transcript", "counterexample", "offending", "reproduce"),
-)
-_OPTIONAL = ("expected", "came")
+VERSION = 2
+"""The version of report.json's contract."""
 
 
 def build(run: Run) -> dict[str, Any]:
@@ -30,29 +29,35 @@ def build(run: Run) -> dict[str, Any]:
     role, protocol = configuration.role, configuration.protocol
     results = [*([run.smoke] if run.smoke else []), *run.tests]
     bound = {requirement.id: requirement for requirement in protocol.binding(role)}
-    settle(results, protocol)
-    # Nobody violates what may be left out by leaving it out.
+    # An optional part that the configuration leaves out cannot be violated.
     claimed = {
         name
         for name, requirement in bound.items()
         if requirement.level != "must" and configuration.leaves_out(name)
     }
-    findings = findings_of({name: bound[name] for name in bound.keys() - claimed}, results)
-    requirements = [decide(requirement, results, findings, run) for requirement in bound.values()]
+    known = [
+        fact
+        for fact in facts(results, run.culprits, protocol)
+        if fact.evidence.requirement not in claimed
+    ]
+    findings = findings_of(bound, known)
+    requirements = [entry_of(each, results, known, run) for each in bound.values()]
+    tests = [_test(result) for result in results]
     stale = known_failures.apply(
         configuration.known_failures,
         run.started.date(),
         requirements,
-        results,
+        tests,
         findings,
         lambda name: judged(run, name),
     )
-    problems = [*run.problems, *(result["problem"] for result in results if result["problem"])]
+    problems = [*run.problems, *(result.problem for result in results if result.problem)]
     problems += _unbound(protocol, role, results)
     code, reason = outcome(run, requirements, stale, problems)
     counts = counted(entry["verdict"] for entry in requirements)
     now = datetime.datetime.now(datetime.UTC)
     report: dict[str, Any] = {
+        "version": VERSION,
         "suite": {"name": "conformance", "version": __version__},
         "iut": {
             "name": configuration.name or _called(configuration),
@@ -69,7 +74,7 @@ def build(run: Run) -> dict[str, Any]:
         ),
         "counts": {
             "requirements": counts,
-            "tests": counted(result["verdict"] for result in run.tests),
+            "tests": counted(test["verdict"] for test in tests if test["id"] != SMOKE),
         },
         "seed": configuration.seed,
         "overlap": {"tests": run.at_a_time, "why": run.alone},
@@ -78,13 +83,13 @@ def build(run: Run) -> dict[str, Any]:
         "duration_s": round((now - run.started).total_seconds(), 3),
         "ixit": {} if run.live else _ixit(configuration),
         "smoke": {
-            "verdict": run.smoke["verdict"] if run.smoke else Verdict.NOT_EXERCISED,
-            "detail": run.smoke["detail"] if run.smoke else "",
+            "verdict": run.smoke.verdict if run.smoke else Verdict.NOT_EXERCISED,
+            "detail": run.smoke.detail if run.smoke else "",
         },
         "requirements": requirements,
-        "tests": [_public(result) for result in results],
+        "tests": tests,
         "findings": findings,
-        "causes": causes(results, requirements, findings, configuration),
+        "causes": causes(known, results, requirements, run.culprits, configuration),
         "problems": problems,
         "stale": stale,
     }
@@ -95,23 +100,23 @@ def build(run: Run) -> dict[str, Any]:
     return report
 
 
-def _unbound(protocol: Protocol, role: Role, results: Sequence[Mapping[str, Any]]) -> Iterator[str]:
-    """What was found against requirements that do not exist, or do not bind the role under test."""
+def _unbound(protocol: Protocol, role: Role, results: Sequence[Result]) -> Iterator[str]:
+    """Findings against requirements that do not exist, or do not bind the role under test."""
     bound = {requirement.id for requirement in protocol.binding(role)}
-    said: set[str] = set()
+    reported: set[str] = set()
     for result in results:
-        for finding in result["findings"]:
-            name = finding["requirement"]
-            if name not in bound | said:
-                said.add(name)
+        for fact in result.evidence:
+            name = fact.requirement
+            if fact.against and name not in bound | reported:
+                reported.add(name)
                 wrong = "does not bind it" if name in protocol.requirements else "does not exist"
                 yield (
-                    f"{result['id']}: a finding about {role} is of {name!r}, which {wrong}: "
-                    f"{finding['message']}"
+                    f"{result.id}: a finding about {role} is of {name!r}, which {wrong}: "
+                    f"{fact.message}"
                 )
-        for name in set(result["exercised"]) - protocol.requirements.keys() - said:
-            said.add(name)
-            yield f"{result['id']}: {name!r} was exercised, which does not exist"
+        for name in result.observed.exercised - protocol.requirements.keys() - reported:
+            reported.add(name)
+            yield f"{result.id}: {name!r} was exercised, which does not exist"
 
 
 def _compare(report: dict[str, Any], configuration: Configuration, of_what: str) -> None:
@@ -144,10 +149,20 @@ def _ixit(configuration: Configuration) -> dict[str, Any]:
     }
 
 
-def _public(result: Mapping[str, Any]) -> dict[str, Any]:
-    """What of a test's result the report has; the rest is what causes are told by."""
-    return {
-        key: result[key]
-        for key in (*_TOLD, *_OPTIONAL)
-        if not (key in _OPTIONAL and result.get(key) is None)
+def _test(result: Result) -> dict[str, Any]:
+    """A test's result as in report.json."""
+    own = result.own
+    entry: dict[str, Any] = {
+        "id": result.id,
+        "purpose": result.purpose,
+        "requirement": result.requirement,
+        "verdict": result.verdict,
+        "duration_s": result.duration_s,
+        "detail": result.detail,
+        "transcript": result.files.transcript,
+        "counterexample": result.files.counterexample,
+        "offending": own.place.event if own else None,
+        "reproduce": result.reproduce,
     }
+    halves = {"expected": own.expected, "came": own.came} if own else {}
+    return {**entry, **{key: value for key, value in halves.items() if value is not None}}

@@ -1,68 +1,55 @@
-"""The verdict of a requirement, from the tests that decide it and from what the judge found."""
+"""The entry of a requirement in report.json, and the findings against all of them."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from conformance.conclusions.deciding import Fact, decide_requirement
 from conformance.conclusions.outcome import Run
 from conformance.definitions.protocol import Requirement
-from conformance.running.selection import LEFT_OUT
-from conformance.running.smoke import SMOKE
-from conformance.verdicts import VIOLATIONS, Verdict, merge, violated
+from conformance.evidence import Result
+from conformance.running.selection import LEFT_OUT, SMOKE
+from conformance.verdicts import VIOLATIONS, Verdict, violated
 
 
-def findings_of(
-    bound: Mapping[str, Requirement], results: Sequence[Mapping[str, Any]]
-) -> list[dict[str, Any]]:
-    """The findings of all tests, as in report.json, those of requirements that bind the role."""
+def findings_of(bound: Mapping[str, Requirement], known: Sequence[Fact]) -> list[dict[str, Any]]:
+    """The facts that no test decides as its own, as in report.json.
+
+    Facts against requirements that do not bind the role are problems of the suite, not findings.
+    """
     found = []
-    for result in results:
-        for finding in result["findings"]:
-            if finding["requirement"] not in bound:
-                continue  # a problem of the suite, which is told as such
-            level = bound[finding["requirement"]].level
-            found.append(
-                {
-                    "requirement": finding["requirement"],
-                    "level": level,
-                    "verdict": Verdict.INCONCLUSIVE if finding["follows"] else violated(level),
-                    "message": finding["message"],
-                    "test": result["id"],
-                    "transcript": finding["transcript"],
-                    "event": finding["event"],
-                    "reproduce": result["reproduce"],
-                    "path": finding.get("path", []),
-                }
-            )
+    for fact in known:
+        evidence, result = fact.evidence, fact.result
+        if evidence.requirement not in bound:
+            continue
+        if not evidence.judged and evidence.requirement == result.requirement:
+            continue
+        level = bound[evidence.requirement].level
+        found.append(
+            {
+                "requirement": evidence.requirement,
+                "level": level,
+                "verdict": violated(level) if fact.counts else Verdict.INCONCLUSIVE,
+                "message": evidence.message,
+                "test": result.id,
+                "transcript": evidence.place.transcript,
+                "event": evidence.place.event,
+                "reproduce": result.reproduce,
+                "path": [*evidence.place.path],
+            }
+        )
     return found
 
 
-def decide(
-    requirement: Requirement,
-    results: Sequence[Mapping[str, Any]],
-    findings: Sequence[Mapping[str, Any]],
-    run: Run,
+def entry_of(
+    requirement: Requirement, results: Sequence[Result], known: Sequence[Fact], run: Run
 ) -> dict[str, Any]:
     """A requirement as in report.json: its verdict, the reason for it, and the tests of it."""
-    deciding = [result for result in results if result["requirement"] == requirement.id]
-    against = [entry for entry in findings if entry["requirement"] == requirement.id]
-    verdicts = [Verdict(result["verdict"]) for result in deciding if _shows(result, run)]
-    verdicts += [Verdict(entry["verdict"]) for entry in against]
-    if any(requirement.id in result["exercised"] for result in results):
-        verdicts.append(Verdict.PASS)
-    verdict = merge(verdicts)
-    reason = ""
-    if verdict in VIOLATIONS:
-        said = [r["detail"] for r in deciding if r["verdict"] in ("fail", "warn")]
-        bad = [entry["message"] for entry in against if entry["verdict"] in ("fail", "warn")]
-        reason = (said + bad)[0]
-    elif verdict is not Verdict.PASS:
-        said = [r["detail"] for r in deciding if r["verdict"] == verdict]
-        left = [entry for entry in against if entry["verdict"] == verdict]
-        said += [entry["message"] + _because(entry, results) for entry in left]
-        reason = said[0] if said else _why_not(requirement, run)
-    elif left := [r["detail"] for r in deciding if r["verdict"] == Verdict.NOT_EXERCISED]:
-        reason = f"{len(left)} of {len(deciding)} tests of it were not exercised: {left[0]}"
+    showing = [result for result in results if _shows(result, run)]
+    verdict, reason = decide_requirement(requirement, showing, known)
+    if verdict not in (*VIOLATIONS, Verdict.PASS):
+        reason = reason or _why_not(requirement, run)
     claimed = run.configuration.leaves_out(requirement.id)
+    against = any(fact.evidence.requirement == requirement.id for fact in known)
     if claimed and not against:
         verdict, reason = Verdict.NOT_APPLICABLE, f"declared as unsupported: {claimed}"
     entry: dict[str, Any] = {
@@ -74,25 +61,15 @@ def decide(
         "tested": requirement.tested,
         "verdict": verdict,
         "reason": reason,
-        "tests": [result["id"] for result in deciding],
+        "tests": [result.id for result in results if result.requirement == requirement.id],
     }
     return {**entry, "note": requirement.note} if requirement.note else entry
 
 
-def _because(finding: Mapping[str, Any], results: Sequence[Mapping[str, Any]]) -> str:
-    """What a finding may follow from, to be said behind it."""
-    key = ("requirement", "message", "event")
-    for result in results:
-        for found in result["findings"] if result["id"] == finding["test"] else ():
-            if found["follows"] and all(found[name] == finding[name] for name in key):
-                return f" (may follow from {found['follows']})"
-    return ""
-
-
-def _shows(result: Mapping[str, Any], run: Run) -> bool:
-    """Whether a result shows anything: a smoke session that held without a message does not."""
-    silent = run.configuration.role.transports != ("none",) and not result["got"]
-    return not (silent and result["id"] == SMOKE and result["verdict"] == Verdict.PASS)
+def _shows(result: Result, run: Run) -> bool:
+    """True if a result shows anything: a smoke session without a message does not."""
+    silent = run.configuration.role.transports != ("none",) and not result.observed.received
+    return not (silent and result.id == SMOKE and result.verdict is Verdict.PASS)
 
 
 def _why_not(requirement: Requirement, run: Run) -> str:
@@ -111,7 +88,7 @@ def _why_not(requirement: Requirement, run: Run) -> str:
 
 
 def judged(run: Run, requirement: str) -> bool:
-    """Whether the run says as much of a requirement as a whole one: all of its tests were run."""
+    """True if the run says as much of a requirement as a whole run: all of its tests ran."""
     if run.interrupted or run.cut_short:
         return False
     collected = run.collected

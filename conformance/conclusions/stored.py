@@ -21,8 +21,18 @@ def load(path: Path) -> dict[str, Any]:
         raise ConfigurationError(f"{file}: not JSON: {error}") from error
     for wrong in _schema().errors(report):
         raise ConfigurationError(f"{file}: no report of this suite: {wrong.message[:200]}")
-    loaded: dict[str, Any] = report
-    return loaded
+    return _upgraded(report)
+
+
+def _upgraded(report: dict[str, Any]) -> dict[str, Any]:
+    """The report with the members that its version did not have yet."""
+    for cause in report["causes"]:
+        named = [cause["requirement"]] if cause["requirement"] else []
+        for member, value in (("requirements", named), ("undecided", []), ("culprit", None)):
+            cause.setdefault(member, value)
+        for entry in cause["consequences"]:
+            entry.setdefault("reproduce", "")
+    return report
 
 
 @cache

@@ -90,6 +90,7 @@ class MessageType:
 
     ``paces``: a replayed capture waits for this message before it goes on. ``feature``: an optional
     part of the protocol; the message is never sent to an implementation without this part.
+    ``handled``: the requirement that a receiver violates which cannot take this message.
     """
 
     name: str
@@ -97,6 +98,7 @@ class MessageType:
     schema: str
     paces: bool = False
     feature: str = ""
+    handled: str = ""
 
 
 @dataclass(frozen=True)
@@ -223,6 +225,29 @@ class Protocol:
         """
         shared = getattr(self.oracle, "Conversation", None)
         return shared(running) if shared else None
+
+    @cached_property
+    def _prerequisites(self) -> dict[str, tuple[str, ...]]:
+        return {}
+
+    def prerequisites(self, requirement: str) -> tuple[str, ...]:
+        """The ids of a requirement's prerequisites, direct ones first, then indirect ones."""
+        known = self._prerequisites
+        if requirement not in known:
+            found: list[str] = []
+            left = [requirement]
+            while left:
+                entry = self.requirements.get(left.pop())
+                new = [name for name in (entry.presumes if entry else ()) if name not in found]
+                found += new
+                left += new
+            known[requirement] = tuple(name for name in found if name != requirement)
+        return known[requirement]
+
+    def label(self, name: str, value: Any) -> str:
+        """What tells one kind of message from another: its name, or more if the codec says so."""
+        of_codec = getattr(self.codec, "label", None)
+        return str(of_codec(name, value)) if of_codec else name
 
     def role(self, name: str) -> Role:
         try:

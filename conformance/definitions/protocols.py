@@ -74,6 +74,7 @@ def load(name: str) -> Protocol:
                 entry["schema"],
                 entry.get("paces", False),
                 entry.get("feature", ""),
+                entry.get("handled", ""),
             )
             for entry in raw["messages"]
         },

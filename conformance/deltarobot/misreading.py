@@ -5,8 +5,7 @@ from typing import Any
 from conformance.deltarobot import tester
 from conformance.deltarobot.codec import SAID, encode
 from conformance.deltarobot.handshake import opened
-from conformance.deltarobot.messages import HANDSHAKE, OF_EACH_SIZE, unknown
-from conformance.deltarobot.service import refused
+from conformance.deltarobot.messages import HANDSHAKE, unknown
 from conformance.deltarobot.tester import Form
 from conformance.iut import Iut
 
@@ -59,24 +58,6 @@ async def lengths_turned(iut: Iut) -> bool:
             return await tester.of(session).in_step(iut, session)
 
     return await iut.once("lengths turned", found)
-
-
-async def miscounted(iut: Iut) -> str:
-    """Return the violated requirement if the IUT does not skip unknown messages by their size.
-
-    Returns an empty text if the IUT skips them correctly. Unknown messages that close the
-    connection or crash the IUT are left out.
-    """
-    known = await refused(iut)
-    each = {size: one for size, one in OF_EACH_SIZE.items() if one not in known}
-    hasty = Iut(iut.testbed, "")
-    hasty.hasty = True
-    if await in_step(hasty, *each.values()) or not await in_step(hasty):
-        return ""
-    lost = [size for size, one in each.items() if not await in_step(hasty, one)]
-    if any(size.endswith("-bit") for size in lost):
-        return "frame.fixed-lengths"
-    return "frame.variable-length" if lost else ""
 
 
 async def in_step(iut: Iut, *messages: Any) -> bool:

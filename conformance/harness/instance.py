@@ -61,12 +61,6 @@ class Instance:
         """True to keep few bytes under way from the IUT, over TCP only."""
         self.connections = 0
         """Number of connections so far."""
-        self.open: set[int] = set()
-        """Numbers of the open connections."""
-        self.at_once = 0
-        """Largest number of open connections while the IUT sent something on the last of them."""
-        self.served = 0
-        """Number of the last connection on which the IUT sent something."""
         self.errors: Link | None = None
         """Standard error of the bridge, if the IUT starts its peer through the bridge."""
         self.conversation = configuration.protocol.conversation(running=not configuration.command)
@@ -78,10 +72,6 @@ class Instance:
         self._operated = operated
         self._sockets = sockets
         self._taken = False
-
-    def rank(self, number: int) -> int:
-        """Return the rank of a connection among the open connections, from 1."""
-        return sum(other <= number for other in self.open)
 
     @property
     def upper(self) -> UpperTester:

@@ -4,10 +4,12 @@ import shutil
 import sys
 from typing import Any
 
+from conformance.conclusions.deciding import decide_test
 from conformance.conclusions.outcome import Run
 from conformance.conclusions.report import build
 from conformance.configuration import Configuration
 from conformance.definitions import protocols
+from conformance.evidence import Evidence, Files, Kind, Observed, Place, Result
 from conformance.exits import CONFORMANT, INCONCLUSIVE, NONCONFORMANT
 from conformance.judging.beside import Seen, Shown
 from conformance.live import overview
@@ -16,8 +18,7 @@ from conformance.live.session import Session
 from conformance.reporting.files import write
 from conformance.reporting.summary import terminal_summary
 from conformance.reporting.text import one_line
-from conformance.running.results import Result
-from conformance.verdicts import Verdict, violated
+from conformance.verdicts import Verdict
 
 # bytes of a recording that are copied into a report; a browser still opens them
 SHOWN = 16 * 1024 * 1024
@@ -61,61 +62,66 @@ def _write(session: Session, shown: Shown, role: str) -> dict[str, Any]:
     else:
         with record.open(encoding="utf-8") as lines, (folder / transcript).open("w") as part:
             part.writelines(lines.readlines(SHOWN))
-    result = Result(
-        "session",
-        "Messages between the two peers",
-        protocol.schema_requirement,
-        transcript=transcript,
-        reproduce=f"conformance check --role {role} {record}",
-        exercised=sorted(shown.exercised.get(role, ())),
-    )
-    results = [result]
-    for seen in (seen for seen in shown.seen if seen.party == role):
-        finding = seen.finding
-        if finding.inconclusive:
-            results.append(_left(seen, transcript, result.reproduce))
-            continue
-        result.findings.append(
-            {
-                "requirement": finding.requirement,
-                "message": finding.message + (f" ({seen.times} times)" if seen.times > 1 else ""),
-                "transcript": transcript,
-                "event": finding.event,
-                "path": list(finding.path),
-                "concluded": False,
-                "at_death": False,
-                "rests": "",
-            }
+    reproduce = f"conformance check --role {role} {record}"
+    seen_of_role = [seen for seen in shown.seen if seen.party == role]
+    evidence = tuple(
+        Evidence(
+            Kind.VIOLATION,
+            seen.finding.requirement,
+            _counted(seen),
+            came=_counted(seen),
+            place=Place(transcript, seen.finding.event, seen.finding.path),
+            judged=True,
         )
-        if finding.requirement == result.requirement and result.verdict == Verdict.PASS:
-            result.verdict = violated(protocol.requirement(finding.requirement).level)
-            result.detail, result.offending = finding.message, finding.event
+        for seen in seen_of_role
+        if not seen.finding.inconclusive
+    )
+    decides = protocol.requirement(protocol.schema_requirement)
+    verdict, detail = decide_test(decides, evidence, ())
     if not shown.messages.get(role):
-        result.verdict, result.detail = Verdict.NOT_EXERCISED, "received no message of this role"
+        verdict, detail = Verdict.NOT_EXERCISED, "no message of this peer has passed"
+    whole = Result(
+        "session",
+        "Everything that passed between the two peers",
+        decides.id,
+        verdict,
+        detail,
+        evidence=evidence,
+        files=Files(transcript),
+        observed=Observed(exercised=frozenset(shown.exercised.get(role, ()))),
+        reproduce=reproduce,
+    )
+    left = [
+        _left(seen, transcript, reproduce) for seen in seen_of_role if seen.finding.inconclusive
+    ]
     configuration = Configuration(
         protocol.role(role),
         name=session.names.get(role) or f"{role}, live",
         invocation=session.invocation,
     )
-    run = Run(configuration, session.started, live=True, tests=[one.to_json() for one in results])
+    run = Run(configuration, session.started, live=True, tests=[whole, *left])
     report = build(run)
     write(report, folder)
     return report
 
 
-def _left(seen: Seen, transcript: str, reproduce: str) -> Result:
-    """Return the result for a message that was due when the session ended.
+def _counted(seen: Seen) -> str:
+    return seen.finding.message + (f" ({seen.times} times)" if seen.times > 1 else "")
 
-    The message could have come a little later, so the result is inconclusive.
-    """
+
+def _left(seen: Seen, transcript: str, reproduce: str) -> Result:
+    """What had not come when a session ended, and can just have been late."""
     finding = seen.finding
+    fact = Evidence(
+        Kind.UNDECIDED, finding.requirement, _counted(seen), place=Place(transcript, finding.event)
+    )
     return Result(
         f"session[{finding.requirement}]",
-        "Messages that were due when the session ended",
+        "What had not come when the session ended",
         finding.requirement,
         Verdict.INCONCLUSIVE,
-        detail=finding.message + (f" ({seen.times} times)" if seen.times > 1 else ""),
-        transcript=transcript,
-        offending=finding.event,
+        _counted(seen),
+        evidence=(fact,),
+        files=Files(transcript),
         reproduce=reproduce,
     )

@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 from conformance import configuration
-from conformance.conclusions.following import presumes
 from conformance.definitions import protocols
 from conformance.harness.transports import transport
 from conformance.running.collection import cases
@@ -125,7 +124,7 @@ def pairs(role: str, number: int, seed: int) -> list[Trial]:
     found: list[Trial] = []
     for one, other in both:
         ids = (one.requirement, other.requirement)
-        bound = any(a in [b, *presumes(b, protocol)] for a, b in (ids, ids[::-1]))
+        bound = any(a in [b, *protocol.prerequisites(b)] for a, b in (ids, ids[::-1]))
         if len(found) == number or bound or one.needs != other.needs:
             continue
         # Both faults can replace the same part of a mock, so that no class combines them.

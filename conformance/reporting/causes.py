@@ -11,26 +11,20 @@ Entry = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Cause:
-    """One thing that is wrong: a violated requirement, or a death, and the test that shows it best.
+    """One thing that is wrong, with the test that shows it best.
 
-    ``event`` of ``transcript`` is the offending one, of which the member at ``path`` is wrong;
-    ``others`` are the further tests that show it, by their ids; ``consequences`` the requirements
-    that may have suffered from it. ``replay`` is empty where there is no counterexample.
+    ``event`` of ``transcript`` is the offending one, of which the member at ``path`` is wrong.
+    ``others`` are the ids of further tests that show it; ``also`` are the further requirements
+    that it violates; ``entry`` has its other members as in the report.
     """
 
     anchor: str
-    verdict: str
-    what: str
-    said: str
+    entry: Entry
     requirement: Entry | None
     test: Entry | None
-    transcript: str | None
-    event: int | None
     path: tuple[str | int, ...]
     others: tuple[str, ...]
-    consequences: tuple[str, ...]
-    reproduce: str
-    replay: str
+    also: tuple[str, ...]
 
 
 def causes(report: Report, *verdicts: str) -> list[Cause]:
@@ -50,19 +44,13 @@ def _cause(report: Report, cause: Entry, number: int) -> Cause:
     best = next((test for test in shown if test["transcript"] == cause["transcript"]), None)
     best = best or next(iter(shown), None)
     return Cause(
-        cause["requirement"] or f"death-{number}",
-        cause["verdict"],
-        cause["what"],
-        cause["said"],
+        cause["requirement"] or f"{cause['kind']}-{number}",
+        cause,
         requirement,
         best,
-        cause["transcript"],
-        cause["event"],
         path_of(report, cause),
         tuple(test["id"] for test in shown if test is not best),
-        tuple(dict.fromkeys(entry["requirement"] for entry in cause["consequences"])),
-        cause["reproduce"],
-        cause["replay"],
+        tuple(cause["requirements"][1:]),
     )
 
 
@@ -86,12 +74,16 @@ def _known(report: Report) -> Iterator[dict[str, Any]]:
         bad = [test for test in mine if test["verdict"] == "known"]
         first: Entry = bad[0] if bad else {"transcript": None, "offending": None, "reproduce": ""}
         yield {
+            "kind": "known",
             "requirement": entry["id"],
+            "requirements": [entry["id"]],
             "verdict": entry["verdict"],
             "what": entry["reason"],
             "said": "",
             "tests": [test["id"] for test in bad],
             "consequences": [],
+            "undecided": [],
+            "culprit": None,
             "transcript": first["transcript"],
             "event": first["offending"],
             "reproduce": first["reproduce"],

@@ -154,13 +154,14 @@ class _Shown:
 
     @classmethod
     def of(cls, cause: Cause, cards: Iterable["_Card"], report: Report, folder: Path) -> "_Shown":
-        if cause.transcript is None or cause.event is None:
+        transcript, event = cause.entry["transcript"], cause.entry["event"]
+        if transcript is None or event is None:
             return cls(cause, None)
         drawn = next((card.ladder for card in cards if card.test is cause.test), None)
-        if cause.test is None or cause.test["transcript"] != cause.transcript:
-            drawn = _read(folder, cause.transcript, report, {cause.event: [Mark("", cause.path)]})
+        if cause.test is None or cause.test["transcript"] != transcript:
+            drawn = _read(folder, transcript, report, {event: [Mark("", cause.path)]})
         steps = drawn.steps if drawn else ()
-        return cls(cause, next((step for step in steps if step.index == cause.event), None))
+        return cls(cause, next((step for step in steps if step.index == event), None))
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,8 +18,6 @@ from conformance.reporting.wording import (
 )
 
 MOST = 30  # requirements named; the page has them all
-_MET = {"death": "ended with it", "limit": "met it"}
-"""What the tests that stand under a cause did, by its kind."""
 _COLOURS = {
     "conformant": "32",
     "nonconformant": "31",
@@ -106,23 +104,30 @@ def _lines(report: Report, folder: Path | None, colour: bool, width: int) -> Ite
 
 
 def _cause(cause: Report, wrong: Mapping[str, Report], verdict: str, width: int) -> Iterator[str]:
-    """A cause: its message, what the IUT said, and its consequences."""
-    ids = list(dict.fromkeys(entry["requirement"] for entry in cause["consequences"]))
-    number = len(cause["consequences"])
-    tests = f"{number} test{'' if number == 1 else 's'}"
-    if cause["kind"] != "violation":
-        yield f"{verdict}  {one_line(cause['what'], 160)}"
-        follows = _MET.get(cause["kind"], "decided nothing for that")
-    else:
-        entry = wrong[cause["requirement"]]
+    """A cause: the requirements that it violates, what is wrong, and what experiments showed."""
+    entry = wrong.get(cause["requirement"] or "")
+    if entry:
         where = f"{entry['level']}, section {entry['section']}"
-        yield f"{verdict}  {one_line(entry['id'], 80)}  ({one_line(where, 80)})"
+        more = f", and {_named(cause['requirements'][1:])}" if cause["requirements"][1:] else ""
+        yield f"{verdict}  {one_line(entry['id'], 80)}  ({one_line(where, 80)}){more}"
         yield f"      > {one_line(cause['what'], 2 * width - 16)}"
-        follows = "may follow from it"
+    else:
+        yield f"{verdict}  {one_line(cause['what'], 160)}"
     if cause["said"]:
         yield f"      {one_line(cause['said'], 2 * width - 16)}"
-    if ids:
-        yield f"      {tests} {follows}, of {_named(ids)}"
+    culprit = cause["culprit"]
+    if culprit and culprit["shown"]:
+        yield (
+            f"      shown by {culprit['replays']} replays: the smallest session ends so twice, "
+            f"and goes on without {one_line(culprit['message'], 80)}"
+        )
+    elif culprit and culprit["candidates"]:
+        yield f"      candidates, latest first: {_named(culprit['candidates'])}"
+    if followed := list(dict.fromkeys(e["requirement"] for e in cause["consequences"])):
+        yield f"      {len(followed)} proven consequences: {_named(followed)}"
+        yield f"      for example: {one_line(cause['consequences'][0]['reproduce'], 500)}"
+    if left := list(dict.fromkeys(e["requirement"] for e in cause["undecided"])):
+        yield f"      {len(left)} not decided: {_named(left)}"
 
 
 def _shown(cause: Report, report: Report, folder: Path | None, width: int) -> Iterator[str]:

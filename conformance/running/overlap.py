@@ -54,14 +54,14 @@ async def width(testbed: Testbed, tests: int, alone: Smoke) -> Width:
         return Width(int(configuration.workers))
     began, spent = time.monotonic(), _processor_time()
     with tempfile.TemporaryDirectory(prefix="conformance-smoke-") as folder:
-        held = await asyncio.gather(*(smoke.hold(testbed, Path(folder)) for _ in range(2)))
+        held = await asyncio.gather(*(smoke.play(testbed, Path(folder)) for _ in range(2)))
     first, second = held
-    as_alone = all(one.held or set() < one.violated <= alone.violated for one in held)
+    as_alone = all(one.passed or set() < one.violated <= alone.violated for one in held)
     if not as_alone or first.taken & second.taken:
         return Width(1, "two of its instances disturb each other")
     took, spent = time.monotonic() - began, _processor_time() - spent
     # On a busy machine, what looks like waiting for the IUT is waiting for a core.
-    busy = max(load(), testbed.patience.crowding.factor())
+    busy = max(load(), testbed.timeouts.crowding.factor())
     bears = int(cores() * took / max(spent, 0.01) / busy)
     return Width(max(min(bears, MOST), cores()), most=max(MOST, cores()))
 

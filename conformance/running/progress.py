@@ -6,50 +6,50 @@ import sys
 from collections.abc import AsyncIterator, Sized
 
 from conformance.conclusions.outcome import Run
+from conformance.evidence import Result
 from conformance.verdicts import Verdict
 
-HEARTBEAT = 30.0  # seconds between two lines where there is no terminal
+HEARTBEAT = 30.0  # seconds between two lines without a terminal
 
 
 class Progress:
     """One line on standard error, which a terminal shows in one place."""
 
-    def __init__(self, run: Run, doubted: Sized) -> None:
-        """``doubted`` are the tests that are to be held again."""
+    def __init__(self, run: Run, again: Sized) -> None:
+        """``again`` are the tests that are to run again alone at the end."""
         self._run = run
-        self._doubted = doubted
+        self._again = again
 
-    def tell(self, latest: str = "") -> None:
-        """Say how many tests were held, and on a terminal which was the latest."""
+    def show(self, latest: str = "") -> None:
+        """Print how many tests ran, and on a terminal the latest one."""
         tests, selected = self._run.tests, self._run.collected.selected
-        bad = sum(test["verdict"] == Verdict.FAIL for test in tests)
+        bad = sum(test.verdict is Verdict.FAIL for test in tests)
         total = f"/{selected}" if selected else ""
-        # They may fail, too: what was missed on a busy machine is held again at the end.
-        again = f", {len(self._doubted)} to be held again" if self._doubted else ""
+        again = f", {len(self._again)} to run again alone" if self._again else ""
         role = self._run.configuration.role
         line = f"{role}  {len(tests)}{total} tests, {bad} failed{again}  {latest}"
         shown = line[:100].rstrip()
         sys.stderr.write(f"\r\x1b[K{shown}" if sys.stderr.isatty() else f"{shown}\n")
         sys.stderr.flush()
 
-    def held(self, test: str) -> None:
+    def ended(self, result: Result) -> None:
         """A test has ended."""
         if sys.stderr.isatty():
-            self.tell(test)
+            self.show(result.id)
 
     def end(self) -> None:
-        """Nothing more is said."""
+        """Remove the line from a terminal."""
         if sys.stderr.isatty():
             sys.stderr.write("\r\x1b[K")
 
     @contextlib.asynccontextmanager
     async def heartbeat(self) -> AsyncIterator[None]:
-        """Say now and then that the run goes on, where no terminal shows each test."""
+        """Within the block, print a line now and then if no terminal shows each test."""
 
         async def beat() -> None:
             while True:
                 await asyncio.sleep(HEARTBEAT)
-                self.tell()
+                self.show()
 
         beating = None if sys.stderr.isatty() else asyncio.create_task(beat())
         try:

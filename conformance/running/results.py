@@ -1,320 +1,114 @@
-"""The result of one test case: made of how the test ended, with its transcript."""
+"""Collects the evidence of one test when it ends, writes its transcripts, and has it decided."""
 
+import traceback
 from collections import Counter
-from collections.abc import Iterator
-from dataclasses import asdict, dataclass, field
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from conformance.definitions.keywords import shown
+from conformance.conclusions.deciding import decide_test
 from conformance.definitions.protocol import Requirement
-from conformance.iut import Iut, missing
+from conformance.evidence import End, Evidence, Files, Kind, Observed, Place, Result
+from conformance.iut import Iut, Sessions
 from conformance.judging.judge import Finding
-from conformance.running.transcripts import Transcripts
-from conformance.session import RESET, Session
+from conformance.running.transcripts import Transcript, Transcripts
+from conformance.session import CLOSED_STREAM, Session
 from conformance.verdicts import (
-    VIOLATIONS,
     Conclusion,
     Flooded,
+    Hindered,
     Inconclusive,
     Late,
+    NotExercised,
+    NotRepeated,
     Unreachable,
     Verdict,
     Violation,
-    violated,
 )
 from conformance.wire import LONG
 
-# The errors of a test case that reads a message that does not fit its schema (which is found).
+ALIKE = 3  # findings of one requirement, in other sessions of a test, that get a transcript each
+
 _STUMBLED = (AttributeError, LookupError, TypeError, ValueError)
+"""The errors of a test that reads a message that does not fit its schema (which is found)."""
 
-ALIKE = 3  # findings of one requirement that are reported besides those of the decisive sessions
-
-
-@dataclass
-class Result:
-    """One test case's result, as report.json has it.
-
-    ``problem`` is a fault of the suite itself; ``unreached``: the IUT could not be reached for it.
-    ``explains``: it counts whatever bytes came (see `Violation`); ``at_end``: that the stream ended
-    is all that violates it, as of a finding; ``shown``: bytes that came are.
-    ``rests`` is a requirement that it presumes and that the plainest exchange violates already, as
-    each finding that a test concludes has one,
-    ``follows`` the violated requirement that may explain it. ``missing`` are the messages that
-    did not come, where it is concluded from that; ``got`` are those that came, and ``told`` the
-    kinds of what was sent. ``death`` says ``how`` the IUT died, ``after`` which message, of how
-    many ``events``, what it ``said``, ``behind`` which message of its own it reset the connection,
-    whether the test ``met`` it: was decided by nothing else; and where in the transcript each
-    message was ``sent`` last, by its name.
-    ``apart`` is that of its sessions (see `Wire`).
-    ``late`` is how many seconds a message took that came later than declared, and ``flooded``
-    how many bytes the IUT wrote where that was more than is followed, else 0.
-    ``served`` is the greatest number of a connection with an instance upon which it said something,
-    and ``unserved`` that of a later one upon which it did not, where that decides the test, else 0;
-    ``at_once`` and ``crowded`` are the same of those connections only that were open at a time.
-    """
-
-    id: str
-    purpose: str
-    requirement: str
-    verdict: str = Verdict.PASS
-    duration_s: float = 0.0
-    detail: str = ""
-    expected: str | None = None
-    came: str | None = None
-    transcript: str | None = None
-    counterexample: str | None = None
-    offending: int | None = None
-    reproduce: str = ""
-    findings: list[dict[str, Any]] = field(default_factory=list)
-    explains: bool = False
-    at_end: bool = False
-    rests: str = ""
-    follows: str = ""
-    missing: list[tuple[str, ...]] = field(default_factory=list)
-    got: list[str] = field(default_factory=list)
-    told: list[str] = field(default_factory=list)
-    death: dict[str, Any] | None = None
-    apart: list[str] = field(default_factory=list)
-    late: float | None = None
-    flooded: int = 0
-    served: int = 0
-    unserved: int = 0
-    at_once: int = 0
-    crowded: int = 0
-    exercised: list[str] = field(default_factory=list)
-    shown: bool = False
-    problem: str = ""
-    unreached: bool = False
-
-    def to_json(self) -> dict[str, Any]:
-        return asdict(self)
+_KINDS: tuple[tuple[type[Conclusion], Kind], ...] = (
+    (Late, Kind.LATE),
+    (Flooded, Kind.FLOOD),
+    (Hindered, Kind.HINDERED),
+    (NotRepeated, Kind.NOT_REPEATED),
+    (NotExercised, Kind.MISSING_MEANS),
+    (Unreachable, Kind.UNREACHABLE),
+)
 
 
 def conclude(
-    result: Result, error: BaseException | None, iut: Iut, decides: Requirement, folder: Path
-) -> None:
-    """Fill in a result from how its test ended and from what the judge saw in its sessions."""
-    decisive, tried = _decide(result, error, iut, decides)
-    _observe(result, iut, decides, decisive, tried)
-    result.death = next(_deaths(tried, result), None)
-    if result.death and result.death["met"] and result.death["after"]:
-        result.detail += f" (the last that it was sent: {result.death['after']})"
-    for concluded in result.findings:
-        concluded["at_death"] = bool(result.death and result.death["met"])
-    passed, written = result.verdict == Verdict.PASS, iut.testbed.written
-    files = Transcripts(folder, result.id, result.purpose, decides.id, written, passed)
-    if decisive is not None:
-        _keep(result, files, decisive, tried, counterexample=bool(iut.tried.failed))
-    _tell_findings(result, files, iut, tried)
+    test: str,
+    purpose: str,
+    decides: Requirement,
+    error: BaseException | None,
+    iut: Iut,
+    folder: Path,
+    *,
+    seconds: float = 0.0,
+    reproduce: str = "",
+) -> Result:
+    """The result of a test that ended like this.
 
-
-def _decide(
-    result: Result, error: BaseException | None, iut: Iut, decides: Requirement
-) -> tuple[Session | None, tuple[Session, ...]]:
-    """Reach the verdict; the session that decides it, and all of the same attempt."""
+    Its transcripts are written below ``folder``. The test's full timeouts are recorded, so that
+    no other test of the same requirement waits for the same message.
+    """
     tried = tuple(iut.sessions)
-    decisive = tried[-1] if tried else None
-    shown = next((seen for seen in tried if _on(seen, decides.id)), None)
+    shown = next((session for session in tried if _on(session, decides.id)), None)
     iut.settle()
-    if not tried and iut.findings:
-        _, decisive, tried = iut.findings[-1]
-    conclusion = _conclusion(error, iut, tried)
+    conclusion = _conclusion(error, iut)
+    decisive = tried[-1] if tried else None
     if conclusion is not None:
-        decisive = conclusion.session or decisive
-        tried = conclusion.sessions or tried
-        _apply(result, conclusion, decides, decisive)
-        if isinstance(conclusion, Violation | Inconclusive) and result.offending is None:
-            result.missing = missing(tried)
-    elif error is not None:
-        result.problem = f"{type(error).__name__}: {error}"
-        result.verdict = Verdict.INCONCLUSIVE
-        result.detail = "the suite itself failed here, not the IUT"
-    elif found := next((each for each in iut.findings if each[0].requirement == decides.id), None):
-        finding, decisive, tried = found if shown is None else (found[0], shown, tried)
-        result.verdict = violated(decides.level)
-        result.detail = result.came = finding.message
-        result.offending = finding.event
-    else:
-        result.detail = iut.remark
-    return decisive, tried
+        decisive, tried = conclusion.session or decisive, conclusion.sessions or tried
+    elif own := next((each for each in iut.findings if each[0].requirement == decides.id), None):
+        decisive, tried = (shown, tried) if shown else own[1:]
+    elif not tried and iut.findings:
+        _, decisive, tried = iut.findings[-1]
+    passed = error is None and not iut.findings
+    files = Transcripts(folder, test, purpose, decides.id, iut.testbed.written, passed)
+    concluded = _concluded(conclusion, error, decides.id, decisive, tried)
+    written = (
+        files.of(tried, decisive, concluded.place.event if concluded else None) if tried else None
+    )
+    evidence: list[Evidence] = []
+    if concluded:
+        evidence.append(_placed(concluded, written, tried, decisive))
+        _expire(iut, test, concluded)
+    evidence += _found(files, iut, tried)
+    presumed = iut.configuration.protocol.prerequisites(decides.id)
+    verdict, detail = decide_test(decides, evidence, presumed)
+    result = Result(
+        test,
+        purpose,
+        decides.id,
+        verdict,
+        detail or iut.remark,
+        round(seconds, 4),
+        tuple(evidence),
+        Files(written.path if written else None),
+        _observed(iut, tried),
+        reproduce,
+    )
+    seen = decisive is not None and result.own is not None and _on(decisive, result.own.requirement)
+    return _with_conclusion(result, files, written, seen, drawn=bool(iut.tried.failed))
 
 
-def _conclusion(
-    error: BaseException | None, iut: Iut, tried: tuple[Session, ...]
-) -> Conclusion | None:
-    """What the test itself concludes; None where it passed, or the suite failed."""
+def _conclusion(error: BaseException | None, iut: Iut) -> Conclusion | None:
+    """What the test itself concludes; None if it passed, or the suite failed."""
     if error is None:
         return None
     conclusion = next(_conclusions(error), None)
     if conclusion is None and isinstance(error, _STUMBLED) and iut.findings:
-        came = iut.findings[0][0]
-        conclusion = Inconclusive(
-            f"{came.message} ({came.requirement}); so nothing is decided by what is behind that"
-        )
-    return conclusion and iut.concluded(conclusion, conclusion.sessions or tried)
-
-
-def _observe(
-    result: Result,
-    iut: Iut,
-    decides: Requirement,
-    decisive: Session | None,
-    tried: tuple[Session, ...],
-) -> None:
-    """Keep what causes are told by, besides the verdict."""
-    if decisive is not None:
-        result.at_end = _is_end(decisive, result.offending)
-        result.shown = _is_sent(decisive, result.offending)
-        if decisive.unread and result.verdict in VIOLATIONS and result.offending is None:
-            _add(result, f"it has not read {decisive.unread} bytes of what it was sent")
-    result.exercised, result.got = sorted(iut.exercised), sorted(iut.got)
-    result.told = list(dict.fromkeys(kind for session in tried for kind in session.told))
-    result.apart = sorted(set[str]().union(*(session.apart for session in tried)))
-    segmentation = iut.configuration.protocol.segmentation_requirement
-    if decides.id == segmentation and result.verdict in VIOLATIONS:
-        _say_how(result)
-    result.served, result.at_once = iut.served, iut.at_once
-    if iut.role.serves and _decides_by_absence(result):
-        silent = (session.number for session in tried if session.unserved)
-        result.unserved = max(silent, default=0) or iut.unmet
-        result.crowded = max((session.crowded for session in tried), default=0)
-
-
-def _decides_by_absence(result: Result) -> bool:
-    """Whether nothing that came decides it."""
-    decided = result.verdict in (*VIOLATIONS, Verdict.INCONCLUSIVE)
-    return decided and (result.offending is None or result.at_end)
-
-
-def _say_how(result: Result) -> None:
-    """Add to what came how that was sent for which it should not matter."""
-    if how := [way for way in result.apart if way != LONG]:
-        _add(result, f"it was sent {' and '.join(how)}")
-
-
-def _add(result: Result, remark: str) -> None:
-    result.detail += f" ({remark})"
-    result.came = f"{result.came or ''} ({remark})"
-
-
-def _deaths(sessions: tuple[Session, ...], result: Result) -> Iterator[dict[str, Any]]:
-    """How an instance died that these sessions were with, and of what."""
-    for session in sessions:
-        if not (how := session.death):
-            continue
-        decided = result.verdict in (*VIOLATIONS, Verdict.INCONCLUSIVE)
-        # One process has died of what was sent on any of its connections.
-        died = bool(session.instance.process and session.instance.process.death)
-        with_it = [one for one in sessions if one.instance is session.instance]
-        yield {
-            "how": how,
-            "after": session.told[-1] if session.told else "",
-            "unanswered": [
-                kind for one in (with_it if died else [session]) for kind in one.unanswered
-            ],
-            "events": len(session.events),
-            "said": session.instance.said,
-            "behind": _behind(session) if how == RESET else "",
-            "met": decided and (result.offending is None or result.at_end),
-            "sent": _sent(session),
-        }
-
-
-def _behind(session: Session) -> str:
-    """The last message that came in a session, in words."""
-    last = session.received[-1:]
-    return "".join(f"{message.name} {shown(message.value)}" for message in last)
-
-
-def _sent(session: Session) -> dict[str, int]:
-    """Where among the events of a session each message that it was sent stands last."""
-    return {
-        event.message: index
-        for index, event in enumerate(session.events)
-        if event.message and event.sender == session.peer
-    }
-
-
-def _keep(
-    result: Result,
-    files: Transcripts,
-    session: Session,
-    sessions: tuple[Session, ...],
-    counterexample: bool,
-) -> None:
-    """Write the transcript of what decided the test, and what fails as a counterexample."""
-    written = files.of(sessions, session, result.offending)
-    result.transcript = written.path
-    result.offending = written.place(sessions, session, result.offending)
-    if result.death:
-        sent = result.death["sent"].items()
-        places = {name: written.place(sessions, session, event) for name, event in sent}
-        result.death["sent"] = places
-    for finding in result.findings:
-        finding["transcript"], finding["event"] = written.path, result.offending
-    about = next((found["requirement"] for found in result.findings), result.requirement)
-    # What a replay needs to tell whether it comes out the same, and `check` tells.
-    shown = {"expected": result.expected, "came": result.came, "offending": result.offending}
-    told = {key: value for key, value in shown.items() if value is not None}
-    decided = bool(result.findings) or result.verdict in VIOLATIONS
-    seen = _on(session, about) and not written.gaps
-    if decided and result.came and not seen:
-        told["concluded"] = about
-        files.conclude(written, "recorded", written.path, told)
-    if counterexample and result.verdict in VIOLATIONS:
-        result.counterexample = f"counterexamples/{files.name}.jsonl"
-        files.conclude(written, "counterexample", result.counterexample, told)
-
-
-def _tell_findings(
-    result: Result, files: Transcripts, iut: Iut, decisive: tuple[Session, ...]
-) -> None:
-    """Add each finding of the judge once, with the transcript that shows it."""
-    # What the decisive sessions show needs no transcript of its own.
-    entries = sorted(iut.findings, key=lambda entry: entry[2] != decisive)
-    told: set[tuple[str, str]] = set()
-    elsewhere: Counter[str] = Counter()
-    for finding, session, sessions in entries:
-        if (finding.requirement, finding.message) in told:
-            continue
-        if sessions != decisive:
-            elsewhere[finding.requirement] += 1
-            if elsewhere[finding.requirement] > ALIKE:
-                told.add((finding.requirement, finding.message))
-                continue
-        written = files.of(sessions)
-        presumed = set(iut.testbed.patience.presumed(finding.requirement))
-        # What it may follow from is told with it, even if another transcript shows that as well.
-        bases = [each for each in session.judge.findings if each.requirement in presumed]
-        for each in (*bases, finding):
-            told.add((each.requirement, each.message))
-            at_end = _is_end(session, each.event)
-            entry = {
-                "requirement": each.requirement,
-                "message": each.message,
-                "transcript": written.path,
-                "event": written.place(sessions, session, each.event),
-                "path": list(each.path),
-                "concluded": False,
-                "at_end": at_end,
-                "at_death": at_end and bool(session.death),
-                "rests": "",
-            }
-            if entry not in result.findings:
-                result.findings.append(entry)
-
-
-def _is_end(session: Session, event: int | None) -> bool:
-    """Whether an event of a session is its end; the one that would have come next is none yet."""
-    if event is None:
-        return False
-    return any(shown.event == "closed" for shown in session.events[event : event + 1])
-
-
-def _is_sent(session: Session, event: int | None) -> bool:
-    """Whether an event of a session is something sent, and not an operation or a look."""
-    return event is not None and any(e.data is not None for e in session.events[event : event + 1])
+        finding, session, sessions = iut.findings[0]
+        text = f"the test cannot read this message: {finding.message} ({finding.requirement})"
+        return Inconclusive(text).shown_in(session, sessions)
+    return conclusion
 
 
 def _conclusions(error: BaseException) -> Iterator[Conclusion]:
@@ -326,39 +120,182 @@ def _conclusions(error: BaseException) -> Iterator[Conclusion]:
             yield from _conclusions(inner)
 
 
+def _concluded(
+    conclusion: Conclusion | None,
+    error: BaseException | None,
+    requirement: str,
+    session: Session | None,
+    sessions: Sessions,
+) -> Evidence | None:
+    """The test's own conclusion as evidence, placed in its session."""
+    if conclusion is None:
+        if error is None:
+            return None
+        text = "".join(traceback.format_exception(error))
+        return Evidence(Kind.SUITE_FAULT, requirement, text)
+    if not isinstance(conclusion, Violation):
+        kind = next((k for cls, k in _KINDS if isinstance(conclusion, cls)), Kind.UNDECIDED)
+        amount = getattr(conclusion, "took", 0.0) or getattr(conclusion, "size", 0.0)
+        return Evidence(kind, requirement, str(conclusion), amount=amount)
+    about = conclusion.requirement or requirement
+    unread = session is not None and session.judge.spoiled and not _on(session, about)
+    if session is not None and unread and not conclusion.explains:
+        noise = session.judge.findings[0]
+        text = f"{noise.message} ({noise.requirement}); nothing after it counts: {conclusion}"
+        return Evidence(Kind.UNDECIDED, about, text, place=Place(event=noise.event))
+    end = _ending(sessions, session) if _is_end(session, conclusion.event) else None
+    missing = () if conclusion.event is not None else _missing(sessions)
+    if conclusion.missing:
+        # No single session was to bring these messages: that one of them ended explains nothing.
+        missing = (conclusion.missing,)
+        end = end if end and end.died else None
+    kind = Kind.END if end else Kind.TIMEOUT if missing else Kind.VIOLATION
+    message, came = str(conclusion), conclusion.came
+    for remark in _remarks(session, conclusion, about):
+        message, came = f"{message} ({remark})", f"{came} ({remark})"
+    return Evidence(
+        kind,
+        about,
+        message,
+        conclusion.expected,
+        came,
+        Place(event=conclusion.event),
+        missing,
+        end=end,
+    )
+
+
+def _remarks(session: Session | None, violation: Violation, about: str) -> Iterator[str]:
+    """What else a reader has to know of the session."""
+    if session is None:
+        return
+    if session.unread and violation.event is None:
+        yield f"the IUT has not read {session.unread} bytes of what it was sent"
+    ways = [way for way in sorted(session.apart) if way != LONG]
+    if ways and about == session.protocol.segmentation_requirement:
+        yield f"it was sent {' and '.join(ways)}"
+
+
+def _is_end(session: Session | None, event: int | None) -> bool:
+    """True if an event is the end of its session, or there is none: then an end can explain it."""
+    if event is None or session is None:
+        return True
+    return any(shown.event == "closed" for shown in session.events[event : event + 1])
+
+
+def _missing(sessions: Sessions) -> tuple[tuple[str, ...], ...]:
+    """The messages that did not come in these sessions."""
+    return tuple(sorted({names for session in sessions for names in session.missed}))
+
+
+def _ending(sessions: Sessions, decisive: Session | None) -> End | None:
+    """How the IUT ended the decisive session, or another session of the same attempt."""
+    order = sorted(sessions, key=lambda session: session is not decisive)
+    return next(filter(None, (end_of(session, sessions) for session in order)), None)
+
+
+def end_of(session: Session, sessions: Sequence[Session] = ()) -> End | None:
+    """How the IUT ended a session by itself; None if the suite did, or it goes on.
+
+    ``sessions`` are those of the same attempt. A process can have died of a message on any of its
+    connections.
+    """
+    process = session.instance.process
+    how = session.death or (CLOSED_STREAM if session.deserted else "")
+    if not how:
+        return None
+    died = bool(process and process.death)
+    with_it = [one for one in sessions if one.instance is session.instance] if died else []
+    candidates = [label for one in with_it or [session] for label in one.unanswered]
+    return End(how, session.instance.said, tuple(candidates), died, len(session.events))
+
+
+def _placed(
+    fact: Evidence, written: Transcript | None, sessions: Sessions, session: Session | None
+) -> Evidence:
+    """The same fact with its place in the written transcript."""
+    if written is None or session is None:
+        return fact
+    place = Place(written.path, written.place(sessions, session, fact.place.event))
+    return replace(fact, place=place)
+
+
+def _expire(iut: Iut, test: str, fact: Evidence) -> None:
+    if fact.kind is Kind.TIMEOUT:
+        for names in fact.missing:
+            iut.testbed.timeouts.expire(test, iut.deciding, fact.requirement, names)
+
+
+def _observed(iut: Iut, tried: Sessions) -> Observed:
+    """What the sessions showed; the end is that of the last one, which the test looked at."""
+    return Observed(
+        frozenset(iut.exercised),
+        frozenset(iut.received),
+        frozenset(label for session in tried for label in session.sent),
+        tuple(filter(None, [end_of(tried[-1], tried)] if tried else [])),
+    )
+
+
+def _found(files: Transcripts, iut: Iut, decisive: Sessions) -> Iterator[Evidence]:
+    """Each finding of the judge once, with the transcript that shows it."""
+    # The findings of the decisive sessions need no transcript of their own.
+    entries = sorted(iut.findings, key=lambda entry: entry[2] != decisive)
+    known: set[tuple[str, str]] = set()
+    elsewhere: Counter[str] = Counter()
+    for finding, session, sessions in entries:
+        key = (finding.requirement, finding.message)
+        if key in known:
+            continue
+        known.add(key)
+        if sessions != decisive:
+            elsewhere[finding.requirement] += 1
+            if elsewhere[finding.requirement] > ALIKE:
+                continue
+        written = files.of(sessions)
+        place = Place(written.path, written.place(sessions, session, finding.event), finding.path)
+        end = end_of(session, sessions) if _closes(session, finding) else None
+        yield Evidence(
+            Kind.END if end else Kind.VIOLATION,
+            finding.requirement,
+            finding.message,
+            came=finding.message,
+            place=place,
+            judged=True,
+            end=end,
+        )
+
+
+def _closes(session: Session, finding: Finding) -> bool:
+    """True if a finding is about the end of the session."""
+    if finding.event is None:
+        return False
+    shown = session.events[finding.event : finding.event + 1]
+    return any(event.event == "closed" for event in shown)
+
+
+def _with_conclusion(
+    result: Result, files: Transcripts, written: Transcript | None, seen: bool, *, drawn: bool
+) -> Result:
+    """The result once its transcript says what the test concluded.
+
+    If the judge has ``seen`` the same, the transcript says so already.
+
+    If examples were ``drawn``, the smallest that fails is written as a counterexample.
+    """
+    own = result.own
+    if written is None or own is None or not own.against:
+        return result
+    shown = {"expected": own.expected, "came": own.came, "offending": own.place.event}
+    extra: dict[str, Any] = {key: value for key, value in shown.items() if value is not None}
+    if not (own.judged or seen or written.gaps) and own.came:
+        extra["concluded"] = own.requirement
+        files.conclude(written, "recorded", written.path, extra)
+    if not (drawn and result.verdict in (Verdict.FAIL, Verdict.WARN)):
+        return result
+    path = f"counterexamples/{files.name}.jsonl"
+    files.conclude(written, "counterexample", path, extra)
+    return replace(result, files=Files(written.path, path))
+
+
 def _on(session: Session, requirement: str) -> bool:
     return any(finding.requirement == requirement for finding in session.judge.findings)
-
-
-def _apply(
-    result: Result, conclusion: Conclusion, decides: Requirement, session: Session | None
-) -> None:
-    result.verdict = conclusion.verdict
-    result.late = conclusion.took if isinstance(conclusion, Late) else None
-    result.flooded = conclusion.size if isinstance(conclusion, Flooded) else 0
-    result.detail = str(conclusion)
-    result.unreached = isinstance(conclusion, Unreachable)
-    if not isinstance(conclusion, Violation):
-        return
-    result.expected, result.came = conclusion.expected, conclusion.came
-    result.offending = conclusion.event
-    result.explains = conclusion.explains
-    about = conclusion.requirement or decides.id
-    spoilt = session is not None and session.judge.spoiled and not _on(session, about)
-    if spoilt and session is not None and not conclusion.explains:
-        cause: Finding = session.judge.findings[0]
-        result.verdict = Verdict.INCONCLUSIVE
-        result.offending = cause.event
-        result.detail = (
-            f"{cause.message} ({cause.requirement}); so nothing is decided by what is "
-            f"behind that: {result.detail}"
-        )
-    elif about != decides.id:
-        result.verdict = Verdict.INCONCLUSIVE
-        found = {"requirement": about, "message": str(conclusion), "path": []}
-        nowhere = {"transcript": None, "event": None}
-        result.findings.append(
-            {**found, **nowhere, "concluded": True, "at_end": False, "at_death": False, "rests": ""}
-        )
-    else:
-        result.verdict = violated(decides.level)

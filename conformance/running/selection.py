@@ -5,6 +5,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+SMOKE = "smoke"
+"""The id of the smoke session among the tests of a run."""
 LEFT_OUT = "not part of this run, which is a selection"
 """The reason of a requirement that a selection has not tried."""
 

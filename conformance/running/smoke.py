@@ -1,55 +1,58 @@
 """The smoke session: does the IUT start, and does it speak its side of the protocol at all?
 
-If it does not, one message says what to do, and no test is run.
+If it does not, one message says what to do, and no test runs.
 """
 
 import asyncio
 import importlib
 from collections.abc import Collection, Coroutine
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from conformance.evidence import Result
 from conformance.iut import Iut
 from conformance.running import other_role
-from conformance.running.results import Result, conclude
+from conformance.running.results import conclude
+from conformance.running.selection import SMOKE
 from conformance.running.testbed import Testbed
 from conformance.verdicts import Conclusion, NotExercised, Unreachable, Verdict
 
-SMOKE = "smoke"
-FIRST = 60  # bytes that are shown of what came
+FIRST = 60  # bytes of the first output that a message shows: a line of a terminal
+_PURPOSE = "The IUT starts and speaks its role's side of the protocol"
 
 
 @dataclass(frozen=True)
 class Smoke:
     """How a smoke session ended; ``reached``: the IUT could be started or reached at all.
 
-    ``taken`` are names of the machine that this instance alone can have, where the session tells.
+    ``taken`` are names of the machine that only one instance can have at a time, as far as the
+    session knows them. ``sent`` are the labels of the messages that our side sent, in order.
     """
 
     result: Result
     reached: bool
     taken: frozenset[str] = frozenset()
+    sent: tuple[str, ...] = ()
 
     @property
-    def held(self) -> bool:
-        return self.result.verdict == Verdict.PASS
+    def passed(self) -> bool:
+        return self.result.verdict is Verdict.PASS
 
     @property
     def violated(self) -> set[str]:
-        """The requirements that what the IUT sent in it violates."""
-        return {finding["requirement"] for finding in self.result.findings}
+        """The requirements that the IUT's messages violate."""
+        return {finding.requirement for finding in self.result.findings}
 
 
-async def hold(testbed: Testbed, folder: Path) -> Smoke:
-    """Hold a smoke session; its transcript goes into the report's folder.
+async def play(testbed: Testbed, folder: Path, reproduce: str = "") -> Smoke:
+    """Play a smoke session; its transcript goes into the report's folder.
 
-    Raises ConfigurationError where the IUT cannot be reached as it is configured.
+    Raises ConfigurationError if the IUT cannot be reached as it is configured.
     """
     role = testbed.role
     package = importlib.import_module(role.package)
     decides = testbed.configuration.protocol.requirement(package.SMOKE)
-    result = Result(SMOKE, "The IUT starts and speaks its role's side of the protocol", decides.id)
     iut = Iut(testbed, decides.id)
     error: Conclusion | None = None
     taken: Collection[str] | None = None
@@ -63,47 +66,49 @@ async def hold(testbed: Testbed, folder: Path) -> Smoke:
     spoilt = any(session.judge.spoiled for session in iut.sessions)
     came = (event.data for session in iut.sessions for event in session.theirs if event.data)
     first = repr(next(came, b"")[:FIRST])
+    sent = next((tuple(session.sent) for session in iut.sessions), ())
     hint, other = other_role.silent(iut), other_role.meant(iut) if error or spoilt else ""
-    conclude(result, error, iut, decides, folder)
+    result = conclude(SMOKE, _PURPOSE, decides, error, iut, folder, reproduce=reproduce)
     if isinstance(error, Unreachable):
-        # What has never taken part owes nothing, although its stream began and ended.
-        result.findings.clear()
+        # An IUT that never took part owes nothing, although its stream began and ended.
+        result = replace(result, evidence=tuple(e for e in result.evidence if not e.against))
+    detail = result.detail
     if error is None and not spoilt:
-        # Whatever else it did wrong is left to the tests.
-        result.verdict = Verdict.PASS
+        # The tests decide whatever else the IUT did wrong.
+        result = replace(result, verdict=Verdict.PASS)
     elif hint:
-        result.detail += hint
+        detail += hint
     elif other:
-        result.detail = f"{other}. {result.detail}"
-    elif first != "b''" and first not in result.detail:
+        detail = f"{other}. {detail}"
+    elif first != "b''" and first not in detail:
         shown = f"the first bytes that came: {first}"
-        # What is wrong is read first, and these bytes may be all that is said of it.
-        result.detail = f"{result.detail}; {shown}" if result.detail else shown
-    return Smoke(result, not isinstance(error, Unreachable), frozenset(taken or ()))
+        # These bytes can be all that is known of it.
+        detail = f"{detail}; {shown}" if detail else shown
+    reached = not isinstance(error, Unreachable)
+    return Smoke(replace(result, detail=detail), reached, frozenset(taken or ()), sent)
 
 
 async def _unless_other_role(
     iut: Iut, smoke: Coroutine[Any, Any, Collection[str] | None]
 ) -> Collection[str] | None:
-    """What a smoke session returns; it ends early where the IUT plays the other role."""
-    holding = asyncio.create_task(smoke)
+    """What a smoke session returns; it ends early if the IUT plays the other role."""
+    playing = asyncio.create_task(smoke)
     noticing = asyncio.create_task(other_role.noticed(iut))
     try:
-        await asyncio.wait({holding, noticing}, return_when=asyncio.FIRST_COMPLETED)
-        if not holding.done():
+        await asyncio.wait({playing, noticing}, return_when=asyncio.FIRST_COMPLETED)
+        if not playing.done():
             raise noticing.result()
     finally:
-        for task in (holding, noticing):
+        for task in (playing, noticing):
             task.cancel()
-        await asyncio.gather(holding, noticing, return_exceptions=True)
-    return holding.result()
+        await asyncio.gather(playing, noticing, return_exceptions=True)
+    return playing.result()
 
 
 async def _never_started(iut: Iut) -> Unreachable | None:
-    """Where it ended without sending anything: does it also end when nothing is sent to it?
+    """The conclusion that the IUT ends before it takes part, whatever it is sent.
 
-    Then it has never started; otherwise it has died of what it was sent. One that has connected has
-    started, and may well end where nothing is sent to it.
+    An IUT that has connected has started, and can lawfully end if it is sent nothing.
     """
     said = any(event.data for session in iut.sessions for event in session.theirs)
     connected = not iut.role.serves and iut.testbed.transport in ("tcp", "unix")

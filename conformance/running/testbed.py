@@ -5,23 +5,22 @@ A test case gets an ``Iut`` of its own; several of them may be under way in one 
 
 import asyncio
 import contextlib
-import functools
 from collections.abc import Awaitable, Callable, Coroutine
 from typing import Any, Self, TypeVar
 
-from conformance.conclusions.following import presumes
 from conformance.configuration import Configuration, ConfigurationError
 from conformance.harness.instance import Instance
 from conformance.harness.links import reason
 from conformance.harness.process import GRACE
 from conformance.harness.transports import AnyListener, listen, transport
 from conformance.harness.upper import Operated
-from conformance.running.patience import OFTEN, Patience
+from conformance.running.timeouts import Timeouts
 from conformance.running.transcripts import Written
 from conformance.session import Session
 from conformance.verdicts import Conclusion
 
 SPARES = 2  # instances that wait at most: of the program in use, and of the one before
+OFTEN = 3  # instances that did not end with their input, after which that is not awaited long
 LINGERING = 0.05  # seconds that one has to end with its input where others did not, again and again
 FRESH = 2.0  # seconds that an instance may have waited: a peer may legally end an idle connection
 
@@ -39,8 +38,7 @@ class Testbed:
         self.transport = transport(configuration)
         self.memory: dict[str, Any] = {}
         """What test cases have found out about the IUT; see ``once``."""
-        protocol = configuration.protocol
-        self.patience = Patience(functools.cache(lambda name: presumes(name, protocol)))
+        self.timeouts = Timeouts()
         self.operated = Operated()
         self.written = Written()
         self.busy = False
@@ -61,7 +59,7 @@ class Testbed:
 
     async def __aenter__(self) -> Self:
         """Listen for an IUT that is started by hand. Raises ConfigurationError."""
-        self._clock = asyncio.create_task(self.patience.look_at_the_clock())
+        self._clock = asyncio.create_task(self.timeouts.watch_clock())
         by_hand = self.configuration.listen and not self.configuration.command
         addresses = self.configuration.listen.split(",") if by_hand else []
         for channel, address in zip(self.role.channels or ("",), addresses, strict=False):
@@ -85,7 +83,7 @@ class Testbed:
         Where that fails, all others try again, side by side: each may wait for what never comes.
         """
         finding = self._finding.setdefault(name, asyncio.Lock())
-        with self.patience.idling(finding.locked()):
+        with self.timeouts.idling(finding.locked()):
             await finding.acquire()
         try:
             if name not in self.memory and name not in self._tried:
@@ -113,7 +111,7 @@ class Testbed:
 
         On a busy machine it is: there, to end may just take longer.
         """
-        lingering = self._outlived >= OFTEN and self.patience.stretched == 1
+        lingering = self._outlived >= OFTEN and self.timeouts.stretched == 1
         if not await instance.stop(LINGERING if lingering else GRACE):
             self._outlived += 1
 

@@ -9,10 +9,9 @@ from conformance.connections import ended
 from conformance.harness.deadlines import Left, in_time
 from conformance.harness.instance import Instance
 from conformance.iut import Iut
-from conformance.running.patience import LATE
-from conformance.session import Session
+from conformance.running.timeouts import GRACE
+from conformance.session import Session, Within
 from conformance.verdicts import Conclusion, Inconclusive, NotExercised, Unreachable
-from conformance.waiting import Within
 
 A_WHILE = 3.3
 """Seconds of a pause that is longer than 3 s, a common timer period."""
@@ -174,4 +173,4 @@ def has_answered(session: Session) -> bool:
 def patience(session: Session) -> float:
     """Seconds allowed for an operation; more while the IUT can still be starting."""
     response = session.instance.configuration.seconds("response")
-    return (1 + LATE) * response if has_answered(session) else session.due
+    return (1 + GRACE) * response if has_answered(session) else session.due

@@ -8,7 +8,7 @@ from conformance.harness.deadlines import in_time
 from conformance.harness.upper import Answer
 from conformance.iut import Iut
 from conformance.judging.judge import Finding
-from conformance.running.patience import LATE
+from conformance.running.timeouts import GRACE
 from conformance.session import Session
 from conformance.simspark.sexp import read
 from conformance.verdicts import Inconclusive, Violation
@@ -46,17 +46,10 @@ async def in_one_session(
         return tuple(iut.sessions), early
 
     sessions, early = await iut.once(name, find)
-    presumed = list(iut.testbed.patience.presumed(iut.deciding))
     for session in sessions:
-        basis: Finding | None = None
         for finding in sorted(session.judge.findings, key=_in_time):
-            if finding.requirement in (iut.deciding, *presumed):
-                basis = basis or finding
-            if basis and finding.requirement == iut.deciding:
-                # An earlier violation of a prerequisite can explain this finding, so report the
-                # earlier one.
-                about, came, event = basis.requirement, basis.message, basis.event
-                shown = Violation(None, came, about, event, explains=True)
+            if finding.requirement == iut.deciding:
+                shown = Violation(None, finding.message, None, finding.event, explains=True)
                 raise shown.shown_in(session, sessions)
     if early and iut.deciding not in first:
         raise Inconclusive(early)
@@ -96,7 +89,7 @@ async def asked(session: Session, operation: str) -> Answer:
     """
     operated, before = session.instance.upper.operated, session.now
     answer = session.instance.upper(operation)
-    deadlines = 1 if operation in operated.unanswered else 1 + int(LATE)
+    deadlines = 1 if operation in operated.unanswered else 1 + int(GRACE)
     try:
         if not kept(session):
             return await answer

@@ -87,7 +87,6 @@ async def _fails(iut: Iut, later: bool) -> str:
     if known := await tester.of(iut).falters(iut):
         return f"in the plainest session, too ({known})"
     said_to_it, plain = await script(iut), Iut(iut.testbed, "")
-    plain.hasty = True
     try:
         async with tester.of(iut).later(plain) if later else plain.session() as session:
             await shake_hands(session)

@@ -203,7 +203,7 @@ def fresh_number() -> int:
 def _none_left(session: Session) -> bool:
     """Return True if every sent ping has its pong."""
     numbers = {message.value["number"] for message in session.received if message.name == "Pong"}
-    return len(numbers) >= session.told.count("Ping")
+    return len(numbers) >= session.sent.count("Ping")
 
 
 async def all_answered(session: Session, numbers: list[int], after: str = "") -> None:

@@ -54,10 +54,10 @@ async def begin(session: Session, curve: Sequence[Sequence[float]] = SQUARE) -> 
     """
     present, first = is_served(session), None
     await do(session, "exercise", curve=[list(point) for point in curve])
-    began, left = session.now, session.left("exercise", "response")
+    _began, left = session.now, session.left("exercise", "response")
     if not present:
         # If this time is too short, the only effect is a second request.
-        soon = max(session.pace(_BEGINNING, left()), session.seconds("quiet"))
+        soon = session.seconds("response")
         first = await _first(session, session.left(soon))
     if first is None and (present or not is_served(session)):
         first = await _first(session, left)
@@ -65,10 +65,8 @@ async def begin(session: Session, curve: Sequence[Sequence[float]] = SQUARE) -> 
         # The server possibly had not read our handshake yet. The specification leaves open what a
         # late client receives, so the exercise starts again.
         await do(session, "exercise", curve=[list(point) for point in curve])
-        began = session.now
         first = await _first(session, session.left("exercise", "response"))
     if first is not None:
-        session.took(_BEGINNING, session.now - began)
         return first
     if session.ended and not is_served(session):
         await session.unharmed("the beginning of an exercise")

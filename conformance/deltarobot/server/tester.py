@@ -13,9 +13,8 @@ from conformance.deltarobot.tester import Form, Tester
 from conformance.harness.instance import Instance
 from conformance.iut import Iut
 from conformance.segmentation import Segmentation
-from conformance.session import Session
+from conformance.session import LAST_WORDS, Session, Within
 from conformance.verdicts import Inconclusive, Unreachable, Violation
-from conformance.waiting import LAST_WORDS, Within
 
 EXERCISE = ("Curve", *PROGRESS)
 NEXT = "robustness.next-client"

@@ -4,9 +4,7 @@ import contextlib
 
 from conformance.iut import Iut
 from conformance.openroberta.codec import response
-from conformance.openroberta.oracle import MOST_HELD
 from conformance.openroberta.robot.tester import playing
-from conformance.openroberta.robot.tester.programs import run_in_silence
 from conformance.verdicts import Conclusion, Violation
 
 SMOKE = "register.first"
@@ -35,22 +33,3 @@ async def _reads_spaces(iut: Iut) -> bool:
             await asked.answer(response(200, {"Content-Type": "application/json"}, _SPACED))
             return await tester.watch("Push", within=tester.seconds("response")) is not None
     return False
-
-
-async def basis(iut: Iut) -> str:
-    """Return the requirement that a plain session violates, or an empty string.
-
-    In a plain session the robot registers, pushes, and runs a program.
-    """
-    async with playing(iut) as tester:
-        try:
-            push = await tester.repeats(await tester.link(), MOST_HELD + 1)
-            if slow := iut.configuration.value("slow_program"):
-                await run_in_silence(tester, push, slow)
-            else:
-                await tester.run(push)
-        except Violation as violation:
-            return violation.requirement or ""
-        # A robot that does not wait for answers is late in all later steps.
-        found = [each for session in iut.sessions for each in session.judge.findings]
-        return _HASTY if any(each.requirement == _HASTY for each in found) else ""

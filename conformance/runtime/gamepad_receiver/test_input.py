@@ -158,7 +158,7 @@ async def test_timestamp(iut: Iut) -> None:
             await buffer.put({"read.timestamp": 1.0})
             since = time.time()
             await tester.play({"0": pad(btn, lx=lx)})
-            left = tester.coming(buffer)
+            left = tester.session.left("response")
             while True:
                 image = await buffer.look()
                 if image["read.timestamp"] != 1.0 or left() < 0:

@@ -5,9 +5,7 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from typing import Any
 
 from conformance.harness import memory
-from conformance.harness.deadlines import Left
 from conformance.iut import Iut
-from conformance.running.patience import SHARE
 from conformance.runtime.memory.buffer import Buffer, Image, bytes_of
 from conformance.runtime.memory.tester import ROBOT, Tester
 from conformance.runtime.shapes import notification
@@ -80,24 +78,6 @@ class GamepadTester(Tester):
         assert found[0] is not None
         return found[0]
 
-    def coming(self, buffer: Buffer) -> Left:
-        """Return the remaining time in which the latest message can change a buffer.
-
-        A receiver can write all values at once or one after another. After the first change the
-        time restarts with a shorter value.
-        """
-        response = self.session.instance.configuration.seconds("response")
-        whole = rest = self.session.left(response)
-        data = self._before.get(buffer.name)
-
-        def left() -> float:
-            nonlocal data, rest
-            if (now := buffer.contents) != data:
-                data, rest = now, self.session.left(SHARE * response)
-            return min(whole(), rest())
-
-        return left
-
     async def shows(
         self, index: str, values: Mapping[str, Any], about: str | None = "receiver.axes"
     ) -> Image:
@@ -118,7 +98,7 @@ class GamepadTester(Tester):
                     for name, value in fields.items()
                 )
 
-        within = self.coming(buffer)
+        within = self.session.left("response")
         await self.session.shows(there, "the values of a gamepad", within, about)
         image = await buffer.look()
         try:
@@ -145,7 +125,7 @@ class GamepadTester(Tester):
                     async def there(lx: float = lx) -> bool:
                         return bool(other.peek_at("read.params.lx") == lx)
 
-                    within = plain.coming(other)
+                    within = plain.session.left("response")
                     if not await plain.session.shows(there, "lx of a gamepad", within):
                         return False
                 return True

@@ -1,7 +1,7 @@
 """Checks of values that an IUT reports in the JSON of its operations."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 from conformance.runtime.memory import catalog
@@ -51,15 +51,6 @@ def answers(
         only = ", ".join(expected) or "nothing"
         told = f"it also answered {', '.join(extra)[:200]}"
         raise Violation(f"{what} to answer only {only}", told, about)
-
-
-def confused(bitmaps: Sequence[int]) -> bool:
-    """Return True if the bitmaps of single parameters are not single, different bits.
-
-    All bitmaps empty is another error: then the result is False.
-    """
-    apart = len(set(bitmaps)) == len(bitmaps) and all(bits.bit_count() == 1 for bits in bitmaps)
-    return any(bitmaps) and not apart
 
 
 def own_bit(place: str, bits: int, name: str, seen: dict[int, str], sets: str) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 from conformance.harness.deadlines import counting, in_time
 from conformance.harness.upper import Answer
-from conformance.running.patience import LATE
+from conformance.running.timeouts import GRACE
 from conformance.runtime.memory.buffer import Buffer, Image
 from conformance.runtime.memory.operations import Operation
 from conformance.runtime.memory.tester import Tester
@@ -186,7 +186,9 @@ async def _goes_on(
     response = tester.session.instance.configuration.seconds("response")
     about = _about(tester)
     try:
-        with tester.session.awaiting("going on behind a mutex", LATE * response, about) as left:
+        with tester.session.awaiting(
+            "going on behind a mutex", (1 + GRACE) * response, about
+        ) as left:
             return await in_time(asked, left)
     except TimeoutError:
         raise Violation(

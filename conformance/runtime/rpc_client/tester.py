@@ -15,7 +15,6 @@ from conformance.definitions.keywords import equal, shown
 from conformance.harness.deadlines import in_time
 from conformance.harness.upper import Answer
 from conformance.iut import Iut
-from conformance.running.patience import SHARE
 from conformance.runtime.codec import IDS, is_request
 from conformance.runtime.rpc_client.calls import Call, Waiting, outcome, response
 from conformance.runtime.shapes import NOTIFICATION, OTHER, REQUEST, mark
@@ -323,7 +322,6 @@ class Caller(Connections):
     ) -> Answer:
         operated = self.session.instance.upper.operated
         seconds = own + 2 * self.session.instance.configuration.seconds("response")
-        seconds *= SHARE if operated.mute else 1
         self._once()
         try:
             with self.session.awaiting("the end of a call", seconds) as left:

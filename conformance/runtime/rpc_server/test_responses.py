@@ -131,12 +131,10 @@ async def test_notifications(iut: Iut) -> None:
             try:
                 answer = await session.expect(RESPONSE, to=f"to request {number}")
             except Violation as missing:
-                about = await iut.plainly_violated() or None
-                raise Violation(missing.expected, missing.came, about) from missing
+                raise Violation(missing.expected, missing.came) from missing
             if of(answer) != number:
                 expected = f"a response to request {number} only, and none to '{method}'"
-                about = await iut.plainly_violated() or None
-                raise Violation(expected, f"received {answer.value}", about, answer.event)
+                raise Violation(expected, f"received {answer.value}", event=answer.event)
         more = await session.watch(RESPONSE)
         absent(more, "no response to a notification")
 

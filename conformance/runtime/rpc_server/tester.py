@@ -218,31 +218,6 @@ async def hundred(iut: Iut, cut: Segmentation | None = None) -> None:
             check_success(came[number], sent[number], f"request {number}", "rpc.result")
 
 
-async def misanswered(iut: Iut) -> str:
-    """Return the requirement that consecutive plain requests violate, or an empty string."""
-    async with iut.session() as session:
-        for number in range(1, _MANY):
-            given = 100 + number  # never 1, because True is equal to 1
-            await session.send(request(number, usual(iut), given))
-            answer = await session.watch(RESPONSE, within="response")
-            if answer is None:
-                return "rpc.each-answered"
-            if of(answer) != number:
-                return "rpc.response-id"
-            error, *result = answer.value[2:]
-            succeeded = result in ([given], [[given]])
-            # The result is at the position of the error, or next to an error. Other errors are
-            # valid.
-            if error in (given, [given]) or (succeeded and error is not None):
-                return "rpc.result"
-        await session.send(request(_MANY, ABSENT))
-        answer = await session.watch(RESPONSE, within="response")
-        # A server without an error for an unknown procedure has no errors for other failures
-        # either.
-        unknown = answer is not None and answer.value[2:3] == [None]
-    return "rpc.unknown-procedure" if unknown else ""
-
-
 async def disturbed(iut: Iut) -> str:
     """Return rpc.clients-apart if another client's partial request blocks a client; else empty.
 

@@ -1,7 +1,7 @@
 """Test cases for an agent: the suite plays its server."""
 
 from conformance.iut import Iut
-from conformance.simspark.agent.tester import established, habit
+from conformance.simspark.agent.tester import established
 
 SMOKE = "agents.create-first"
 
@@ -10,8 +10,3 @@ async def smoke(iut: Iut) -> None:
     """The agent creates a robot and sends its init."""
     async with established(iut):
         pass
-
-
-async def basis(iut: Iut) -> str:
-    """Return the requirement that an agent violates by misreading the stream, or empty."""
-    return (await habit(iut)).misreads

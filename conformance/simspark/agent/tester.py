@@ -252,8 +252,6 @@ async def established(
         except (Violation, Inconclusive) as lost:
             if session.ended and await _ends(iut, ceil(session.now)):
                 raise Inconclusive(f"{lost}: the agent also ends a plain session by then") from None
-            if isinstance(lost, Violation):
-                await iut.lay(lost, MISREADS)
             raise
 
 

@@ -1,7 +1,7 @@
 """Test cases for a monitor or trainer: the suite plays its server."""
 
 from conformance.iut import Iut
-from conformance.simspark.monitor.tester import introduced, misread
+from conformance.simspark.monitor.tester import introduced
 from conformance.verdicts import Violation
 
 SMOKE = "text.s-expressions"
@@ -19,8 +19,3 @@ async def smoke(iut: Iut) -> None:
             raise Violation(died.expected, died.came, about) from died
         if tester.session.ended:
             raise Violation("the monitor to stay connected", "it disconnected at once", about)
-
-
-async def basis(iut: Iut) -> str:
-    """Return the requirement that a monitor with some wrong values violates, else empty."""
-    return await misread(iut)

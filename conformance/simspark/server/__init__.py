@@ -2,9 +2,6 @@
 
 from conformance.iut import Iut
 from conformance.simspark.server.tester.monitors import watching
-from conformance.simspark.server.tester.plain import basis
-
-__all__ = ["SMOKE", "basis", "smoke"]
 
 SMOKE = "monitors.environment-first"
 

@@ -88,7 +88,7 @@ async def _play(iut: Iut, path: Path | None) -> None:
                 raise
             # If StartExecution came, the frontend took part in the session and died later.
             gone = "robustness.input-end" if received(session, START) else ""
-            about = gone or await iut.plainly_violated() or violation.requirement
+            about = gone or violation.requirement
             raise Violation(violation.expected, violation.came, about, violation.event) from None
 
 

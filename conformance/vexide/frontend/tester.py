@@ -10,18 +10,16 @@ from conformance.cases import check
 from conformance.definitions.keywords import shown as brief
 from conformance.iut import Iut
 from conformance.segmentation import Segmentation
-from conformance.session import Session
+from conformance.session import Session, Within
 from conformance.verdicts import Inconclusive, NotExercised
 from conformance.vexide.commands import START
 from conformance.vexide.events import EXITED, PROGRAM, READY, UNSETTLED, answer, log
 from conformance.vexide.tester import received
-from conformance.waiting import Within
 from conformance.wire import Message
 
 _POLL = 0.02  # seconds between two polls of the user's view
-_LINE, _NO_LOGS = "the reading of a line", "nothing gives the logs during a session"
+_NO_LOGS = "nothing gives the logs during a session"
 _MARKER = "conformance-that-follows"
-_MANY = 5  # lines from which on the time per line can be measured
 _A_RESPONSE = 4  # lines that a slow frontend can read within the response timeout
 
 
@@ -75,7 +73,7 @@ def patience(session: Session, lines: int) -> float:
     """
     response = session.instance.configuration.seconds("response")
     # If the test has already failed, add no time for single lines.
-    reading = 0 if session.hasty else lines * session.pace(_LINE, response / _A_RESPONSE)
+    reading = lines * response / _A_RESPONSE
     return max(response, min(reading, session.instance.configuration.max_wait / 2))
 
 
@@ -111,11 +109,7 @@ async def _started(
 
     ``at_last`` is the timeout after the last action of the user.
     """
-    asked = session.now
-    message = await _start(session, lines, at_last)
-    if message and lines >= _MANY:
-        session.took(_LINE, (message.at - asked) / lines)
-    return message
+    return await _start(session, lines, at_last)
 
 
 async def _start(session: Session, lines: int, at_last: Within) -> Message | None:
@@ -124,10 +118,9 @@ async def _start(session: Session, lines: int, at_last: Within) -> Message | Non
         return await session.watch(START, within=within)
     message = await session.watch(START)
     if within == "response":
-        soon = session.pace(START, session.seconds("response"))
-        within = session.left(max(soon, session.seconds("quiet")))
+        within = session.left(session.seconds("quiet"))
     # If the frontend had not read Ready at the first press of start, the second press counts.
-    for seconds in (within,) if session.hasty else (within, at_last):
+    for seconds in (within, at_last):
         if message is None and not session.ended:
             with contextlib.suppress(Inconclusive):
                 await upper("start")

@@ -1,13 +1,9 @@
 """Test cases for a simulator: the suite plays the frontend."""
 
 from conformance.iut import Iut
-from conformance.session import Session
+from conformance.session import LAST_WORDS, Session
 from conformance.verdicts import Violation
 from conformance.vexide.commands import hello
-from conformance.vexide.simulator.plain import basis
-from conformance.waiting import LAST_WORDS
-
-__all__ = ["SMOKE", "basis", "smoke"]
 
 SMOKE = "handshake.answered"
 

@@ -2,7 +2,7 @@
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,16 +15,11 @@ from conformance.vexide.commands import PORTS, START, competition, hello, motor,
 from conformance.vexide.dialects import in_dialect
 from conformance.vexide.simulator.reading import (
     EXECUTION,
-    MOVES,
-    close_to,
-    lost_at_start,
     motors_reported,
     printed_as_log,
     probed,
     runs,
     serial_bytes,
-    serial_until,
-    surely,
 )
 from conformance.vexide.tester import received
 
@@ -68,11 +63,8 @@ class Driving:
     reporting: tuple[int, ...]
 
     def left(self, session: Session) -> Left:
-        """Return the deadline for updates of all motors.
-
-        A program of the suite moves all motors at once, so its deadline is shorter.
-        """
-        return surely(session, MOVES) if self.program else session.left("program")
+        """Return the deadline for updates of all motors."""
+        return session.left("program")
 
 
 @contextlib.asynccontextmanager
@@ -98,11 +90,9 @@ async def _learn_form(iut: Iut) -> str:
         # A sign that does not come soon probably never comes. The other observations then run in
         # parallel, if several instances are possible.
         await asyncio.wait({trying}, timeout=iut.configuration.seconds("response"))
-        floods = any(iut.testbed.patience.floods.long(session) for session in iut.sessions)
+        floods = any(iut.testbed.timeouts.floods.long(session) for session in iut.sessions)
         if not (trying.done() or floods or iut.configuration.fixed):
-            _, bare, tagged = await asyncio.gather(
-                iut.basis(iut.deciding), _observe(iut, program, "bare"), trying
-            )
+            bare, tagged = await asyncio.gather(_observe(iut, program, "bare"), trying)
         else:
             tagged = await trying
             # If the program cannot show motors, its other output is sufficient.
@@ -114,38 +104,6 @@ async def _learn_form(iut: Iut) -> str:
         await asyncio.wait({trying})
     better = (bool(bare.motors), bare.ran) > (bool(tagged.motors), tagged.ran)
     return "bare" if better else "tagged"
-
-
-async def basis(iut: Iut) -> str:
-    """Find a requirement that every session with all motors violates.
-
-    Tries sessions without setup and with each form of ports. Returns "" if nothing is violated.
-    """
-    if iut.testbed.patience.floods.met:
-        return ""
-    program = _declared(iut, "print")
-    declared = iut.configuration.value("ports")
-    forms = FORMS if declared == "auto" else (declared,)
-    observing = [_observe(iut, program, form) for form in ("", *forms)]
-    if iut.configuration.fixed:
-        without, *equipped = [await each for each in observing]
-    else:
-        without, *equipped = await asyncio.gather(*observing)
-    if not without.ready:
-        return "" if any(each.ready for each in equipped) else "ready.sent"
-    handled = [each for each in equipped if each.ready and each.ran >= without.ran]
-    if not handled:
-        return "setup.commands-handled"
-    # A foreign program can be silent. A program that shows output needs no setup to do so.
-    if program and not without.ran and (handled[0].ran or not await _showing(iut)):
-        return "start.begins-execution"
-    if _declared(iut, "probe"):
-        if not await takes_mode(iut):
-            if await takes_mode(iut, running=True):
-                return "setup.commands-handled"
-        elif not await _takes_anything(iut):
-            return "competition.update"
-    return "" if await _text_arrives(iut) else "serial.bytes-exact"
 
 
 async def takes_mode(iut: Iut, *, running: bool = False) -> bool:
@@ -163,14 +121,6 @@ async def takes_mode(iut: Iut, *, running: bool = False) -> bool:
     )
 
 
-async def _takes_anything(iut: Iut) -> bool:
-    """Return True if the running program sees a mode or a battery capacity."""
-    battery = [START, {"SetBatteryCapacity": {"capacity": 5.0}}]
-    return await takes_mode(iut, running=True) or await _sees(
-        iut, battery, "battery", lambda line: close_to(line, 5.0)
-    )
-
-
 async def _sees(iut: Iut, commands: list[Any], kind: str, accept: Callable[[str], bool]) -> bool:
     """Return True if the probe program reports the expected effect of commands sent after Ready.
 
@@ -185,40 +135,6 @@ async def _sees(iut: Iut, commands: list[Any], kind: str, accept: Callable[[str]
             said = await probed(session, kind, accept)
             return accept(said) or said == "nothing"
     return False
-
-
-async def _text_arrives(iut: Iut) -> bool:
-    """Return True if no part of a longer text or of several texts is lost.
-
-    A program that writes nothing, or nothing readable, counts as True: each session shows this
-    error itself.
-    """
-
-    async def whole(session: Session) -> bool:
-        data = await serial_until(session, ALL[-1:])
-        # Changed bytes are not a loss: other tests report them.
-        cut = data != ALL and ALL.startswith(data)
-        return not data or (TEXT in data and not cut)
-
-    async def each(session: Session) -> bool:
-        return not await lost_at_start(session)
-
-    ways = {"bytes": whole, "probe": each}
-    looks = [_arrives(iut, name, look) for name, look in ways.items() if _declared(iut, name)]
-    if iut.configuration.fixed:
-        return all([await look for look in looks])
-    return all(await asyncio.gather(*looks))
-
-
-async def _arrives(iut: Iut, program: str, look: Callable[[Session], Awaitable[bool]]) -> bool:
-    async with iut.session(program=program) as session:
-        await session.send(hello())
-        with contextlib.suppress(Inconclusive, Violation):
-            await session.expect("Handshake")
-            await session.expect("Ready", within="startup")
-            await session.send(START)
-            return await look(session)
-    return True
 
 
 async def own_program(iut: Iut) -> Shown:

@@ -10,23 +10,17 @@ from typing import Any
 
 from conformance.cases import check
 from conformance.harness.deadlines import Left
-from conformance.running.patience import SHARE
-from conformance.session import Session
+from conformance.session import Session, Within
 from conformance.verdicts import Inconclusive, NotExercised, Violation
 from conformance.vexide.tester import received
-from conformance.waiting import Within
 from conformance.wire import Message
 
 GREETING = b"Hello World!\n"
 NO_GAMEPAD = "03000000000000000000000000000001"  # an SDL2 identifier that no gamepad has
 UPDATES = "devices.update-on-change"  # the requirement that missing DeviceUpdates violate
-MOVES = "an update of each motor that is driven at once with others"
-SHOWING = "a program that shows once it is started"
-FEW = 30  # commands that any simulator reads in much less than the response timeout
 SPEAKS = "whether the probe program writes"
 PROBED = {"competition", "battery", "controller", "sdcard"}
 """The words with which the lines of the probe program begin."""
-_SEES = "that the probe program says what it is to see"
 _AS_LOG = "what a program prints comes as Log"
 
 EXECUTION = (
@@ -66,19 +60,14 @@ async def runs(session: Session, within: str = "program", requirement: str | Non
     """Wait until the program shows that it runs; return True if it does.
 
     A Log with the program's text counts, because another requirement decides about such Logs.
-    ``within`` is the timeout for the IUT's own program. ``requirement`` is passed to ``watch``. For
-    a program of the suite, the timeout is shorter once the run has measured the usual time.
+    ``within`` is the timeout for the program. ``requirement`` is passed to ``watch``.
     """
-    # A simulator that reads one command per step possibly has many commands left to read.
-    ours = session.instance.program is not None and len(session.told) <= FEW
-    left, asked = surely(session, SHOWING) if ours else session.left(within), session.now
+    left = session.left(within)
 
     def enough() -> float:
         return 0.0 if session.memory.get(_AS_LOG) and printed_as_log(session) else left()
 
     came = await session.watch(*EXECUTION, within=enough, requirement=requirement)
-    if came and ours:
-        session.took(SHOWING, session.now - asked)
     if not came and printed_as_log(session):
         session.memory[_AS_LOG] = True
         return True
@@ -89,17 +78,6 @@ def smart(port: object) -> object:
     """Return the number of a Smart port in either form; None for other values."""
     number = port.get("Smart") if isinstance(port, dict) else port
     return number if isinstance(number, int) else None
-
-
-def surely(session: Session, what: str) -> Left:
-    """Return a deadline: the program's time, or less if the run measured less."""
-    left, soon, asked = session.left("program"), session.left("response"), session.now
-
-    def seconds() -> float:
-        longest = session.pace(what, session.instance.configuration.seconds("program"))
-        return min(left(), max(soon(), asked + longest - session.now))
-
-    return seconds
 
 
 async def goes_on(session: Session) -> None:
@@ -177,14 +155,8 @@ async def probed(session: Session, kind: str, accept: Callable[[str], bool]) -> 
     Waits until a report is accepted or the time is over. Raises Violation if the session ends
     before, and Inconclusive if the program writes nothing at all.
     """
-    whole, asked = surely(session, _SEES), session.now
-    share = session.left(SHARE * session.instance.configuration.seconds("program"))
-
-    def left() -> float:
-        # If no probe program has written anything yet in this run, a full wait would show nothing
-        # new.
-        return (whole if session.memory.get(SPEAKS, True) else share)()
-
+    # If no probe program has written anything yet in this run, a wait would show nothing new.
+    left = session.left("program" if session.memory.get(SPEAKS, True) else "quiet")
     ended = False
     while True:
         text = serial_text(session)
@@ -193,7 +165,6 @@ async def probed(session: Session, kind: str, accept: Callable[[str], bool]) -> 
         said = [line.removeprefix(f"{kind} ") for line in lines if line.startswith(f"{kind} ")]
         latest = said[-1] if said else "nothing"
         if accept(latest):
-            session.took(_SEES, session.now - asked)
             return latest
         if ended:
             await goes_on(session)

@@ -16,7 +16,7 @@ from conformance.vexide.simulator.plain import (
     driving,
     opened,
 )
-from conformance.vexide.simulator.reading import MOVES, UPDATES, smart
+from conformance.vexide.simulator.reading import UPDATES, smart
 from conformance.vexide.simulator.tester import SETUP, either, make_ready, start
 from conformance.vexide.tester import received
 from conformance.wire import Message
@@ -65,7 +65,7 @@ async def test_motor_goes_on_reporting(iut: Iut) -> None:
     async with opened(iut, program="drive") as session:
         await start(session, motor(session, 1))
         left = session.left("response")
-        while await session.watch("DeviceUpdate", within=left, presumes=UPDATES):
+        while await session.watch("DeviceUpdate", within=left):
             pass
         updates = received(session, "DeviceUpdate")
         if not _turning(updates):
@@ -84,7 +84,7 @@ async def _report(session: Session, known: Driving) -> None:
     """
     left: set[object] = set(known.reporting)
     told: dict[str, str] = {}
-    time, asked = known.left(session), session.now
+    time = known.left(session)
     while left and (update := await session.watch("DeviceUpdate", within=time)):
         port, state = update.value["DeviceUpdate"]["port"], _motor(update)
         number = port if smart(port) is None else smart(port)
@@ -95,7 +95,6 @@ async def _report(session: Session, known: Driving) -> None:
         driven = known.program is None or any(state.get(name) for name in _DRIVEN)
         if driven and number in left:
             left.discard(number)
-            session.took(MOVES, session.now - asked)
     lacking: dict[str, list[int]] = {}
     for number in known.reporting:
         if number in left:
@@ -144,7 +143,7 @@ async def _driven(iut: Iut, *ports: int, stopped: bool = False) -> None:
     async with opened(iut, program=either(iut, "drive")) as session:
         motors = [motor(session, number) for number in ports]
         await start(session, *motors, requirement=SETUP)
-        if not await session.watch("DeviceUpdate", within="program", presumes=UPDATES):
+        if not await session.watch("DeviceUpdate", within="program"):
             raise NotExercised("no motor moved; declare [programs] drive")
         if stopped:
             await session.send(competition(enabled=False))
@@ -209,7 +208,7 @@ async def _gains_more(session: Session, light: int, heavy: int) -> None:
     seen: set[object] = set()
     steady = 0
     while steady < STEADY:
-        update = await session.watch("DeviceUpdate", within=left, presumes=UPDATES)
+        update = await session.watch("DeviceUpdate", within=left)
         if update is None:
             break
         number = smart(update.value["DeviceUpdate"]["port"])

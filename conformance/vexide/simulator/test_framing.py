@@ -19,7 +19,6 @@ from conformance.vexide.commands import START, competition, hello, motor, port
 from conformance.vexide.cuts import CUTS, inside_characters
 from conformance.vexide.simulator.plain import Driving, driving, opened, shows, visible_program
 from conformance.vexide.simulator.reading import (
-    MOVES,
     UPDATES,
     blank,
     check_written,
@@ -403,14 +402,13 @@ async def _not_driven(session: Session, known: Driving, silent: set[int]) -> set
 
     Ports that are known to be silent are not waited for.
     """
-    left, asked = known.left(session), session.now
+    left = known.left(session)
     missing = set(known.reporting).difference(motors_reported(session))
     while missing - silent:
-        update = await session.watch("DeviceUpdate", within=left, presumes=UPDATES)
+        update = await session.watch("DeviceUpdate", within=left)
         if not update:
             break
         number = smart(update.value["DeviceUpdate"]["port"])
         if number in missing:
             missing.remove(number)
-            session.took(MOVES, session.now - asked)
     return missing

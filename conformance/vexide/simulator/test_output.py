@@ -12,7 +12,6 @@ from conformance.vexide.simulator.plain import (
 )
 from conformance.vexide.simulator.reading import (
     GREETING,
-    UPDATES,
     lost_at_start,
     other_channels,
     printed_as_log,
@@ -117,8 +116,7 @@ async def test_changes_are_reported(iut: Iut, program: str, event: str) -> None:
     """The changes that a running program makes are reported by events."""
     async with opened(iut, program=program) as session:
         await start(session, motor(session, 1))
-        presumes = UPDATES if program == "drive" else None
-        came = await session.watch(event, within="program", presumes=presumes)
+        came = await session.watch(event, within="program")
         if program == "print" and not came:
             _require_no_log(session)
         check(came is not None, f"{event} from a program that causes this event", "received none")

@@ -13,9 +13,8 @@ from conformance.openroberta.codec import request
 from conformance.openroberta.lab.tester.robot import AGAIN, Robot, new_token
 from conformance.openroberta.values import same
 from conformance.segmentation import Segmentation, whole
-from conformance.session import Session
+from conformance.session import Session, Within
 from conformance.verdicts import Inconclusive, NotExercised, Unreachable, Violation
-from conformance.waiting import Within
 
 
 class RobotsTester:
@@ -28,8 +27,6 @@ class RobotsTester:
         self.instance = instance
         self.links = 0
         """Number of robots that were linked."""
-        self.rests: set[str] = set()
-        """Requirements of a plain session that all later steps of this test presuppose."""
         self._connections = connections
         self._reached = False
 
@@ -164,8 +161,4 @@ async def playing(iut: Iut) -> AsyncIterator[RobotsTester]:
     """Start a lab, with a tester that opens connections to it."""
     async with iut.instance() as instance, contextlib.AsyncExitStack() as connections:
         tester = RobotsTester(iut, instance, connections)
-        try:
-            yield tester
-        except Violation as lost:
-            await iut.lay(lost, tester.rests)
-            raise
+        yield tester

@@ -3,9 +3,8 @@
 from collections.abc import Awaitable, Callable
 
 from conformance.openroberta.naming import is_error, refuses
-from conformance.session import Session
+from conformance.session import Session, Within
 from conformance.verdicts import Conclusion, Inconclusive, Violation
-from conformance.waiting import Within
 from conformance.wire import Message
 
 # Tolerances for "approximately" 5 minutes and "roughly" 10 seconds, as fractions of the declared

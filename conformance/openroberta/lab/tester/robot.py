@@ -94,8 +94,6 @@ class Robot:
         return await self.ask(naming.PUSHCMD, self.object("register"), **how)
 
     async def push(self, **how: Any) -> Exchange:
-        if self._ran:
-            self.tester.rests.add(HELD)
         return await self.ask(naming.PUSHCMD, self.object("push"), **how)
 
     async def download(self, **how: Any) -> Exchange:
@@ -144,8 +142,6 @@ class Robot:
             raise exchange.violation(
                 f"Repeat after its token was entered{doubt}", message, requirement
             )
-        if self.tester.links:
-            self.tester.rests.add(LINKED)
         self.tester.links += 1
 
     async def commanded(
@@ -161,8 +157,6 @@ class Robot:
         `exchange` is a push that is already unanswered.
         """
         await self.tester.needs(operation)
-        if operation == "run":
-            self.tester.rests.add(TOLD)
         exchange = exchange or await self.push()
         loop = asyncio.get_running_loop()
         response = exchange.session.seconds("response")

@@ -2,6 +2,7 @@
 
 from conformance.openroberta.lab.tester import RobotsTester
 from conformance.openroberta.lab.tester.exchange import EARLIEST, LATEST
+from conformance.running.timeouts import GRACE
 
 _FLOOR = 0.25  # seconds that any answer can be late on a busy machine
 
@@ -23,8 +24,7 @@ def at_most(tester: RobotsTester, timing: str) -> tuple[float, float]:
     """
     high = LATEST[timing] * tester.seconds(timing)
     tester.iut.worth(high, timing)
-    late = tester.iut.testbed.patience.late
-    return high + _FLOOR, high + (1 + late) * tester.seconds("response")
+    return high + _FLOOR, high + (1 + GRACE) * tester.seconds("response")
 
 
 def after(tester: RobotsTester, timing: str) -> float:

@@ -10,6 +10,7 @@ from conformance.iut import Iut
 from conformance.openroberta.codec import response
 from conformance.openroberta.naming import LOOKING
 from conformance.openroberta.robot.tester.exchange import BYTES, NAME, POLLING, Exchange
+from conformance.running.timeouts import GRACE
 from conformance.session import Session
 from conformance.verdicts import (
     Conclusion,
@@ -82,34 +83,26 @@ class LabTester:
         Raises Violation if no request or another request comes, and Late if it comes after the
         timeout.
         """
-        patience, about = self.iut.testbed.patience, requirement or self.iut.deciding
         full = self.iut.configuration.total(*within)
         begun = bool(self.asked or self.others)
         starting = 0.0 if begun else self.iut.configuration.seconds("startup")
-        asked, lasting = self._loop.time(), patience.lasting(starting + full)
+        asked = self._loop.time()
+        lasting = self.iut.testbed.timeouts.lasting(starting + full)
+        grace = self._grace(full) if begun else 0.0
         before = len(self.others) if self.asked else 0
-
-        def most(late: bool = begun) -> float:
-            # Computed again on each call: another test can meanwhile show that the request never
-            # comes.
-            seconds = patience.seconds_for(names, full, {about})
-            return lasting() - full + seconds + (self._late(seconds, full) if late else 0.0)
-
-        found = await self._polled(names, lambda: asked + most() - self._loop.time())
+        found = await self._polled(names, lambda: asked + lasting() + grace - self._loop.time())
         expected = f"{' or '.join(names)}{after and f' after {after}'}"
         whole = self._unreadable is None and self._astray is None
-        expected += f" within {round(most(late=False), 2):g} s" if whole else ""
+        expected += f" within {round(lasting(), 2):g} s" if whole else ""
         if found is None or found.name not in names:
             strayed = self._strayed(names, before)
             if strayed:
                 came = f"received {strayed.message.value['method']} {strayed.message.value['path']}"
                 raise strayed.violation(expected, came, "http.paths")
         if found is None:
-            self._reached(most())
-            patience.miss(about, names)
-            raise Violation(
-                expected, f"received nothing{self.instance.describe_end()}", requirement
-            )
+            self._reached(lasting() + grace)
+            came = f"received nothing{self.instance.describe_end()}"
+            raise Violation(expected, came, requirement, missing=names)
         if found.name not in names:
             raise found.violation(" or ".join(names), f"received {found.name}", requirement)
         if found.at > asked + lasting():
@@ -146,13 +139,8 @@ class LabTester:
         before = len(self.others)
         asked = await self.next("DownloadRequest", "Push", requirement=requirement)
         if asked.name == "Push":
-            patience, about = self.iut.testbed.patience, requirement or self.iut.deciding
-            names = ("DownloadRequest",)
-            declared = self.iut.configuration.seconds("response")
-            within = patience.left(patience.seconds_for(names, declared, {about}))
-            found = await self.watch(*names, within=within)
+            found = await self.watch("DownloadRequest", within=self.iut.left("response"))
             if found is None:
-                patience.miss(about, names)
                 strayed = self._strayed(("DownloadRequest",), before)
                 known = "http.paths" if strayed else requirement
                 came = "received none" if strayed else "received Push"
@@ -215,23 +203,15 @@ class LabTester:
         `requirement` is violated by a missing request. Raises Late if the request comes after the
         timeout.
         """
-        patience, told, names = self.iut.testbed.patience, self._loop.time(), (name,)
-        full = self.seconds("response")
-        seconds = patience.seconds_for(names, full, {requirement})
-        found = await self.other(name, within=seconds + self._late(seconds, full), start=start)
-        if found is None:
-            patience.miss(requirement, names)
-        elif (took := found.at - told) > full:
+        asked, full = self._loop.time(), self.seconds("response")
+        found = await self.other(name, within=full + self._grace(full), start=start)
+        if found and (took := found.at - asked) > full:
             raise Late(f"expected {name} within {full:g} s; received it after {took:.1f} s", took)
         return found
 
-    def _late(self, seconds: float, full: float) -> float:
-        """Return the additional seconds in which a request still counts as late.
-
-        The result is 0 if the timeout was shortened: `seconds` is then less than `full`.
-        """
-        response = self.iut.configuration.seconds("response")
-        return self.iut.testbed.patience.late * min(full, response) if seconds == full else 0.0
+    def _grace(self, full: float) -> float:
+        """Return the additional seconds in which a request still counts as late."""
+        return GRACE * min(full, self.iut.configuration.seconds("response"))
 
     async def _await(self, window: Left) -> bool:
         """Wait for the next event. Returns False after the timeout or if the robot has exited."""
@@ -397,12 +377,6 @@ async def playing(iut: Iut) -> AsyncIterator[LabTester]:
         accepting = asyncio.create_task(tester.accept(connections))
         try:
             yield tester
-        except Violation as lost:
-            # After a program, requests no longer match the answers. The silence during a program
-            # can be the requirement to blame.
-            ran = any(asked.name == "DownloadRequest" for asked in tester.asked)
-            await iut.lay(lost, {SILENT} if ran else ())
-            raise
         finally:
             accepting.cancel()
             await asyncio.gather(accepting, return_exceptions=True)

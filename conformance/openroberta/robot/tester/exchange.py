@@ -111,10 +111,10 @@ class Exchange:
         return self.tester.early(self) if self.name == "DownloadRequest" else []
 
     async def _send(self, data: bytes, segmentation: Segmentation | None = None) -> None:
-        decoder, told = Decoder(), len(self.session.told)
+        decoder, before = Decoder(), len(self.session.sent)
         self._given = next((f.name for f in [*decoder.feed(data), *decoder.end()] if f.name), "")
         await self.session.send_bytes(data, segmentation=segmentation)
-        self._in_vain = len(self.session.told) == told
+        self._in_vain = len(self.session.sent) == before
 
     async def end(self) -> None:
         """Close the connection after the bytes that were sent."""

@@ -9,11 +9,10 @@ from weakref import WeakKeyDictionary
 from conformance.harness.instance import Instance
 from conformance.iut import Iut
 from conformance.segmentation import Segmentation
-from conformance.session import Session
+from conformance.session import Session, Within
 from conformance.simspark.codec import encode
 from conformance.simspark.tester import expressions
 from conformance.verdicts import Inconclusive, NotExercised, Violation
-from conformance.waiting import Within
 from conformance.wire import Message
 
 PERCEPTORS = ("Perceptors", "Expressions")

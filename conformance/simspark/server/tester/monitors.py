@@ -12,12 +12,11 @@ from conformance.harness.deadlines import Left
 from conformance.harness.instance import Instance
 from conformance.iut import Iut
 from conformance.segmentation import Segmentation
-from conformance.session import Session
+from conformance.session import Session, Within
 from conformance.simspark.codec import encode
 from conformance.simspark.tester import expressions
 from conformance.simspark.view import STATES, View
 from conformance.verdicts import Inconclusive, Violation
-from conformance.waiting import Within
 from conformance.wire import Message
 
 CLOSE = 0.3  # metres; an object this near is at its place: it can begin to fall or roll
@@ -381,10 +380,4 @@ async def watching(
         )
         if begins:
             await watch.begin()
-        try:
-            yield watch
-        except Violation as lost:
-            if lost.event is None:
-                later = [TOLD] if session.number > 1 else []
-                await iut.lay(lost, [KEEPS_SENDING, *later])
-            raise
+        yield watch

@@ -1,0 +1,197 @@
+"""Evidence: the facts that a test observed, recorded once and never changed."""
+
+import re
+from collections.abc import Collection
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from conformance.harness import last_words
+from conformance.verdicts import Verdict
+
+_VARIES = re.compile(r"'[^']*'|\"[^\"]*\"|`[^`]*`|0x[0-9a-fA-F]+|\d+")
+"""The parts of an error text that depend on one input: quoted text and numbers."""
+
+
+class Kind(StrEnum):
+    """What sort of fact a piece of evidence is."""
+
+    VIOLATION = "violation"
+    """Something that came, or that an operation showed, contradicts the requirement."""
+    TIMEOUT = "timeout"
+    """A message did not come within the full time, while the stream was open."""
+    END = "end"
+    """The process or the stream ended before the awaited message came."""
+    LATE = "late"
+    """A message came after its declared time."""
+    FLOOD = "flood"
+    """The IUT wrote more than the suite reads."""
+    MISSING_MEANS = "missing-means"
+    """The user's configuration has no means to try it."""
+    UNREACHABLE = "unreachable"
+    """The IUT could not be started or reached."""
+    HINDERED = "hindered"
+    """The machine or another test was in the way."""
+    NOT_REPEATED = "not-repeated"
+    """An earlier test waited in full for the same message and the same requirement."""
+    UNDECIDED = "undecided"
+    """It was tried, and the facts do not decide."""
+    SUITE_FAULT = "suite-fault"
+    """The suite itself failed."""
+
+
+AGAINST = (Kind.VIOLATION, Kind.TIMEOUT, Kind.END)
+"""The kinds of evidence that violate a requirement."""
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a reader finds a fact: an event of a transcript, and a path into its message."""
+
+    transcript: str | None = None
+    event: int | None = None
+    path: tuple[str | int, ...] = ()
+
+
+@dataclass(frozen=True)
+class End:
+    """How the IUT ended a session: its process died, or it closed the stream.
+
+    ``how`` completes "the IUT …"; ``said`` is the reason in the output of that process, or empty.
+    ``candidates`` are the labels of the messages sent since its last sign of life; the last one
+    is the latest. ``events`` is the length of the session's transcript.
+    """
+
+    how: str
+    said: str = ""
+    candidates: tuple[str, ...] = ()
+    died: bool = False
+    events: int = 0
+
+    @property
+    def way(self) -> tuple[str, str]:
+        """What two ends have in common that are of the same way: how, and the general reason."""
+        reason = self.said if last_words.may_explain(self.said) else ""
+        return self.how, generalized(reason)
+
+
+def generalized(reason: str) -> str:
+    """A reason without the parts that depend on one input."""
+    return _VARIES.sub("…", reason)
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """One fact about one requirement.
+
+    ``message`` is the whole sentence, of which ``expected`` and ``came`` are the two halves if it
+    has halves. ``missing`` names the messages that did not come. ``judged`` evidence comes from the
+    judge of a session, other evidence from the test itself. ``amount`` is in seconds for a late
+    message and in bytes for a flood. ``end`` describes the end of the session.
+    """
+
+    kind: Kind
+    requirement: str
+    message: str
+    expected: str | None = None
+    came: str | None = None
+    place: Place = Place()
+    missing: tuple[tuple[str, ...], ...] = ()
+    judged: bool = False
+    amount: float = 0.0
+    end: End | None = None
+
+    @property
+    def against(self) -> bool:
+        """True if this evidence violates its requirement."""
+        return self.kind in AGAINST
+
+
+@dataclass(frozen=True)
+class Observed:
+    """What the sessions of a test showed beside its evidence.
+
+    ``exercised`` are requirements, ``received`` names of messages of the IUT, ``sent`` labels of
+    messages that the suite sent, ``ends`` how the IUT ended the last session.
+    """
+
+    exercised: frozenset[str] = frozenset()
+    received: frozenset[str] = frozenset()
+    sent: frozenset[str] = frozenset()
+    ends: tuple[End, ...] = ()
+
+
+@dataclass(frozen=True)
+class Files:
+    """The files of a test, relative to the report's folder."""
+
+    transcript: str | None = None
+    counterexample: str | None = None
+
+
+@dataclass(frozen=True)
+class Result:
+    """The result of one test case; decided when the test ends, and not changed afterwards.
+
+    ``detail`` says why the verdict is what it is; ``duration_s`` is in seconds; ``reproduce`` is
+    the command that runs the test again.
+    """
+
+    id: str
+    purpose: str
+    requirement: str
+    verdict: Verdict = Verdict.PASS
+    detail: str = ""
+    duration_s: float = 0.0
+    evidence: tuple[Evidence, ...] = ()
+    files: Files = Files()
+    observed: Observed = field(default_factory=Observed)
+    reproduce: str = ""
+
+    @property
+    def own(self) -> Evidence | None:
+        """The test's own conclusion, or else the judge's first finding about its requirement."""
+        concluded = next((each for each in self.evidence if not each.judged), None)
+        if concluded:
+            return concluded
+        return next((e for e in self.evidence if e.requirement == self.requirement), None)
+
+    @property
+    def problem(self) -> str:
+        """The fault of the suite that ended the test, or empty."""
+        faults = (each.message for each in self.evidence if each.kind is Kind.SUITE_FAULT)
+        return next(faults, "")
+
+    @property
+    def unreached(self) -> bool:
+        """True if the IUT could not be reached for this test."""
+        return any(each.kind is Kind.UNREACHABLE for each in self.evidence)
+
+    @property
+    def findings(self) -> tuple[Evidence, ...]:
+        """The evidence against requirements that is not the test's verdict on its own."""
+        own = self.own
+        return tuple(
+            each
+            for each in self.evidence
+            if each.against and (each.judged or each.requirement != self.requirement or each != own)
+        )
+
+
+def prerequisite_failed(
+    fact: Evidence, evidence: Collection[Evidence], presumed: Collection[str]
+) -> Evidence | None:
+    """The first finding, earlier in the same session, about a prerequisite of this fact.
+
+    A test cannot do without its prerequisites: its own conclusion after such a finding decides
+    nothing. Findings of the judge are facts of their own and have no such condition.
+    """
+    if fact.judged:
+        return None
+    for other in evidence:
+        if not (other.judged and other.requirement in presumed):
+            continue
+        if other.place.transcript != fact.place.transcript:
+            continue
+        if fact.place.event is None or (other.place.event or 0) <= fact.place.event:
+            return other
+    return None

@@ -1,0 +1,276 @@
+"""Runs the test cases of one run: smoke session, tests, re-runs and experiments, in this order."""
+
+import asyncio
+import functools
+import gc
+import math
+import shlex
+import time
+from collections.abc import Callable, Coroutine, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from conformance.conclusions.outcome import Run
+from conformance.configuration import Configuration
+from conformance.definitions.protocol import Requirement
+from conformance.evidence import Result
+from conformance.iut import Iut
+from conformance.running import other_role, smoke
+from conformance.running.isolation import Ended, Isolation
+from conformance.running.overlap import overlap, width
+from conformance.running.progress import Progress
+from conformance.running.results import conclude
+from conformance.running.testbed import Testbed
+from conformance.running.timeouts import TARDY
+from conformance.verdicts import (
+    VIOLATIONS,
+    Hindered,
+    Inconclusive,
+    NotExercised,
+    Verdict,
+    Violation,
+)
+
+_LOOK = 0.05  # seconds between two looks at the findings of a test that is to stop at the first
+_BEHIND = 0.25  # seconds that the machine takes from programs in a spell, which can fail a test
+
+
+@dataclass(frozen=True)
+class Case:
+    """A test case: what the report says of it, and how it runs with an IUT.
+
+    ``lasting`` tests wait for a time to pass; ``drawn`` ones try many examples.
+    """
+
+    id: str
+    purpose: str
+    requirement: Requirement
+    play: Callable[[Iut], Coroutine[Any, Any, None]]
+    lasting: bool = False
+    drawn: bool = False
+
+
+@dataclass(frozen=True)
+class _Attempt:
+    """One run of a test case, and how it ended.
+
+    ``behind`` are the seconds that the machine took from programs in its worst spell.
+    """
+
+    case: Case
+    iut: Iut
+    error: Exception | None
+    seconds: float
+    behind: float
+
+    @property
+    def doubtful(self) -> bool:
+        """True if the test timed out while the machine or another test was in its way."""
+        if isinstance(self.error, Hindered):
+            return True
+        if not isinstance(self.error, Violation) or self.behind < _BEHIND:
+            return False
+        session = self.error.session or next(reversed(self.iut.sessions), None)
+        if self.error.event is None:
+            return session is None or not session.denied
+        events = session.events[self.error.event :] if session else []
+        return bool(events) and events[0].data is None
+
+
+class Execution:
+    """The tests of one run, several at a time in one event loop."""
+
+    def __init__(
+        self,
+        run: Run,
+        folder: Path,
+        ended: Callable[[Case, Result], None],
+        stopped: Callable[[int], bool],
+        first_only: bool = False,
+    ) -> None:
+        """``ended`` is called with each result; ``stopped`` with the number of violations so far.
+
+        ``first_only``: the run ends at the first violation, wherever it is found.
+        """
+        self._run = run
+        self._configuration: Configuration = run.configuration
+        self._folder = folder
+        self._report = ended
+        self._stopped = stopped
+        self._first_only = first_only
+        self._again: list[_Attempt] = []
+        self._ended: list[Ended] = []
+        self._wrong = 0
+        self.progress = Progress(run, self._again)
+
+    async def play(self, cases: Sequence[Case]) -> None:
+        """Run all of it, until it is done or the run's time is over."""
+        # Imported modules stay: the collector, which Hypothesis calls as well, can skip them.
+        gc.freeze()
+        async with Testbed(self._configuration) as testbed, self.progress.heartbeat():
+            try:
+                async with asyncio.timeout(self._configuration.max_time) as limit:
+                    await self._play(testbed, cases)
+            except TimeoutError:
+                if not limit.expired():
+                    raise
+                self._run.timed_out = True
+            self._run.stretched = testbed.timeouts.stretched
+
+    async def _play(self, testbed: Testbed, cases: Sequence[Case]) -> None:
+        run, configuration = self._run, self._configuration
+        first = await smoke.play(testbed, self._folder, self.command())
+        run.smoke, run.reached = first.result, first.reached
+        self._wrong += bool(first.result.findings)
+        if not first.passed:
+            return
+        if configuration.role.serves and not configuration.command:
+            await Iut(testbed, "").look_whether_it_turns_away()
+        tests = [functools.partial(self._test, testbed, case) for case in self._in_order(cases)]
+        found = await width(testbed, len(tests), first)
+        run.at_a_time, run.alone = found.tests, found.why
+        run.at_a_time = await overlap(tests, found, self._is_stopped, lambda: testbed.timeouts.idle)
+        # A test that timed out on a busy machine runs again alone, and only that run counts.
+        while self._again:
+            attempt = self._again.pop(0)
+            if not self._is_stopped():
+                attempt = await self._attempt(attempt.case, attempt.iut.again())
+            self._conclude(attempt)
+        if configuration.command and configuration.isolate and not self._is_stopped():
+            isolation = Isolation(testbed, self._folder, first.sent, self._masked)
+            run.culprits += await isolation.run(run.tests, self._ended)
+        await self._look_for_another_role(testbed)
+
+    async def _look_for_another_role(self, testbed: Testbed) -> None:
+        """Say so if the IUT took part, but had none of the operations of this role."""
+        tests, collected = self._run.tests, self._run.collected
+        whole = collected.selected == collected.available
+        if whole and tests and all(t.verdict is Verdict.NOT_EXERCISED for t in tests):
+            other = await other_role.inverted(Iut(testbed, ""))
+            self._run.lost = self._run.lost or str(other or "")
+
+    def _in_order(self, cases: Sequence[Case]) -> list[Case]:
+        """Test cases that wait for a time to pass come first: started last, they would end alone.
+
+        Prerequisites of others come next, from the ground up, and then tests with drawn examples.
+        """
+        protocol = self._configuration.protocol
+        presumed = {name for one in protocol.requirements.values() for name in one.presumes}
+
+        def place(case: Case) -> tuple[bool, int, bool]:
+            name = case.requirement.id
+            depth = len(protocol.prerequisites(name))
+            last = len(protocol.requirements)
+            return not case.lasting, depth if name in presumed else last, not case.drawn
+
+        return sorted(cases, key=place)
+
+    def _is_stopped(self) -> bool:
+        return bool(self._run.lost) or self._stopped(self._wrong)
+
+    async def _test(self, testbed: Testbed, case: Case) -> None:
+        """Run one test case; conclude it, unless it is to run again alone at the end."""
+        mask = frozenset(self._configuration.without)
+        attempt = await self._attempt(case, Iut(testbed, case.requirement.id, mask))
+        if attempt.doubtful and not self._first_only:
+            self._again.append(attempt)
+        else:
+            self._conclude(attempt)
+
+    async def _attempt(self, case: Case, iut: Iut) -> _Attempt:
+        clock = time.perf_counter()
+        error: Exception | None = None
+        crowding, since = iut.testbed.timeouts.crowding, time.monotonic()
+        try:
+            if claimed := self._configuration.leaves_out(iut.deciding):
+                raise NotExercised(f"declared as unsupported: {claimed}")
+            await self._until_found(iut, case.play(iut))
+        except Exception as raised:
+            error = raised
+        # Time that the machine takes away after the last event cannot have failed the test.
+        until = min(_latest(iut) + TARDY, time.monotonic())
+        behind = crowding.worst(since, until)
+        return _Attempt(case, iut, error, time.perf_counter() - clock, behind)
+
+    async def _until_found(self, iut: Iut, test: Coroutine[Any, Any, None]) -> None:
+        """Run a test; only until the first violation of the run, if the run ends there.
+
+        Raises NotExercised if the test was ended.
+        """
+        if not self._first_only:
+            return await test
+        running = asyncio.ensure_future(test)
+        try:
+            while not (running.done() or self._wrong or iut.found):
+                await asyncio.wait({running}, timeout=_LOOK)
+            if running.done():
+                return running.result()
+        finally:
+            running.cancel()
+            await asyncio.wait({running})
+        raise NotExercised("the run was to end at the first violation")
+
+    def _conclude(self, attempt: _Attempt) -> None:
+        """Decide a test and report it."""
+        case, iut, error = attempt.case, attempt.iut, attempt.error
+        if isinstance(error, Violation) or iut.found:
+            sessions = getattr(error, "sessions", ()) or tuple(iut.sessions)
+            if ended := Ended.of(case, iut, sessions):
+                self._ended.append(ended)
+        result = conclude(
+            case.id,
+            case.purpose,
+            case.requirement,
+            error,
+            iut,
+            self._folder,
+            seconds=attempt.seconds,
+            reproduce=self.command(case.id),
+        )
+        self._run.tests.append(result)
+        self._wrong += result.verdict in VIOLATIONS or bool(result.findings)
+        self.progress.ended(result)
+        if result.unreached and not self._configuration.command:
+            self._lose(result)
+        self._report(case, result)
+
+    async def _masked(self, ended: Ended, mask: frozenset[str], longest: float) -> Result:
+        """Run the test of an ended session again without some messages."""
+        case, iut = ended.test, ended.iut.again(mask)
+        try:
+            async with asyncio.timeout(longest):
+                attempt = await self._attempt(case, iut)
+        except TimeoutError:
+            late = Inconclusive(f"the test did not end within {longest:g} s")
+            attempt = _Attempt(case, iut, late, longest, 0.0)
+        labels = sorted(mask)
+        return conclude(
+            f"{case.id} without {' and '.join(labels)}",
+            case.purpose,
+            case.requirement,
+            attempt.error,
+            attempt.iut,
+            self._folder,
+            seconds=attempt.seconds,
+            reproduce=self.command(case.id, labels),
+        )
+
+    def _lose(self, result: Result) -> None:
+        """An IUT that was started by hand is gone: nothing else can be tried."""
+        before = [test.id for test in self._run.tests if test.id != result.id]
+        last = before[-1] if before else "the smoke session"
+        self._run.lost = self._run.lost or f"the IUT was gone after {last}: {result.detail}"
+
+    def command(self, test: str = "", without: Sequence[str] = ()) -> str:
+        """The command that runs one test again, or the whole run."""
+        before, _, after = self._configuration.invocation.partition(" -- ")
+        words = [before, f"--seed {self._configuration.seed}"]
+        words += [f"--test {shlex.quote(test)}"] if test else []
+        words += [f"--without {shlex.quote(label)}" for label in without]
+        return " ".join(words) + (f" -- {after}" if after else "")
+
+
+def _latest(iut: Iut) -> float:
+    """When anything happened last in the sessions of a test, by the clock; else infinity."""
+    return max((each.began + each.events[-1].at for each in iut.sessions), default=math.inf)

@@ -1,0 +1,510 @@
+"""Experiments that isolate the message which ends a session.
+
+If the IUT dies or closes the stream, two kinds of experiments show why:
+
+- A *replay* plays our own side of the session against a fresh instance, whole messages one after
+  the other. Replays reduce the session to the smallest one that ends in the same way.
+- A *masked run* runs a test again and leaves out the message that ends sessions (the culprit). A
+  test that passes then has failed as a consequence.
+
+A culprit is claimed only if the full session ends so again, the smallest session ends so twice,
+and the session without the culprit goes on.
+"""
+
+import asyncio
+import contextlib
+from collections.abc import Awaitable, Callable, Collection, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from conformance.conclusions.deciding import Culprit, Shown, Trial
+from conformance.definitions.keywords import shown
+from conformance.evidence import End, Kind, Result
+from conformance.harness.instance import Instance
+from conformance.iut import Iut, Sessions
+from conformance.running.results import end_of
+from conformance.running.testbed import Testbed
+from conformance.running.transcripts import Transcripts
+from conformance.session import Session
+from conformance.verdicts import Conclusion, Verdict
+from conformance.wire import NOISE, PART
+
+ABREAST = 3  # experiments at a time: more would make each of them slower on two cores
+REDUCTIONS = 6  # smallest sessions that are looked for in one run
+REPLAYS = 40  # replays of one reduction; a session of 1000 messages needs 20 if one ends it
+MASKED = 6.0  # seconds that a masked run lasts at most: a test that holds takes less than half
+LONGEST = 2.0  # seconds that a replay lasts at most, once the IUT has started
+_TURN = 0.3  # seconds in which the IUT takes its turn, if it had one in the session
+_SHORTEST = 0.3  # seconds after the last message in which the end comes at least
+_SHOWN = 200  # characters of the culprit's content
+
+Rerun = Callable[["Ended", frozenset[str], float], Awaitable[Result]]
+"""Runs the test of an ended session again, without the messages that have these labels.
+
+The third argument is the longest time in seconds that the run can take.
+"""
+
+
+@dataclass(frozen=True)
+class Step:
+    """One thing that our side did: a message, an operation of the upper tester, or its end.
+
+    ``connection`` counts from 0. ``turn``: the IUT sent something on it since the step before.
+    """
+
+    connection: int
+    label: str
+    data: bytes = b""
+    value: Any = None
+    operation: str = ""
+    arguments: dict[str, Any] = field(default_factory=dict)
+    closes: bool = False
+    turn: bool = False
+
+
+@dataclass(frozen=True)
+class Ended:
+    """A session that the IUT ended, with all that an experiment needs.
+
+    ``pause`` is the time in seconds from our last step to the end, ``start`` that to the IUT's
+    first message. ``channels`` has the channel of each connection. ``test`` and ``iut`` are for
+    the caller that runs the test again.
+    """
+
+    test: Any
+    iut: Iut
+    end: End
+    steps: tuple[Step, ...]
+    channels: tuple[str, ...]
+    program: str | None
+    pause: float
+    start: float
+
+    @classmethod
+    def of(cls, test: Any, iut: Iut, sessions: Sessions) -> "Ended | None":
+        """The first of these sessions that the IUT ended, with others of the same instance."""
+        for session in sessions:
+            end = end_of(session, sessions)
+            if end is None:
+                continue
+            with_it = tuple(one for one in sessions if one.instance is session.instance)
+            steps, pause = _steps(with_it, session)
+            first = (one.received[0].at for one in with_it if one.received)
+            return cls(
+                test,
+                iut,
+                end,
+                steps,
+                tuple(_channel(one) for one in with_it),
+                session.instance.program,
+                pause,
+                next(first, 0.0),
+            )
+        return None
+
+
+@dataclass(frozen=True)
+class _Played:
+    """A replay: how the IUT ended it, if it did, and its sessions."""
+
+    end: End | None
+    sessions: Sessions
+
+
+def _channel(session: Session) -> str:
+    return session.peer if session.peer in session.role.channels else ""
+
+
+def _steps(sessions: Sessions, ended: Session) -> tuple[tuple[Step, ...], float]:
+    """Our side of sessions with one instance in the order of time, and the pause to the end."""
+    entries: list[tuple[float, int, Step]] = []
+    over = ended.began + ended.events[-1].at
+    for number, session in enumerate(sessions):
+        decoder = session.protocol.decoder(session.peer, session.instance.kind)
+        turn, rest = False, b""
+        for event in session.events:
+            at = session.began + event.at
+            if event.sender == session.role.name:
+                turn = turn or event.data is not None
+                if event.event == "closed" and session is ended:
+                    over = at
+            elif event.data:
+                rest += event.data
+                for frame in decoder.feed(event.data):
+                    label = session.label(frame)
+                    entries.append(
+                        (at, number, Step(number, label, frame.raw, frame.value, turn=turn))
+                    )
+                    rest, turn = rest[len(frame.raw) :], False
+            elif event.event in session.role.hooks:
+                name, given = event.event or "", dict(event.details.get("arguments", {}))
+                step = Step(number, name, operation=name, arguments=given, turn=turn)
+                entries.append((at, number, step))
+                turn = False
+            elif event.event == "closed" and event.sender == session.peer:
+                entries.append((at, number, Step(number, "closed", closes=True)))
+        if rest:
+            entries.append(
+                (session.began + session.events[-1].at, number, Step(number, PART, rest))
+            )
+    entries = sorted((each for each in entries if each[0] <= over), key=lambda each: each[0])
+    last = entries[-1][0] if entries else over
+    return tuple(step for _, _, step in entries), max(over - last, 0.0)
+
+
+_Met = tuple[Ended, Result]
+"""A session that the IUT ended, and the result of its test."""
+_Trace = tuple[tuple[str, str], str]
+"""The way of an end, and the message after which it came."""
+
+
+class Isolation:
+    """The experiments of one run."""
+
+    def __init__(
+        self, testbed: Testbed, folder: Path, opening: Sequence[str], rerun: Rerun
+    ) -> None:
+        """``opening`` are the labels that our side sends first in a smoke session."""
+        self._testbed = testbed
+        self._folder = folder
+        self._opening = tuple(opening)
+        self._rerun = rerun
+        abreast = 1 if testbed.configuration.fixed else ABREAST
+        self._room = asyncio.Semaphore(abreast)
+        self._reductions = 0
+
+    async def run(self, results: Sequence[Result], ended: Sequence[Ended]) -> list[Culprit]:
+        """The culprits of a run's ends; one reduction for each way of ending, and more if the
+        same way of ending has several culprits.
+        """
+        passed = [result for result in results if result.verdict is Verdict.PASS]
+        lawful = {_trace(end) for result in passed for end in result.observed.ends}
+        by_test = {result.id: result for result in results}
+        groups: dict[tuple[str, str], list[_Met]] = {}
+        for each in ended:
+            result = by_test.get(each.test.id)
+            if result and _affected(result, each.end):
+                groups.setdefault(each.end.way, []).append((each, result))
+        worth = [met for met in groups.values() if self._is_worth(met, lawful)]
+        found = await asyncio.gather(*(self._isolate(met) for met in worth))
+        return [culprit for culprits in found for culprit in culprits]
+
+    def _is_worth(self, met: Sequence[_Met], lawful: Collection[_Trace]) -> bool:
+        """True if an end is worth experiments.
+
+        It is not if tests that passed saw the same end after the same message, unless the process
+        died in the tests of several requirements.
+        """
+        affected = {name for each, result in met for name in _affected(result, each.end)}
+        if len(affected) > 1 and met[0][0].end.died:
+            return True
+        return any(_trace(each.end) not in lawful for each, _ in met)
+
+    async def _isolate(self, met: list[_Met]) -> list[Culprit]:
+        culprits: list[Culprit] = []
+        while met and self._reductions < REDUCTIONS:
+            self._reductions += 1
+            # The shortest session is the cheapest to reduce.
+            subject, result = min(met, key=lambda pair: len(pair[0].steps))
+            culprit = await self._reduce(subject, result)
+            if not culprit.label:
+                met = [pair for pair in met if pair[1] is not result]
+                continue
+            culprit, met = await self._trials(culprit, met)
+            culprits.append(culprit)
+        return culprits
+
+    # Replays
+
+    async def _reduce(self, subject: Ended, result: Result) -> Culprit:
+        """The smallest session that ends in the same way, and the message that ends it."""
+        reduction = _Reduction(self, subject)
+        smallest = await reduction.smallest(self._opening_of(subject.steps))
+        if not smallest:
+            return Culprit(subject.end.way, replays=reduction.replays)
+        culprit = smallest[-1]
+        path, event = self._write(result, reduction.latest, culprit)
+        value = "" if culprit.value is None else shown(culprit.value)[:_SHOWN]
+        if culprit.operation:
+            value = shown(culprit.arguments)[:_SHOWN]
+        return Culprit(subject.end.way, culprit.label, value, path, event, reduction.replays)
+
+    def _opening_of(self, steps: Sequence[Step]) -> int:
+        """The number of first steps that a smoke session has as well; never all of them."""
+        same = 0
+        for step, label in zip(steps, self._opening, strict=False):
+            if step.label != label:
+                break
+            same += 1
+        return min(same, len(steps) - 1)
+
+    async def play(self, subject: Ended, steps: Sequence[Step]) -> _Played:
+        """Play these steps against a fresh instance; see how it ends the session, if it does."""
+        iut = Iut(self._testbed, "")
+        async with self._room:
+            with contextlib.suppress(Conclusion, TimeoutError):
+                async with asyncio.timeout(LONGEST + 2 * subject.start):
+                    await _Player(iut, subject).play(steps)
+        sessions = tuple(iut.sessions)
+        end = next(filter(None, (end_of(each, sessions) for each in sessions)), None)
+        return _Played(end, sessions)
+
+    def _write(self, result: Result, sessions: Sessions, culprit: Step) -> tuple[str, int | None]:
+        """Write the smallest session as a capture; its path, and the culprit's event."""
+        name = f"{result.id}-smallest"
+        files = Transcripts(
+            self._folder, name, result.purpose, result.requirement, self._testbed.written
+        )
+        written = files.of(sessions)
+        place = None
+        for session in sessions:
+            for index, event in enumerate(session.events):
+                operation = culprit.operation and event.event == culprit.operation
+                if event.sender == session.peer and (operation or event.data == culprit.data):
+                    place = written.place(sessions, session, index)
+        path = f"counterexamples/{files.name}.jsonl"
+        files.conclude(written, "counterexample", path, {})
+        return path, place
+
+    # Masked runs
+
+    async def _trials(self, culprit: Culprit, met: list[_Met]) -> tuple[Culprit, list[_Met]]:
+        """The culprit with a trial for each requirement, and the sessions that it does not end."""
+        mask = frozenset({culprit.label})
+        cheapest: dict[str, _Met] = {}
+        for pair in sorted(met, key=lambda pair: pair[1].duration_s):
+            for name in _affected(pair[1], culprit.way):
+                cheapest.setdefault(name, pair)
+        maskable = culprit.label not in (NOISE, PART) and len(cheapest) > 1
+        again: dict[str, Result] = {}
+        if maskable:
+            chosen = {pair[1].id: pair[0] for pair in cheapest.values()}
+            masked = await asyncio.gather(*(self._masked(each, mask) for each in chosen.values()))
+            again = dict(zip(chosen, masked, strict=True))
+        trials = []
+        others: set[str] = set()
+        for name, (_, result) in cheapest.items():
+            trial = _trial(name, result, again.get(result.id), culprit.way)
+            if trial is None:
+                others.add(name)
+            else:
+                trials.append(trial)
+        stands = _stands(trials, culprit.label, self._testbed)
+        trials = [
+            replace(each, shown=Shown.STANDS) if each.requirement == stands else each
+            for each in trials
+        ]
+        mine = [pair for pair in met if not set(_affected(pair[1], culprit.way)) <= others]
+        tests = tuple(dict.fromkeys(pair[1].id for pair in mine))
+        rest = [pair for pair in met if pair not in mine]
+        return replace(culprit, tests=tests, trials=tuple(trials)), rest
+
+    async def _masked(self, ended: Ended, mask: frozenset[str]) -> Result:
+        async with self._room:
+            return await self._rerun(ended, mask, MASKED)
+
+
+def _trace(end: End) -> _Trace:
+    return end.way, end.candidates[-1] if end.candidates else ""
+
+
+def _affected(result: Result, end: End | tuple[str, str]) -> list[str]:
+    """The requirements that a test found violated because the session ended in this way."""
+    way = end.way if isinstance(end, End) else end
+    found = (
+        fact.requirement
+        for fact in result.evidence
+        if fact.kind is Kind.END and fact.end and fact.end.way == way
+    )
+    return list(dict.fromkeys(found))
+
+
+def _trial(
+    requirement: str, result: Result, again: Result | None, way: tuple[str, str]
+) -> Trial | None:
+    """What a masked run shows of a requirement; None if the session ends in the same way."""
+    if again is None:
+        return Trial(requirement, result.id, Shown.STANDS)
+    mine = [each for each in again.evidence if each.against and each.requirement == requirement]
+    if any(each.end and each.end.way == way for each in again.evidence):
+        return None
+    content = next((each for each in mine if each.kind is Kind.VIOLATION), None)
+    if content:
+        return Trial(
+            requirement, result.id, Shown.INDEPENDENT, content.message, again.reproduce, content
+        )
+    if again.verdict is Verdict.PASS and not mine:
+        return Trial(requirement, result.id, Shown.CONSEQUENCE, "", again.reproduce)
+    return Trial(requirement, result.id, Shown.UNDECIDED, again.detail, again.reproduce)
+
+
+def _stands(trials: Sequence[Trial], culprit: str, testbed: Testbed) -> str:
+    """The requirement that the end itself violates, of those for which no other evidence is.
+
+    - the requirement that says how the culprit is handled (`MessageType.handled`);
+    - else one whose test needs the culprit;
+    - else a prerequisite of the others, in the order of the specification.
+    """
+    protocol, peer = testbed.configuration.protocol, testbed.role.peer
+    kind = protocol.messages.get((peer, culprit.partition(" ")[0]))
+    names = [each.requirement for each in trials if each.shown is not Shown.INDEPENDENT]
+    proven = {each.requirement for each in trials if each.shown is Shown.CONSEQUENCE}
+    ids = [*protocol.requirements]
+
+    def order(name: str) -> tuple[Any, ...]:
+        entry = protocol.requirements.get(name)
+        dependent = sum(name in protocol.prerequisites(other) for other in names)
+        return (
+            not (kind and kind.handled == name),
+            name in proven,
+            entry is None or entry.level != "must",
+            -dependent,
+            ids.index(name) if entry else len(ids),
+        )
+
+    return min(names, key=order, default="")
+
+
+class _Player:
+    """Plays steps in one replay."""
+
+    def __init__(self, iut: Iut, subject: Ended) -> None:
+        self._iut = iut
+        self._subject = subject
+        self._sessions: dict[int, Session] = {}
+        self._operations: list[asyncio.Task[Any]] = []
+
+    async def play(self, steps: Sequence[Step]) -> None:
+        async with (
+            self._iut.instance(self._subject.program) as instance,
+            contextlib.AsyncExitStack() as stack,
+        ):
+            try:
+                for step in steps:
+                    await self._step(step, instance, stack)
+                    if self._over(instance):
+                        break
+                await self._end(instance)
+            finally:
+                for task in self._operations:
+                    task.cancel()
+                await asyncio.gather(*self._operations, return_exceptions=True)
+
+    async def _step(self, step: Step, instance: Instance, stack: contextlib.AsyncExitStack) -> None:
+        if step.connection not in self._sessions:
+            channel = self._subject.channels[step.connection]
+            opened = self._iut.connect(instance, channel=channel)
+            self._sessions[step.connection] = await stack.enter_async_context(opened)
+        session = self._sessions[step.connection]
+        if step.turn:
+            starting = 0.0 if session.received else 2 * self._subject.start
+            await session.watch(within=_TURN + starting)
+        session.pass_over()
+        if step.operation:
+            operating = session.operate(step.operation, **step.arguments)
+            self._operations.append(asyncio.create_task(operating))
+            await asyncio.sleep(0)
+        elif step.closes:
+            await session.finish()
+        else:
+            await session.send_bytes(step.data)
+
+    def _over(self, instance: Instance) -> bool:
+        process = instance.process
+        return bool(process and process.exit) or any(s.ended for s in self._sessions.values())
+
+    async def _end(self, instance: Instance) -> None:
+        """Wait for the end for as long as it took in the session, and somewhat longer."""
+        starting = 0.0 if any(s.received for s in self._sessions.values()) else self._subject.start
+        within = max(_SHORTEST, 2 * self._subject.pause) + 2 * starting
+        waits = [asyncio.create_task(s.until_closed(within)) for s in self._sessions.values()]
+        if instance.process:
+            waits.append(asyncio.create_task(instance.process.wait(within)))
+        if waits and not self._over(instance):
+            await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
+        for task in waits:
+            task.cancel()
+        await asyncio.gather(*waits, return_exceptions=True)
+        for session in self._sessions.values():
+            await session.settled()
+
+
+class _Reduction:
+    """Reduces one session by replays, a bounded number of them."""
+
+    def __init__(self, isolation: Isolation, subject: Ended) -> None:
+        self.replays = 0
+        self.latest: Sessions = ()
+        """The sessions of the latest replay that ended in the same way."""
+        self._isolation = isolation
+        self._subject = subject
+
+    async def _fails(self, steps: Sequence[Step]) -> bool:
+        """True if these steps end the session in the same way."""
+        if self.replays >= REPLAYS:
+            return False
+        self.replays += 1
+        played = await self._isolation.play(self._subject, steps)
+        if played.end is None or played.end.way != self._subject.end.way:
+            return False
+        self.latest = played.sessions
+        return True
+
+    async def smallest(self, opening: int) -> Sequence[Step]:
+        """The smallest session whose last step ends it; empty if that cannot be shown."""
+        steps = self._subject.steps
+        if not steps or not await self._fails(steps):
+            return ()
+        if opening and await self._fails(steps[:opening]):
+            steps, opening = steps[:opening], 0
+        length = await self._shortest_prefix(steps, opening)
+        kept, culprit = [*steps[:opening]], steps[length - 1]
+        context = [*steps[opening : length - 1]]
+        if not context or not await self._fails([*kept, culprit]):
+            kept = [*kept, *await self._needed(kept, context, culprit)]
+        smallest = [*kept, culprit]
+        if not (await self._fails(smallest) and await self._fails(smallest)):
+            return ()
+        if not kept:
+            return smallest
+        latest = self.latest
+        without = await self._fails(kept)
+        self.latest = latest
+        return () if without else smallest
+
+    async def _shortest_prefix(self, steps: Sequence[Step], holds: int) -> int:
+        """The length of the shortest prefix that ends the session; the first ``holds`` do not."""
+        fails, jump = len(steps), 1
+        while fails - jump > holds:
+            if await self._fails(steps[: fails - jump]):
+                fails -= jump
+                jump *= 2
+            else:
+                holds = fails - jump
+                break
+        while fails - holds > 1:
+            middle = (fails + holds) // 2
+            if await self._fails(steps[:middle]):
+                fails = middle
+            else:
+                holds = middle
+        return fails
+
+    async def _needed(
+        self, kept: Sequence[Step], context: Sequence[Step], culprit: Step
+    ) -> Sequence[Step]:
+        """The steps before the culprit that the end needs, by leaving out ever smaller parts."""
+        needed, size = [*context], max(len(context) // 2, 1)
+        while needed:
+            place = 0
+            while place < len(needed):
+                fewer = [*needed[:place], *needed[place + size :]]
+                if await self._fails([*kept, *fewer, culprit]):
+                    needed = fewer
+                else:
+                    place += size
+            if size == 1:
+                break
+            size //= 2
+        return needed
