@@ -58,14 +58,14 @@ class End:
 
     ``how`` completes "the IUT …"; ``said`` is the reason in the output of that process, or empty.
     ``candidates`` are the labels of the messages sent since its last sign of life; the last one
-    is the latest. ``events`` is the length of the session's transcript.
+    is the latest. ``last`` is the label of the last message sent at all.
     """
 
     how: str
     said: str = ""
     candidates: tuple[str, ...] = ()
+    last: str = ""
     died: bool = False
-    events: int = 0
 
     @property
     def way(self) -> tuple[str, str]:

@@ -96,15 +96,15 @@ class Iut:
         """Whether the judge has found anything wrong in its sessions, up to now."""
         return bool(self.findings or any(session.judge.findings for session in self.sessions))
 
-    async def once(self, name: str, find: Callable[[], Awaitable[T]]) -> T:
+    async def cached(self, name: str, find: Callable[[], Awaitable[T]]) -> T:
         """What tests have found out about the IUT, or this one does now with ``find``."""
-        return await self.testbed.once(name, find)
+        return await self.testbed.cached(name, find)
 
     def seconds(self, timing: str) -> float:
         """A declared timing of the IUT; longer on a busy machine."""
         return self.testbed.timeouts.seconds(timing, self.configuration.seconds(timing))
 
-    def worth(self, seconds: float, *timings: str) -> None:
+    def skip_if_longer(self, seconds: float, *timings: str) -> None:
         """Raise NotExercised where waiting so long, which rests on timings, is too long a test."""
         limit = self.configuration.max_wait
         if seconds > limit:
@@ -175,7 +175,7 @@ class Iut:
         while True:
             session = await self._open(instance, channel, segmentation)
             try:
-                look = away or (Session.turned_away if self.testbed.turns_away else None)
+                look = away or (Session.is_refused if self.testbed.turns_away else None)
                 again = look is not None and await look(session) and left() > 0
                 if not again:
                     held.append(session)
@@ -237,7 +237,7 @@ class Iut:
         """Find out the same of one whose connections all are ours: beside one it ends another."""
         async with self.instance() as instance:
             try:
-                async with self.connect(instance), self.connect(instance, away=Session.turned_away):
+                async with self.connect(instance), self.connect(instance, away=Session.is_refused):
                     return False
             except NotExercised:
                 async with self.connect(instance) as session:

@@ -72,7 +72,7 @@ class _Awaited:
 class Session(Wire):
     """One connection to the IUT, and the waits of a test on it."""
 
-    denied = False
+    answered_without_showing = False
     """The IUT answered operations to the last, and the awaited state did not show."""
     _cursor = 0  # the first received message that no wait has looked at
 
@@ -127,7 +127,7 @@ class Session(Wire):
         """The further deadlines of a wait; none if the session is spoiled and decides nothing."""
         return 0.0 if self.judge.spoiled else GRACE
 
-    def _once(self, wait: Wait) -> None:
+    def _raise_if_expired(self, wait: Wait) -> None:
         """Raise NotRepeated if a test of this requirement has waited for it in full already."""
         about = wait.requirement or self._deciding
         if self._deciding and (test := self._timeouts.expired(self._deciding, about, wait.names)):
@@ -270,7 +270,7 @@ class Session(Wire):
 
         came = found()
         if not (came or self._ended or flow):
-            self._once(wait)
+            self._raise_if_expired(wait)
         awaited = self._awaited(names, wait, within, flow)
         if came or await self._until(found, lambda: self._deadline(awaited), wait):
             message = self.received[self._cursor - 1]
@@ -285,7 +285,7 @@ class Session(Wire):
         """A message of these names that is awaited from now on."""
         configuration = self.instance.configuration
         alone = allowed = configuration.seconds("response")
-        starting = not (self.received or self.instance.spoke)
+        starting = not (self.received or self.instance.ready)
         if within is None and starting:
             allowed += configuration.seconds("startup")
             declared = self._lasting(self._timeouts.left(allowed))
@@ -392,7 +392,7 @@ class Session(Wire):
         data = (event.data for event in self.theirs if event.message is None)
         return next((some[:60] for some in data if some), b"")
 
-    async def watch(
+    async def wait_for(
         self,
         *names: str,
         within: Within | None = None,
@@ -449,7 +449,7 @@ class Session(Wire):
         finally:
             self._link.attentive.set()
 
-    async def turned_away(self, known: Callable[[], bool] = lambda: False) -> bool:
+    async def is_refused(self, known: Callable[[], bool] = lambda: False) -> bool:
         """True if the IUT, still busy with another session, ends this one before any message.
 
         ``known`` can end the wait earlier.
@@ -459,7 +459,7 @@ class Session(Wire):
             await self._until(lambda: self._ended or known(), lambda: until, Wait((CLOSED,)))
         return self.number > 1 and self._ended
 
-    async def shows(
+    async def poll_until(
         self,
         look: Callable[[], Awaitable[bool]],
         what: str,
@@ -470,11 +470,15 @@ class Session(Wire):
 
         ``what``, ``within`` and ``requirement`` are as for `expect`.
         """
-        pause, self.denied, before = _POLL_FIRST, False, self.instance.upper.answers
+        pause, self.answered_without_showing, before = (
+            _POLL_FIRST,
+            False,
+            self.instance.upper.answers,
+        )
         if await look():
             return True
-        self._once(Wait((what,), True, requirement))
-        with contextlib.suppress(TimeoutError), self.awaiting(what, within, requirement) as left:
+        self._raise_if_expired(Wait((what,), True, requirement))
+        with contextlib.suppress(TimeoutError), self.deadline(what, within, requirement) as left:
             while not await look():
                 if left() < 0:
                     raise TimeoutError
@@ -483,11 +487,11 @@ class Session(Wire):
             return True
         # An IUT that is sent pieces can have given up on the rest of a message.
         gone = self._ended or IN_PIECES in self.apart
-        self.denied = not gone and self.instance.upper.answers >= before + _DENIED
+        self.answered_without_showing = not gone and self.instance.upper.answers >= before + _DENIED
         return False
 
     @contextlib.contextmanager
-    def awaiting(self, what: str, within: Within, requirement: str | None = None) -> Iterator[Left]:
+    def deadline(self, what: str, within: Within, requirement: str | None = None) -> Iterator[Left]:
         """The rest of the time for a state that the block awaits by means of its own.
 
         A TimeoutError of the block means that the state did not come. ``what``, ``within`` and
@@ -500,7 +504,7 @@ class Session(Wire):
             self._miss(Wait((what,), True, requirement))
             raise
 
-    async def unharmed(self, after: str) -> None:
+    async def assert_alive(self, after: str) -> None:
         """Raise Violation if the IUT has died, by a signal or an unhandled error."""
         await self.settled()
         if self.instance.process and self.instance.process.crashed:
@@ -523,9 +527,9 @@ class Session(Wire):
         process = self.instance.process
         if process and process.death:
             return process.death
-        if self.deserted and process and process.unhandled:
+        if self.closed_by_iut and process and process.unhandled:
             return "closed the connection by an error that it did not handle"
-        cut = self.deserted and self._link.broken and not self.judge.parted(self.role.name)
+        cut = self.closed_by_iut and self._link.broken and not self.judge.parted(self.role.name)
         return RESET if cut else ""
 
 

@@ -103,7 +103,7 @@ class Wire:
         self._leaving = False
         self.finished = False
         """We have closed our side."""
-        self.deserted = False
+        self.closed_by_iut = False
         """The IUT has closed its side first."""
         self._writing = asyncio.Lock()
         self._answering: list[asyncio.Task[None]] = []
@@ -337,7 +337,7 @@ class Wire:
         )
         if not self._leaving:
             self.judge.closed(index, sender)
-            self.deserted = not self.finished
+            self.closed_by_iut = not self.finished
         self._ended = True
         self._news.set()
 

@@ -129,7 +129,11 @@ def _missing(counting: Sequence[Fact], before: Sequence[_Group]) -> Iterator[_Gr
         end = fact.evidence.end
         key = (fact.evidence.missing, end.way if end else None)
         groups.setdefault(key, _Group(END if end and end.died else MISSING)).facts.append(fact)
-    yield from groups.values()
+    # One requirement that fails for several absences is one thing to mend.
+    alike: dict[Any, _Group] = {}
+    for group in groups.values():
+        alike.setdefault(frozenset(group.requirements), _Group(group.kind)).facts += group.facts
+    yield from alike.values()
 
 
 def _cause(

@@ -95,6 +95,10 @@ class Culprit:
         return next((each for each in self.trials if each.requirement == requirement), None)
 
 
+Absence = tuple[tuple[str, ...], tuple[str, str] | None]
+"""The names of messages that did not come, and the way in which the session ended, if it did."""
+
+
 @dataclass(frozen=True)
 class Fact:
     """Evidence against a requirement, the test that gave it, and why it does not count, if so.
@@ -129,7 +133,7 @@ def facts(results: Sequence[Result], culprits: Sequence[Culprit], protocol: Prot
 def _fact(
     fact: Evidence,
     result: Result,
-    missing: Mapping[str, set[tuple[str, ...]]],
+    missing: Mapping[str, set[Absence]],
     culprits: Sequence[Culprit],
     protocol: Protocol,
 ) -> Fact:
@@ -153,31 +157,36 @@ def _ended_by(fact: Evidence, result: Result, culprit: Culprit) -> bool:
 def _explained(
     fact: Evidence,
     result: Result,
-    missing: Mapping[str, set[tuple[str, ...]]],
+    missing: Mapping[str, set[Absence]],
     protocol: Protocol,
 ) -> str:
     """Why a fact does not count because of a prerequisite; empty if it counts."""
     presumed = protocol.prerequisites(fact.requirement)
     if before := prerequisite_failed(fact, result.evidence, presumed):
         return f"the session violated its prerequisite {before.requirement} before"
-    for name in presumed if fact.missing else ():
-        if set(fact.missing) & missing.get(name, set()):
-            names = " or ".join(fact.missing[0])
+    for name in presumed:
+        if same := _absences(fact) & missing.get(name, set()):
+            names = " or ".join(next(iter(same))[0])
             return f"{names} did not come for its prerequisite {name} either"
     return ""
 
 
+def _absences(fact: Evidence) -> set[Absence]:
+    """The messages that did not come, each with the way in which the session ended."""
+    if fact.kind not in (Kind.TIMEOUT, Kind.END):
+        return set()
+    return {(names, fact.end.way if fact.end else None) for names in fact.missing}
+
+
 def _missing(
     against: Sequence[tuple[Evidence, Result]], protocol: Protocol
-) -> dict[str, set[tuple[str, ...]]]:
+) -> dict[str, set[Absence]]:
     """By requirement, the messages whose absence it failed for."""
-    found: dict[str, set[tuple[str, ...]]] = {}
+    found: dict[str, set[Absence]] = {}
     for fact, result in against:
-        if fact.kind not in (Kind.TIMEOUT, Kind.END):
-            continue
         presumed = protocol.prerequisites(fact.requirement)
         if not prerequisite_failed(fact, result.evidence, presumed):
-            found.setdefault(fact.requirement, set()).update(fact.missing)
+            found.setdefault(fact.requirement, set()).update(_absences(fact))
     return found
 
 

@@ -306,6 +306,16 @@ def _no_size(identifier: int) -> str:
 _SIZES = [SIZES.get(size) for size in range(16)]
 
 
+def label(message: str, value: Any) -> str:
+    """Return what tells one kind of message from another: its name, and the size if unknown.
+
+    The highest four bits of an identifier code the size.
+    """
+    if message != UNKNOWN or not isinstance(value, dict):
+        return message
+    return f"{message} of size code 0x{int(str(value['identifier']), 16) >> 12:X}"
+
+
 def name_of(value: Any) -> str | None:
     """Return the name of a decoded message, or None if it has no identifier."""
     try:

@@ -57,7 +57,7 @@ async def lengths_turned(iut: Iut) -> bool:
             await session.send_bytes(b"\xff" * (turned - contents))
             return await tester.of(session).in_step(iut, session)
 
-    return await iut.once("lengths turned", found)
+    return await iut.cached("lengths turned", found)
 
 
 async def in_step(iut: Iut, *messages: Any) -> bool:

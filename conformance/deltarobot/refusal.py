@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable
 
 from conformance.deltarobot import tester
 from conformance.deltarobot.messages import MAGIC
-from conformance.deltarobot.service import announced, unharmed
+from conformance.deltarobot.service import announced, assert_alive
 from conformance.iut import Iut
 from conformance.session import Session
 from conformance.verdicts import Conclusion, Inconclusive, Violation
@@ -19,7 +19,7 @@ async def refused(iut: Iut, session: Session, what: str, requirement: str | None
     """
     expected = f"the connection to be closed after {what}"
     await tester.of(session).prompt(session)
-    sign = await session.watch(*tester.of(session).signs, within="response")
+    sign = await session.wait_for(*tester.of(session).signs, within="response")
     if sign and not await _serves_anybody(iut):
         about = "end.nothing-after" if announced(session, sign) else requirement
         raise Violation(
@@ -28,12 +28,12 @@ async def refused(iut: Iut, session: Session, what: str, requirement: str | None
     if not await _closes(iut, session, "wrong"):
         about = "end.closes" if announced(session) else requirement
         raise Violation(expected, "the connection stays open", about)
-    await unharmed(session, what)
+    await assert_alive(session, what)
 
 
 async def unserved(iut: Iut, session: Session, what: str) -> None:
     """Raise Violation if the IUT serves or keeps a peer that sends nothing more."""
-    sign = await session.watch(*tester.of(session).signs, within=session.seconds("quiet"))
+    sign = await session.wait_for(*tester.of(session).signs, within=session.seconds("quiet"))
     if sign and not await _serves_anybody(iut):
         came = f"received {sign.name}: the IUT serves the peer"
         raise Violation(f"the connection to be closed after {what}", came, event=sign.event)
@@ -49,9 +49,9 @@ async def _serves_anybody(iut: Iut) -> bool:
     async def find() -> bool:
         async with iut.session() as session:
             await session.send(MAGIC)
-            return await session.watch(*tester.of(session).signs, within="response") is not None
+            return await session.wait_for(*tester.of(session).signs, within="response") is not None
 
-    return await iut.once("serves anybody", find)
+    return await iut.cached("serves anybody", find)
 
 
 async def dropped(iut: Iut, session: Session, what: str) -> None:
@@ -61,7 +61,7 @@ async def dropped(iut: Iut, session: Session, what: str) -> None:
     test.
     """
     if await _closes(iut, session, "silent"):
-        await unharmed(session, what)
+        await assert_alive(session, what)
         return
     declared = iut.configuration.declared("handshake")
     if declared is None:

@@ -43,7 +43,7 @@ class Habits:
 
 async def kept(iut: Iut, name: str, hold: Callable[[Iut], Awaitable[Session]]) -> Session:
     """Return a session that several tests share and that runs once in a run."""
-    return _shown(iut, await iut.once(name, lambda: hold(iut)))
+    return _shown(iut, await iut.cached(name, lambda: hold(iut)))
 
 
 def _shown(iut: Iut, session: Session) -> Session:
@@ -54,13 +54,13 @@ def _shown(iut: Iut, session: Session) -> Session:
 
 async def ordinary(iut: Iut) -> Session:
     """Return an ordinary session, complete from its start to its end."""
-    session, _ = await iut.once(_ORDINARY, lambda: _ordinary(iut))
+    session, _ = await iut.cached(_ORDINARY, lambda: _ordinary(iut))
     return _shown(iut, session)
 
 
 async def habits(iut: Iut) -> Habits:
     """Return the IUT's behaviour in an ordinary session."""
-    _, found = await iut.once(_ORDINARY, lambda: _ordinary(iut))
+    _, found = await iut.cached(_ORDINARY, lambda: _ordinary(iut))
     return found
 
 
@@ -136,7 +136,7 @@ class Refused:
 
 async def refused(iut: Iut) -> Refused:
     """Find the unknown messages after which the IUT ends the session, once in a run."""
-    return await iut.once("refused", lambda: _refused(iut))
+    return await iut.cached("refused", lambda: _refused(iut))
 
 
 async def _refused(iut: Iut) -> Refused:
@@ -152,11 +152,11 @@ async def _ends_upon(iut: Iut, *messages: Any) -> str:
     async with opened(iut) as session:
         await session.send(*messages)
         await tester.of(session).prompt(session)
-        await session.watch(*tester.of(session).signs, within="response")
+        await session.wait_for(*tester.of(session).signs, within="response")
         if not await session.until_closed(session.seconds("quiet")):
             return ""
         try:
-            await unharmed(session, "unknown messages")
+            await assert_alive(session, "unknown messages")
         except Violation:
             return "died"
         return "" if await _ends_anyway(iut, session) else "closed"
@@ -220,7 +220,7 @@ async def passes_over(iut: Iut, session: Session, after: str) -> None:
 
 async def _stopped(iut: Iut, session: Session, after: str) -> None:
     """Raise Violation because the IUT stopped serving, or Inconclusive with the reason."""
-    await unharmed(session, after)
+    await assert_alive(session, after)
     expected = f"the session to go on after {after}"
     if not session.ended:
         known = await tester.of(session).falters(iut)
@@ -254,9 +254,9 @@ async def in_many_reads(iut: Iut) -> AsyncIterator[None]:
         yield
     except Violation as violation:
         violation.session = violation.session or (iut.sessions[-1] if iut.sessions else None)
-        if await iut.once("loses pieces", lambda: _loses(iut, byte_by_byte)):
+        if await iut.cached("loses pieces", lambda: _loses(iut, byte_by_byte)):
             violation.requirement = "frame.segmentation"
-        elif OF_EACH_SIZE["variable"] not in await refused(iut) and await iut.once(
+        elif OF_EACH_SIZE["variable"] not in await refused(iut) and await iut.cached(
             "loses long ones", lambda: _loses(iut, None, _LONG)
         ):
             violation.requirement = "frame.variable-length"
@@ -283,10 +283,10 @@ def announced(session: Session, before: Message | None = None) -> bool:
     return any(message.name == "EndOfTransmission" for message in said)
 
 
-async def unharmed(session: Session, after: str) -> None:
+async def assert_alive(session: Session, after: str) -> None:
     """Raise Violation if a signal or an unhandled error ended the IUT."""
     if not (session.ended and (announced(session) or await tester.of(session).lives(session))):
-        await session.unharmed(after)
+        await session.assert_alive(after)
 
 
 async def lives_on(iut: Iut, session: Session, after: str) -> None:
@@ -298,5 +298,5 @@ async def lives_on(iut: Iut, session: Session, after: str) -> None:
     if not session.ended and serving and not await tester.of(session).served(session):
         hangs = f"the IUT hangs{session.instance.describe_end()}"
         check(session.ended, f"the session to go on or to end after {after}", hangs)
-    await unharmed(session, after)
+    await assert_alive(session, after)
     await tester.of(session).next_is_served(iut, session, after)

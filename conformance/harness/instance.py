@@ -74,6 +74,12 @@ class Instance:
         self._taken = False
 
     @property
+    def ready(self) -> bool:
+        """True if the IUT has started: it has sent a message, or it serves and has accepted."""
+        accepted = self.serves and self.kind in ("tcp", "unix") and self.connections > 0
+        return self.spoke or accepted
+
+    @property
     def upper(self) -> UpperTester:
         if self._upper is None:
             over = self.configuration.upper_tester or self.role.upper_tester

@@ -116,6 +116,17 @@ def brief(value: Mapping[str, Any]) -> str:
     return " ".join(str(each) for each in said if each is not None)
 
 
+def label(message: str, value: Any) -> str:
+    """Return what tells one kind of message from another: also the status of a refusal."""
+    if not isinstance(value, dict):
+        return message
+    if message == "Refusal":
+        return f"Refusal {value.get('status')}"
+    if message == "Request":
+        return f"Request {value.get('method')} {value.get('path')}"[:80]
+    return message
+
+
 # To bytes
 
 

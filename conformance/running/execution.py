@@ -73,7 +73,7 @@ class _Attempt:
             return False
         session = self.error.session or next(reversed(self.iut.sessions), None)
         if self.error.event is None:
-            return session is None or not session.denied
+            return session is None or not session.answered_without_showing
         events = session.events[self.error.event :] if session else []
         return bool(events) and events[0].data is None
 

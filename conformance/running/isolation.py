@@ -156,7 +156,7 @@ def _steps(sessions: Sessions, ended: Session) -> tuple[tuple[Step, ...], float]
 _Met = tuple[Ended, Result]
 """A session that the IUT ended, and the result of its test."""
 _Trace = tuple[tuple[str, str], str]
-"""The way of an end, and the message after which it came."""
+"""The way of an end, and the last message that was sent before."""
 
 
 class Isolation:
@@ -306,7 +306,7 @@ class Isolation:
 
 
 def _trace(end: End) -> _Trace:
-    return end.way, end.candidates[-1] if end.candidates else ""
+    return end.way, end.last
 
 
 def _affected(result: Result, end: End | tuple[str, str]) -> list[str]:
@@ -399,7 +399,7 @@ class _Player:
         session = self._sessions[step.connection]
         if step.turn:
             starting = 0.0 if session.received else 2 * self._subject.start
-            await session.watch(within=_TURN + starting)
+            await session.wait_for(within=_TURN + starting)
         session.pass_over()
         if step.operation:
             operating = session.operate(step.operation, **step.arguments)

@@ -58,10 +58,10 @@ async def replay(session: Session, capture: Capture) -> None:
         await session.until_closed(patience)
     elif captured.undecided:
         kinds = {name for sender, name in session.protocol.messages if sender == session.role.name}
-        await session.watch(*(kinds - captured.kinds), within=patience)
+        await session.wait_for(*(kinds - captured.kinds), within=patience)
     else:
         await session.until_closed(session.seconds("quiet"))
-    await session.unharmed("this")
+    await session.assert_alive("this")
     if captured.undecided and _repeats(session, capture, captured):
         raise Violation(str(capture.extra["expected"]), f"again {capture.extra.get('came')}")
 
@@ -76,7 +76,7 @@ async def begun(session: Session, parts: Sequence[Capture]) -> Capture | None:
     iut = session.role.name
     kinds = [_begins(part, iut) for part in parts]
     within = session.seconds("startup") + session.seconds("response")
-    if None in kinds or not (message := await session.watch(within=within)):
+    if None in kinds or not (message := await session.wait_for(within=within)):
         return parts[0]
     if message.name not in kinds:
         return None
@@ -139,7 +139,7 @@ async def _paced(session: Session, pace: Pace, lenient: bool) -> None:
         while missing(name, at_most) and not session.ended:
             starting = spoken and not session.received
             within = session.seconds("response") + (session.seconds("startup") if starting else 0)
-            if await session.watch(name, within=within) is None:
+            if await session.wait_for(name, within=within) is None:
                 break
 
 

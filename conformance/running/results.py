@@ -201,13 +201,14 @@ def end_of(session: Session, sessions: Sequence[Session] = ()) -> End | None:
     connections.
     """
     process = session.instance.process
-    how = session.death or (CLOSED_STREAM if session.deserted else "")
+    how = session.death or (CLOSED_STREAM if session.closed_by_iut else "")
     if not how:
         return None
     died = bool(process and process.death)
     with_it = [one for one in sessions if one.instance is session.instance] if died else []
     candidates = [label for one in with_it or [session] for label in one.unanswered]
-    return End(how, session.instance.said, tuple(candidates), died, len(session.events))
+    last = session.sent[-1] if session.sent else ""
+    return End(how, session.instance.said, tuple(candidates), last, died)
 
 
 def _placed(

@@ -77,7 +77,7 @@ class Testbed:
             await listener.close()
         self.endings.close()
 
-    async def once(self, name: str, find: Callable[[], Awaitable[T]]) -> T:
+    async def cached(self, name: str, find: Callable[[], Awaitable[T]]) -> T:
         """What the first test case that asks has found out about the IUT, under this name.
 
         Where that fails, all others try again, side by side: each may wait for what never comes.

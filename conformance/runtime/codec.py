@@ -103,6 +103,29 @@ def is_notification(value: Any) -> bool:
     return len(value) == 3 and isinstance(value[1], str) and isinstance(value[2], list)
 
 
+def label(message: str, value: Any) -> str:
+    """Return what tells one kind of message from another: a method with the types of its arguments.
+
+    `message` is the name of the message. A response says if it has an error.
+    """
+    match message:
+        case "Request" if is_request(value):
+            return f"Request {value[2]}({_types(value[3])})"
+        case "Notification" if is_notification(value):
+            return f"Notification {value[1]}({_types(value[2])})"
+        case "Response" if len(value) == 4 and value[2] is not None:
+            return "Response with an error"
+        case "Object":
+            return f"Object of type {type(value).__name__}"
+    return message
+
+
+def _types(arguments: Sequence[Any]) -> str:
+    """Return the types of arguments in words; a long list is cut."""
+    names = [mark(each) or type(each).__name__ for each in arguments[:4]]
+    return ", ".join([*names, *(["…"] if len(arguments) > 4 else [])])
+
+
 def _frame(raw: bytes) -> Frame:
     try:
         value = _decoded(

@@ -58,7 +58,7 @@ async def takes_part(session: Session, operation: str, **arguments: Any) -> None
     operated = instance.upper.offers(operation)
     seconds = session.due if operated else session.seconds("quiet")
     does = asyncio.ensure_future(_does(instance, operation, arguments))
-    sends = asyncio.ensure_future(session.watch(within=seconds))
+    sends = asyncio.ensure_future(session.wait_for(within=seconds))
     ends = asyncio.ensure_future(process.wait(seconds))
     try:
         await asyncio.wait({does, sends, ends}, return_when=asyncio.FIRST_COMPLETED)
@@ -136,11 +136,11 @@ async def _unasked(session: Session, left: Left) -> None:
     """Wait for messages that an IUT sends by itself; ``left`` limits the first wait."""
     process = session.instance.process
     if process and process.exit:
-        await session.watch()
+        await session.wait_for()
         return
     # The IUT had time to start while the tester waited for the operation.
     within: Within = left if left() > session.seconds("quiet") else "quiet"
-    while len(session.received) < _SOME and await session.watch(within=within):
+    while len(session.received) < _SOME and await session.wait_for(within=within):
         within = "response"
 
 

@@ -31,7 +31,7 @@ def test_what_fails_once_is_tried_side_by_side(fails: bool) -> None:
         testbed = Testbed(
             Configuration(protocols.role("runtime/rpc-server"), connect="127.0.0.1:1")
         )
-        asking = (testbed.once("this", find) for _ in range(ASKING))
+        asking = (testbed.cached("this", find) for _ in range(ASKING))
         return await asyncio.gather(*asking, return_exceptions=True)
 
     came = asyncio.run(ask())
@@ -56,7 +56,7 @@ def test_those_that_wait_for_what_another_finds_out_leave_their_places() -> None
 
         async with asyncio.TaskGroup() as group:
             for _ in range(ASKING):
-                group.create_task(testbed.once("this", find))
+                group.create_task(testbed.cached("this", find))
             await asyncio.sleep(0)
             idle.append(testbed.patience.idle)
             found.set()

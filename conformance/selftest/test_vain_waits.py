@@ -114,7 +114,7 @@ def looked_for(monkeypatch: Any, abouts: Sequence[str]) -> tuple[list[float], li
         iut, instance = Iut(testbed, "rpc.result"), Instance(configuration, "tcp")
         with mock.patch.object(instance, "link", return_value=NoWire(asyncio.Event().wait)):
             async with iut.connect(instance) as session:
-                with contextlib.suppress(TimeoutError), session.awaiting("it", 2.0, about) as left:
+                with contextlib.suppress(TimeoutError), session.deadline("it", 2.0, about) as left:
                     waited.append(round(left(), 1))
                     raise TimeoutError
                 seen = Violation("it", "nothing was seen", about, session.note("a look"))

@@ -101,6 +101,15 @@ def name_of(value: list[Expression]) -> str:
     return "Effectors" if any(map(_EFFECTOR.fullmatch, words)) else "Expressions"
 
 
+def label(message: str, value: Any) -> str:
+    """Return what tells one kind of message from another: its name and its first words."""
+    if message not in ("Perceptors", "Effectors", "Commands", "Expressions"):
+        return message
+    words = (item[0] for item in value if isinstance(item, list) and item)
+    heads = dict.fromkeys(word for word in words if isinstance(word, str))
+    return f"{message} ({' '.join([*heads][:12])})"
+
+
 def _begins_a_state(value: list[Expression]) -> bool:
     """Return True if the message begins like a state, with a list of pairs.
 

@@ -111,7 +111,7 @@ async def outlives(session: Session, data: bytes, then: bytes, what: str) -> Non
     for some in (data, then):
         await session.send_bytes(some)
         await session.until_closed(session.seconds("quiet") / 2)
-    await session.unharmed(what)
+    await session.assert_alive(what)
     taken = memory(session)
     check(
         taken < GIBIBYTE,
@@ -120,4 +120,4 @@ async def outlives(session: Session, data: bytes, then: bytes, what: str) -> Non
     )
     await session.finish()
     await session.until_closed(session.seconds("quiet"))
-    await session.unharmed(f"{what}, and the end of the connection")
+    await session.assert_alive(f"{what}, and the end of the connection")

@@ -45,7 +45,7 @@ async def in_one_session(
             raise
         return tuple(iut.sessions), early
 
-    sessions, early = await iut.once(name, find)
+    sessions, early = await iut.cached(name, find)
     for session in sessions:
         for finding in sorted(session.judge.findings, key=_in_time):
             if finding.requirement == iut.deciding:
@@ -97,7 +97,7 @@ async def asked(session: Session, operation: str) -> Answer:
         return await in_time(answer, session.left(*deadlines * ["response"]))
     except (Inconclusive, TimeoutError) as none:
         await session.until_closed(session.seconds("quiet"))
-        await session.unharmed("an operation")
+        await session.assert_alive("an operation")
         waited = session.now - before
         if isinstance(none, Inconclusive) and (
             not kept(session) or session.ended or waited < session.seconds("response")

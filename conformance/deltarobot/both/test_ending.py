@@ -9,7 +9,7 @@ from conformance.deltarobot import tester
 from conformance.deltarobot.codec import OVERSIZED, SAID, TRUNCATED, begun, encode
 from conformance.deltarobot.handshake import opened, shake_hands
 from conformance.deltarobot.messages import UNKNOWN, end
-from conformance.deltarobot.service import REASON, announced, habits, kept, ordinary, unharmed
+from conformance.deltarobot.service import REASON, announced, assert_alive, habits, kept, ordinary
 from conformance.iut import Iut
 from conformance.session import Session
 from conformance.verdicts import Inconclusive, NotExercised, Violation
@@ -75,7 +75,7 @@ async def _close(session: Session) -> None:
         done, error = False, str(none)
     if by_line and not done:
         by_line.standard.finish()
-    came = await session.watch(_END, OVERSIZED, within="response")
+    came = await session.wait_for(_END, OVERSIZED, within="response")
     if not (done or came or (by_line and session.ended)):
         raise Inconclusive(f"the operation 'close' failed: {error}")
 
@@ -205,7 +205,7 @@ async def _ends(session: Session, after: str, requirement: str | None = None) ->
     if not await session.until_closed():
         expected = f"the connection to be closed after {after}"
         raise Violation(expected, "the connection stays open", requirement)
-    await unharmed(session, after)
+    await assert_alive(session, after)
 
 
 @requirement("end.reason-optional")

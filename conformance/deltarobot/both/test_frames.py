@@ -77,7 +77,7 @@ async def only_in_pieces(iut: Iut, later: bool = False) -> AsyncIterator[None]:
     except Violation as wrong:
         wrong.shown_in(next(reversed(iut.sessions), None))
         name = f"script fails{' in a later connection' * later}"
-        if why := await iut.once(name, lambda: _fails(iut, later)):
+        if why := await iut.cached(name, lambda: _fails(iut, later)):
             raise Inconclusive(f"{wrong}; the same fails with whole messages: {why}") from None
         raise
 
@@ -161,9 +161,9 @@ async def _served_bit_by_bit(iut: Iut) -> bool:
     """Return True if the IUT serves a peer whose handshake messages arrive separately."""
     async with iut.session() as session:
         await session.send(MAGIC)
-        await session.watch(within=session.seconds("quiet"))
+        await session.wait_for(within=session.seconds("quiet"))
         await answer_handshake(session, VERSION)
-        await session.watch(within=session.seconds("quiet"))
+        await session.wait_for(within=session.seconds("quiet"))
         return await tester.of(session).served(session)
 
 

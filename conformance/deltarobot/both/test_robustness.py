@@ -12,7 +12,7 @@ from conformance.deltarobot import tester
 from conformance.deltarobot.codec import encode
 from conformance.deltarobot.handshake import opened
 from conformance.deltarobot.messages import HANDSHAKE, VERSION, announcing
-from conformance.deltarobot.service import lives_on, unharmed
+from conformance.deltarobot.service import assert_alive, lives_on
 from conformance.iut import Iut
 from conformance.session import Session
 
@@ -69,10 +69,10 @@ async def _harmless(iut: Iut, session: Session, after: str) -> None:
 
     A server must also serve its next client.
     """
-    await unharmed(session, after)
+    await assert_alive(session, after)
     await session.finish()
     await session.until_closed()
-    await unharmed(session, after)
+    await assert_alive(session, after)
     await tester.of(session).next_is_served(iut, session, after)
 
 

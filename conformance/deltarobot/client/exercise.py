@@ -69,7 +69,7 @@ async def sees(
         # Reversed bytes are a final answer as well, so waiting longer is useless.
         return right or (what in facts and turned(wanted, facts[what]))
 
-    await session.shows(decided, f"the {what} shown", "response", requirement)
+    await session.poll_until(decided, f"the {what} shown", "response", requirement)
     if right:
         return
     if not state.ok or not isinstance(state.result, dict):
@@ -139,7 +139,7 @@ async def _changed(iut: Iut) -> Mapping[str, str]:
             return changed
         return dict.fromkeys(changed, _FLOATS)
 
-    return await iut.once("changed values", found)
+    return await iut.cached("changed values", found)
 
 
 async def misread(iut: Iut) -> str:
@@ -197,7 +197,7 @@ async def sees_next_curve(iut: Iut, session: Session, points: Sequence[Any]) -> 
                 wrong.requirement = changed["curve"]
             elif await _seen_too(session, "curve", curve(*plain(len(points)))):
                 wrong.requirement = _FLOATS
-            elif await iut.once("one curve ever", lambda: _one_curve_ever(Iut(iut.testbed, ""))):
+            elif await iut.cached("one curve ever", lambda: _one_curve_ever(Iut(iut.testbed, ""))):
                 wrong.requirement = "exercise.curve-shown"
             raise
 
@@ -258,7 +258,7 @@ async def whatever_u(iut: Iut) -> AsyncIterator[None]:
         yield
     except Violation as wrong:
         wrong.session = wrong.session or (iut.sessions[-1] if iut.sessions else None)
-        if await iut.once("ends upon U", lambda: _ends_upon(Iut(iut.testbed, ""))):
+        if await iut.cached("ends upon U", lambda: _ends_upon(Iut(iut.testbed, ""))):
             wrong.requirement = _UNUSED
         raise
 

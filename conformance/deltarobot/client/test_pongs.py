@@ -38,7 +38,7 @@ async def test_one_ping_after_another(iut: Iut) -> None:
         for number in (17, 18, 19):
             await session.send(ping(number))
             await all_answered(session, [number])
-        absent(await session.watch("Pong"), "one pong for each ping")
+        absent(await session.wait_for("Pong"), "one pong for each ping")
 
 
 @requirement("pong.each")
@@ -136,7 +136,7 @@ async def test_all_bits_of_the_number(iut: Iut) -> None:
             came = answer.value["number"]
             if came != number:
                 # A second pong to an earlier ping can arrive, followed by the pong to this ping.
-                own = await session.watch("Pong") if came in NUMBERS[:place] else None
+                own = await session.wait_for("Pong") if came in NUMBERS[:place] else None
                 about = "pong.each" if own and own.value["number"] == number else None
                 expected = f"a pong with {number:#x}"
                 raise Violation(expected, f"received {came:#x}", about, answer.event)

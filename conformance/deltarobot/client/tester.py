@@ -80,7 +80,7 @@ class ClientTester(Tester):
         number = fresh_number()
         await session.send(ping(number))
         left = session.left("response", "response")
-        while message := await session.watch("Pong", within=left, requirement="pong.each"):
+        while message := await session.wait_for("Pong", within=left, requirement="pong.each"):
             if message.value["number"] == number:
                 return True
             if _none_left(session):
@@ -106,7 +106,7 @@ class ClientTester(Tester):
 
     async def falters(self, iut: Iut) -> str | None:
         """Return pong.each if the client loses pings even in a plain session, else None."""
-        return await iut.once("loses pings", lambda: self._loses(Iut(iut.testbed, "")))
+        return await iut.cached("loses pings", lambda: self._loses(Iut(iut.testbed, "")))
 
     async def _loses(self, iut: Iut) -> str | None:
         try:
@@ -120,7 +120,7 @@ class ClientTester(Tester):
 
     async def occupy(self, session: Session) -> None:
         await session.send(curve((0.0, 0.0, 0.0)), ping(1))
-        await session.watch("Pong", within="response")
+        await session.wait_for("Pong", within="response")
 
     async def ask(self, session: Session) -> None:
         await session.send(ping(2), ping(3))
@@ -143,7 +143,7 @@ class ClientTester(Tester):
                 wrong.shown_in(session)
                 # If the client answers nothing in a later connection, that failure explains all
                 # others.
-                if not await iut.once("serves later", lambda: self._serves_later(iut)):
+                if not await iut.cached("serves later", lambda: self._serves_later(iut)):
                     wrong.requirement = "pong.each"
                 raise
 
@@ -170,7 +170,7 @@ class ClientTester(Tester):
             async with iut.connect(instance) as session:
                 await session.send(*HANDSHAKE)
                 await session.send(curve((0.0, 0.0, 0.0)), ping(1))
-                await session.watch("Pong", within="response")
+                await session.wait_for("Pong", within="response")
                 await session.send_bytes(last or encode(end("back soon")))
                 await session.finish()
                 await session.until_closed()
@@ -220,7 +220,7 @@ async def all_answered(session: Session, numbers: list[int], after: str = "") ->
         looked_at = len(session.received)
         if not any(missing.values()):
             return
-        if _none_left(session) or not await session.watch(
+        if _none_left(session) or not await session.wait_for(
             "Pong", within=session.left("response", "response")
         ):
             break

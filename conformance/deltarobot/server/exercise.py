@@ -69,7 +69,7 @@ async def begin(session: Session, curve: Sequence[Sequence[float]] = SQUARE) -> 
     if first is not None:
         return first
     if session.ended and not is_served(session):
-        await session.unharmed("the beginning of an exercise")
+        await session.assert_alive("the beginning of an exercise")
         raise Inconclusive("the server closed the connection before it served anything")
     raise Violation(
         "the exercise to show", "received no message of the exercise", "exercise.curve-first"
@@ -83,7 +83,7 @@ async def present(session: Session) -> None:
     client receives.
     """
     if session.instance.upper.offers("exercise"):
-        await session.watch("Ping", within=session.left("ping", "response"))
+        await session.wait_for("Ping", within=session.left("ping", "response"))
 
 
 def is_curve(message: Message) -> bool:
@@ -112,7 +112,7 @@ async def running(session: Session) -> Message:
 
 
 async def _first(session: Session, left: Left) -> Message | None:
-    return await session.watch(*EXERCISE, "Oversized", within=left)
+    return await session.wait_for(*EXERCISE, "Oversized", within=left)
 
 
 @dataclass(frozen=True)
@@ -137,7 +137,7 @@ async def plain(iut: Iut) -> Plain:
         except Conclusion:
             return Plain()
 
-    return await iut.once("plain exercise", found)
+    return await iut.cached("plain exercise", found)
 
 
 async def _plain(iut: Iut) -> Plain:
@@ -171,7 +171,7 @@ async def _changed(session: Session) -> frozenset[str]:
 
     left = session.left("response")
     while len(latest) < len(wanted) or wrong():
-        message = await session.watch(*wanted, within=left)
+        message = await session.wait_for(*wanted, within=left)
         if message is None:
             break
         latest[message.name] = [message.value[axis] for axis in "xyz"]
@@ -200,7 +200,7 @@ async def seen(iut: Iut, session: Session, name: str, wanted: Sequence[Any]) -> 
 async def _latest(session: Session, name: str, wanted: Sequence[Any], left: Left) -> Any:
     """Read messages until a vector has the wanted coordinates; return its latest coordinates."""
     latest: Any = None
-    while message := await session.watch(name, within=left):
+    while message := await session.wait_for(name, within=left):
         latest = [message.value[axis] for axis in "xyz"]
         if same(wanted, latest):
             break
@@ -211,7 +211,7 @@ async def stays(session: Session, name: str, wanted: Sequence[Any]) -> None:
     """Raise Violation if a vector changes although no new state was set."""
     for _ in range(2):
         left = session.left("exercise", "response")
-        message = await session.watch(name, within=left)
+        message = await session.wait_for(name, within=left)
         came = [message.value[axis] for axis in "xyz"] if message else wanted
         if message and not same(wanted, came):
             expected = f"{name} to stay {list(wanted)}"
@@ -232,7 +232,7 @@ async def next_curve(session: Session, first: Message) -> Message:
     if first.name in A_CURVE:
         return first
     within = session.left("exercise", "response")
-    return await session.watch(*A_CURVE, within=within) or first
+    return await session.wait_for(*A_CURVE, within=within) or first
 
 
 async def shows_curve(iut: Iut, session: Session, points: Sequence[Sequence[float]]) -> None:
@@ -247,7 +247,7 @@ async def shows_curve(iut: Iut, session: Session, points: Sequence[Sequence[floa
     while True:
         if any(same(points, message.value["points"]) for message in came):
             return
-        following = await session.watch("Curve", within=left)
+        following = await session.wait_for("Curve", within=left)
         if following is None:
             break
         came.append(following)
@@ -276,7 +276,7 @@ async def comes_again(session: Session, name: str) -> None:
     count = sum(message.name == name for message in session.received)
     left = session.left("exercise", "response")
     while sum(message.name == name for message in session.received) <= count:
-        if not await session.watch(*EXERCISE, within=left):
+        if not await session.wait_for(*EXERCISE, within=left):
             break
     came = sum(message.name == name for message in session.received)
     if came <= count and session.ended:

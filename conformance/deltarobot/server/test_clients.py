@@ -52,11 +52,11 @@ async def test_curve_for_each_client(iut: Iut) -> None:
     """An exercise that is shown to two clients begins with its curve for both."""
     async with _two(iut) as both:
         for session in both:
-            if await session.watch(*PROGRESS) is not None:
+            if await session.wait_for(*PROGRESS) is not None:
                 raise NotExercised("the server sends progress without an exercise, too")
         await do(both[0], "exercise", curve=SQUARE)
         for which, session in zip(("first", "second"), both, strict=True):
-            came = await session.watch(
+            came = await session.wait_for(
                 *EXERCISE, "Oversized", within=session.left("exercise", "response")
             )
             if came is None:
@@ -115,6 +115,6 @@ async def test_after_one_that_reads_nothing(iut: Iut) -> None:
         after = f"a client that has read nothing of {_UNREAD} long curves"
         async with following(iut, instance, after) as session:
             # The suite does not start an exercise here: the exercise operation can be blocked.
-            sign = await session.watch(*TESTER.signs, within=session.left("ping", "response"))
+            sign = await session.wait_for(*TESTER.signs, within=session.left("ping", "response"))
             if sign is None:
                 raise Violation(f"the next client to be served after {after}", "received nothing")

@@ -54,7 +54,7 @@ async def test_curve_first(iut: Iut) -> None:
         await present(session)
         by_hand = session.instance.upper.offers("exercise")
         # If a server always sends progress, only the curve shows the beginning of an exercise.
-        earlier = by_hand and await session.watch(*PROGRESS) is not None
+        earlier = by_hand and await session.wait_for(*PROGRESS) is not None
         first = await running(session)
         if not is_curve(first) and (earlier or not by_hand):
             why = "the exercise possibly began before the connection; give --hook exercise=COMMAND"
@@ -74,17 +74,17 @@ async def test_curve_of_the_next_exercise(iut: Iut) -> None:
         await begin(session)
         await stopped(session)
         # If a server always sends progress, only the curve shows the beginning of an exercise.
-        quiet = await session.watch(*PROGRESS) is None
+        quiet = await session.wait_for(*PROGRESS) is None
         first = await begin(session, [*SQUARE, [2.0, 2.0, 2.0]])
         came = f"received {first.name} first"
         check(is_curve(first) or not quiet, "Curve first", came, first.event)
         await next_curve(session, first)
         await proceed(session)
-        await session.watch(POSITION, within=session.seconds("exercise"))
+        await session.wait_for(POSITION, within=session.seconds("exercise"))
         within = session.left("exercise", "response")
         for which in ("third", "fourth"):
             await do(session, "exercise", curve=SQUARE[:2])
-            following = await session.watch("Curve", within=within)
+            following = await session.wait_for("Curve", within=within)
             check(following is not None, f"the curve of a {which} exercise", "received none")
 
 
@@ -94,7 +94,7 @@ async def test_curve_of_a_later_connection(iut: Iut) -> None:
     async with tester.of(iut).later(iut) as session:
         await shake_hands(session)
         await present(session)
-        quiet = await session.watch(*PROGRESS) is None
+        quiet = await session.wait_for(*PROGRESS) is None
         first = await begin(session)
         came = f"received {first.name} first"
         check(is_curve(first) or not quiet, "Curve first", came, first.event)
@@ -112,7 +112,7 @@ async def test_structure_of_a_curve(iut: Iut) -> None:
         else:
             # The server's own exercises can follow each other.
             for _ in range(2):
-                await session.watch("Curve", within=session.seconds("exercise"))
+                await session.wait_for("Curve", within=session.seconds("exercise"))
         curves = [message for message in session.received if message.name == "Curve"]
         if not curves:
             raise Inconclusive("received no curve (exercise.curve-first)")
@@ -211,7 +211,7 @@ async def test_length_of_a_curve(iut: Iut) -> None:
         if first.name != "Curve":
             raise Inconclusive("received no curve (exercise.curve-first)")
         within = session.left("ping", "exercise")
-        if not await session.watch("Ping", *PROGRESS, within=within):
+        if not await session.wait_for("Ping", *PROGRESS, within=within):
             sent = len(encode(first.value)) - 6
             if session.instance.upper.offers("exercise") and sent != 12 * len(SQUARE):
                 raise Violation(
@@ -254,7 +254,7 @@ async def test_contents_for_a_slow_client(iut: Iut) -> None:
             before = _unread(session)
             await do(session, "exercise", curve=LONG)
             within = session.left("exercise", "response")
-            came = await session.watch(*A_CURVE, within=within)
+            came = await session.wait_for(*A_CURVE, within=within)
             behind = _unread(session) - before
             # A server can omit a curve, or end the session, if its client is slow.
             begun = came is None and behind > _SHORT
@@ -375,10 +375,10 @@ async def test_nothing_after_the_exercise(iut: Iut) -> None:
         for _ in range(2):
             await begin(session)
             await proceed(session)
-            await session.watch(POSITION, within=session.seconds("exercise"))
+            await session.wait_for(POSITION, within=session.seconds("exercise"))
             await stopped(session)
-            absent(await session.watch(*PROGRESS), "no progress after the end of the exercise")
-        late = await session.watch(*PROGRESS, within=min(_LOOK, session.seconds("exercise")))
+            absent(await session.wait_for(*PROGRESS), "no progress after the end of the exercise")
+        late = await session.wait_for(*PROGRESS, within=min(_LOOK, session.seconds("exercise")))
         absent(late, "no progress after the end of the exercise")
 
 

@@ -55,7 +55,7 @@ async def _stopped(iut: Iut, *messages: Any) -> Violation | None:
             if pause is None:
                 continue
             within = _LONGER * pause + session.seconds("response")
-            if not await session.watch(name, within=within):
+            if not await session.wait_for(name, within=within):
                 if session.ended:
                     await serves(iut, session, "unknown messages")
                 expected = f"{name} again after unknown messages"
@@ -65,6 +65,6 @@ async def _stopped(iut: Iut, *messages: Any) -> Violation | None:
 
 async def _pause(session: Session, name: str, within: float) -> float | None:
     """Return the seconds between two messages of a name; None if either times out."""
-    first = await session.watch(name, within=within)
-    second = await session.watch(name, within=within) if first else None
+    first = await session.wait_for(name, within=within)
+    second = await session.wait_for(name, within=within) if first else None
     return second.at - first.at if first and second else None

@@ -39,7 +39,7 @@ async def next_ping(session: Session) -> Message:
     """Wait for the next ping. Raises Inconclusive if none arrives and no interval is declared."""
     within = session.seconds("ping") + session.seconds("response")
     declared = "ping" in session.instance.configuration.timing
-    message = await session.watch("Ping", within=within)
+    message = await session.wait_for("Ping", within=within)
     if message is not None:
         return message
     if session.ended and announced(session):
@@ -81,7 +81,7 @@ async def test_pings_during_an_exercise(iut: Iut) -> None:
     """Pings continue during an exercise."""
     async with opened(iut) as session:
         await do(session, "exercise", curve=[[0, 0, 0], [1, 2, -3]])
-        await session.watch("Curve", within="response")
+        await session.wait_for("Curve", within="response")
         for _ in range(3):
             await next_ping(session)
 
@@ -92,7 +92,7 @@ async def test_pings_after_an_exercise(iut: Iut) -> None:
     async with opened(iut) as session:
         for _ in range(2):
             await begin(session)
-            await session.watch(POSITION, within=session.seconds("exercise"))
+            await session.wait_for(POSITION, within=session.seconds("exercise"))
             await stopped(session)
             for _ in range(2):
                 await next_ping(session)
@@ -101,7 +101,7 @@ async def test_pings_after_an_exercise(iut: Iut) -> None:
 @requirement("ping.random")
 async def test_numbers_are_random(iut: Iut) -> None:
     """The numbers of several pings follow no simple rule."""
-    iut.worth(ENOUGH * iut.configuration.seconds("ping"), "ping")
+    iut.skip_if_longer(ENOUGH * iut.configuration.seconds("ping"), "ping")
     async with opened(iut) as session:
         pings = [await next_ping(session) for _ in range(ENOUGH)]
     rate = _like_a_clock([(ping.at, ping.value["number"]) for ping in pings])
@@ -157,7 +157,7 @@ async def test_waits_for_the_client(iut: Iut, order: tuple[Any, ...]) -> None:
             await do(session, "exercise", curve=[[0, 0, 0]])
         for message in order:
             within = min(session.seconds("quiet"), patience / 4)
-            early = await session.watch(*tester.of(session).signs, within=within)
+            early = await session.wait_for(*tester.of(session).signs, within=within)
             absent(early, "nothing before the client's magic and version")
             if message is order[0]:
                 await session.send(message)
@@ -180,7 +180,7 @@ async def test_missing_pongs(iut: Iut) -> None:
         await session.send(*HANDSHAKE)
         await greeted(session)
         for _ in range(4):  # the server can notice a missing pong only when it sends the next ping
-            await session.watch("Ping", within=session.seconds("ping"))
+            await session.wait_for("Ping", within=session.seconds("ping"))
         await lives_on(iut, session, "pings without a pong")
 
 
@@ -193,7 +193,7 @@ async def test_wrong_pongs(iut: Iut) -> None:
         await session.send(*HANDSHAKE)
         await greeted(session)
         for _ in range(3):
-            await session.watch("Ping", within=session.seconds("ping"))
+            await session.wait_for("Ping", within=session.seconds("ping"))
         await lives_on(iut, session, "pongs with a wrong number")
 
 
@@ -202,7 +202,7 @@ async def test_pongs_that_nobody_asked_for(iut: Iut) -> None:
     """A client that sends unrequested or repeated pongs does not affect the next client."""
     async with opened(iut) as session:
         await session.send(*map(pong, (0, 2**64 - 1, *[7] * 100)))
-        await session.watch("Ping", within=session.seconds("ping"))
+        await session.wait_for("Ping", within=session.seconds("ping"))
         await lives_on(iut, session, "unrequested pongs")
 
 

@@ -40,7 +40,7 @@ class ServerTester(Tester):
         # The server's application can learn of its client only now, and can end only a known
         # connection.
         if _pings(session):
-            await session.watch("Ping", within=session.left("ping", "response"))
+            await session.wait_for("Ping", within=session.left("ping", "response"))
 
     async def served(self, session: Session) -> bool:
         """Return True if a ping or exercise data arrive; start an exercise if necessary."""
@@ -49,14 +49,14 @@ class ServerTester(Tester):
         idle = upper.offers("exercise") and not _pings(session)
         within: Within = "quiet" if idle else session.left("ping", "response")
         await drained(session, 0)
-        if await session.watch(*self.signs, within=within):
+        if await session.wait_for(*self.signs, within=within):
             return True
         if session.ended or not upper.offers("exercise"):
             return False
         await upper("exercise", curve=[[0, 0, 0], [1, 2, -3]])
         within = session.left("exercise", "response")
         # A message with a wrong length hides all messages after it.
-        return await session.watch(*self.signs, "Oversized", within=within) is not None
+        return await session.wait_for(*self.signs, "Oversized", within=within) is not None
 
     async def served_in_form(self, session: Session, form: Form) -> bool:
         closed = await session.until_closed()
@@ -66,9 +66,9 @@ class ServerTester(Tester):
         upper = session.instance.upper
         if upper.offers("exercise"):
             await upper("exercise", curve=[[0, 0, 0], [1, 2, -3]])
-            await session.watch(*PROGRESS, within=session.seconds("exercise"))
+            await session.wait_for(*PROGRESS, within=session.seconds("exercise"))
         for _ in range(3):
-            await session.watch("Ping", within=session.seconds("ping"))
+            await session.wait_for("Ping", within=session.seconds("ping"))
 
     async def in_step(self, iut: Iut, session: Session) -> bool:
         """Return True if the server closes after an end of transmission.
@@ -82,7 +82,7 @@ class ServerTester(Tester):
         upper = session.instance.upper
         if upper.offers("exercise"):
             await upper("exercise", curve=[[0, 0, 0], [1, 2, -3]])
-            await session.watch("CurrentActuatorPosition", within=session.seconds("exercise"))
+            await session.wait_for("CurrentActuatorPosition", within=session.seconds("exercise"))
 
     async def follows(self, iut: Iut, session: Session, after: str) -> None:
         """Raise Violation unless the server closes after an end of transmission.
@@ -145,7 +145,7 @@ class ServerTester(Tester):
             async with following(iut, session.instance, after) as another:
                 await serves(iut, another, f"{after} in an earlier connection")
         except (Violation, Unreachable):
-            await session.unharmed(after)
+            await session.assert_alive(after)
             raise
 
 
@@ -168,7 +168,7 @@ def _last_word(session: Session) -> str | None:
 async def drained(session: Session, seconds: float) -> None:
     """Read all messages that have arrived or that arrive within this time."""
     deadline = session.now + seconds
-    while await session.watch(within=deadline - session.now):
+    while await session.wait_for(within=deadline - session.now):
         pass
 
 
@@ -259,7 +259,7 @@ async def _following(
 
 async def _turned_away(session: Session) -> bool:
     """Return True if a server ends a later session before it serves the client."""
-    await session.turned_away(lambda: bool(_refusal(session)) or is_served(session))
+    await session.is_refused(lambda: bool(_refusal(session)) or is_served(session))
     return bool(_refusal(session))
 
 

@@ -14,13 +14,13 @@ async def smoke(iut: Iut) -> None:
         robot = tester.robot()
         exchange = await robot.register()
         quiet = iut.configuration.seconds("quiet")
-        message = await exchange.session.watch(within=quiet)
+        message = await exchange.session.wait_for(within=quiet)
         if message is not None:
             early = "register.held" if message.name == "Abort" else None
             raise exchange.violation("no immediate answer", message, early)
         if await tester.offers("pair"):
             # The token of the operation was unknown to the lab.
-            message = await exchange.session.watch(within=quiet)
+            message = await exchange.session.wait_for(within=quiet)
             if message is not None:
                 raise exchange.violation("no answer after another token", message, "token.links")
             await robot.linked_by(exchange)
@@ -28,7 +28,7 @@ async def smoke(iut: Iut) -> None:
             # A held registration looks like a program that never answers.
             within = iut.configuration.total("startup", "response")
             asked = await robot.ask("/", None, method="GET")
-            message = await asked.session.watch(within=iut.left(within))
+            message = await asked.session.wait_for(within=iut.left(within))
             if not (message or asked.session.ended):
                 raise Inconclusive(
                     f"expected an answer within {within:g} s, to a request for the page "

@@ -90,7 +90,7 @@ async def _serves_unregistered(tester: RobotsTester) -> bool:
 async def _serves(tester: RobotsTester, robot: Robot) -> bool:
     """True if a push of this robot is answered with repeat."""
     push = await robot.push()
-    return await push.session.watch("Repeat", within=after(tester, "push_hold")) is not None
+    return await push.session.wait_for("Repeat", within=after(tester, "push_hold")) is not None
 
 
 @requirement("refuses.thrown-away")
@@ -104,14 +104,14 @@ async def test_thrown_away_while_pushing(iut: Iut) -> None:
         waits = await robot.push()
         early = EARLIEST["push_hold"] * tester.seconds("push_hold")
         # This is short enough for the other push to be refused before the first one is due.
-        message = await waits.session.watch(within=min(early / 4, tester.seconds("quiet")))
+        message = await waits.session.wait_for(within=min(early / 4, tester.seconds("quiet")))
         if message is not None:
             raise waits.wrong("no immediate answer", message, "push.held")
         battery = robot.data["battery"]
         wrong = {**robot.object("push", "firmwarename"), "battery": "1.5"}
         await (await robot.ask(PUSHCMD, wrong)).refused("refuses.firmwarename")
         held = waits.session.now - waits.asked < early
-        message = await waits.session.watch(within=tester.seconds("quiet"))
+        message = await waits.session.wait_for(within=tester.seconds("quiet"))
         if message is not None and message.at - waits.asked < early:
             raise waits.wrong("no answer after another push that is refused", message)
         if await tester.offers("state"):

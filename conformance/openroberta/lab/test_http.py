@@ -180,7 +180,7 @@ async def test_expectation(iut: Iut) -> None:
         async def answers() -> bool:
             return session.size > 0 or session.ended
 
-        if await session.shows(answers, "an answer to Expect: 100-continue", "response"):
+        if await session.poll_until(answers, "an answer to Expect: 100-continue", "response"):
             return
         await session.send_bytes(body)
         message = await Exchange(session, "Register").unless_closed("refuses.token")
@@ -209,7 +209,7 @@ async def test_other_paths(iut: Iut) -> None:
         robot.headers = _ONCE
         for path in ("/pushcmd", "/rest/pushcmds", "/rest", "/rest/nothing"):
             exchange = await robot.ask(path, robot.object("register"))
-            message = await exchange.session.watch(within="response")
+            message = await exchange.session.wait_for(within="response")
             if message is None:
                 raise exchange.failed(f"status 404 at {path}", "received nothing")
             status = message.value["status"]

@@ -19,7 +19,7 @@ async def answered(tester: RobotsTester, robot: Robot) -> None:
 
 async def goes(tester: RobotsTester, robot: Robot) -> None:
     """Send nothing until the user sees the robot as offline. Raises Violation if it never is."""
-    tester.iut.worth(2 * tester.seconds("offline"), "offline")
+    tester.iut.skip_if_longer(2 * tester.seconds("offline"), "offline")
     latest = tester.iut.left("offline", "offline", "response")
     seen = await tester.becomes(robot, "state", "offline", latest)
     if seen != "offline":
@@ -62,7 +62,7 @@ async def pushes(tester: RobotsTester, robot: Robot) -> None:
 async def test_not_early(iut: Iut) -> None:
     """A robot is not offline during its pushes, nor shortly after an answer."""
     async with playing(iut) as tester:
-        tester.iut.worth(3 * tester.seconds("push_hold"), "push_hold")
+        tester.iut.skip_if_longer(3 * tester.seconds("push_hold"), "push_hold")
         # "After several seconds": published labs wait for one second, so half a second is too
         # early.
         soon = min(tester.seconds("offline") / 4, 0.5)

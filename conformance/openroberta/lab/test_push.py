@@ -77,7 +77,7 @@ async def test_held_after_a_program(iut: Iut) -> None:
         _, latest = at_most(tester, "push_hold")
         robot = await tester.linked()
         before = await robot.push()
-        if await before.session.watch(within=0.7 * tester.seconds("push_hold")):
+        if await before.session.wait_for(within=0.7 * tester.seconds("push_hold")):
             before = await robot.push()  # its period can be over
         await robot.fetch(exchange=before)
         await (await robot.push()).between("Repeat", shortest, latest)
@@ -247,7 +247,7 @@ async def test_others_meanwhile(iut: Iut) -> None:
             other = tester.robot()
             asked = await other.ask(naming.PUSHCMD, other.object("register", "token"))
             # Closing the connection is an answer, too.
-            answer = await asked.session.watch(within=tester.seconds("response"))
+            answer = await asked.session.wait_for(within=tester.seconds("response"))
             if (answer or asked.session.ended) and not held.session.ahead("Repeat"):
                 return
             await held.between("Repeat", 0, latest)
@@ -285,7 +285,9 @@ async def test_run_between_pushes(iut: Iut) -> None:
             await asyncio.wait([running], timeout=tester.seconds("response"))
             if running.done() and not running.result().ok:
                 return  # the operation has reported the failure to the user
-            message = await (await robot.push()).session.watch("Download", "Refusal", within=latest)
+            message = await (await robot.push()).session.wait_for(
+                "Download", "Refusal", within=latest
+            )
         finally:
             running.cancel()
         told = message is not None and message.name == "Download"
@@ -310,7 +312,7 @@ async def test_repeated_push(iut: Iut) -> None:
         await tester.needs("run")
         await tester.user("run", token=robot.token)
         # The robot reads both answers, so either can bring the command.
-        answers = [await push.session.watch(within=latest) for push in pushes]
+        answers = [await push.session.wait_for(within=latest) for push in pushes]
         for which, push, answer in zip(("older", "newer"), pushes, answers, strict=True):
             check(
                 answer is not None or push.session.ended,

@@ -87,7 +87,7 @@ async def test_not_unasked(iut: Iut) -> None:
         robot = tester.robot()
         for _ in range(3):
             exchange = await robot.register()
-            message = await exchange.session.watch("Repeat", within=tester.seconds("quiet"))
+            message = await exchange.session.wait_for("Repeat", within=tester.seconds("quiet"))
             if message is not None:
                 raise exchange.wrong("no repeat before its token was entered", message)
             await exchange.session.close()
@@ -100,7 +100,7 @@ async def test_not_unasked_after_abort(iut: Iut) -> None:
         robot = tester.robot()
         await aborted(tester, await robot.register())
         exchange = await robot.register()
-        message = await exchange.session.watch("Repeat", within=tester.seconds("quiet"))
+        message = await exchange.session.wait_for("Repeat", within=tester.seconds("quiet"))
         if message is not None:
             raise exchange.wrong("no repeat before its token was entered", message)
 
@@ -151,7 +151,7 @@ async def test_token_of_nobody(iut: Iut) -> None:
         await exchange.taken()
         for token in (new_token(), own[:-1], f"{own}5", f"1{own[1:]}"):
             await tester.upper("pair", token=token)
-        message = await exchange.session.watch(within=tester.seconds("quiet"))
+        message = await exchange.session.wait_for(within=tester.seconds("quiet"))
         if message is not None:
             raise exchange.wrong("no answer after the token of no robot", message)
         await robot.linked_by(exchange)
@@ -164,7 +164,7 @@ async def test_two_robots(iut: Iut) -> None:
         first, second = tester.robot(), tester.robot()
         waits = [await first.register(), await second.register()]
         await second.linked_by(waits[1], None)
-        message = await waits[0].session.watch(within=0)
+        message = await waits[0].session.wait_for(within=0)
         if message is not None:
             raise waits[0].wrong("no answer after the token of another robot", message)
         await first.linked_by(waits[0], None)
@@ -185,7 +185,7 @@ async def runs_alone(
     idle = await other.push()
     told, file = await chosen.fetch(command=None, exchange=exchange)
     own_program(file, told, others)
-    message = await idle.session.watch(*naming.CALLS, within=0)
+    message = await idle.session.wait_for(*naming.CALLS, within=0)
     if message is not None:
         raise idle.wrong("no command after an action on another robot", message)
     return idle, told
@@ -209,10 +209,10 @@ async def test_programs_of_two_robots(iut: Iut) -> None:
                 "received the program of another token",
                 again.event,
             )
-        strange = await (await tester.robot().download()).session.watch("File")
+        strange = await (await tester.robot().download()).session.wait_for("File")
         check(strange is None, "no program for a token that was not registered", "received a file")
         # The requests of the first robot do not affect the second: it comes back after its program.
-        message = await (await second.push()).session.watch("Download", "Refusal")
+        message = await (await second.push()).session.wait_for("Download", "Refusal")
         check(
             message is None,
             "a robot that has fetched its program to push as before",
@@ -239,7 +239,7 @@ async def test_case_of_tokens(iut: Iut) -> None:
         robots = [tester.robot(token=f"{ends}{last}") for last in "AB"]
         waits = [await robot.register() for robot in robots]
         await robots[1].linked_by(waits[1], None)
-        message = await waits[0].session.watch(within=tester.seconds("quiet"))
+        message = await waits[0].session.wait_for(within=tester.seconds("quiet"))
         if message is not None:
             raise waits[0].wrong("no answer after a token with another last letter", message)
 
@@ -259,14 +259,14 @@ async def test_run_before_the_token(iut: Iut, known: bool) -> None:
         await exchange.taken()
         running = asyncio.create_task(tester.upper("run", token=robot.token))
         try:
-            message = await exchange.session.watch(within=2 * tester.seconds("quiet"))
+            message = await exchange.session.wait_for(within=2 * tester.seconds("quiet"))
             if message is not None and message.name != "Abort":
                 raise exchange.wrong("no answer before its token is entered", message)
             push = await robot.push()
-            told = await push.session.watch("Download", within=tester.seconds("quiet"))
+            told = await push.session.wait_for("Download", within=tester.seconds("quiet"))
             if told is not None:
                 raise push.wrong("no download before its token is entered", told)
-            fetched = await (await robot.download()).session.watch(
+            fetched = await (await robot.download()).session.wait_for(
                 "File", within=tester.seconds("quiet")
             )
             check(fetched is None, "no program before the token is entered", "received a file")
@@ -281,7 +281,7 @@ async def test_push_of_nobody(iut: Iut) -> None:
     async with playing(iut) as tester:
         robot = tester.robot()
         exchange = await robot.push()
-        message = await exchange.session.watch(within=after(tester, "push_hold"))
+        message = await exchange.session.wait_for(within=after(tester, "push_hold"))
         check(
             message is None or refuses(message.name, message.value),
             "an error or abort for a push with an unknown token",

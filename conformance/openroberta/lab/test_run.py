@@ -123,7 +123,7 @@ async def test_running(iut: Iut) -> None:
     """After the download, the robot is reported as running, also after the offline time."""
     async with playing(iut) as tester:
         silence = 2 * max(tester.seconds("offline"), tester.seconds("push_hold"))
-        tester.iut.worth(silence, "offline", "push_hold")
+        tester.iut.skip_if_longer(silence, "offline", "push_hold")
         robot = await tester.linked()
         await robot.fetch()
         seen = await tester.becomes(robot, "state", "running", "response")

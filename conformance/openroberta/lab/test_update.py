@@ -41,7 +41,7 @@ async def test_command_after_a_program(iut: Iut) -> None:
         await robot.fetch()
         idle = await other.push()
         await robot.commanded("update", "Update", "update.command")
-        message = await idle.session.watch("Update", "Abort", within=0)
+        message = await idle.session.wait_for("Update", "Abort", within=0)
         if message is not None:
             raise idle.wrong("no command after the update of another robot", message)
 
@@ -165,14 +165,14 @@ async def test_disconnects(iut: Iut) -> None:
     async with playing(iut) as tester:
         robot = await updated(tester)
         exchange = await robot.push()
-        message = await exchange.session.watch(within=tester.seconds("quiet"))
+        message = await exchange.session.wait_for(within=tester.seconds("quiet"))
         if message and refuses(message.name, message.value):
             return
         if message is None and exchange.session.ended:
             return
         if await tester.offers("run"):
             await tester.upper("run", token=robot.token)
-            message = message or await exchange.session.watch(
+            message = message or await exchange.session.wait_for(
                 "Download", within=tester.seconds("quiet")
             )
             if message is not None and message.name == "Download":

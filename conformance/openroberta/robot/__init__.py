@@ -31,5 +31,5 @@ async def _reads_spaces(iut: Iut) -> bool:
         async with playing(Iut(iut.testbed, iut.deciding)) as tester:
             asked = await tester.next("Register")
             await asked.answer(response(200, {"Content-Type": "application/json"}, _SPACED))
-            return await tester.watch("Push", within=tester.seconds("response")) is not None
+            return await tester.wait_for("Push", within=tester.seconds("response")) is not None
     return False

@@ -72,7 +72,7 @@ async def test_same_object_after_an_abort(iut: Iut) -> None:
     async with playing(iut) as tester:
         asked = await tester.next("Register", requirement="register.first")
         await asked.command("abort")
-        again = await tester.watch("Register", within=tester.seconds("response"))
+        again = await tester.wait_for("Register", within=tester.seconds("response"))
         if again is None:
             raise NotExercised("needs a robot that registers again by itself after an abort")
         await again.command("repeat")
@@ -91,7 +91,7 @@ async def test_alphabet(iut: Iut) -> None:
                 came = f"received {str(token)[:80]!r}"
                 raise asked.violation("a token of digits and letters", came)
             await asked.command("abort")
-            following = await tester.watch("Register", within=tester.seconds("response"))
+            following = await tester.wait_for("Register", within=tester.seconds("response"))
             if following is None:
                 return
             asked = following
@@ -108,7 +108,7 @@ async def test_shown(iut: Iut) -> None:
             shown = str(answered.required("shown")).strip()
             check(shown == token, f"the token {token!r} to be shown", f"{shown[:80]!r} is shown")
             await asked.command("abort")
-            following = await tester.watch("Register", within=tester.seconds("response"))
+            following = await tester.wait_for("Register", within=tester.seconds("response"))
             if following is None:
                 return
             asked = following

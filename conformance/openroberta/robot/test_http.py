@@ -28,7 +28,7 @@ async def conversation(iut: Iut, answers: Answers) -> None:
     The robot must run the same program as after plain answers. Raises Inconclusive if the session
     fails with plain answers, too.
     """
-    plain = await iut.once("plain conversation", lambda: _plain(iut))
+    plain = await iut.cached("plain conversation", lambda: _plain(iut))
     if isinstance(plain, Violation):
         raise Inconclusive(f"the session fails with plain answers, too: {plain}")
     async with playing(iut) as tester:
@@ -135,7 +135,7 @@ async def test_closed_after_each(iut: Iut, length: bool) -> None:
         await conversation(iut, answers)
     except Violation as wrong:
         # A robot that needs a length also fails on chunks: report one fault, not two.
-        if not length and not await iut.once("reads chunks", lambda: _reads_chunks(iut)):
+        if not length and not await iut.cached("reads chunks", lambda: _reads_chunks(iut)):
             wrong.requirement = "http.chunked-answers"
         raise
 

@@ -33,7 +33,7 @@ async def test_one_at_a_time(iut: Iut) -> None:
         push = await tester.link()
         for _ in range(3):
             for _ in range(MOST_HELD):
-                if await tester.watch("Push", within=tester.seconds("quiet")) is None:
+                if await tester.wait_for("Push", within=tester.seconds("quiet")) is None:
                     break
             push = await tester.run(await tester.repeats(push, 1))
 
@@ -67,7 +67,7 @@ async def test_patient(iut: Iut, earlier: int) -> None:
     """
     async with playing(iut) as tester:
         patience = tester.seconds("push_hold")
-        tester.iut.worth(patience, "push_hold")
+        tester.iut.skip_if_longer(patience, "push_hold")
         push = await tester.repeats(await tester.link(), earlier)
         if earlier > 1:
             push = await tester.run(push)
@@ -195,7 +195,7 @@ async def test_abort(iut: Iut) -> None:
     async with playing(iut) as tester:
         push = await tester.repeats(await tester.link(), 1)
         await push.command("abort")
-        following = await tester.watch(*POLLING, within=tester.seconds("response"))
+        following = await tester.wait_for(*POLLING, within=tester.seconds("response"))
         if following is not None and following.name != "Register":
             raise following.violation("no push after abort", f"received {following.name}")
 

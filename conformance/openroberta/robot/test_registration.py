@@ -26,7 +26,7 @@ async def test_first(iut: Iut) -> None:
     """
     async with playing(iut) as tester:
         asked = await tester.next("Register")
-        other = await tester.watch("Push", "DownloadRequest", within=2 * tester.seconds("quiet"))
+        other = await tester.wait_for("Push", "DownloadRequest", within=2 * tester.seconds("quiet"))
         if other is not None:
             raise other.violation(
                 "no request before the answer to the registration", "received {other.name}"
@@ -100,9 +100,9 @@ async def test_patient(iut: Iut) -> None:
         asked = await tester.next("Register", requirement="register.first")
         expected = f"the robot to wait {patience:g} s for its registration"
         await asked.waits(seconds, expected)
-        tester.iut.worth(patience, "register_hold")
+        tester.iut.skip_if_longer(patience, "register_hold")
         await asked.command("abort")
-        again = await tester.watch(*POLLING, within=tester.seconds("response"))
+        again = await tester.wait_for(*POLLING, within=tester.seconds("response"))
         if again is None:
             return
         if again.name != "Register":
@@ -122,7 +122,7 @@ async def test_after_abort(iut: Iut, times: int) -> None:
         for _ in range(times):
             await asked.command("abort")
             within = tester.seconds("response")
-            following = await tester.watch(*POLLING, within=within)
+            following = await tester.wait_for(*POLLING, within=within)
             if following is None:
                 return
             if following.name != "Register":
@@ -162,7 +162,7 @@ async def test_no_storm(iut: Iut, answer: str) -> None:
         tries = [await tester.next("Register", requirement="register.first")]
         for _ in range(TRIES):
             await REFUSALS[answer](tries[-1])
-            following = await tester.watch(*POLLING, within=tester.seconds("response"))
+            following = await tester.wait_for(*POLLING, within=tester.seconds("response"))
             if following is None:
                 return
             tries.append(following)
@@ -176,7 +176,7 @@ async def test_no_storm_of_pushes(iut: Iut) -> None:
         tries = [await tester.link()]
         for _ in range(TRIES):
             await tries[-1].session.close()
-            following = await tester.watch(*POLLING, within=tester.seconds("response"))
+            following = await tester.wait_for(*POLLING, within=tester.seconds("response"))
             if following is None:
                 return
             tries.append(following)

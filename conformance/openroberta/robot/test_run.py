@@ -94,7 +94,7 @@ async def test_asks_once(iut: Iut) -> None:
             await push.command("download")
             asked = await tester.program_request("run.requests-file")
             await asked.file(tester.program)
-            found = await tester.watch("DownloadRequest", "Push", within=iut.left(*PROGRAM))
+            found = await tester.wait_for("DownloadRequest", "Push", within=iut.left(*PROGRAM))
             if found is None:
                 raise Inconclusive("received no push after the program (run.pushes-after)")
             if found.name != "Push":
@@ -127,11 +127,11 @@ async def test_silent_while_fetching(iut: Iut) -> None:
         push = await tester.link()
         await push.command("download")
         asked = await tester.program_request("run.requests-file")
-        other = await tester.watch("Push", within=tester.seconds("quiet"))
+        other = await tester.wait_for("Push", within=tester.seconds("quiet"))
         if other is None:
             value = response(200, {"Filename": NAME}, BYTES)
             await asked.session.send_bytes(head(value) + BYTES[:100])
-            other = await tester.watch("Push", within=tester.seconds("quiet"))
+            other = await tester.wait_for("Push", within=tester.seconds("quiet"))
         if other is not None:
             raise other.violation("no push before the end of the download", "received one")
 
@@ -334,10 +334,10 @@ async def test_file_paths(iut: Iut) -> None:
             await push.command("download")
             asked = await tester.program_request("run.requests-file")
             await asked.file(tester.program, path.format(name, folder=folder))
-            again = await tester.watch(*POLLING, within=iut.left(*PROGRAM))
+            again = await tester.wait_for(*POLLING, within=iut.left(*PROGRAM))
             if again and again.name == "DownloadRequest":
                 await again.file(tester.program, path.format(name, folder=folder))
-                again = await tester.watch(*POLLING, within=iut.left(*PROGRAM))
+                again = await tester.wait_for(*POLLING, within=iut.left(*PROGRAM))
             # The robot writes its files before it sends the next request.
             outside = [path.name for path in folder.parent.iterdir() if path != folder]
             check(

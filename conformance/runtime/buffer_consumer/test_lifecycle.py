@@ -184,7 +184,7 @@ async def test_lazy(iut: Iut, operations: str) -> None:
         if operations == "after":
             await reads(used, "angle", (await used.look())["read.params.angle"])
         # The interval of a background search is unknown.
-        await tester.session.watch(within="response")
+        await tester.session.wait_for(within="response")
         names = mapped(tester)
         opened = idle.name in names or (used.name in names and operations == "before")
         check(

@@ -96,7 +96,7 @@ async def test_several(iut: Iut) -> None:
             await tester.play({index: pad(**axes[index]) for index in pads})
             for index in pads:
                 stored = {axis: single(value) for axis, value in axes[index].items()}
-                await tester.shows(index, stored, None)
+                await tester.poll_until(index, stored, None)
         inodes = [(await tester.made(index)).object.inode for index in pads]
         check(
             len({*inodes}) == len(pads),
@@ -134,7 +134,7 @@ async def test_wider_forms(iut: Iut) -> None:
             value = tester.wrapped({"gamepads": pads})
             await tester.session.send_bytes(encodings(value)[name])
             try:
-                await tester.shows("0", {**axes, **buttons}, None)
+                await tester.poll_until("0", {**axes, **buttons}, None)
             except Violation as missing:
                 expected = f"input in {name} to be stored: {missing.expected}"
                 about = missing.requirement
@@ -145,7 +145,7 @@ async def test_wider_forms(iut: Iut) -> None:
         )
         pads = {str(index): pad(lx=index / 32) for index in range(12)}
         await tester.session.send_bytes(encodings(tester.wrapped({"gamepads": pads}))["64 bits"])
-        await tester.shows("11", {"lx": 11 / 32}, None)
+        await tester.poll_until("11", {"lx": 11 / 32}, None)
 
 
 @requirement("set-data.timestamp")
@@ -185,7 +185,7 @@ async def test_time_behind_the_mutex(iut: Iut) -> None:
             await asyncio.sleep(LONG)
         since = time.time()
         try:
-            image = await tester.shows("0", {"lx": -0.5})
+            image = await tester.poll_until("0", {"lx": -0.5})
         except Violation:
             # The receiver can have dropped that message; then the next message counts.
             await tester.plays({"0": pad(1, lx=-0.25)}, "0", {"lx": -0.25})

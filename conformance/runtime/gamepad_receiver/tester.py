@@ -73,12 +73,12 @@ class GamepadTester(Tester):
             found[:] = [await self.buffer(index)]
             return found[0] is not None
 
-        if not await self.session.shows(there, "the buffer of a gamepad", "response", about):
+        if not await self.session.poll_until(there, "the buffer of a gamepad", "response", about):
             raise Violation(f"a buffer for the gamepad {index}", "there is none", about)
         assert found[0] is not None
         return found[0]
 
-    async def shows(
+    async def poll_until(
         self, index: str, values: Mapping[str, Any], about: str | None = "receiver.axes"
     ) -> Image:
         """Wait until the buffer of a gamepad has these values; return its image.
@@ -99,7 +99,7 @@ class GamepadTester(Tester):
                 )
 
         within = self.session.left("response")
-        await self.session.shows(there, "the values of a gamepad", within, about)
+        await self.session.poll_until(there, "the values of a gamepad", within, about)
         image = await buffer.look()
         try:
             image.holds(fields, about)
@@ -126,14 +126,14 @@ class GamepadTester(Tester):
                         return bool(other.peek_at("read.params.lx") == lx)
 
                     within = plain.session.left("response")
-                    if not await plain.session.shows(there, "lx of a gamepad", within):
+                    if not await plain.session.poll_until(there, "lx of a gamepad", within):
                         return False
                 return True
 
         taken = True
         # Other violations are not about skipped messages.
         with contextlib.suppress(Conclusion):
-            taken = await self.iut.once("plain messages are taken", all_taken)
+            taken = await self.iut.cached("plain messages are taken", all_taken)
         if not taken:
             about = "receiver.axes"
             raise Violation(missing.expected, missing.came, about, missing.event) from missing
@@ -147,7 +147,7 @@ class GamepadTester(Tester):
     ) -> Image:
         """Send a message, and wait until a gamepad's buffer has these values."""
         await self.play(pads)
-        return await self.shows(index, values, about)
+        return await self.poll_until(index, values, about)
 
 
 @contextlib.asynccontextmanager

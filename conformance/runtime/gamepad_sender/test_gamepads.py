@@ -335,7 +335,7 @@ async def test_one_message_a_datagram(iut: Iut) -> None:
         # A sender need not support twelve gamepads.
         with contextlib.suppress(Inconclusive):
             await play(session, **{str(number): pad(0.25) for number in range(12)})
-            await session.watch(GAMEPADS, within="response")
+            await session.wait_for(GAMEPADS, within="response")
 
 
 @requirement("gamepad.axes-numbers")

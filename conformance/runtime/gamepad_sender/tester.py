@@ -63,14 +63,14 @@ async def shows(
         return wrong if isinstance(pad(), dict) else lacking
 
     async def comes() -> bool:
-        while session.ahead(GAMEPADS) and (message := await session.watch(GAMEPADS)):
+        while session.ahead(GAMEPADS) and (message := await session.wait_for(GAMEPADS)):
             latest[:] = [message]
             if right():
                 return True
         return False
 
     soon = "a gamepad in its state"
-    if not (right() or await session.shows(comes, soon, "response", about())):
+    if not (right() or await session.poll_until(comes, soon, "response", about())):
         raise Violation(expected, f"received {shown(pad())}", about(), latest[0].event)
     return pad()
 

@@ -123,7 +123,7 @@ async def _levels(iut: Iut) -> list[tuple[str, Any]]:
         for number, level in enumerate(order):
             await log(publisher, f"at level {number}", level=level)
         await published(publisher, f"at level {len(order) - 1}")
-        await publisher.session.watch("nothing but what is on its way")
+        await publisher.session.wait_for("nothing but what is on its way")
         came = {
             message.value.get("event"): message
             for message in publisher.received
@@ -198,7 +198,7 @@ async def test_timestamps(iut: Iut) -> None:
         for number in range(2):
             if told:
                 some = _A_TENTH if told[0].microsecond else _A_SECOND
-                await publisher.session.watch("nothing, while some time passes", within=some)
+                await publisher.session.wait_for("nothing, while some time passes", within=some)
             before = datetime.now(UTC)
             message = await logged(publisher, f"step {number}")
             text = str(message.value["timestamp"])
@@ -240,7 +240,7 @@ async def test_timestamps_go_on(iut: Iut) -> None:
                 message.event,
             )
             last = max(last, came)
-            await publisher.session.watch("nothing, while some time passes", within=_STEP)
+            await publisher.session.wait_for("nothing, while some time passes", within=_STEP)
 
 
 def _time(text: str) -> datetime | None:
@@ -322,7 +322,7 @@ async def test_equal_messages(iut: Iut) -> None:
             for _ in range(12):
                 await logged(publisher, "again", level=level)
         await logged(publisher, "another")
-        await publisher.session.watch("nothing but what is on its way")
+        await publisher.session.wait_for("nothing but what is on its way")
         texts = [message.value.get("event") for message in publisher.received]
         came = texts.count("again")
         check(came == 36, "36 messages", f"received {came}")
@@ -335,7 +335,7 @@ async def test_at_once(iut: Iut) -> None:
     async with publishing(iut) as publisher:
         await asyncio.gather(*(log(publisher, text) for text in texts))
         await logged(publisher, "another")
-        await publisher.session.watch("nothing but what is on its way")
+        await publisher.session.wait_for("nothing but what is on its way")
         came = [message.value.get("event") for message in publisher.received]
         lost = [text for text in texts if text not in came]
         check(

@@ -38,7 +38,7 @@ async def _noticed(session: Session) -> None:
     left = session.left("response")
     while left() > 0:
         await done(session, "log", **_PROMPT)
-        if await session.watch(LOG, within=_NOTICE):
+        if await session.wait_for(LOG, within=_NOTICE):
             break
 
 

@@ -145,7 +145,7 @@ class Buffer:
         asked = session.now
         try:
             async with contextlib.AsyncExitStack() as holding:
-                with session.awaiting("a free mutex", "response", RELEASED) as left:
+                with session.deadline("a free mutex", "response", RELEASED) as left:
                     await holding.enter_async_context(self.object.locked(left))
                 holding.enter_context(self.tester.holding.one())
                 yield

@@ -186,7 +186,7 @@ async def _goes_on(
     response = tester.session.instance.configuration.seconds("response")
     about = _about(tester)
     try:
-        with tester.session.awaiting(
+        with tester.session.deadline(
             "going on behind a mutex", (1 + GRACE) * response, about
         ) as left:
             return await in_time(asked, left)

@@ -113,7 +113,7 @@ class Tester:
                 await asyncio.wait({asked}, timeout=self.session.seconds("quiet"))
                 waits = "" if asked.done() else self._waits_for_others()
             before = self.holding.seconds
-            with self.session.awaiting("an answer", limit, RELEASED) as left:
+            with self.session.deadline("an answer", limit, RELEASED) as left:
                 answer = await in_time(asked, lambda: left() + self.holding.seconds - before)
         except TimeoutError:
             if not has_answered(self.session):

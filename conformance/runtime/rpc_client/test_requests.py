@@ -146,7 +146,7 @@ async def test_notification(iut: Iut, count: int) -> None:
                 f"received {shown(came.value)}",
                 came.event,
             )
-            await caller.session.watch("nothing but what is on its way")
+            await caller.session.wait_for("nothing but what is on its way")
             more = caller.session.ahead(NOTIFICATION, REQUEST, where=mine)
             absent(more[0] if more else None, "one notification")
 
@@ -213,7 +213,7 @@ async def test_requests_to_a_client(iut: Iut) -> None:
         session = call.session
         # The id differs from the id of the call: otherwise a response would match both.
         await session.send([0, (call.number + 7) % 2**32, "echo", []], [2, "echo", []])
-        await session.watch("nothing but what is on its way")
+        await session.wait_for("nothing but what is on its way")
         await call.respond(None, "result")
         try:
             await caller.survives(

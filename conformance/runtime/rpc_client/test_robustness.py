@@ -111,14 +111,14 @@ async def test_broken_bytes(iut: Iut, kind: str) -> None:
         await caller.session.taken()
         await caller.session.finish()
         await caller.session.until_closed(caller.session.seconds("quiet"))
-        await caller.session.unharmed("bytes that are not a response")
+        await caller.session.assert_alive("bytes that are not a response")
 
 
 @requirement("robustness.no-response")
 async def test_no_response(iut: Iut) -> None:
     """A call without a response fails after its timeout; a late response has no effect."""
     own = iut.configuration.declared("rpc")
-    iut.worth(own or 0.0, "rpc")
+    iut.skip_if_longer(own or 0.0, "rpc")
     async with calling(iut) as caller:
         call = await caller.call("method", timeout=0.2)
         try:

@@ -296,7 +296,7 @@ async def _settled(
         told.append(await _counted(session, next(numbers), name))
         return told[-1] >= expected + len(told)
 
-    await session.shows(counted, f"calls of {name}", within="response")
+    await session.poll_until(counted, f"calls of {name}", within="response")
     return len(told), told[-1]
 
 

@@ -66,7 +66,7 @@ async def test_long_response_for_a_slow_client(iut: Iut) -> None:
         async with iut.connect(instance) as session:
             await session.send(*beside, long, next_)
             within = session.left(session.due)
-            while came := await session.watch(RESPONSE, within=within):
+            while came := await session.wait_for(RESPONSE, within=within):
                 # The server can drop a response or close the connection if the client is slow.
                 if of(came) in (1, 2):
                     return
@@ -100,7 +100,7 @@ async def test_several_in_pieces(iut: Iut, cut: Segmentation) -> None:
         echo = await echoing(iut, session)
         await session.send(*(echo.request(n, *PARAMS) for n in (1, 2, 3)), segmentation=cut)
         await _echoed(iut, session, [1, 2, 3], "in small pieces")
-        absent(await session.watch(RESPONSE), "one response for each request")
+        absent(await session.wait_for(RESPONSE), "one response for each request")
 
 
 @requirement("encoding.segmentation")

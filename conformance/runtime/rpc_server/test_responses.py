@@ -77,7 +77,7 @@ async def test_one_after_another(iut: Iut) -> None:
         declared = iut.configuration.procedures
         for number, name in enumerate(("nothing", "fail", "count"), 300):
             await call(session, number, declared.get(name) or name)
-        absent(await session.watch(RESPONSE), "one response for each request")
+        absent(await session.wait_for(RESPONSE), "one response for each request")
 
 
 @requirement("rpc.each-answered")
@@ -118,7 +118,7 @@ async def test_slow_and_fast(iut: Iut) -> None:
         await session.send(*(request(number, sleep, 0.05) for number in slow))
         await session.send(*(request(number, sleep, 0) for number in (1, 2, 3)))
         await answers(session, [*slow, 1, 2, 3], " sent together with other requests", None)
-        absent(await session.watch(RESPONSE), "one response for each request")
+        absent(await session.wait_for(RESPONSE), "one response for each request")
 
 
 @requirement("rpc.notification-unanswered")
@@ -128,14 +128,12 @@ async def test_notifications(iut: Iut) -> None:
         for number, method in enumerate([*names(iut), ABSENT], 40):
             await session.send(notification(method, 0.02, 0.01), request(number, usual(iut)))
             await session.send(notification(method), notification(method, 0.02))
-            try:
-                answer = await session.expect(RESPONSE, to=f"to request {number}")
-            except Violation as missing:
-                raise Violation(missing.expected, missing.came) from missing
+            answered = "rpc.each-answered"
+            answer = await session.expect(RESPONSE, to=f"to request {number}", requirement=answered)
             if of(answer) != number:
                 expected = f"a response to request {number} only, and none to '{method}'"
                 raise Violation(expected, f"received {answer.value}", event=answer.event)
-        more = await session.watch(RESPONSE)
+        more = await session.wait_for(RESPONSE)
         absent(more, "no response to a notification")
 
 
@@ -144,7 +142,7 @@ async def test_notifications_alone(iut: Iut) -> None:
     """Notifications without requests are not answered, even with wrong arguments."""
     async with iut.session() as session:
         await session.send(*[notification(method, 1, 2, 3) for method in [*names(iut), ABSENT]])
-        absent(await session.watch(RESPONSE), "no response to a notification")
+        absent(await session.wait_for(RESPONSE), "no response to a notification")
         await call(session, 1, usual(iut))
 
 
@@ -184,7 +182,7 @@ def _astray(session: Session, beside: Session) -> Message | None:
 async def _comes_second(one: Session, other: Session) -> bool:
     """Return True if a waiting client is answered after the other client disconnects."""
     await one.close()
-    return await other.watch(RESPONSE, within="response") is not None
+    return await other.wait_for(RESPONSE, within="response") is not None
 
 
 @requirement("rpc.clients-apart")
@@ -235,7 +233,7 @@ async def test_slow_client(iut: Iut) -> None:
         outcome = await _own_id(one, 3)
         own = outcome != (None, ["fast"])
         check(own, "the client's own result", f"received {shown(outcome[1])}")
-        absent(await other.watch(RESPONSE), "only its own response for each client")
+        absent(await other.wait_for(RESPONSE), "only its own response for each client")
 
 
 @requirement("rpc.clients-apart")
@@ -282,10 +280,10 @@ async def _own_id(session: Session, number: int) -> tuple[Any, Any]:
 async def test_nothing_unasked(iut: Iut) -> None:
     """A server sends its client no request, before or after the client's requests."""
     async with iut.session() as session:
-        await session.watch(REQUEST)
+        await session.wait_for(REQUEST)
         for number in (1, 2, 3):
             await call(session, number, usual(iut), number)
-        await session.watch(REQUEST)
+        await session.wait_for(REQUEST)
 
 
 @requirement("rpc.each-answered")

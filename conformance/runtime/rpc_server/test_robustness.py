@@ -87,7 +87,7 @@ class Served:
         number = next(_PROBES) if number is None else number
         await self.session.send(request(number, usual(self.iut)))
         within = self.session.left(self.session.due)
-        while answer := await self.session.watch(RESPONSE, within=within):
+        while answer := await self.session.wait_for(RESPONSE, within=within):
             if of(answer) == number:
                 return True
         return False

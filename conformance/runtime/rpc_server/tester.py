@@ -180,7 +180,7 @@ async def echoing(iut: Iut, session: Session) -> Echo:
         _, result = await call(session, 122, name, ["x"])
         return bool(result == ["x"])
 
-    return Echo(name, await iut.once("echo", single))
+    return Echo(name, await iut.cached("echo", single))
 
 
 async def plainly(iut: Iut, session: Session, params: list[Any]) -> Any:
@@ -198,7 +198,7 @@ async def plainly(iut: Iut, session: Session, params: list[Any]) -> Any:
             )
         return result
 
-    return await iut.once(f"echo of {params}", asked)
+    return await iut.cached(f"echo of {params}", asked)
 
 
 async def hundred(iut: Iut, cut: Segmentation | None = None) -> None:
@@ -231,7 +231,7 @@ async def disturbed(iut: Iut) -> str:
         for number in (1, 2):
             await one.send(request(number, usual(iut)))
             within = one.left(one.due)
-            answer = await one.watch(RESPONSE, within=within, requirement="rpc.clients-apart")
+            answer = await one.wait_for(RESPONSE, within=within, requirement="rpc.clients-apart")
             if answer is None or of(answer) != number:
                 return "rpc.clients-apart"
             await other.send_bytes(encode(request(3, usual(iut)))[:4])
@@ -253,7 +253,7 @@ async def not_the_first(iut: Iut) -> AsyncIterator[None]:
                 async with plain.connect(instance) as session:
                     within = "response" if number else session.left(session.due)
                     await session.send(request(number, usual(iut)))
-                    if not await session.watch(RESPONSE, within=within):
+                    if not await session.wait_for(RESPONSE, within=within):
                         # failures of the first connection are another requirement
                         return not number
         return True
@@ -264,11 +264,11 @@ async def not_the_first(iut: Iut) -> AsyncIterator[None]:
         if missing.event is not None:
             raise
         plain = Iut(iut.testbed, "")
-        if await iut.once("another client is turned away", plain.turns_away_beside):
+        if await iut.cached("another client is turned away", plain.turns_away_beside):
             raise Hindered(
                 "the server closes a connection that is opened while it serves another"
             ) from None
-        if not await iut.once("a later client is answered", answered):
+        if not await iut.cached("a later client is answered", answered):
             about = "rpc.each-answered"
             raise Violation(missing.expected, missing.came, about) from missing
         raise
@@ -283,7 +283,7 @@ async def in_pieces(iut: Iut) -> AsyncIterator[None]:
     async def answered() -> bool:
         async with Iut(iut.testbed, "").session() as session:
             await session.send(request(1, usual(iut)), segmentation=byte_by_byte)
-            answer = await session.watch(
+            answer = await session.wait_for(
                 RESPONSE, within=session.left(session.due), requirement=SEGMENTATION
             )
             return answer is not None and of(answer) == 1
@@ -291,7 +291,7 @@ async def in_pieces(iut: Iut) -> AsyncIterator[None]:
     try:
         yield
     except Violation as wrong:
-        if not await iut.once("a request in pieces is answered", answered):
+        if not await iut.cached("a request in pieces is answered", answered):
             raise Violation(wrong.expected, wrong.came, SEGMENTATION, wrong.event) from wrong
         raise
 
@@ -303,7 +303,7 @@ async def sleeping(iut: Iut, session: Session) -> str:
     exist.
     """
     name = await procedure(iut, session, "sleep")
-    await iut.once("a slow call is answered", partial(call, session, 124, name, 0.02))
+    await iut.cached("a slow call is answered", partial(call, session, 124, name, 0.02))
     return name
 
 

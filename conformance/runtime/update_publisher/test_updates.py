@@ -123,7 +123,7 @@ async def test_others_have_gone(iut: Iut) -> None:
         except Conclusion:
             # The device can be missing in the update with the change, or in the next one. A
             # publisher that has lost the device can also refuse the change.
-            await session.watch(UPDATE, within=soon(session))
+            await session.wait_for(UPDATE, within=soon(session))
             in_each(session, other, seen)
             raise
         in_each(session, other, seen)
@@ -317,7 +317,7 @@ async def test_one_update_a_datagram(iut: Iut) -> None:
 async def _rounds(session: Session, count: int) -> None:
     """Wait for some updates, at most for their usual time."""
     for _ in range(count):
-        await session.watch(UPDATE, within=2 * session.seconds("update"))
+        await session.wait_for(UPDATE, within=2 * session.seconds("update"))
 
 
 @requirement("encoding.strings")

@@ -68,13 +68,13 @@ async def until(
     latest = [message for message in session.received if message.name == UPDATE][-1:]
     # Skip the updates before the latest one, so that no later check finds them.
     while session.ahead(UPDATE):
-        await session.watch(UPDATE)
+        await session.wait_for(UPDATE)
     if latest and holds(latest[0]):
         return latest[0]
     within = soon(session)
 
     async def comes() -> bool:
-        while session.ahead(UPDATE) and (update := await session.watch(UPDATE)):
+        while session.ahead(UPDATE) and (update := await session.wait_for(UPDATE)):
             latest[:] = [update]
             if holds(update):
                 return True
@@ -85,7 +85,7 @@ async def until(
     except Violation as missing:
         came = f"the last update was {shown(latest[0].value)}" if latest else missing.came
         raise Violation(expected, came, requirement) from missing
-    if holds(latest[0]) or await session.shows(comes, "an update of it", within, requirement):
+    if holds(latest[0]) or await session.poll_until(comes, "an update of it", within, requirement):
         return latest[0]
     raise Violation(expected, f"the last update was {shown(latest[0].value)}", requirement)
 

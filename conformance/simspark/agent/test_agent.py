@@ -19,8 +19,8 @@ async def _ordinary(iut: Iut) -> str | None:
         for tester.mode in COURSE:
             for _ in range(20):
                 await tester.tell("(hear Reference 0.00 self hello)")
-                await tester.session.watch(within=tester.session.seconds("cycle"))
-        await tester.session.unharmed("the course of a short game")
+                await tester.session.wait_for(within=tester.session.seconds("cycle"))
+        await tester.session.assert_alive("the course of a short game")
         await tester.acts(5)
         with contextlib.suppress(NotExercised):
             # After a timeout or unreadable bytes, use the short timeout. The judge sees all

@@ -80,12 +80,12 @@ class Tester:
 
     async def acts(self, cycles: int = 5) -> Message | None:
         """Send perceptors for some cycles, and return the first action of the agent, or None."""
-        while await self.session.watch(*ACTS, within=0):
+        while await self.session.wait_for(*ACTS, within=0):
             pass
         for _ in range(cycles):
             await self.tell()
             within = self.session.seconds("quiet") / 2
-            if message := await self.session.watch(*ACTS, within=within):
+            if message := await self.session.wait_for(*ACTS, within=within):
                 return message
             if self.session.ended:
                 break
@@ -104,7 +104,7 @@ class Tester:
         await self.session.operate("act", effectors=effectors)
         await self.tell()
         left = self.session.left(within)
-        while message := await self.session.watch(*ACTS, within=left):
+        while message := await self.session.wait_for(*ACTS, within=left):
             if all(item in message.value for item in wanted):
                 return True
             await self.tell()
@@ -150,7 +150,7 @@ class Tester:
         except (Violation, Inconclusive) as raised:
             # The agent can exit when its connection ends, and the upper tester with it.
             wrong = raised
-        await self.session.unharmed(after)
+        await self.session.assert_alive(after)
         if self.session.ended and may_close:
             return
         if self.session.ended:
@@ -203,7 +203,7 @@ class Tester:
             seen = (await self.hinges()).get(hinge)
             return right() or self.session.ended
 
-        await self.session.shows(told, f"{hinge} known", "response", requirement)
+        await self.session.poll_until(told, f"{hinge} known", "response", requirement)
         if right():
             return
         if hinge not in kept(self.session):
@@ -262,11 +262,11 @@ async def _ends(iut: Iut, seconds: int) -> bool:
         with contextlib.suppress(Violation, Inconclusive):
             async with established(iut) as tester, _going_on(tester):
                 if await tester.session.until_closed(seconds):
-                    await tester.session.unharmed("a plain session")
+                    await tester.session.assert_alive("a plain session")
                     return True
         return False
 
-    return await iut.once(f"ends in {seconds} s", observe)
+    return await iut.cached(f"ends in {seconds} s", observe)
 
 
 async def _init(tester: Tester, requirement: str) -> list[Any]:
@@ -327,17 +327,17 @@ class Habit:
 
 async def habit(iut: Iut) -> Habit:
     """Observe the agent in a plain session, once in a run."""
-    return await iut.once("habit", lambda: _observe(iut))
+    return await iut.cached("habit", lambda: _observe(iut))
 
 
 async def _observe(iut: Iut) -> Habit:
     async with established(iut) as tester:
         acts = await tester.acts(20) is not None
         quiet = tester.session.seconds("quiet")
-        await tester.session.watch(*ACTS, within=quiet)  # actions that the last group caused
-        while await tester.session.watch(*ACTS, within=0):
+        await tester.session.wait_for(*ACTS, within=quiet)  # actions that the last group caused
+        while await tester.session.wait_for(*ACTS, within=0):
             pass
-        alone = acts and await tester.session.watch(*ACTS, within=quiet) is not None
+        alone = acts and await tester.session.wait_for(*ACTS, within=quiet) is not None
         plain = -6.5
         with contextlib.suppress(NotExercised, Inconclusive):
             try:

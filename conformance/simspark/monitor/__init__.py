@@ -14,7 +14,7 @@ async def smoke(iut: Iut) -> None:
         await tester.session.until_closed(tester.session.seconds("quiet"))
         about = "monitors.understood"
         try:
-            await tester.session.unharmed("the beginning of a plain session")
+            await tester.session.assert_alive("the beginning of a plain session")
         except Violation as died:
             raise Violation(died.expected, died.came, about) from died
         if tester.session.ended:

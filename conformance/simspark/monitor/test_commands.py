@@ -184,7 +184,7 @@ async def _comes(tester: Tester, text: str) -> None:
         sent[:] = [each for each in _commands(tester.connections) if each[0] == wanted[0]]
         return any(_equal(each, wanted) for each in sent)
 
-    if await tester.session.shows(came, "the command as it was asked for", "response"):
+    if await tester.session.poll_until(came, "the command as it was asked for", "response"):
         return
     if not sent:
         raise Inconclusive(f"did not receive the {wanted[0]} that the trainer was asked to send")

@@ -86,7 +86,7 @@ class Tester:
         async def came() -> bool:
             return len(self.connections.received) >= times
 
-        return await self.session.shows(came, "a command", "response")
+        return await self.session.poll_until(came, "a command", "response")
 
     async def say(self, text: str, *, segmentation: Segmentation | None = None) -> None:
         """Send one message, given as text on the wire without the length."""
@@ -140,7 +140,7 @@ class Tester:
                 continue
             at_once = timed if wanted.get("time") else ()
             for name, came in (await self._wrong(part, what, requirement, at_once)).items():
-                await self.session.unharmed("the messages sent so far")
+                await self.session.assert_alive("the messages sent so far")
                 raise Violation(
                     f"the monitor to report {name} as {wanted[name]}",
                     f"it reports {came!r:.80}",
@@ -179,7 +179,7 @@ class Tester:
             return not wrong or over or self.closed
 
         quiet = self.session.seconds("quiet")
-        await self.session.shows(told, f"the {what} known", "response", requirement)
+        await self.session.poll_until(told, f"the {what} known", "response", requirement)
         return wrong
 
     async def knows_if_it_can(self, **wanted: Any) -> None:
@@ -224,7 +224,7 @@ class Tester:
         if upon:
             # A monitor that takes a message in the same write can still ignore later messages.
             lacking = await self._takes(after, requirement)
-        await self.session.unharmed(after)
+        await self.session.assert_alive(after)
         if self.closed and not may_close:
             raise Violation(
                 f"the monitor to stay connected after {after}", "it disconnected", requirement
@@ -254,7 +254,7 @@ class Tester:
             if not self.closed:
                 raise
         except Violation as none:
-            await self.session.unharmed(after)
+            await self.session.assert_alive(after)
             if not self.closed:
                 raise Violation(
                     f"{none.expected}, sent after {after}", none.came, requirement
@@ -278,7 +278,7 @@ def _same(one: Any, other: Any) -> bool:
 @contextlib.asynccontextmanager
 async def connected(iut: Iut, *, segmentation: Segmentation | None = None) -> AsyncIterator[Tester]:
     """A monitor that has received nothing yet."""
-    rooted = await iut.once("rooted", lambda: _understands_roots(iut))
+    rooted = await iut.cached("rooted", lambda: _understands_roots(iut))
     async with _watching(iut, rooted, segmentation) as tester:
         yield tester
 

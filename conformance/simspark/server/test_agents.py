@@ -280,7 +280,7 @@ async def test_own_words_are_heard(iut: Iut) -> None:
             await agent.send(expressions(f"(say {said})"))
             deadline = agent.now + agent.seconds("response") / 3
             while not heard and (
-                message := await agent.watch(*PERCEPTORS, within=deadline - agent.now)
+                message := await agent.wait_for(*PERCEPTORS, within=deadline - agent.now)
             ):
                 found = [p for p in message.value if p[:1] == ["hear"] and "self" in p]
                 heard += [str(perceptor[-1]) for perceptor in found]

@@ -54,7 +54,7 @@ async def test_lengths_of_more_than_two_bytes(iut: Iut) -> None:
             await agent.send(expressions(f"(scene {iut.configuration.value('scene')})"))
         monitor = await others.enter_async_context(iut.connect(instance, channel="monitor"))
         left = monitor.left("response")
-        while message := await monitor.watch(*STATES, within=left):
+        while message := await monitor.wait_for(*STATES, within=left):
             if len(monitor.events[message.event].data or b"") > 1 << 16:
                 await monitor.expect(*STATES)
                 return
@@ -75,7 +75,7 @@ async def _unread(iut: Iut) -> None:
             for _ in range(FULLS):
                 # This monitor requests the full graph, and the server sends it to all monitors.
                 await watch.session.send(expressions("(reqfullstate)"))
-                if not await watch.session.watch(*STATES) or watch.session.size > enough:
+                if not await watch.session.wait_for(*STATES) or watch.session.size > enough:
                     break
             await watch.obeys(what)
             await served(agent, what)
@@ -83,7 +83,9 @@ async def _unread(iut: Iut) -> None:
         # are complete.
         await slow.finish()
         late, left = View(), slow.left("response")
-        while late.clock < watch.view.clock and (message := await slow.watch(*STATES, within=left)):
+        while late.clock < watch.view.clock and (
+            message := await slow.wait_for(*STATES, within=left)
+        ):
             late.take(message.value)
         if watch.session.size <= enough:
             raise NotExercised(

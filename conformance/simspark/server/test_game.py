@@ -224,7 +224,7 @@ async def test_answer_to_get_ack(iut: Iut) -> None:
         await watch.command("(time 1)(getAck first)")
         await watch.command("((time 2)(getAck second_cookie))")
         await watch.obeys("getAck", "robustness.unknown-commands")
-        await watch.session.watch("Ack")
+        await watch.session.wait_for("Ack")
         await watch.obeys("getAck")
 
 

@@ -198,7 +198,7 @@ async def _battery_is(agent: Session, level: float, command: str) -> None:
     came = [found for message in groups if (found := _battery(message)) is not None]
     count, left = len(groups), agent.left("response", "response")
     while came or count < ENOUGH:
-        message = await agent.watch(*PERCEPTORS, within=left)
+        message = await agent.wait_for(*PERCEPTORS, within=left)
         if message is None:
             break
         count += 1

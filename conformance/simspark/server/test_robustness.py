@@ -171,7 +171,7 @@ async def test_numbers_out_of_range_before_init(iut: Iut) -> None:
                 await create(iut, agent)
                 await agent.send(expressions(f"(init (unum {unum})(teamname Lefts))"))
                 await watch.obeys(f"an init with the number {unum}")
-        await watch.session.unharmed("numbers out of range")
+        await watch.session.assert_alive("numbers out of range")
 
 
 @requirement("robustness.malformed")
@@ -185,7 +185,7 @@ async def test_malformed(iut: Iut, kind: str) -> None:
                 await other.obeys(f"a text that is {kind}")
                 await session.send_bytes(encode(expressions("(ball)")))
                 await other.obeys(f"a text that is {kind}, and a correct one after it")
-        await other.session.unharmed(kind)
+        await other.session.assert_alive(kind)
 
 
 @contextlib.contextmanager
@@ -211,7 +211,7 @@ async def test_a_monitor_after_malformed_texts(iut: Iut) -> None:
                 watch = await stack.enter_async_context(watching(iut, instance))
             with _unless_closed(watch.session):
                 await watch.obeys(f"a text from the same monitor that is {kind}", upon=text)
-            await watch.session.unharmed(kind)
+            await watch.session.assert_alive(kind)
 
 
 @requirement("robustness.malformed")
@@ -228,7 +228,7 @@ async def test_an_agent_after_malformed_texts(iut: Iut) -> None:
             speed = -speed
             with _unless_closed(agent):
                 await turns(iut, agent, speed, f", sent after a text that is {kind}", about=None)
-            await agent.unharmed(kind)
+            await agent.assert_alive(kind)
 
 
 @requirement("robustness.empty-message")
@@ -271,7 +271,7 @@ async def test_huge_length(iut: Iut, port: str) -> None:
                     f"the process used {taken >> 20} MiB",
                 )
             await other.obeys("the sender of a huge length disconnected")
-        await other.session.unharmed("a huge length")
+        await other.session.assert_alive("a huge length")
 
 
 @requirement("robustness.wrong-length")
@@ -312,7 +312,7 @@ async def test_clients_come_and_go(iut: Iut) -> None:
                 await passing.expect(*STATES, to=f"after {number} monitors have come and gone")
                 await passing.close()
         await watch.obeys("disconnects of all other monitors")
-        await watch.session.unharmed("clients that come and go")
+        await watch.session.assert_alive("clients that come and go")
 
 
 @requirement("robustness.several-clients")

@@ -138,7 +138,7 @@ async def test_select_one_that_goes(iut: Iut) -> None:
         for text in ("(repos)", "(kill)", "(select)"):
             await watch.command(text)
             await watch.obeys(f"{text} after the selected agent has left")
-        await watch.session.unharmed("commands for an agent that has left")
+        await watch.session.assert_alive("commands for an agent that has left")
 
 
 @requirement("select.next")

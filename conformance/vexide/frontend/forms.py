@@ -14,7 +14,7 @@ _TOLD_APART = ("serial", "screen-clear", "fill")  # one event for each kind with
 
 async def taken(iut: Iut, *events: Any) -> list[Any]:
     """Return the events except those that the frontend accepts only in another version's form."""
-    refused = await iut.once("events in another form", lambda: _refused(iut))
+    refused = await iut.cached("events in another form", lambda: _refused(iut))
     return [event for event in events if not (isinstance(event, dict) and refused & event.keys())]
 
 
@@ -57,13 +57,13 @@ async def _goes_on(iut: Iut, *events: Any) -> bool:
 async def port_form(iut: Iut) -> None:
     """Find the accepted form of ports if the frontend has configured no port itself."""
     if iut.configuration.value("ports") == "auto":
-        await iut.once(PORTS, lambda: _learn_form(iut))
+        await iut.cached(PORTS, lambda: _learn_form(iut))
 
 
 async def _learn_form(iut: Iut) -> str:
     for form in ("tagged", "bare"):
         async with in_setup(iut) as session:
-            if await session.watch("ConfigureDevice"):
+            if await session.wait_for("ConfigureDevice"):
                 break
             report = update(session, moved())
             if form == "bare":

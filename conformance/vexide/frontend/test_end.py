@@ -64,7 +64,7 @@ async def test_close_without_exited(iut: Iut, when: str) -> None:
         busy = [log("Exited", "Error")]
     async with in_setup(iut, starting=when in ("running", "busy", "failed")) as session:
         await _come_to(session, when)
-        if session.deserted:
+        if session.closed_by_iut:
             raise Inconclusive("the frontend closed the session first")
         await session.send(*busy)
         await hang_up(session)
@@ -109,12 +109,12 @@ async def test_simulator_closes_inside_a_line(iut: Iut) -> None:
 async def _come_to(session: Session, when: str) -> None:
     """Continue from the handshake to a certain point of the session."""
     if when == "handshake":
-        await session.watch("CompetitionMode")
+        await session.wait_for("CompetitionMode")
         return
     await session.send(SIGNATURE)
     if when == "ready":
         await session.send(READY)
-        await session.watch("StartExecution")
+        await session.wait_for("StartExecution")
     elif when != "loading":
         await starts(session)
     if when == "exited":
@@ -123,7 +123,7 @@ async def _come_to(session: Session, when: str) -> None:
 
 async def _both_end(session: Session) -> None:
     ended = await ends(session)
-    await session.unharmed("the end of the stream")
+    await session.assert_alive("the end of the stream")
     if ended is None:
         raise Inconclusive(
             "the frontend keeps the simulator's standard input open and continues to run, as a "

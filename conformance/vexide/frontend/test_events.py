@@ -120,7 +120,7 @@ async def _without_target(iut: Iut, how: str) -> None:
         del status["Motor"]["target_position"]
     await port_form(iut)
     async with in_setup(iut) as session:
-        await session.watch("ConfigureDevice")
+        await session.wait_for("ConfigureDevice")
         await session.send(update(session, moved(target_position=1.5)))
         try:
             await starts(session)
@@ -129,7 +129,7 @@ async def _without_target(iut: Iut, how: str) -> None:
                 "a motor status with a target position already stops the frontend"
             ) from None
     async with in_setup(iut) as session:
-        await session.watch("ConfigureDevice")
+        await session.wait_for("ConfigureDevice")
         await session.send(update(session, status))
         await starts(session, to=f"after a motor whose target_position is {how}")
 

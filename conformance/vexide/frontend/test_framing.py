@@ -250,7 +250,7 @@ async def test_standard_streams(iut: Iut) -> None:
         )
     async with in_setup(iut, starting=False) as session:
         await session.send(SIGNATURE)
-        await session.watch()
+        await session.wait_for()
         check(
             not session.ended, "a session over standard streams", "the frontend closed the session"
         )
@@ -266,5 +266,5 @@ async def test_other_transports(iut: Iut) -> None:
     async with iut.session() as session:
         await begun(session)
         await session.send(answer(), SIGNATURE)
-        await session.watch()
+        await session.wait_for()
         check(not session.ended, "a session over a socket", "the frontend closed the session")

@@ -126,9 +126,9 @@ async def test_unknown_field_first(iut: Iut) -> None:
 async def _nothing_else(session: Session, *spared: str) -> None:
     deadline = session.now + session.seconds("quiet")
     # The requirement does not forbid a second Handshake.
-    early = await session.watch()
+    early = await session.wait_for()
     while early and early.name in ("Handshake", *spared):
-        early = await session.watch(within=deadline - session.now)
+        early = await session.wait_for(within=deadline - session.now)
     absent(early, "no message but Handshake before the simulator has answered")
 
 

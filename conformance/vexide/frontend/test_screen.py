@@ -294,7 +294,7 @@ async def _cleared(iut: Iut) -> AsyncIterator[Session]:
 
     Raises Inconclusive if a simple box does not appear on the screen or cannot be cleared.
     """
-    if wrong := await iut.once("what differs of a box", lambda: _box_differs(iut)):
+    if wrong := await iut.cached("what differs of a box", lambda: _box_differs(iut)):
         raise Inconclusive(f"a simple box does not appear (screen.drawing): {wrong}")
     async with in_setup(iut) as session:
         await starts(session)

@@ -117,7 +117,7 @@ async def test_waits_for_ready_in_silence(iut: Iut) -> None:
 async def test_user_cannot_overrule_ready(iut: Iut) -> None:
     """If the user wants to start before Ready, the frontend waits for Ready."""
     async with in_setup(iut) as session:
-        await session.watch("CompetitionMode")
+        await session.wait_for("CompetitionMode")
         # A frontend can refuse the user's wish or remember it.
         await session.instance.upper("start")
         await _no_start(session)
@@ -125,7 +125,7 @@ async def test_user_cannot_overrule_ready(iut: Iut) -> None:
 
 
 async def _no_start(session: Session, within: str | None = None) -> None:
-    absent(await session.watch(START, within=within), "no StartExecution before Ready")
+    absent(await session.wait_for(START, within=within), "no StartExecution before Ready")
 
 
 @requirement("setup.competition-mode")
@@ -204,16 +204,16 @@ async def test_device_configured_during_setup(iut: Iut) -> None:
     async with opened(iut) as session:
         await user(session, "configure", port=2, device=motor(2))
         await session.send(answer())
-        await session.watch()
+        await session.wait_for()
         # "Already configured" in the specification can mean: configured when the handshake
         # finished.
         late = [9]
         await user(session, "configure", port=9, device=motor(9))
         await session.send(READY)
-        start = await session.watch(START)
+        start = await session.wait_for(START)
         if start is None:
             await user(session, "configure", port=11, device=motor(11))
-            start = await session.watch(START)
+            start = await session.wait_for(START)
         if (
             start is None
         ):  # A frontend that waits for its user sends StartExecution after the device of port 11.
@@ -244,7 +244,7 @@ async def test_chosen_competition_mode(iut: Iut, mode: dict[str, Any], loading: 
     async with opened(iut) as session:
         if loading:
             await session.send(answer())
-            await session.watch("CompetitionMode", within="quiet")
+            await session.wait_for("CompetitionMode", within="quiet")
         await user(session, "competition", **mode)
         await session.send(*([] if loading else [answer()]), SIGNATURE)
         start = await starts(session)

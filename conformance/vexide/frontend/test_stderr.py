@@ -50,13 +50,13 @@ async def test_ready_on_stderr(iut: Iut) -> None:
         if upper.offers("start"):
             # A frontend that starts without any Ready does this here, once the handshake is
             # finished.
-            await session.watch("CompetitionMode")
+            await session.wait_for("CompetitionMode")
             await upper("start")
         await needs_ready(session)
         await complain(session, encode(READY))
         if upper.offers("start"):
             await upper("start")
-        early = await session.watch(START)
+        early = await session.wait_for(START)
         absent(early, "no StartExecution after a Ready on standard error")
         await starts(session)
 
@@ -65,10 +65,10 @@ async def test_ready_on_stderr(iut: Iut) -> None:
 async def test_handshake_on_stderr(iut: Iut) -> None:
     """A Handshake on standard error is not an answer: no setup follows."""
     async with opened(iut) as session:
-        if await session.watch():
+        if await session.wait_for():
             raise Inconclusive("commands came without a Handshake event (handshake.nothing-before)")
         await complain(session, encode(answer()))
-        early = await session.watch()
+        early = await session.wait_for()
         absent(early, "no command after a Handshake on standard error")
         await session.send(answer())
         await starts(session)
@@ -92,7 +92,7 @@ async def test_stderr_is_readable(iut: Iut, when: str) -> None:
     async with opened(iut, starting=when == "running") as session:
         if when != "before":
             await session.send(answer())
-            await session.watch()
+            await session.wait_for()
         if when == "running":
             await starts(session)
         for marker in markers:

@@ -162,7 +162,7 @@ async def test_points(iut: Iut, point: tuple[int, int]) -> None:
             wanted = f"a touch at {x}, {y}"
             await _told(session, "Touch", fits, wanted, "touch", x=x, y=y, event="Pressed")
             await user(session, "touch", x=x, y=y, event="Released")
-            await session.watch("Touch")
+            await session.wait_for("Touch")
 
 
 async def _told(
@@ -188,7 +188,7 @@ async def _told(
         commands = received(session, name)
         if any(fits(command.value[name]) for command in commands[earlier:]):
             return
-        if await session.watch(name, within=left) is None:
+        if await session.wait_for(name, within=left) is None:
             break
     if not commands:
         raise Inconclusive(f"the operation '{operation}' produced no {name}")

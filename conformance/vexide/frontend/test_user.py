@@ -54,9 +54,9 @@ async def _control(iut: Iut, state: str) -> None:
                 await start_if_possible(iut, session)
             if offered:
                 await user(session, "controller", **STATES[state]["ControllerUpdate"])
-            await session.watch("ControllerUpdate")
+            await session.wait_for("ControllerUpdate")
         if offered and not received(session, "ControllerUpdate"):
-            await session.watch("ControllerUpdate", within="response")
+            await session.wait_for("ControllerUpdate", within="response")
         if "controller.ranges" not in session.judge.exercised:
             if offered:
                 raise Inconclusive("the operation 'controller' produced no Raw state")
@@ -97,12 +97,12 @@ async def test_second_finger(iut: Iut) -> None:
         # even refuse the second touch.
         for x, y, event in ((400, 200, "Pressed"), (10, 10, "Released")):
             await session.instance.upper("touch", x=x, y=y, event=event)
-            await session.watch("Touch")
+            await session.wait_for("Touch")
         # No Held is sent for the second finger: a frontend that only passes on operations would
         # fail.
-        await session.watch("Touch", within="response")
+        await session.wait_for("Touch", within="response")
         await session.instance.upper("touch", x=400, y=200, event="Released")
-        await session.watch("Touch")
+        await session.wait_for("Touch")
         _require_touches(session)
 
 
@@ -118,10 +118,10 @@ async def test_held(iut: Iut) -> None:
             # Wait as long as the touch has lasted, so that another Pressed has time to come.
             deadline = session.now + min(session.now - pressed, session.seconds("response"))
             await user(session, "touch", x=240, y=136, event="Held")
-            while await session.watch("Touch", within=deadline - session.now):
+            while await session.wait_for("Touch", within=deadline - session.now):
                 pass
         await user(session, "touch", x=240, y=136, event="Released")
-        await session.watch("Touch")
+        await session.wait_for("Touch")
         came = ", ".join(_touches(session)) or "no Touch"
         if not held and session.instance.configuration.declared("held") is None:
             raise Inconclusive(
@@ -150,7 +150,7 @@ async def test_time_of_each_touch(iut: Iut) -> None:
         await user(session, "touch", x=240, y=136, event="Released")
         await asyncio.sleep(max(0.0, _LATER * took - session.now + pressed))
         again = await _until_held(session, within)
-        if session.deserted:
+        if session.closed_by_iut:
             raise Inconclusive("the frontend ended the session itself (exit.internal-error)")
         await user(session, "touch", x=240, y=136, event="Released")
         came = "none" if again is None else f"Held after {again:.2f} s"
@@ -171,7 +171,7 @@ async def _holds(session: Session, x: int, y: int) -> tuple[bool, float]:
     seconds = session.seconds("response") + (declared or 0)
     deadline = session.now + seconds
     while "Held" not in _touches(session):
-        if await session.watch("Touch", within=deadline - session.now) is None:
+        if await session.wait_for("Touch", within=deadline - session.now) is None:
             return False, seconds
     return True, seconds
 
@@ -180,7 +180,7 @@ async def _until_held(session: Session, within: float) -> float | None:
     """Touch the display; return the seconds until Held comes, or None."""
     began = session.now
     await user(session, "touch", x=240, y=136, event="Pressed")
-    while message := await session.watch("Touch", within=began + within - session.now):
+    while message := await session.wait_for("Touch", within=began + within - session.now):
         if name_of(message.value["Touch"]["event"]) == "Held":
             return message.at - began
     return None
@@ -189,7 +189,7 @@ async def _until_held(session: Session, within: float) -> float | None:
 async def _touch(session: Session, x: int, y: int, event: str) -> None:
     """Perform an operation of the user and wait shortly for a Touch command."""
     await user(session, "touch", x=x, y=y, event=event)
-    await session.watch("Touch", within=session.seconds("quiet"))
+    await session.wait_for("Touch", within=session.seconds("quiet"))
 
 
 def _touches(session: Session) -> list[str]:
@@ -215,7 +215,7 @@ async def _judge_touches(session: Session, touches: int) -> None:
 
 async def _require_release(session: Session) -> None:
     if _touches(session)[-1] != "Released":
-        await session.watch("Touch", within="response")
+        await session.wait_for("Touch", within="response")
     events = _touches(session)
     if events[-1] != "Released":
         came = f"received {', '.join(events)}"

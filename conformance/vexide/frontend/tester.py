@@ -84,7 +84,7 @@ def _reading(session: Session, lines: int) -> Within:
 
 async def needs_ready(session: Session, within: Within | None = None) -> None:
     """Raise Inconclusive if StartExecution comes although no Ready was sent."""
-    if await session.watch(START, within=within):
+    if await session.wait_for(START, within=within):
         raise Inconclusive("StartExecution came without a Ready (start.waits-for-ready)")
 
 
@@ -115,8 +115,8 @@ async def _started(
 async def _start(session: Session, lines: int, at_last: Within) -> Message | None:
     upper, within = session.instance.upper, _reading(session, lines)
     if not upper.offers("start"):
-        return await session.watch(START, within=within)
-    message = await session.watch(START)
+        return await session.wait_for(START, within=within)
+    message = await session.wait_for(START)
     if within == "response":
         within = session.left(session.seconds("quiet"))
     # If the frontend had not read Ready at the first press of start, the second press counts.
@@ -124,7 +124,7 @@ async def _start(session: Session, lines: int, at_last: Within) -> Message | Non
         if message is None and not session.ended:
             with contextlib.suppress(Inconclusive):
                 await upper("start")
-            message = await session.watch(START, within=seconds)
+            message = await session.wait_for(START, within=seconds)
     return message
 
 
@@ -193,7 +193,7 @@ async def shown(session: Session, marker: str) -> bool:
         if left() < 0:
             break
         await asyncio.sleep(_POLL)
-    if session.deserted:
+    if session.closed_by_iut:
         raise Inconclusive("the frontend closed the session and possibly did not read the text")
     if logs is None:
         session.memory[_NO_LOGS] = True
@@ -269,8 +269,8 @@ async def lives_on(iut: Iut, session: Session, after: str, lines: int = 1) -> No
         ignored = "" if served else f"the frontend hangs{session.instance.describe_end()}"
     else:
         ignored = await _ignored(iut, session, after, lines, may_leave=True)
-    await session.unharmed(after)
-    served = not ignored or session.deserted
+    await session.assert_alive(after)
+    served = not ignored or session.closed_by_iut
     check(served, f"the frontend to serve its session after {after}", ignored)
 
 
@@ -280,9 +280,9 @@ async def plays_on(iut: Iut, session: Session) -> None:
     if (await plain_session(iut)).why is None:
         await _started(session)
     else:
-        await session.watch(START)
+        await session.wait_for(START)
     await session.send(*PROGRAM.values(), *UNSETTLED.values())
-    await session.watch()
+    await session.wait_for()
     await session.send(EXITED)
     await hang_up(session)
     await session.until_closed("quiet")
@@ -323,20 +323,20 @@ async def _ignored(
             said = await outcome(session, lines)
         except Inconclusive:
             # The process that reports the outcome has possibly crashed.
-            await session.unharmed(after)
+            await session.assert_alive(after)
             raise
         return "" if said == "exited" else f"the operation 'outcome' returned {said}"
-    if not known.leaves and await iut.once("its own output shows a Log", lambda: _logs(iut)):
+    if not known.leaves and await iut.cached("its own output shows a Log", lambda: _logs(iut)):
         if await _shows_log(session):
             return ""
-        await session.unharmed(after)
+        await session.assert_alive(after)
         return "the frontend does not show a Log that was sent then"
     await session.send(EXITED)
     left = await session.until_closed(_reading(session, lines)) if known.leaves else None
-    await session.unharmed(after)
+    await session.assert_alive(after)
     if left is None:
         ended = await ends(session, lines)
-        await session.unharmed(after)
+        await session.assert_alive(after)
         check(
             ended or not known.ends,
             f"the frontend to end its session after {after}",
@@ -388,7 +388,7 @@ _PLAIN = "plain session"
 
 async def plain_session(iut: Iut) -> PlainSession:
     """Return the observations of a plain session, which is played once in a run."""
-    return await iut.once(_PLAIN, lambda: _observe(iut))
+    return await iut.cached(_PLAIN, lambda: _observe(iut))
 
 
 async def _observe(iut: Iut) -> PlainSession:
@@ -399,7 +399,7 @@ async def _observe(iut: Iut) -> PlainSession:
         await session.until_closed("quiet")
         await session.send(READY)
         # A StartExecution that is only late is judged by start.sent.
-        start = await _started(session) or await session.watch(
+        start = await _started(session) or await session.wait_for(
             START, within=session.left("response", "response")
         )
         await session.send(EXITED)

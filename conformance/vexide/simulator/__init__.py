@@ -27,7 +27,7 @@ async def _held_back(session: Session, silent: Violation) -> None:
         return
     await session.finish()
     # A simulator that flushes its output at exit does this now.
-    late = await session.watch("Handshake", within=LAST_WORDS)
+    late = await session.wait_for("Handshake", within=LAST_WORDS)
     came = "the answer came only after the end of input" if late else silent.came
     question = "does the program flush every line after writing?"
     raise Violation(silent.expected, f"{came}; {question}") from silent

@@ -80,7 +80,7 @@ async def opened(
 async def port_form(iut: Iut) -> str:
     """Return the form of ports that the simulator accepts: declared, or found by trial."""
     declared = iut.configuration.value("ports")
-    return await iut.once(PORTS, lambda: _learn_form(iut)) if declared == "auto" else declared
+    return await iut.cached(PORTS, lambda: _learn_form(iut)) if declared == "auto" else declared
 
 
 async def _learn_form(iut: Iut) -> str:
@@ -140,7 +140,7 @@ async def _sees(iut: Iut, commands: list[Any], kind: str, accept: Callable[[str]
 async def own_program(iut: Iut) -> Shown:
     """Return the observations of the simulator's own program."""
     form = await port_form(iut)
-    return await iut.once("what its own program shows", lambda: _observe(iut, None, form))
+    return await iut.cached("what its own program shows", lambda: _observe(iut, None, form))
 
 
 async def said_once(iut: Iut) -> bytes:
@@ -185,7 +185,7 @@ async def _showing(iut: Iut) -> str | None:
 
     Returns None if no program shows events.
     """
-    return await iut.once("a program that shows", lambda: _first_to_show(iut))
+    return await iut.cached("a program that shows", lambda: _first_to_show(iut))
 
 
 async def _first_to_show(iut: Iut) -> str | None:
@@ -241,7 +241,7 @@ async def refused_form(iut: Iut, command: Any) -> tuple[Session, ...]:
     form is accepted, is ignored, or has no visible effect.
     """
     name = next(iter(command))
-    return await iut.once(f"form of {name}", lambda: _refused(iut, command))
+    return await iut.cached(f"form of {name}", lambda: _refused(iut, command))
 
 
 async def _refused(iut: Iut, command: Any) -> tuple[Session, ...]:
@@ -300,7 +300,7 @@ async def _observe(iut: Iut, program: str | None, form: str) -> Shown:
         with contextlib.suppress(Violation):
             await session.expect("Handshake")
             await session.send(*(_setup(session, form) if form else ()))
-            if await session.watch("Ready", within="startup"):
+            if await session.wait_for("Ready", within="startup"):
                 await session.send(START)
                 await _run(session, program)
         return Shown(
@@ -330,6 +330,6 @@ async def _run(session: Session, program: str | None) -> None:
         left = session.left("response")
     wanted = {"drive": "DeviceUpdate", "print": "Serial"}.get(program or "", "Exited")
     while not received(session, wanted):
-        if not await session.watch(wanted, within=left):
+        if not await session.wait_for(wanted, within=left):
             break
-    await session.watch("Exited")
+    await session.wait_for("Exited")

@@ -67,7 +67,7 @@ async def runs(session: Session, within: str = "program", requirement: str | Non
     def enough() -> float:
         return 0.0 if session.memory.get(_AS_LOG) and printed_as_log(session) else left()
 
-    came = await session.watch(*EXECUTION, within=enough, requirement=requirement)
+    came = await session.wait_for(*EXECUTION, within=enough, requirement=requirement)
     if not came and printed_as_log(session):
         session.memory[_AS_LOG] = True
         return True
@@ -146,7 +146,7 @@ async def _more(session: Session, left: Left) -> bool:
     within: Within = left
     if other_channels(session) and not serial_bytes(session):
         within = "response" if session.memory.get(SPEAKS, True) else "quiet"
-    return await session.watch("Serial", within=within) is not None
+    return await session.wait_for("Serial", within=within) is not None
 
 
 async def probed(session: Session, kind: str, accept: Callable[[str], bool]) -> str:
@@ -191,7 +191,7 @@ async def lost_at_start(session: Session) -> str:
         lines = serial_text(session).splitlines()
         if not (lacking := wanted - {line.split(" ")[0] for line in lines}):
             return ""
-        if not await session.watch("Serial", within="response"):
+        if not await session.wait_for("Serial", within="response"):
             break
     most = max(lines, key=lines.count)
     others = f"but no line of {' or '.join(sorted(lacking))}"
@@ -218,14 +218,14 @@ async def holds(session: Session, wanted: float, stale: int = 0, earlier: float 
         seen, behind = received(session, "Serial")[-1].event, False
         while len(later := _told_since(session, seen)) < 2:
             behind = bool(later) and not _at_most(later[0], wanted)
-            if not await session.watch("Battery", within="response" if behind else None):
+            if not await session.wait_for("Battery", within="response" if behind else None):
                 break
         for battery in received(session, "Battery")[stale:]:
             _check_told(battery, wanted, wanted if battery in later[1:] else earlier)
         return not (behind and len(later) == 1)
     left = session.left("program")
     while len(received(session, "Battery")) <= stale:
-        if not await session.watch("Battery", within=left):
+        if not await session.wait_for("Battery", within=left):
             raise NotExercised(
                 "nothing showed the capacity of the battery; declare [programs] probe"
             )

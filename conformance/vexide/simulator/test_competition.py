@@ -75,7 +75,7 @@ async def test_competition_after_many_changes(iut: Iut) -> None:
         await session.send(competition(**latest))
         # A simulator that reads one command per step has not reached the last command yet.
         left = session.left("program")
-        while left() > 0 and await session.watch("Serial"):
+        while left() > 0 and await session.wait_for("Serial"):
             pass
         await _sees_mode(session, latest)
 
@@ -87,7 +87,7 @@ async def test_competition_changes_after_a_while(iut: Iut) -> None:
     async with opened(iut, program="probe") as session:
         await start(session)
         await probed(session, "competition", lambda said: said != "nothing")
-        await session.watch("Exited", within="response")
+        await session.wait_for("Exited", within="response")
         mode = {**DEFAULT, "mode": "Auto", "is_competition": True}
         await session.send(competition(**mode))
         await _sees_mode(session, mode)

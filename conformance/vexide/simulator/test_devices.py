@@ -65,12 +65,12 @@ async def test_motor_goes_on_reporting(iut: Iut) -> None:
     async with opened(iut, program="drive") as session:
         await start(session, motor(session, 1))
         left = session.left("response")
-        while await session.watch("DeviceUpdate", within=left):
+        while await session.wait_for("DeviceUpdate", within=left):
             pass
         updates = received(session, "DeviceUpdate")
         if not _turning(updates):
             raise NotExercised("no motor continued to turn in the program 'drive'")
-        later = await session.watch("DeviceUpdate", within=session.left("response"))
+        later = await session.wait_for("DeviceUpdate", within=session.left("response"))
         if not later and session.ended:
             raise Inconclusive("the stream ended while a motor turned (exit.exited-sent)")
         came = f"received {len(updates)} updates, the last of a turning motor"
@@ -85,7 +85,7 @@ async def _report(session: Session, known: Driving) -> None:
     left: set[object] = set(known.reporting)
     told: dict[str, str] = {}
     time = known.left(session)
-    while left and (update := await session.watch("DeviceUpdate", within=time)):
+    while left and (update := await session.wait_for("DeviceUpdate", within=time)):
         port, state = update.value["DeviceUpdate"]["port"], _motor(update)
         number = port if smart(port) is None else smart(port)
         kind = name_of(update.value["DeviceUpdate"]["status"])
@@ -121,7 +121,7 @@ async def test_ports_of_all_events(iut: Iut) -> None:
     """The port of each event is in its range, up to the program's end."""
     async with opened(iut) as session:
         await start(session, *(motor(session, number) for number in (0, 20)))
-        await session.watch("Exited", within="program")
+        await session.wait_for("Exited", within="program")
         with_port = ("DeviceUpdate", "VEXLinkConnect", "VEXLinkDisconnect")
         if not any(received(session, name) for name in with_port):
             raise NotExercised("no event with a port came; declare [programs] drive")
@@ -143,11 +143,11 @@ async def _driven(iut: Iut, *ports: int, stopped: bool = False) -> None:
     async with opened(iut, program=either(iut, "drive")) as session:
         motors = [motor(session, number) for number in ports]
         await start(session, *motors, requirement=SETUP)
-        if not await session.watch("DeviceUpdate", within="program"):
+        if not await session.wait_for("DeviceUpdate", within="program"):
             raise NotExercised("no motor moved; declare [programs] drive")
         if stopped:
             await session.send(competition(enabled=False))
-        await session.watch("Exited")
+        await session.wait_for("Exited")
 
 
 def _motor(update: Message) -> dict[str, Any]:
@@ -208,7 +208,7 @@ async def _gains_more(session: Session, light: int, heavy: int) -> None:
     seen: set[object] = set()
     steady = 0
     while steady < STEADY:
-        update = await session.watch("DeviceUpdate", within=left)
+        update = await session.wait_for("DeviceUpdate", within=left)
         if update is None:
             break
         number = smart(update.value["DeviceUpdate"]["port"])

@@ -74,7 +74,7 @@ async def test_counts_while_disabled(iut: Iut, given: Input) -> None:
                     again = competition(is_competition=last)
                     await session.send(competition(**mode), *commands, again)
                     await _enabled(session, last)
-                    await session.watch("Serial")
+                    await session.wait_for("Serial")
                     said = await probed(session, given.kind, given.wanted)
                     # Checked only while enabled: a report that is missing while disabled can be the
                     # violation.

@@ -62,7 +62,7 @@ async def own_end(iut: Iut, session: Session) -> None:
         raise NotExercised("the simulator's own program does not end; declare [programs] return")
     await start(session, *(motor(session, number) for number in ALL_PORTS), requirement=SETUP)
     # The program is known to end, so a longer timeout is safe.
-    if await session.watch("Exited", within=session.left(*3 * ["program"])):
+    if await session.wait_for("Exited", within=session.left(*3 * ["program"])):
         return
     if session.ended:
         came = f"the stream ended without Exited{session.instance.describe_end()}"
@@ -111,7 +111,7 @@ async def test_nothing_after_exited(iut: Iut, program: str | None) -> None:
             await exited(session)
         else:
             await own_end(iut, session)
-        later = await session.watch(*EXECUTION)
+        later = await session.wait_for(*EXECUTION)
         absent(later, "no event except Log after Exited")
 
 
@@ -173,7 +173,7 @@ async def test_signature_is_a_cold_header(iut: Iut) -> None:
 
 async def _signature(session: Session) -> Message:
     early = received(session, "VCodeSig")
-    message = early[0] if early else await session.watch("VCodeSig")
+    message = early[0] if early else await session.wait_for("VCodeSig")
     if message is None:
         came = "VCodeSig had not come before Ready"
         raise Violation("VCodeSig before the program starts", came, "signature.sent")
@@ -194,7 +194,7 @@ async def test_end_of_input(iut: Iut, when: str) -> None:
             await start(session)
         await session.finish()
         check(await session.until_closed(), "the end of the session", "the stream stayed open")
-        await session.unharmed("the end of its input")
+        await session.assert_alive("the end of its input")
 
 
 @requirement("session.independent")
@@ -216,7 +216,7 @@ async def test_second_session(iut: Iut) -> None:
             )
             await session.close()
         async with another_session(iut, running) as session:
-            early = await session.watch()
+            early = await session.wait_for()
             absent(early, "no event before the handshake of the second session")
             # The oracle checks that the answer depends only on the second session's offer.
             await session.send(hello(extensions=["x-second"], x={"y": [1]}))
@@ -240,7 +240,7 @@ async def test_a_session_that_breaks_off(iut: Iut) -> None:
                 await make_ready(session)
                 await (session.break_off() if reset else session.close())
                 # A simulator that exits normally after its session has time to exit here.
-                await session.unharmed("the end of a session")
+                await session.assert_alive("the end of a session")
             try:
                 async with another_session(iut, running) as session:
                     await make_ready(session)
@@ -260,11 +260,11 @@ async def test_devices_are_not_carried_over(iut: Iut) -> None:
     async with iut.instance(known.program) as running:
         async with iut.connect(running) as session:
             await start(session, *(motor(session, number) for number in known.configured))
-            await session.watch("DeviceUpdate", within="program")
+            await session.wait_for("DeviceUpdate", within="program")
             await session.close()
         async with another_session(iut, running) as session:
             await start(session)
-            update = await session.watch("DeviceUpdate")
+            update = await session.wait_for("DeviceUpdate")
             absent(update, "no DeviceUpdate of a motor that this session has not configured")
 
 

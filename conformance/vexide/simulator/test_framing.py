@@ -47,7 +47,7 @@ async def test_every_line_is_json(iut: Iut) -> None:
     """All bytes of a session are UTF-8 lines with one JSON value each."""
     async with opened(iut) as session:
         await start(session, motor(session, 1), requirement=SETUP)
-        await session.watch("Exited", within="program", requirement=ENDS)
+        await session.wait_for("Exited", within="program", requirement=ENDS)
 
 
 @requirement("framing.json-lines")
@@ -57,7 +57,7 @@ async def test_every_line_of_a_program_is_json(iut: Iut, program: str) -> None:
     async with opened(iut, program=program) as session:
         await start(session, motor(session, 1), requirement=SETUP)
         await shows(iut, session, RUNS)
-        await session.watch("Exited")
+        await session.wait_for("Exited")
 
 
 @requirement("framing.segmentation")
@@ -405,7 +405,7 @@ async def _not_driven(session: Session, known: Driving, silent: set[int]) -> set
     left = known.left(session)
     missing = set(known.reporting).difference(motors_reported(session))
     while missing - silent:
-        update = await session.watch("DeviceUpdate", within=left)
+        update = await session.wait_for("DeviceUpdate", within=left)
         if not update:
             break
         number = smart(update.value["DeviceUpdate"]["port"])

@@ -39,7 +39,7 @@ async def test_answered_once(iut: Iut) -> None:
     async with opened(iut) as session:
         await shake_hands(session)
         await session.send(motor(session, 1), competition())
-        again = await session.watch("Handshake")
+        again = await session.wait_for("Handshake")
         absent(again, "no further Handshake event")
 
 
@@ -47,7 +47,7 @@ async def test_answered_once(iut: Iut) -> None:
 async def test_silent_before_handshake(iut: Iut) -> None:
     """No event comes before the frontend has sent its Handshake."""
     async with iut.session() as session:
-        early = await session.watch()
+        early = await session.wait_for()
         absent(early, "no event before the Handshake command")
         await shake_hands(session)
         check(
@@ -64,7 +64,7 @@ async def test_silent_upon_an_early_command(iut: Iut) -> None:
     async with iut.session() as session:
         # A simulator can close the stream after this command.
         await session.send(START)
-        early = await session.watch()
+        early = await session.wait_for()
         absent(early, "no event after a StartExecution before the Handshake command")
 
 
@@ -96,7 +96,7 @@ async def test_version_is_one(iut: Iut, offered: int) -> None:
     """The version of the answer is 1, also if the frontend offers a later version."""
     async with iut.session() as session:
         await session.send(hello(version=offered))
-        if not await session.watch("Handshake", within=soon(session)) and offered > 1:
+        if not await session.wait_for("Handshake", within=soon(session)) and offered > 1:
             check(
                 session.ended,
                 f"an answer to an offer of version {offered}, or the end of the stream",
@@ -173,7 +173,7 @@ async def test_any_offer(iut: Iut, version: int, extensions: list[str]) -> None:
     """A legal offer is answered with offered values, or the stream is closed."""
     async with iut.session() as session:
         await session.send(hello(version, extensions))
-        answer = await session.watch("Handshake", within=soon(session))
+        answer = await session.wait_for("Handshake", within=soon(session))
         if answer is None:
             if not (session.ended and version > 1):
                 expected = "an answer or the end of the stream"
@@ -219,6 +219,6 @@ async def test_sends_events_only(iut: Iut) -> None:
         await session.send(motor(session, 1), competition())
         await session.expect("Ready", requirement=SETUP)
         await session.send(START)
-        await session.watch(*EXECUTION, within=session.seconds("quiet"))
+        await session.wait_for(*EXECUTION, within=session.seconds("quiet"))
         await session.send(competition(mode="Auto"), motor(session, 2), raw(axis1=5))
-        await session.watch("Exited")
+        await session.wait_for("Exited")

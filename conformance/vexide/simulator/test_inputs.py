@@ -93,7 +93,7 @@ async def test_battery_is_set(iut: Iut, capacity: float) -> None:
         command = {"SetBatteryCapacity": {"capacity": capacity}}
         await make_ready(session, motor(session, 1), command)
         # A Battery event from before the command does not show the command's effect.
-        await session.watch("Exited")
+        await session.wait_for("Exited")
         stale = len(received(session, "Battery"))
         await session.send(START)
         await holds(session, capacity, stale)
@@ -208,7 +208,7 @@ async def test_no_card(iut: Iut) -> None:
                 await start(session, {"USD": {"root": folder}}, {"USD": {"root": None}})
                 said = await probed(session, "sdcard", lambda line: line == "absent")
                 # A mount that takes time can still happen.
-                await session.watch("Exited")
+                await session.wait_for("Exited")
                 said = await probed(session, "sdcard", bool)
             check(said == "absent", "the program to see no SD card", f"the program saw {said}")
 
@@ -288,7 +288,7 @@ async def test_controller_state_is_kept(iut: Iut, barred: dict[str, object]) -> 
             await start(session, competition(**mode), raw(axis1=1), competition(**mode))
             await probed(session, "competition", lambda said: said != "nothing")
             await session.send(competition(**mode), raw(axis1=65))
-            await session.watch("Serial")
+            await session.wait_for("Serial")
             await session.send(competition())
             try:
                 await _axis(session, "65")
@@ -318,7 +318,7 @@ async def test_raw_replaces_uuid(iut: Iut) -> None:
         for value, level, full in ((127, 100, 100), (-127, 1000, 1000), (0, 0, 1), (-20, 1, 100)):
             await session.send(raw(axis1=value, battery_level=level, battery_capacity=full))
             await _axis(session, str(value))
-        await session.watch("Serial")
+        await session.wait_for("Serial")
         said = await probed(session, "controller", lambda line: line == "axis1=-20")
         check(
             said == "axis1=-20",
@@ -339,7 +339,7 @@ async def test_raw_outlasts_modes(iut: Iut) -> None:
         await probed(
             session, "competition", lambda line: line.endswith("mode=Driver is_competition=true")
         )
-        await session.watch("Serial")
+        await session.wait_for("Serial")
         await _axis(session, "40")
         await session.send(raw(axis1=41))
         await _axis(session, "41")

@@ -55,7 +55,7 @@ async def _writes(iut: Iut, program: str, wanted: bytes, named: str) -> None:
     async with opened(iut, program=program) as session:
         await start(session)
         await serial_until(session, wanted)
-        await session.watch("Serial")
+        await session.wait_for("Serial")
         data = serial_bytes(session)
         if not data:
             _require_no_log(session)
@@ -75,9 +75,9 @@ async def test_serial_is_base64(iut: Iut) -> None:
     """The data of every Serial event is Base64."""
     async with opened(iut, program=either(iut, "bytes")) as session:
         await start(session, motor(session, 1))
-        if not await session.watch("Serial", within="program"):
+        if not await session.wait_for("Serial", within="program"):
             raise NotExercised("the program wrote nothing; declare [programs] bytes")
-        await session.watch("Exited")
+        await session.wait_for("Exited")
 
 
 @requirement("log.not-for-serial")
@@ -116,7 +116,7 @@ async def test_changes_are_reported(iut: Iut, program: str, event: str) -> None:
     """The changes that a running program makes are reported by events."""
     async with opened(iut, program=program) as session:
         await start(session, motor(session, 1))
-        came = await session.watch(event, within="program")
+        came = await session.wait_for(event, within="program")
         if program == "print" and not came:
             _require_no_log(session)
         check(came is not None, f"{event} from a program that causes this event", "received none")
@@ -127,12 +127,12 @@ async def test_render_is_reported(iut: Iut) -> None:
     """A program that uses double buffering makes the simulator send ScreenRender."""
     async with opened(iut, program="draw") as session:
         await start(session)
-        while mode := await session.watch("ScreenDoubleBufferMode", within="program"):
+        while mode := await session.wait_for("ScreenDoubleBufferMode", within="program"):
             if mode.value["ScreenDoubleBufferMode"]["enable"]:
                 break
         if mode is None:
             raise NotExercised("the program 'draw' enabled no double buffering")
-        drawn = await session.watch("ScreenRender", within="program")
+        drawn = await session.wait_for("ScreenRender", within="program")
         check(
             drawn is not None,
             "ScreenRender after double buffering was enabled",
@@ -162,8 +162,8 @@ async def test_colors(iut: Iut) -> None:
 async def _drawing(iut: Iut, command: str) -> None:
     async with opened(iut, program=either(iut, "draw")) as session:
         await start(session, motor(session, 1))
-        await session.watch("ScreenDraw", within="program")
-        await session.watch("Exited")
+        await session.wait_for("ScreenDraw", within="program")
+        await session.wait_for("Exited")
         drawn = [
             message.value["ScreenDraw"]["command"] for message in received(session, "ScreenDraw")
         ]

@@ -165,7 +165,7 @@ async def test_second_start(iut: Iut) -> None:
         if greeting not in await serial_until(session, greeting):
             raise Inconclusive("the program did not write its expected text")
         await session.send(START)
-        await session.watch("Exited", within="response")
+        await session.wait_for("Exited", within="response")
         events = [message.event for message in received(session, "Serial")]
         again = serial_bytes(session).count(greeting) > 1
         check(
@@ -174,7 +174,7 @@ async def test_second_start(iut: Iut) -> None:
             "the program wrote its first text again",
             events[-1],
         )
-        await session.unharmed("a second StartExecution")
+        await session.assert_alive("a second StartExecution")
 
 
 @requirement("devices.config-open")
@@ -250,7 +250,7 @@ async def test_survives_while_running(iut: Iut, command: Any) -> None:
         await runs(session, "program" if shown.ran else "quiet")
         await session.send(command)
         await session.until_closed("quiet")
-        await session.unharmed(f"{name} while the program runs")
+        await session.assert_alive(f"{name} while the program runs")
         if session.ended and shown.ended and not shown.exited:
             raise Inconclusive(
                 "the simulator's program also ends without Exited by itself (exit.exited-sent)"
@@ -268,7 +268,7 @@ async def test_every_event_is_well_formed(iut: Iut, program: str | None) -> None
         motors = [motor(session, number) for number in (0, 1, 20)]
         await start(session, *motors, requirement=SETUP)
         within = None if program else "program"
-        await session.watch("Exited", within=within, requirement=ENDS)
+        await session.wait_for("Exited", within=within, requirement=ENDS)
 
 
 @requirement("encoding.externally-tagged")

@@ -62,11 +62,11 @@ async def test_ready_once(iut: Iut) -> None:
     async with opened(iut) as session:
         await make_ready(session, motor(session, 1))
         await session.send(motor(session, 1), competition(enabled=False), competition())
-        await session.watch("Ready")
+        await session.wait_for("Ready")
         await session.send(START)
-        await session.watch(*EXECUTION)
+        await session.wait_for(*EXECUTION)
         await session.send(competition(mode="Auto"), competition(), motor(session, 1))
-        await session.watch("Ready")
+        await session.wait_for("Ready")
         every = received(session, "Ready")
         check(len(every) == 1, "Ready once", f"received Ready {len(every)} times", every[-1].event)
 
@@ -99,7 +99,7 @@ async def _loaded(iut: Iut, session: Session, to: str) -> Message:
         return await session.expect("Ready", to=to, within="startup")
     except Violation:
         program = session.instance.program
-        if session.ended or await iut.once(f"Ready of {program}", lambda: _loads(iut, program)):
+        if session.ended or await iut.cached(f"Ready of {program}", lambda: _loads(iut, program)):
             raise
     raise Inconclusive("no Ready comes without any command either (ready.sent)")
 
@@ -107,7 +107,7 @@ async def _loaded(iut: Iut, session: Session, to: str) -> Message:
 async def _loads(iut: Iut, program: str | None) -> bool:
     async with opened(iut, program=program) as session:
         await shake_hands(session)
-        return await session.watch("Ready", within="startup") is not None
+        return await session.wait_for("Ready", within="startup") is not None
 
 
 @requirement("setup.commands-handled")
@@ -219,7 +219,7 @@ async def test_start_after_a_while(iut: Iut) -> None:
     program = await visible_program(iut)
     async with opened(iut, program=program) as session:
         await make_ready(session, motor(session, 1), requirement=SETUP)
-        early = await session.watch("Exited", within="response")
+        early = await session.wait_for("Exited", within="response")
         absent(early, "no Exited of a program that was not started")
         await session.send(START)
         check(
@@ -237,7 +237,7 @@ async def test_nothing_runs_before_start(iut: Iut) -> None:
         setup = motor(session, 1), *await taken(iut, raw(axis1=100))
         await make_ready(session, *setup, requirement=SETUP)
         await session.send(competition(enabled=False), competition(), motor(session, 2))
-        early = await session.watch("Serial", "Exited")
+        early = await session.wait_for("Serial", "Exited")
         absent(early, "no output of the program before StartExecution")
         await session.send(START)
         if not await shows(iut, session, RUNS):
@@ -268,8 +268,8 @@ async def test_start_with_the_handshake(iut: Iut) -> None:
     for program, last in ((visible, False), (visible, False), (slow, True)):
         async with opened(iut, program=program) as session:
             await session.send(hello(), START, segmentation=whole)
-            answer = await session.watch("Handshake", within=soon(session))
-            ready = await session.watch("Ready", within="startup")
+            answer = await session.wait_for("Handshake", within=soon(session))
+            ready = await session.wait_for("Ready", within="startup")
             if not (answer and ready):
                 raise Inconclusive(
                     "the simulator did not continue after a StartExecution before the "
@@ -293,7 +293,7 @@ async def _ignored(iut: Iut, session: Session, ready: Message, surely: bool) -> 
     effect and was not ``surely`` read before Ready.
     """
     first = (message for message in session.received if message.name in ROBOT_CODE)
-    sign = next(first, None) or await session.watch(
+    sign = next(first, None) or await session.wait_for(
         *ROBOT_CODE, within=2 * session.seconds("quiet")
     )
     if sign is not None and sign.event > ready.event and not surely:
@@ -322,4 +322,4 @@ async def _runs_unasked(iut: Iut, program: str | None) -> bool:
         await shake_hands(session)
         await session.expect("Ready", within="startup")
         quiet = 2 * session.seconds("quiet")
-        return await session.watch(*ROBOT_CODE, within=quiet) is not None
+        return await session.wait_for(*ROBOT_CODE, within=quiet) is not None

@@ -66,11 +66,11 @@ async def lives_on(iut: Iut, session: Session, after: str, may_close: bool = Tru
     """
     silent = session.instance.program is None and not (await own_program(iut)).ran
     if not session.ended and not received(session, "Ready"):
-        await session.watch("Ready", within="response")
+        await session.wait_for("Ready", within="response")
     if not session.ended and received(session, "Ready"):
         await session.send(START)
         await runs(session, "quiet" if silent else "program")
-    await session.unharmed(after)
+    await session.assert_alive(after)
     if not may_close:
         await goes_on(session)
     if session.ended:
@@ -83,7 +83,7 @@ async def lives_on(iut: Iut, session: Session, after: str, may_close: bool = Tru
                 f"after {after} no message came, and the stream stayed open after the end of "
                 "input: the simulator possibly hangs, or runs a program that shows nothing"
             )
-        await session.unharmed(after)
+        await session.assert_alive(after)
         raise NotExercised(SHOWS_NOTHING)
     shown = any(message.name in EXECUTION for message in session.received)
     ran = shown or printed_as_log(session)
@@ -103,11 +103,11 @@ async def undisturbed(iut: Iut, command: Any, after: str, may_close: bool = Fals
             )
         await session.send(command)
         if may_close and await session.until_closed("quiet"):
-            await session.unharmed(after)
+            await session.assert_alive(after)
             return
         if await _follows(session, "Driver"):
             return
-    if not await iut.once("a second change of mode is seen", lambda: _sees_two_changes(iut)):
+    if not await iut.cached("a second change of mode is seen", lambda: _sees_two_changes(iut)):
         raise Inconclusive(
             "the program does not see a second change of the mode either (competition.update)"
         )

@@ -65,7 +65,7 @@ class RobotsTester:
         exchange = await robot.ask(naming.PUSHCMD, robot.object("register", "token"))
         await exchange.refused("refuses.token")
 
-    async def _once(self, what: str, find: Callable[[], Awaitable[bool]]) -> bool:
+    async def _raise_if_expired(self, what: str, find: Callable[[], Awaitable[bool]]) -> bool:
         """Return a fact about the lab, which is found out once in a run."""
         memory = self.iut.memory
         if what not in memory:
@@ -90,7 +90,7 @@ class RobotsTester:
         hooks = self.iut.configuration.hooks
         if operation in hooks or not self.instance.upper.offers(operation):
             return operation in hooks
-        return await self._once(f"offers {operation}", asked)
+        return await self._raise_if_expired(f"offers {operation}", asked)
 
     async def needs(self, operation: str) -> None:
         """Raise NotExercised if the lab does not offer this operation."""
@@ -107,7 +107,7 @@ class RobotsTester:
                 entered = await other.insists("pair", token=robot.token)
                 return bool(entered.ok)
 
-        return await self._once("pair succeeds", alone)
+        return await self._raise_if_expired("pair succeeds", alone)
 
     async def upper(self, operation: str, **arguments: Any) -> Any:
         """Return the answer of an operation. Raises NotExercised if it is not offered."""

@@ -22,7 +22,7 @@ TRIES = 3  # requests whose answers only the time distinguishes
 
 async def refusal(session: Session) -> str:
     """Return a text if the last request is refused immediately; otherwise an empty string."""
-    message = await session.watch(within=session.seconds("quiet"))
+    message = await session.wait_for(within=session.seconds("quiet"))
     if message is None:
         return "the connection was closed" if session.ended else ""
     refused = is_error(message.name, message.value)
@@ -78,7 +78,7 @@ class Exchange:
 
     async def taken(self) -> None:
         """Raise Violation if the request is answered immediately, even with an error."""
-        message = await self.session.watch(within=self.session.seconds("quiet"))
+        message = await self.session.wait_for(within=self.session.seconds("quiet"))
         if message is not None:
             raise self.wrong("no immediate answer", message, self._unasked(message))
 
@@ -97,7 +97,7 @@ class Exchange:
     async def silent(self, seconds: float) -> None:
         """Raise Violation if the request is answered within these seconds after it was sent."""
         left = seconds - (self.session.now - self.asked)
-        message = await self.session.watch(within=max(left, 0))
+        message = await self.session.wait_for(within=max(left, 0))
         if message is not None:
             expected = f"no answer within {seconds:.2f} s"
             raise self.wrong(expected, message, self._unasked(message))
@@ -129,7 +129,7 @@ class Exchange:
         """
         left = latest - (self.session.now - self.asked)
         what, about = f"the answer to {self.name}", requirement or _ENDS.get(self.name)
-        message = await self.session.watch(within=max(left, 0), requirement=about, what=what)
+        message = await self.session.wait_for(within=max(left, 0), requirement=about, what=what)
         if message is None:
             came = "the connection was closed" if self.session.ended else "received nothing"
             raise self.failed(f"{name} as {what}", f"{came} within {latest:.1f} s", about)

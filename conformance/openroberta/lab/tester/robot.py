@@ -125,7 +125,7 @@ class Robot:
             # The lab may not have read the registration yet; then it accepts the token later.
             refused += 1
             expected = "the token of a registration to be accepted"
-            message = await exchange.session.watch(within=0)
+            message = await exchange.session.wait_for(within=0)
             if message is not None and refused < _REFUSED:
                 raise exchange.wrong(expected, message, requirement)
             if message is not None or left() < 0:

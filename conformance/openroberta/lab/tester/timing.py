@@ -13,7 +13,7 @@ def at_least(tester: RobotsTester, timing: str) -> float:
     Raises NotExercised if this is longer than --max-wait.
     """
     seconds = EARLIEST[timing] * tester.seconds(timing)
-    tester.iut.worth(seconds, timing)
+    tester.iut.skip_if_longer(seconds, timing)
     return seconds
 
 
@@ -23,7 +23,7 @@ def at_most(tester: RobotsTester, timing: str) -> tuple[float, float]:
     Raises NotExercised if this is longer than --max-wait.
     """
     high = LATEST[timing] * tester.seconds(timing)
-    tester.iut.worth(high, timing)
+    tester.iut.skip_if_longer(high, timing)
     return high + _FLOOR, high + (1 + GRACE) * tester.seconds("response")
 
 

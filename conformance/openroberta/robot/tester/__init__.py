@@ -113,14 +113,14 @@ class LabTester:
     async def _polled(self, names: tuple[str, ...], left: Left) -> Exchange | None:
         """Return the next request that a test answers, without a repeated request for a program."""
         began = self._loop.time()
-        found = await self.watch(*POLLING, within=left)
+        found = await self.wait_for(*POLLING, within=left)
         if found and found.name == "DownloadRequest" and "DownloadRequest" not in names:
             before_it = self.asked[self._cursor - 2]
             if before_it.name == found.name and before_it.again:
                 # The requirement run.asks-once judges the repeated request.
                 anew = self._loop.time() - began
                 await before_it.again(found)
-                found = await self.watch(*POLLING, within=lambda: left() + anew)
+                found = await self.wait_for(*POLLING, within=lambda: left() + anew)
         if self.instance.process is None and len(self.asked) == 1:
             found = await self._begun(found)
         return found
@@ -139,7 +139,7 @@ class LabTester:
         before = len(self.others)
         asked = await self.next("DownloadRequest", "Push", requirement=requirement)
         if asked.name == "Push":
-            found = await self.watch("DownloadRequest", within=self.iut.left("response"))
+            found = await self.wait_for("DownloadRequest", within=self.iut.left("response"))
             if found is None:
                 strayed = self._strayed(("DownloadRequest",), before)
                 known = "http.paths" if strayed else requirement
@@ -165,7 +165,7 @@ class LabTester:
         while found and found.name != "Register":
             told = found.name == "Push" and self.updates
             await (found.command("update") if told else found.refuse(500))
-            found = await self.watch(*POLLING, within=self.iut.left("startup"))
+            found = await self.wait_for(*POLLING, within=self.iut.left("startup"))
         if found:
             self.asked, self._cursor = [found], 1
         return found
@@ -175,7 +175,7 @@ class LabTester:
         part = _PARTS[0] if "DownloadRequest" in names else _PARTS[1]
         return next((other for other in self.others[start:] if other.strays_to(part)), None)
 
-    async def watch(self, *names: str, within: float | Left) -> Exchange | None:
+    async def wait_for(self, *names: str, within: float | Left) -> Exchange | None:
         """Return the next request with one of these names, or None after the timeout."""
         left = counting(within)
         while True:
@@ -262,7 +262,7 @@ class LabTester:
         if asked.session.ended or len(self.asked) > self.asked.index(asked) + 1:
             return False
         await asked.end()
-        return await self.watch("Push", within=self.seconds("response")) is not None
+        return await self.wait_for("Push", within=self.seconds("response")) is not None
 
     async def link_again(self, push: Exchange) -> Exchange | None:
         """Let the robot update and register again; return its first push after that.
@@ -274,7 +274,7 @@ class LabTester:
         if memory.get(gone) or not self.updates:
             return None
         await push.command("update")
-        asked = await self.watch("Register", "Push", within=self.iut.left("startup"))
+        asked = await self.wait_for("Register", "Push", within=self.iut.left("startup"))
         if asked is None or asked.name == "Push":
             memory[gone] = True
             return None
@@ -327,7 +327,7 @@ class LabTester:
 
     async def _serve(self, session: Session) -> None:
         try:
-            while message := await session.watch(within=_LONG):
+            while message := await session.wait_for(within=_LONG):
                 if session not in self.ended:
                     await self._take(Exchange(self, session, message))
         except Exception as failure:

@@ -125,7 +125,7 @@ class Exchange:
         """Send a command. If the robot has given up this push, answer its next push instead."""
         asked = self
         while asked.name == "Push" and await asked._given_up():
-            later = await self.tester.watch("Push", within=self.tester.seconds("quiet"))
+            later = await self.tester.wait_for("Push", within=self.tester.seconds("quiet"))
             if later is None:
                 break
             asked = later
@@ -163,7 +163,7 @@ class Exchange:
 
     async def waits(self, seconds: float, expected: str) -> None:
         """Raise Violation unless the robot waits these seconds for its answer."""
-        other = await self.tester.watch(*POLLING, within=seconds)
+        other = await self.tester.wait_for(*POLLING, within=seconds)
         if other is not None:
             raise other._wrong(expected, f"received {other.name} after {other.at - self.at:.2f} s")
         ended = next((each.at for each in self.session.theirs if each.event == "closed"), 0.0)

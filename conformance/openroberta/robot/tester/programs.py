@@ -19,14 +19,14 @@ async def run_in_silence(tester: LabTester, push: Exchange, slow: str) -> Exchan
     await push.command("download")
     asked = await tester.program_request("run.requests-file")
     await asked.file(slow.encode())
-    other = await tester.watch("Push", "Register", within=_MEANWHILE)
+    other = await tester.wait_for("Push", "Register", within=_MEANWHILE)
     if other is not None:
         # Before this is known, other requests can come, all for the same cause. A robot that does
         # not run the program, or runs another program, has a different fault.
         loud = other.violation("nothing while a program runs", f"received {other.name}", SILENT)
         if before is not None:
             # Some robots report a program only after its end.
-            await other.session.shows(
+            await other.session.poll_until(
                 lambda: _more_run(tester, before),
                 "its program to have been run",
                 tester.iut.left(*PROGRAM),
@@ -40,7 +40,7 @@ async def run_in_silence(tester: LabTester, push: Exchange, slow: str) -> Exchan
     push = await tester.next("Push", within=PROGRAM, requirement="run.pushes-after")
     hasty = tester.hasty
     # A push during an even slower program is not the last one: another push follows the end.
-    beside = await tester.watch("Push", within=_LONGER)
+    beside = await tester.wait_for("Push", within=_LONGER)
     if beside and push.waits_still and not hasty:
         expected, came = (
             "nothing while a program runs",

@@ -97,7 +97,7 @@ async def create(iut: Iut, session: Session) -> None:
         False: "quiet",
         None: session.left("response", "response"),
     }
-    came = await session.watch(*PERCEPTORS, within=within[early], requirement=AGAIN_AND_AGAIN)
+    came = await session.wait_for(*PERCEPTORS, within=within[early], requirement=AGAIN_AND_AGAIN)
     if not session.ended:
         iut.memory.setdefault("perceptors before init", came is not None)
 
@@ -117,7 +117,7 @@ async def _taken_in(iut: Iut, session: Session) -> None:
     while _name(told) is None:
         if left() <= 0:
             break
-        message = await session.watch(*PERCEPTORS, within=left, requirement=AGAIN_AND_AGAIN)
+        message = await session.wait_for(*PERCEPTORS, within=left, requirement=AGAIN_AND_AGAIN)
         if message is None:
             break
         told |= _told_of_the_game(message)
@@ -187,7 +187,7 @@ async def passed_over(session: Session) -> None:
     On a busy machine more groups arrive meanwhile. Skipping stops after the time `quiet`.
     """
     soon = session.now + session.seconds("quiet")
-    while (message := await session.watch(*PERCEPTORS, within=_MOMENT)) and message.at < soon:
+    while (message := await session.wait_for(*PERCEPTORS, within=_MOMENT)) and message.at < soon:
         pass
 
 
@@ -209,7 +209,7 @@ async def served(agent: Session, after: str) -> None:
     try:
         await fresh(agent)
     except Violation as none:
-        await agent.unharmed(after)
+        await agent.assert_alive(after)
         raise Violation(f"further perceptors after {after}", none.came) from none
 
 
@@ -279,7 +279,7 @@ async def hinge_angles(agent: Session, name: str, count: int) -> list[float]:
     found: list[float] = []
     left = agent.left("response")
     while len(found) < count and left() > 0:
-        message = await agent.watch(*PERCEPTORS, within=left)
+        message = await agent.wait_for(*PERCEPTORS, within=left)
         if message is None:
             break
         if (angle := hinge(message, name)) is not None:
@@ -330,7 +330,7 @@ async def turns(
 async def _rests(agent: Session, name: str) -> None:
     """Wait until a hinge has stopped. Effectors can take a while to act."""
     left, angles = agent.left("response"), list[float]()
-    while message := await agent.watch(*PERCEPTORS, within=left):
+    while message := await agent.wait_for(*PERCEPTORS, within=left):
         angles += [] if (found := hinge(message, name)) is None else [found]
         if len(angles) >= _STILL and max(angles[-_STILL:]) - min(angles[-_STILL:]) < TURNED / 10:
             return

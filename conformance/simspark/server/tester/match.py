@@ -132,7 +132,7 @@ async def match(iut: Iut) -> AsyncIterator[Match]:
     The play mode is PlayOn, and the ball is far away. Raises Violation if the monitor does not see
     the agents come, or both are on one side.
     """
-    shared = await iut.once("numbers shared", lambda: numbers_shared(iut))
+    shared = await iut.cached("numbers shared", lambda: numbers_shared(iut))
     async with iut.instance() as instance, watching(iut, instance) as watch:
         unum = next_number(iut, instance)
         async with playing(iut, instance, OWN[0], unum) as one:

@@ -156,7 +156,7 @@ class Watch:
     async def never(self, happens: Callable[[View], Any], seconds: float) -> bool:
         """Return True if ``happens`` does not become true for so many seconds."""
         deadline = self.session.now + seconds
-        while message := await self.session.watch(*STATES, within=deadline - self.session.now):
+        while message := await self.session.wait_for(*STATES, within=deadline - self.session.now):
             self.view.take(message.value)
             if happens(self.view):
                 return False

@@ -10,7 +10,7 @@ async def test_waits_for_the_answer(iut: Iut) -> None:
     """No further Ping comes while the first one is unanswered."""
     async with iut.session() as session:
         ping = await session.expect("Ping")
-        second = await session.watch("Ping")
+        second = await session.wait_for("Ping")
         check(second is None, "no further Ping", "one came", second.event if second else None)
         await session.send({**ping.value, "kind": 2})
 
