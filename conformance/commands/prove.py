@@ -2,15 +2,16 @@
 
 The command prints the kill matrix. These rules decide the result:
 
-- A fault is killed if the requirement that it violates is reported.
+- A fault is killed if its requirement is violated and the first cause names it.
 - The sound mock must pass all tests.
 - A variant must not fail. Only the requirement that the variant is about can warn.
 - A fault can violate at most three further requirements, or as many as it declares. If it violates
   more, the fault spreads and the proof fails.
 
 With --mutants N, N generated changes of messages are tried instead. A mutant is killed by any
-finding; otherwise it is reported as a survivor. With --pairs N, N pairs of faults are tried. Both
-faults must be reported, except if one of them makes the smoke session fail.
+finding; otherwise it is reported as a survivor. With --pairs N, N pairs of faults are tried. Causes
+must name both faults, except if one of them makes the smoke session fail. With --ending-pairs N,
+one fault of each pair ends sessions.
 
 Exit codes: 0 if all trials went well, else 1.
 """
@@ -60,6 +61,13 @@ def options(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--pairs", metavar="N", type=int, default=0, help="try N pairs of faults of each role"
+    )
+    parser.add_argument(
+        "--ending-pairs",
+        metavar="N",
+        type=int,
+        default=0,
+        help="try N pairs of faults of each role, of which one ends sessions",
     )
     parser.add_argument(
         "--seed", type=int, default=0, metavar="N", help="seed of the choice of mutants and pairs"
@@ -116,8 +124,8 @@ def _planned(args: argparse.Namespace, role: str) -> list[Trial]:
     """Return the trials of a role."""
     if args.mutants:
         return proof.mutations(role, args.mutants, args.seed)
-    if args.pairs:
-        return planning.pairs(role, args.pairs, args.seed)
+    if number := args.pairs or args.ending_pairs:
+        return planning.pairs(role, number, args.seed, ending=bool(args.ending_pairs))
     return planning.trials(role, [*args.fault, *args.variant], args.whole)
 
 

@@ -3,6 +3,7 @@
 import contextlib
 import multiprocessing
 import random
+import re
 from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import asdict, dataclass, field
@@ -19,9 +20,10 @@ from mocks.deviations import COMPANY, deviating, faults, variants
 FAULT, VARIANT, MUTANT, PAIR = "fault", "variant", "mutant", "pair"
 SOUND, SPARED, KILLED, IDLE = "sound", "spared", "killed", "never applied"
 STOPPED = "the smoke session fails for one"
-SURVIVED, WRONG, FALSE_ALARM, BROKEN, SPREADS, HIDDEN, UNSHOWN = (
+SURVIVED, WRONG, WRONG_CAUSE, FALSE_ALARM, BROKEN, SPREADS, HIDDEN, UNSHOWN = (
     "SURVIVED",
     "wrong requirement",
+    "WRONG CAUSE",
     "FALSE ALARM",
     "NO RESULT",
     "SPREADS",
@@ -30,6 +32,8 @@ SURVIVED, WRONG, FALSE_ALARM, BROKEN, SPREADS, HIDDEN, UNSHOWN = (
 )
 
 _AND = "+"  # between the names of a pair
+_ENDS = re.compile("dies|closes|crash|kill|ends|exits|leaves")
+"""Words in the names of faults that end sessions."""
 
 
 @dataclass
@@ -76,9 +80,9 @@ class Trial:
         own = [self.requirement, self.second] if self.second else [self.requirement]
         tried = self.shown if self.whole else own
         words += [word for name in tried for word in ("--requirement", name)]
-        return words + (
-            ["--", "--pytest", "-x", "-p", "no:terminal"] if self.kind == MUTANT else []
-        )
+        if self.kind != MUTANT:
+            return words
+        return [*words, "--no-isolate", "--", "--pytest", "-x", "-p", "no:terminal"]
 
 
 def trials(role: str, names: Sequence[str] = (), whole: bool = False) -> list[Trial]:
@@ -111,10 +115,11 @@ def trials(role: str, names: Sequence[str] = (), whole: bool = False) -> list[Tr
     ]
 
 
-def pairs(role: str, number: int, seed: int) -> list[Trial]:
+def pairs(role: str, number: int, seed: int, ending: bool = False) -> list[Trial]:
     """Plan ``number`` pairs of faults of a role's mock.
 
     A pair's requirements are not prerequisites of each other, so neither fault explains the other.
+    ``ending``: exactly one fault of each pair ends sessions.
     """
     protocol = protocols.load(protocols.role(role).protocol)
     usual, decided = transport(configuration.embedded(protocols.role(role))), decided_by(role)
@@ -126,6 +131,9 @@ def pairs(role: str, number: int, seed: int) -> list[Trial]:
         ids = (one.requirement, other.requirement)
         bound = any(a in [b, *protocol.prerequisites(b)] for a, b in (ids, ids[::-1]))
         if len(found) == number or bound or one.needs != other.needs:
+            continue
+        ends = [bool(_ENDS.search(each.name)) for each in (one, other)]
+        if ending and ends not in ([True, False], [False, True]):
             continue
         # Both faults can replace the same part of a mock, so that no class combines them.
         with contextlib.suppress(TypeError):

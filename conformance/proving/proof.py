@@ -55,6 +55,7 @@ from conformance.proving.planning import (
     UNSHOWN,
     VARIANT,
     WRONG,
+    WRONG_CAUSE,
     Trial,
     decided_by,
 )
@@ -243,6 +244,8 @@ class _Running:
         elif trial.requirement in violated and trial.second in ("", *violated):
             wide = trial.kind == FAULT and len(trial.others) > trial.company
             trial.verdict = SPREADS if wide else KILLED
+            if trial.kind in (FAULT, PAIR) and (wrong := _wrong_cause(report, trial)):
+                trial.verdict, trial.detail = WRONG_CAUSE, wrong
         elif not trial.whole:
             trial.whole = True
         elif trial.shown:
@@ -263,6 +266,20 @@ class _Running:
             return f"the run did not end within {LONGEST:g} s"
         output = (self._folder / "output").read_text(encoding="utf-8", errors="replace")
         return output.strip()[-400:] or f"the run ended with exit code {self.process.exitcode}"
+
+
+def _wrong_cause(report: Mapping[str, Any], trial: Trial) -> str:
+    """Say what the first cause names instead of a fault's requirement; empty if it is right.
+
+    For a pair, each requirement must be named by some cause.
+    """
+    causes = report["causes"] if trial.second else report["causes"][:1]
+    named = {name for cause in causes for name in cause["requirements"]}
+    missing = [name for name in (trial.requirement, trial.second) if name and name not in named]
+    if not missing:
+        return ""
+    first = causes[0] if causes else {"requirements": [], "what": "no cause"}
+    return f"not named: {missing[0]}; first: {first['requirements'][:3]} {first['what']}"
 
 
 def _of(report: dict[str, Any], *verdicts: Verdict) -> list[str]:
