@@ -147,7 +147,7 @@ class Session(Wire):
                 if self._followed.ended:
                     raise Flooded(self._followed.ended, self.size)
                 left = deadline() - self.now
-                if self._ended or left <= 0 or (self.lost and wait.names != (CLOSED,)):
+                if self.ended or left <= 0 or (self.lost and wait.names != (CLOSED,)):
                     return False
                 if not idle and self.now > asked + _IDLE and self.received:
                     idle = True
@@ -179,8 +179,8 @@ class Session(Wire):
             nonlocal ceases, unread, ended, reads
             pending = self._link.pending()
             reads |= pending < unread < math.inf
-            if pending < unread or self._ended != ended:
-                unread, ended = pending, self._ended
+            if pending < unread or self.ended != ended:
+                unread, ended = pending, self.ended
                 # An IUT that has closed its side no longer shows what it reads.
                 ceases = self._timeouts.left(seconds("quiet") if ended else limit_to_read)
             return min(ceases(), ends())
@@ -216,7 +216,7 @@ class Session(Wire):
 
     async def settled(self) -> None:
         """Give the process a moment to end if the stream has ended: how it ends says why."""
-        if self._ended and self.instance.process:
+        if self.ended and self.instance.process:
             with contextlib.suppress(TimeoutError):
                 await in_time(self.instance.process.wait(), self._timeouts.left(LAST_WORDS))
 
@@ -269,7 +269,7 @@ class Session(Wire):
             return False
 
         came = found()
-        if not (came or self._ended or flow):
+        if not (came or self.ended or flow):
             self._raise_if_expired(wait)
         awaited = self._awaited(names, wait, within, flow)
         if came or await self._until(found, lambda: self._deadline(awaited), wait):
@@ -343,7 +343,7 @@ class Session(Wire):
 
     def _absent(self, awaited: _Awaited, expected: str, start: int) -> Conclusion:
         """The conclusion from an absence; messages were received from ``start`` on."""
-        over, missed, names = self._ended or self.lost, awaited.wait, awaited.names
+        over, missed, names = self.ended or self.lost, awaited.wait, awaited.names
         in_time = "" if over else f" within {round(awaited.seconds, 2):g} s"
         if awaited.flow and not over:
             gap = self._gap(names, awaited.asked)
@@ -358,7 +358,7 @@ class Session(Wire):
         self, names: Names, expected: str, start: int, requirement: str | None
     ) -> Violation:
         """The violation that no such message came, or only the beginning of one."""
-        left = [] if self._ended else self.judge.rest(self.role.name)
+        left = [] if self.ended else self.judge.rest(self.role.name)
         came, event = self._instead(start, left), None
         first = left[0] if left else None
         if first and first.requirement and _in_its_place(first, names):
@@ -380,10 +380,10 @@ class Session(Wire):
             came += f" bytes that are not a message ({self._noise()!r}), then"
         if left:
             came += f" {left[0].raw[:60]!r}, {_unended(left[0])}, then"
-        ending = "the end of the stream" if self._ended else "nothing"
+        ending = "the end of the stream" if self.ended else "nothing"
         if self.unserved:
             ending += f" on connection {self.number} to this process"
-        silent = not (self.size or self._ended or self._timeouts.started)
+        silent = not (self.size or self.ended or self._timeouts.started)
         slow = self.instance.slow if silent else ""
         return f"{came} {ending}{self.instance.describe_end()}{slow}"
 
@@ -436,9 +436,9 @@ class Session(Wire):
         """Wait for the IUT to close its side; False if the IUT has not done so in time."""
         seconds = self._lasting("response" if within is None else within)
         wait, asked = Wait((CLOSED,)), self.now
-        if not await self._until(lambda: self._ended, lambda: asked + seconds(), wait):
+        if not await self._until(lambda: self.ended, lambda: asked + seconds(), wait):
             self._miss(wait)
-        return self._ended
+        return self.ended
 
     @contextlib.contextmanager
     def inattentive(self) -> Iterator[None]:
@@ -456,8 +456,8 @@ class Session(Wire):
         """
         if self.number > 1:
             until = self.now + self.seconds("quiet")
-            await self._until(lambda: self._ended or known(), lambda: until, Wait((CLOSED,)))
-        return self.number > 1 and self._ended
+            await self._until(lambda: self.ended or known(), lambda: until, Wait((CLOSED,)))
+        return self.number > 1 and self.ended
 
     async def poll_until(
         self,
@@ -486,7 +486,7 @@ class Session(Wire):
                 pause = min(2 * pause, _POLL)
             return True
         # An IUT that is sent pieces can have given up on the rest of a message.
-        gone = self._ended or IN_PIECES in self.apart
+        gone = self.ended or IN_PIECES in self.apart
         self.answered_without_showing = not gone and self.instance.upper.answers >= before + _DENIED
         return False
 

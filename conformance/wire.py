@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from enum import Enum
 from functools import partial
 from typing import Any
 
@@ -29,6 +30,27 @@ _LARGE = 512  # bytes of messages that are packed once so many newer ones have c
 _NEW = 64
 _IN_PIECES = 0.2  # seconds for the pieces of one write: a peer may not wait long for the rest,
 _A_PIECE = 0.001  # and as many more for each, in which any peer reads one if the machine is idle
+
+
+class Side(Enum):
+    """The two sides of a stream."""
+
+    IUT = "IUT"
+    SUITE = "suite"
+
+
+class StreamState(Enum):
+    """The sides that have closed a stream, the first one first."""
+
+    OPEN = ()
+    IUT_CLOSED = (Side.IUT,)
+    SUITE_CLOSED = (Side.SUITE,)
+    IUT_CLOSED_FIRST = (Side.IUT, Side.SUITE)
+    SUITE_CLOSED_FIRST = (Side.SUITE, Side.IUT)
+
+    def after(self, side: Side) -> "StreamState":
+        """The state once this side has closed as well."""
+        return self if side in self.value else StreamState((*self.value, side))
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,12 +121,8 @@ class Wire:
         self._old = 0
         """How many of the messages are old ones, and so are packed if they are large."""
         self._news = asyncio.Event()
-        self._ended = False
-        self._leaving = False
-        self.finished = False
-        """We have closed our side."""
-        self.closed_by_iut = False
-        """The IUT has closed its side first."""
+        self.state = StreamState.OPEN
+        self._left = False  # the suite looks at nothing more that comes
         self._writing = asyncio.Lock()
         self._answering: list[asyncio.Task[None]] = []
         self._record(Event(0.0, None, event="connected", details={"transport": instance.kind}))
@@ -117,12 +135,22 @@ class Wire:
     @property
     def ended(self) -> bool:
         """The IUT has closed its side of the stream."""
-        return self._ended
+        return Side.IUT in self.state.value
+
+    @property
+    def finished(self) -> bool:
+        """The suite has closed its side of the stream."""
+        return Side.SUITE in self.state.value
+
+    @property
+    def closed_by_iut(self) -> bool:
+        """The IUT has closed its side first, while the suite looked at it."""
+        return self.state in (StreamState.IUT_CLOSED, StreamState.IUT_CLOSED_FIRST)
 
     @property
     def reset(self) -> bool:
         """The IUT has closed it, and may not have read what was sent last."""
-        return self._ended and self._link.reset
+        return self.ended and self._link.reset
 
     @property
     def lost(self) -> bool:
@@ -132,7 +160,7 @@ class Wire:
     @property
     def over(self) -> bool:
         """Either side has left it for good."""
-        return self._ended or self._leaving
+        return self.ended or self._left
 
     @property
     def flooded(self) -> bool:
@@ -195,7 +223,7 @@ class Wire:
     async def _send_pieces(
         self, data: bytes, pieces: Sequence[bytes], frames: Sequence[Frame]
     ) -> None:
-        if not self._ended:
+        if not self.ended:
             self.sent += [self.label(frame) for frame in frames] or [PART]
         if len(data) > ONE_READ:
             self.apart.add(LONG)
@@ -231,7 +259,7 @@ class Wire:
         self._answering.append(asyncio.create_task(self._answer(name, make, index)))
 
     async def _answer(self, name: str, make: Callable[[Message], Any], index: int) -> None:
-        while not (self._ended or self.flooded):
+        while not (self.ended or self.flooded):
             self._news.clear()
             while index < len(self.received):
                 message = self.received[index]
@@ -254,7 +282,7 @@ class Wire:
 
         With ``reset`` it breaks off, as with a peer that is killed: over TCP by a reset.
         """
-        self._leaving = True
+        self._left = True
         await self._part(reset)
         if reset:
             self.sent.append(BREAK)
@@ -266,7 +294,7 @@ class Wire:
     async def _part(self, reset: bool = False) -> None:
         """From now on we say nothing more; judge what we have said."""
         await self.stop_answering()
-        self.finished = True
+        self.state = self.state.after(Side.SUITE)
         self._record(Event(self.now, self.peer, event="closed", details=captures.ending(reset)))
         if reset:
             self.judge.reset(self.peer)
@@ -276,7 +304,7 @@ class Wire:
 
     async def leave(self) -> None:
         """End the session: whatever still comes is not read any more."""
-        self._leaving = True
+        self._left = True
         await self.stop_answering()
         latest = next((each.at for each in reversed(self.events) if each.sender == self.peer), 0.0)
         if self.now - latest > self.instance.configuration.seconds("quiet"):
@@ -327,7 +355,7 @@ class Wire:
             if (prompt := self.judge.prompt(sender)) and not self.finished:
                 await self.send_bytes(prompt, segmentation=whole)
         reset = self._link.reset
-        if not self._leaving:
+        if not self._left:
             if reset:
                 self.judge.reset(sender)
             for frame in self.judge.rest(sender):
@@ -335,10 +363,11 @@ class Wire:
         index = self._record(
             Event(self.now, sender, event="closed", details=captures.ending(reset))
         )
-        if not self._leaving:
+        if not self._left:
             self.judge.closed(index, sender)
-            self.closed_by_iut = not self.finished
-        self._ended = True
+        # An end that nobody looks at any more counts as one after ours.
+        before = self.state.after(Side.SUITE) if self._left else self.state
+        self.state = before.after(Side.IUT)
         self._news.set()
 
     def _take(self, frame: Frame) -> None:

@@ -35,6 +35,7 @@ from conformance.verdicts import (
     Unreachable,
     Violation,
 )
+from conformance.wire import Side
 
 ROBOT = "robot.yaml"
 ONE = "one.yaml"  # a catalog with a single peripheral
@@ -344,7 +345,7 @@ class Tester:
                 "needs an IUT that is started by a command, because its exit is observed"
             )
         # The tester requested this exit, so no exit status is a failure.
-        self.session.finished = True
+        self.session.state = self.session.state.after(Side.SUITE)
         process.standard.finish()
         within = self.session.seconds("startup") + self.session.seconds("response")
         if not await process.wait(within):
