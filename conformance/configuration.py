@@ -74,8 +74,6 @@ class Configuration:
     report: str = ""
     strict: bool = False
     selection: Selection = field(default_factory=Selection)
-    allure: str = ""
-    """A folder for Allure results; empty if none are wanted."""
     isolate: bool = True
     """Experiments look for the messages that end sessions."""
     without: tuple[str, ...] = ()

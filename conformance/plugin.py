@@ -30,7 +30,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "--connect", metavar="ADDR", help="the address at which the IUT already listens"
     )
     group.addoption("--listen", metavar="ADDR", help="the address to listen at for the IUT")
-    group.addoption("--report", metavar="DIR", default="conformance-report")
+    group.addoption("--report", metavar="DIR", help="the folder of the report")
     group.addoption("--requirement", metavar="ID", action="append", default=[])
     group.addoption(
         "--conformance-run", metavar="FILE", help="a configured run, from conformance run"
@@ -44,6 +44,10 @@ def pytest_configure(config: pytest.Config) -> None:
     except WrongUsage as error:
         raise pytest.UsageError(str(error)) from error
     if configuration:
+        if config.getoption("numprocesses", None):
+            raise pytest.UsageError(
+                "-n: tests of an IUT overlap in one process; `conformance run -n N` says how many"
+            )
         from conformance.running.runner import Runner
 
         config.pluginmanager.register(Runner(config, configuration), "conformance-runner")
@@ -68,7 +72,7 @@ def _configuration(config: pytest.Config) -> Configuration | None:
             command=split(command),
             connect=connect,
             listen=listen,
-            report=str(Path(config.getoption("--report")).resolve()),
+            report=str(Path(config.getoption("--report") or _folder(config)).resolve()),
             selection=Selection(
                 keyword=config.getoption("keyword"),
                 requirements=tuple(config.getoption("--requirement")),
@@ -76,6 +80,19 @@ def _configuration(config: pytest.Config) -> Configuration | None:
             invocation=shlex.join(again) + (f" -- {command}" if command else ""),
         )
     )
+
+
+def _folder(config: pytest.Config) -> str:
+    """The folder of the report: one of its own if pytest selects some of the tests."""
+    options = ("keyword", "markexpr", "lf", "deselect", "maxfail")
+    selecting = any(config.getoption(name, None) for name in options)
+    named = any("::" in argument for argument in config.args)
+    return "conformance-report-selection" if selecting or named else "conformance-report"
+
+
+@pytest.fixture
+def iut() -> None:
+    """The implementation under test; a run fills it in for each of its test cases."""
 
 
 @pytest.fixture

@@ -149,7 +149,6 @@ def configured(args: argparse.Namespace, command: list[str], extra: list[str]) -
         isolate=not (args.no_isolate or args.without),
         without=tuple(args.without),
         report=str(Path(folder).resolve()),
-        allure=str(Path(args.allure).resolve()) if args.allure else "",
         invocation=options_of_iut.repeated(args, command, *words),
     )
     return checked(found)
@@ -169,6 +168,8 @@ def run(chosen: Configuration, args: argparse.Namespace, extra: list[str]) -> di
     words += [*LEAN, "--capture=no", "--assert=plain"]
     words += ["-k", args.keyword] if args.keyword else []
     words += extra or ["-p", "no:terminal"]
+    if args.allure:
+        words += ["-p", "allure_pytest.plugin", "--alluredir", str(Path(args.allure).resolve())]
     written = Path(chosen.report) / "report.json"
     claimed = _claimed(written)
     try:

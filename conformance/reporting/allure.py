@@ -1,136 +1,89 @@
-"""Writes Allure results: the cases of a report, with their transcripts, and what was tested.
+"""Describes tests to allure-pytest, which writes the results; the API is that of allure.
 
-Only a violated must is `failed`, and only a run that decided nothing has a case that is `broken`:
-a warning is `passed` with a message, whatever was not decided is `skipped`.
+The package is imported only if results are asked for.
 """
 
-import hashlib
+import contextlib
 import json
-import shutil
-import uuid
-from collections.abc import Iterator
-from datetime import datetime
 from pathlib import Path
-from typing import Any
 
-from conformance.reporting.cases import ERROR, Case, cases
+import pytest
+
+from conformance.definitions.protocol import Requirement, Role
+from conformance.evidence import Result
+from conformance.reporting import ladder
 from conformance.reporting.text import one_line, visible
 from conformance.reporting.wording import Report, properties
 
-_STATUS = {
-    "pass": "passed",
-    "warn": "passed",
-    "fail": "failed",
-    ERROR: "broken",
-}
 _SEVERITY = {"must": "critical", "should": "normal", "may": "minor"}
-_CATEGORIES = [
-    {"name": "Violations (must)", "matchedStatuses": ["failed"]},
-    {"name": "Nothing decided", "matchedStatuses": ["broken"]},
-    {
-        "name": "Warnings (should)",
-        "matchedStatuses": ["passed"],
-        "messageRegex": "(?s)warn: .*",
-    },
-    *(
+_STEPS = 60  # messages of a session that become steps; the attachment has them all
+_CATEGORIES = (
+    ("Violations (must)", "failed", ""),
+    ("Warnings (should)", "passed", "warn"),
+    ("Known failures", "skipped", "known"),
+    ("Inconclusive", "skipped", "inconclusive"),
+    ("Not exercised", "skipped", "not-exercised"),
+    ("Not applicable", "skipped", "not-applicable"),
+)
+
+
+def is_active(config: pytest.Config) -> bool:
+    """True if allure-pytest writes results of this run."""
+    return bool(config.getoption("allure_report_dir", None))
+
+
+def describe(result: Result, requirement: Requirement, role: Role, folder: Path) -> None:
+    """Describe the test that pytest runs now; transcripts are below ``folder``."""
+    import allure
+
+    _, bracket, parameter = result.id.partition("[")
+    purpose = result.purpose.removesuffix(".")
+    allure.dynamic.title(visible(f"{purpose} [{parameter}" if bracket else purpose, keep=""))
+    allure.dynamic.epic(str(role))
+    allure.dynamic.feature(requirement.area)
+    allure.dynamic.story(requirement.id)
+    allure.dynamic.severity(_SEVERITY[requirement.level])
+    allure.dynamic.tag(requirement.level)
+    section = f"{requirement.id} ({requirement.level}, section {requirement.section})"
+    lines = (f"{section}: {requirement.text}", purpose, f"Reproduce: {result.reproduce}")
+    allure.dynamic.description("\n\n".join(f"    {one_line(line, 2000)}" for line in lines))
+    own = result.own
+    if result.verdict != "pass" and result.files.transcript:
+        _steps(folder / result.files.transcript, role.name, own.place.event if own else None)
+    for name in ("transcript", "counterexample"):
+        path = getattr(result.files, name)
+        if path and (folder / path).is_file():
+            allure.attach.file(str(folder / path), name, "text/plain", "jsonl")
+    allure.attach(visible(result.reproduce), "reproduce", allure.attachment_type.TEXT)
+
+
+def _steps(path: Path, role: str, offending: int | None) -> None:
+    """Tell the messages of a session as steps; the offending one is a failed step."""
+    import allure
+
+    marks: ladder.Marks = {} if offending is None else {offending: []}
+    steps = ladder.read(path, role, marks).steps
+    last = next((n for n, step in enumerate(steps) if step.index == offending), len(steps))
+    for step in steps[max(0, last - _STEPS + 5) : last + 5][:_STEPS]:
+        text = one_line(f"{step.sender or ''} {step.label} {step.preview}".strip(), 200)
+        with contextlib.suppress(AssertionError), allure.step(text):
+            assert step.index != offending, "the offending message"
+
+
+def write_context(report: Report, folder: Path) -> None:
+    """Write the environment of the run and the categories of its verdicts."""
+    folder.mkdir(parents=True, exist_ok=True)
+    lines = [
+        f"{key}={one_line(value, 500).replace(chr(92), chr(92) * 2)}\n"
+        for key, value in properties(report)
+    ]
+    (folder / "environment.properties").write_text("".join(lines), encoding="utf-8")
+    entries = [
         {
             "name": name,
-            "matchedStatuses": ["skipped"],
-            "messageRegex": f"(?s){verdict}: .*",
+            "matchedStatuses": [status],
+            **({"messageRegex": f"(?s).*{word}: .*"} if word else {}),
         }
-        for verdict, name in (
-            ("known", "Known failures"),
-            ("inconclusive", "Inconclusive"),
-            ("not-exercised", "Not exercised"),
-            ("not-applicable", "Not applicable"),
-        )
-    ),
-]
-
-
-def write_allure(report: Report, folder: Path, to: Path) -> None:
-    """Write results of a report, whose transcripts are below ``folder``, to the folder ``to``."""
-    to.mkdir(parents=True, exist_ok=True)
-    at = int(datetime.fromisoformat(report["started"]).timestamp() * 1000)
-    for case in cases(report):
-        result = _result(report, case, at)
-        at = result["stop"]
-        result["attachments"] = list(_attached(case, folder, to))
-        text = json.dumps(result, indent=1)
-        (to / f"{result['uuid']}-result.json").write_text(text + "\n", encoding="utf-8")
-    lines = [f"{key}={_property(value)}\n" for key, value in properties(report)]
-    (to / "environment.properties").write_text("".join(lines), encoding="utf-8")
-    (to / "categories.json").write_text(json.dumps(_CATEGORIES, indent=1), encoding="utf-8")
-
-
-def _result(report: Report, case: Case, at: int) -> dict[str, Any]:
-    role = report["iut"]["role"]
-    full = visible(f"{role}.{case.suite}: {case.name}", keep="")
-    identity = hashlib.sha256(full.encode("utf-8")).hexdigest()[:32]
-    decided = case.requirement or {}
-    labels = {
-        "framework": "conformance",
-        "language": "any",
-        "parentSuite": role,
-        "suite": case.suite,
-        "epic": role,
-        "feature": case.suite,
-        "story": decided.get("id", case.name),
-        "severity": _SEVERITY.get(decided.get("level", ""), "normal"),
-        "tag": decided.get("level", ""),
-    }
-    said = f"{case.verdict}: {case.reason}" if case.verdict != "pass" else ""
-    return {
-        "uuid": str(uuid.uuid4()),
-        "historyId": identity,
-        "testCaseId": identity,
-        "fullName": full,
-        "name": visible(case.name, keep=""),
-        "status": _STATUS.get(case.verdict, "skipped"),
-        "statusDetails": {
-            "known": case.verdict == "known",
-            "message": visible(said),
-            "trace": visible(case.text),
-        },
-        "stage": "finished",
-        "description": _description(case),
-        "labels": [
-            {"name": name, "value": visible(value, keep="")}
-            for name, value in labels.items()
-            if value
-        ],
-        "start": at,
-        "stop": at + int(case.duration_s * 1000),
-    }
-
-
-def _description(case: Case) -> str:
-    """In Markdown; a code block keeps text from an IUT from being markup."""
-    parts = []
-    if case.requirement:
-        entry = case.requirement
-        parts.append(
-            f"{entry['id']} ({entry['level']}, section {entry['section']}): {entry['text']}"
-        )
-    if case.test:
-        parts += [case.test["purpose"], f"Reproduce: {case.test['reproduce']}"]
-    return "\n\n".join(f"    {one_line(part, 2000)}" for part in parts)
-
-
-def _attached(case: Case, folder: Path, to: Path) -> Iterator[dict[str, str]]:
-    if case.test is None:
-        return
-    for kind in ("transcript", "counterexample"):
-        path = case.test[kind] and (folder / case.test[kind]).resolve()
-        if path and path.is_relative_to(folder.resolve()) and path.is_file():
-            name = f"{uuid.uuid4()}-attachment.jsonl"
-            shutil.copyfile(path, to / name)
-            yield {"name": kind, "source": name, "type": "text/plain"}
-    name = f"{uuid.uuid4()}-attachment.txt"
-    (to / name).write_text(visible(case.test["reproduce"]) + "\n", encoding="utf-8")
-    yield {"name": "reproduce", "source": name, "type": "text/plain"}
-
-
-def _property(value: str) -> str:
-    """A value of a properties file, in which a backslash begins an escape."""
-    return one_line(value, 500).replace("\\", "\\\\")
+        for name, status, word in _CATEGORIES
+    ]
+    (folder / "categories.json").write_text(json.dumps(entries, indent=1), encoding="utf-8")

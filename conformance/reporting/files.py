@@ -3,18 +3,15 @@
 import json
 from pathlib import Path
 
-from conformance.reporting.allure import write_allure
 from conformance.reporting.junit import write_junit
 from conformance.reporting.page import write_page
 from conformance.reporting.wording import Report
 
 
-def write(report: Report, folder: Path, allure: str = "") -> None:
-    """Write every file of a report to its folder, and Allure results to another if one is named."""
+def write(report: Report, folder: Path) -> None:
+    """Write every file of a report to its folder."""
     folder.mkdir(parents=True, exist_ok=True)
     text = json.dumps(report, indent=1)
     (folder / "report.json").write_text(text + "\n", encoding="utf-8")
     write_page(report, folder)
     write_junit(report, folder)
-    if allure:
-        write_allure(report, folder, Path(allure))

@@ -15,7 +15,7 @@ from conformance.definitions.protocol import Role
 from conformance.running.naming import case_id, purpose
 
 LEAN = (
-    *("--disable-plugin-autoload", "-p", "no:cacheprovider", "-W", "ignore"),
+    *("--disable-plugin-autoload", "--noconftest", "-p", "no:cacheprovider", "-W", "ignore"),
     # At their end these collect garbage again and again, to warn of what was not closed.
     *("-p", "no:unraisableexception", "-p", "no:threadexception"),
 )

@@ -1,12 +1,13 @@
 """Runs the test cases of one run: smoke session, tests, re-runs and experiments, in this order."""
 
 import asyncio
+import contextlib
 import functools
 import gc
 import math
 import shlex
 import time
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,7 @@ from conformance.running.isolation import Ended, Isolation
 from conformance.running.overlap import overlap, width
 from conformance.running.progress import Progress
 from conformance.running.results import conclude
+from conformance.running.smoke import Smoke
 from conformance.running.testbed import Testbed
 from conformance.running.timeouts import TARDY
 from conformance.verdicts import (
@@ -79,7 +81,10 @@ class _Attempt:
 
 
 class Execution:
-    """The tests of one run, several at a time in one event loop."""
+    """The tests of one run, several at a time in one event loop.
+
+    Call `begin`, then `run` as often as there are tests, then `finish`; always in the same loop.
+    """
 
     def __init__(
         self,
@@ -87,11 +92,14 @@ class Execution:
         folder: Path,
         ended: Callable[[Case, Result], None],
         stopped: Callable[[int], bool],
+        *,
         first_only: bool = False,
+        shows_progress: bool = True,
     ) -> None:
         """``ended`` is called with each result; ``stopped`` with the number of violations so far.
 
         ``first_only``: the run ends at the first violation, wherever it is found.
+        ``shows_progress``: nobody else shows on a terminal how the run goes on.
         """
         self._run = run
         self._configuration: Configuration = run.configuration
@@ -99,48 +107,84 @@ class Execution:
         self._report = ended
         self._stopped = stopped
         self._first_only = first_only
+        self._shows_progress = shows_progress
         self._again: list[_Attempt] = []
         self._ended: list[Ended] = []
         self._wrong = 0
+        self._stack = contextlib.AsyncExitStack()
+        self._smoke: Smoke | None = None
+        self._testbed: Testbed | None = None
+        self._until = time.monotonic() + run.configuration.max_time
         self.progress = Progress(run, self._again)
 
-    async def play(self, cases: Sequence[Case]) -> None:
-        """Run all of it, until it is done or the run's time is over."""
+    @property
+    def testbed(self) -> Testbed:
+        """The testbed of the run, once `begin` was called."""
+        assert self._testbed is not None
+        return self._testbed
+
+    async def begin(self) -> Result:
+        """Set up the testbed and play the smoke session; its result says if tests make sense."""
         # Imported modules stay: the collector, which Hypothesis calls as well, can skip them.
         gc.freeze()
-        async with Testbed(self._configuration) as testbed, self.progress.heartbeat():
-            try:
-                async with asyncio.timeout(self._configuration.max_time) as limit:
-                    await self._play(testbed, cases)
-            except TimeoutError:
-                if not limit.expired():
-                    raise
-                self._run.timed_out = True
-            self._run.stretched = testbed.timeouts.stretched
+        self._testbed = await self._stack.enter_async_context(Testbed(self._configuration))
+        if self._shows_progress:
+            await self._stack.enter_async_context(self.progress.heartbeat())
+        async with self._in_time():
+            self._smoke = await smoke.play(self.testbed, self._folder, self.command())
+            self._run.smoke, self._run.reached = self._smoke.result, self._smoke.reached
+            self._wrong += bool(self._smoke.result.findings)
+            by_hand = self._configuration.role.serves and not self._configuration.command
+            if self._smoke.passed and by_hand:
+                await Iut(self.testbed, "").look_whether_it_turns_away()
+        return self._run.smoke or smoke.out_of_time(self._configuration)
 
-    async def _play(self, testbed: Testbed, cases: Sequence[Case]) -> None:
-        run, configuration = self._run, self._configuration
-        first = await smoke.play(testbed, self._folder, self.command())
-        run.smoke, run.reached = first.result, first.reached
-        self._wrong += bool(first.result.findings)
-        if not first.passed:
+    async def run(self, cases: Sequence[Case]) -> None:
+        """Run tests, overlapped, and again those that timed out while the machine was busy."""
+        if not (cases and self._smoke and self._smoke.passed):
             return
-        if configuration.role.serves and not configuration.command:
-            await Iut(testbed, "").look_whether_it_turns_away()
-        tests = [functools.partial(self._test, testbed, case) for case in self._in_order(cases)]
-        found = await width(testbed, len(tests), first)
-        run.at_a_time, run.alone = found.tests, found.why
-        run.at_a_time = await overlap(tests, found, self._is_stopped, lambda: testbed.timeouts.idle)
-        # A test that timed out on a busy machine runs again alone, and only that run counts.
-        while self._again:
-            attempt = self._again.pop(0)
-            if not self._is_stopped():
-                attempt = await self._attempt(attempt.case, attempt.iut.again())
-            self._conclude(attempt)
-        if configuration.command and configuration.isolate and not self._is_stopped():
-            isolation = Isolation(testbed, self._folder, first.sent, self._masked)
-            run.culprits += await isolation.run(run.tests, self._ended)
-        await self._look_for_another_role(testbed)
+        run, testbed = self._run, self.testbed
+        async with self._in_time():
+            tests = [functools.partial(self._test, testbed, case) for case in self._in_order(cases)]
+            found = await width(testbed, len(tests), self._smoke)
+            most = await overlap(tests, found, self._is_stopped, lambda: testbed.timeouts.idle)
+            run.at_a_time, run.alone = max(run.at_a_time, most), run.alone or found.why
+            # A test that timed out on a busy machine runs again alone; only that run counts.
+            while self._again:
+                attempt = self._again.pop(0)
+                if not self._is_stopped():
+                    attempt = await self._attempt(attempt.case, attempt.iut.again())
+                self._conclude(attempt)
+
+    async def finish(self) -> None:
+        """Isolate the messages that ended sessions, and leave nothing behind."""
+        try:
+            if self._testbed is None:
+                return
+            async with self._in_time():
+                if self._configuration.command and self._configuration.isolate:
+                    await self._isolate()
+                await self._look_for_another_role(self.testbed)
+            self._run.stretched = self.testbed.timeouts.stretched
+        finally:
+            await self._stack.aclose()
+
+    @contextlib.asynccontextmanager
+    async def _in_time(self) -> AsyncIterator[None]:
+        """Within the block, end at the time limit of the run."""
+        left = self._until - time.monotonic()
+        try:
+            async with asyncio.timeout(left) as limit:
+                yield
+        except TimeoutError:
+            if not limit.expired():
+                raise
+            self._run.timed_out = True
+
+    async def _isolate(self) -> None:
+        if self._smoke and not self._is_stopped():
+            isolation = Isolation(self.testbed, self._folder, self._smoke.sent, self._masked)
+            self._run.culprits += await isolation.run(self._run.tests, self._ended)
 
     async def _look_for_another_role(self, testbed: Testbed) -> None:
         """Say so if the IUT took part, but had none of the operations of this role."""
@@ -230,7 +274,8 @@ class Execution:
         )
         self._run.tests.append(result)
         self._wrong += result.verdict in VIOLATIONS or bool(result.findings)
-        self.progress.ended(result)
+        if self._shows_progress:
+            self.progress.ended(result)
         if result.unreached and not self._configuration.command:
             self._lose(result)
         self._report(case, result)

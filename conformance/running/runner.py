@@ -5,8 +5,8 @@ import contextlib
 import datetime
 import functools
 import importlib
-import time
 from collections.abc import Generator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -19,13 +19,17 @@ from conformance.configuration import Configuration, ConfigurationError
 from conformance.definitions import locate
 from conformance.definitions.protocol import Requirement
 from conformance.evidence import Result
+from conformance.reporting import allure
 from conformance.reporting.files import write
 from conformance.reporting.summary import terminal_summary
 from conformance.running import drawing, interruption
 from conformance.running.execution import Case, Execution
 from conformance.running.naming import case_id, purpose
-from conformance.running.selection import Collected
-from conformance.verdicts import Verdict
+from conformance.running.outcomes import ReportItem, give, say
+from conformance.running.selection import SMOKE, Collected
+from conformance.verdicts import VIOLATIONS, Verdict
+
+_SHOWN = (*VIOLATIONS, Verdict.KNOWN)
 
 
 class Runner:
@@ -41,6 +45,12 @@ class Runner:
         self._run = Run(configuration, datetime.datetime.now(datetime.UTC))
         self._stack = contextlib.ExitStack()
         self._items: dict[str, pytest.Item] = {}
+        self._alone: dict[str, Case] = {}
+        """By node id, the tests that run in their own call phase."""
+        self._results: dict[str, Result] = {}
+        """By node id, the results of tests that have ended."""
+        self._waiting: pytest.Item | None = None
+        self._loop: asyncio.Runner
         self._execution: Execution | None = None
         self._writing = False
         self.report: dict[str, Any] | None = None
@@ -54,6 +64,22 @@ class Runner:
         self._stack.close()
 
     # Choosing the tests
+
+    @pytest.hookimpl
+    def pytest_pycollect_makemodule(
+        self, module_path: Path, parent: pytest.Collector
+    ) -> pytest.Module | None:
+        """Give a module of test cases an id that works from any folder: `--pyargs ID`."""
+        for package in self.role.packages:
+            folder = Path(importlib.import_module(package).__path__[0])
+            if module_path.is_relative_to(folder):
+                names = module_path.relative_to(folder).with_suffix("").parts
+                nodeid = ".".join((package, *names))
+                module: pytest.Module = pytest.Module.from_parent(
+                    parent, path=module_path, nodeid=nodeid
+                )
+                return module
+        return None
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_collection_modifyitems(
@@ -110,23 +136,81 @@ class Runner:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtestloop(self, session: pytest.Session) -> object | None:
-        """Run the smoke session, and then all test cases, several at a time in one event loop."""
+        """Run the smoke session, then all tests, then what the report adds to them.
+
+        Most tests run ahead: several at a time in one event loop. As each one ends, its item goes
+        through pytest's own protocol, in which the recorded outcome takes the place of the call.
+        A test with a fixture that is not session-wide runs in its own call phase.
+        """
         if session.config.option.collectonly or session.testsfailed:
             return None
-        if self._run.collected.selected:
-            most = session.config.option.maxfail or 0
+        if not self._run.collected.selected:
+            return True
+        items = [*session.items]
+        ahead = [item for item in items if self._runs_ahead(item)]
+        alone = [item for item in items if item not in ahead]
+        if alone and (terminal := session.config.pluginmanager.get_plugin("terminalreporter")):
+            terminal.write_line(f"{len(alone)} tests run one by one, because of their fixtures")
+        most = session.config.option.maxfail or 0
 
-            def stopped(wrong: int) -> bool:
-                # pytest counts failed tests; a finding in a test that passes is as bad.
-                return bool(0 < most <= wrong or session.shouldfail or session.shouldstop)
+        def stopped(wrong: int) -> bool:
+            # pytest counts failed tests; a finding in a test that passes is as bad.
+            return bool(0 < most <= wrong or session.shouldfail or session.shouldstop)
 
-            self._execution = Execution(
-                self._run, self.folder, self._tell_pytest, stopped, first_only=most == 1
-            )
+        self._execution = Execution(
+            self._run,
+            self.folder,
+            self._protocol,
+            stopped,
+            first_only=most == 1,
+            shows_progress=not session.config.pluginmanager.hasplugin("terminalreporter"),
+        )
+        cases = {item.nodeid: self._case(item) for item in items}
+        with asyncio.Runner() as loop:
+            self._loop = loop
             try:
-                asyncio.run(self._execution.play([self._case(item) for item in session.items]))
+                self._play_smoke(session, [name for item in ahead for name in _wide(item)])
+                loop.run(self._execution.run([cases[item.nodeid] for item in ahead]))
+                self._flush(None)
+                for item in alone if self._smoke_passed else ():
+                    self._raise_if_stopped(session)
+                    self._alone[item.nodeid] = cases[item.nodeid]
+                    item.config.hook.pytest_runtest_protocol(item=item, nextitem=None)
             except ConfigurationError as wrong:
                 raise pytest.UsageError(str(wrong)) from wrong
+            finally:
+                loop.run(self._execution.finish())
+        self._add_report(session)
+        self._raise_if_stopped(session)
+        return True
+
+    @property
+    def _smoke_passed(self) -> bool:
+        return self._run.smoke is not None and self._run.smoke.verdict is Verdict.PASS
+
+    def _play_smoke(self, session: pytest.Session, wide: Sequence[str]) -> None:
+        """Run the smoke session as the first item, once all session-wide fixtures are set up."""
+        execution = self._execution
+        assert execution is not None
+
+        def smoke(request: pytest.FixtureRequest) -> None:
+            for name in dict.fromkeys(wide):
+                request.getfixturevalue(name)
+            give(self._loop.run(execution.begin()))
+
+        item = pytest.Function.from_parent(session, name=SMOKE, callobj=smoke)
+        following = session.items[0] if session.items else None
+        item.config.hook.pytest_runtest_protocol(item=item, nextitem=following)
+
+    def _runs_ahead(self, item: pytest.Item) -> bool:
+        """True if a test has no fixture but the suite's `iut`, parameters and session-wide ones."""
+        info: dict[str, Any] = item._fixtureinfo.name2fixturedefs  # type: ignore[attr-defined]
+        given = {"request", *(item.callspec.params if hasattr(item, "callspec") else ())}
+        for name, known in info.items():
+            if name in given or known[-1].scope == "session":
+                continue
+            if name != "iut" or known[-1].func.__module__ != "conformance.plugin":
+                return False
         return True
 
     def _case(self, item: pytest.Item) -> Case:
@@ -143,22 +227,73 @@ class Runner:
         self._items[case.id] = item
         return case
 
-    def _tell_pytest(self, case: Case, result: Result) -> None:
-        """Report a result to pytest and its other plugins."""
-        item, stop = self._items[case.id], time.time()
-        report = pytest.TestReport(
-            item.nodeid,
-            item.location,
-            {},
-            "passed",
-            None,
-            "call",
-            duration=result.duration_s,
-            start=stop - result.duration_s,
-            stop=stop,
-        )
-        _translate(report, result)
-        item.ihook.pytest_runtest_logreport(report=report)
+    def _protocol(self, case: Case, result: Result) -> None:
+        """Take the item of a test that ended through pytest's protocol.
+
+        The item waits for the next one, because pytest tears fixtures down by that.
+        """
+        item = self._items[case.id]
+        self._results[item.nodeid] = result
+        if item.nodeid not in self._alone:
+            self._flush(item)
+
+    def _flush(self, item: pytest.Item | None) -> None:
+        waiting, self._waiting = self._waiting, item
+        if waiting:
+            waiting.config.hook.pytest_runtest_protocol(item=waiting, nextitem=item)
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_pyfunc_call(self, pyfuncitem: pytest.Function) -> object | None:
+        """Give a test its recorded outcome, or run it here if it is one that runs alone."""
+        case = self._alone.get(pyfuncitem.nodeid)
+        if case and pyfuncitem.nodeid not in self._results and self._execution:
+            names = pyfuncitem._fixtureinfo.argnames
+            given = {name: pyfuncitem.funcargs[name] for name in names if name != "iut"}
+            test, own = pyfuncitem.obj, pyfuncitem.funcargs.get("iut")
+            alone = replace(case, play=lambda iut: test(**given, iut=own or iut))
+            self._loop.run(self._execution.run([alone]))
+        result = self._results.get(pyfuncitem.nodeid)
+        if result is None:
+            return None
+        if allure.is_active(self._config):
+            decides = self.protocol.requirement(result.requirement)
+            allure.describe(result, decides, self.role, self.folder)
+        known = self.configuration.known_failures.get(result.requirement)
+        give(result, known.reason if known else "")
+        return True
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_makereport(
+        self, item: pytest.Item, call: pytest.CallInfo[None]
+    ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+        """Set the recorded times of a test that ran ahead."""
+        report = yield
+        result = self._results.get(item.nodeid)
+        if result and report.when == "call":
+            report.duration = result.duration_s
+            report.start = report.stop - result.duration_s
+        return report
+
+    def _raise_if_stopped(self, session: pytest.Session) -> None:
+        if session.shouldfail:
+            raise session.Failed(session.shouldfail)
+        if session.shouldstop:
+            raise session.Interrupted(session.shouldstop)
+
+    def _add_report(self, session: pytest.Session) -> None:
+        """Add an item for each violated requirement without a violated test, and the verdict."""
+        self.report = report = self._built()
+        failed = {t["requirement"] for t in report["tests"] if t["verdict"] in _SHOWN}
+        for entry in report["requirements"]:
+            if entry["verdict"] in _SHOWN and entry["id"] not in failed:
+                self._add(session, f"requirement[{entry['id']}]", entry["verdict"], entry["reason"])
+        verdicts = {"conformant": Verdict.PASS, "nonconformant": Verdict.FAIL}
+        verdict = verdicts.get(report["verdict"], Verdict.FAIL)
+        self._add(session, "verdict", verdict, f"{report['verdict']}: {report['headline']}")
+
+    def _add(self, session: pytest.Session, name: str, verdict: str, detail: str) -> None:
+        item = ReportItem.from_parent(session, name=name, say=lambda: say(verdict, detail))
+        item.config.hook.pytest_runtest_protocol(item=item, nextitem=None)
 
     def pytest_collectreport(self, report: pytest.CollectReport) -> None:
         if report.failed:
@@ -181,16 +316,22 @@ class Runner:
                 with interruption.ignored():
                     self._write(session, exitstatus == pytest.ExitCode.INTERRUPTED)
 
-    def _write(self, session: pytest.Session, interrupted: bool) -> None:
-        self._writing = True
-        if self._execution:
-            self._execution.progress.end()
+    def _built(self, interrupted: bool = False) -> dict[str, Any]:
         # Tests that cannot be collected end a run in the same way.
         self._run.interrupted = interrupted and not self._run.problems
         self._run.strict = self.configuration.strict
         self._run.tests.sort(key=lambda result: result.id)
-        self.report = build(self._run)
-        write(self.report, self.folder, self.configuration.allure)
+        return build(self._run)
+
+    def _write(self, session: pytest.Session, interrupted: bool) -> None:
+        self._writing = True
+        if self._execution:
+            self._execution.progress.end()
+        if self.report is None or interrupted:
+            self.report = self._built(interrupted)
+        write(self.report, self.folder)
+        if allure.is_active(self._config):
+            allure.write_context(self.report, Path(self._config.getoption("allure_report_dir")))
         # pytest knows of failed tests only, not of findings or of a smoke session that failed.
         session.exitstatus = self.report["exit_code"]
 
@@ -199,13 +340,7 @@ class Runner:
             terminalreporter.write_line(f"\n{terminal_summary(self.report, self.folder)}")
 
 
-def _translate(report: pytest.TestReport, result: Result) -> None:
-    """Set the outcome of a test for pytest, which does not know most verdicts."""
-    bad = result.problem or result.verdict is Verdict.FAIL
-    if bad:
-        report.outcome = "failed"
-    elif result.verdict in (Verdict.INCONCLUSIVE, Verdict.NOT_EXERCISED):
-        report.outcome = "skipped"
-    if report.outcome != "passed":
-        text = result.problem or f"{result.verdict}: {result.detail}"
-        report.longrepr = (report.location[0], report.location[1] or 0, text) if not bad else text
+def _wide(item: pytest.Item) -> list[str]:
+    """The names of the session-wide fixtures of a test."""
+    info: dict[str, Any] = item._fixtureinfo.name2fixturedefs  # type: ignore[attr-defined]
+    return [name for name, known in info.items() if known[-1].scope == "session"]

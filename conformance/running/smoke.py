@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from conformance.configuration import Configuration
 from conformance.evidence import Result
 from conformance.iut import Iut
 from conformance.running import other_role
@@ -43,6 +44,13 @@ class Smoke:
     def violated(self) -> set[str]:
         """The requirements that the IUT's messages violate."""
         return {finding.requirement for finding in self.result.findings}
+
+
+def out_of_time(configuration: Configuration) -> Result:
+    """The result of a smoke session that the end of the run's time cut off."""
+    decides = configuration.protocol.schema_requirement
+    detail = f"the run reached its --max-time of {configuration.max_time:g} s"
+    return Result(SMOKE, _PURPOSE, decides, Verdict.INCONCLUSIVE, detail)
 
 
 async def play(testbed: Testbed, folder: Path, reproduce: str = "") -> Smoke:

@@ -1,0 +1,56 @@
+"""The outcomes of a run as pytest knows them: of tests, of requirements, of the run as a whole."""
+
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from conformance.evidence import Result
+from conformance.verdicts import VIOLATIONS, Verdict
+
+
+class ConformanceWarning(UserWarning):
+    """A should is violated; pytest counts a warning, and the test passes."""
+
+
+def give(result: Result, known: str = "") -> None:
+    """Raise what pytest knows of a result; return if the test passed.
+
+    ``known`` is the reason of a known failure of its requirement, if there is one.
+    """
+    if result.problem:
+        pytest.fail(result.problem, pytrace=False)
+    say(result.verdict, result.detail, known)
+
+
+def say(verdict: str, detail: str, known: str = "") -> None:
+    """Raise what pytest knows of a verdict; return if it is a pass."""
+    if verdict in VIOLATIONS and known:
+        pytest.xfail(f"known failure: {known}")
+    match verdict:
+        case Verdict.FAIL:
+            pytest.fail(f"{verdict}: {detail}", pytrace=False)
+        case Verdict.KNOWN:
+            pytest.xfail(detail)
+        case Verdict.WARN:
+            warnings.warn(ConformanceWarning(detail), stacklevel=2)
+        case Verdict.INCONCLUSIVE | Verdict.NOT_EXERCISED | Verdict.NOT_APPLICABLE:
+            pytest.skip(f"{verdict}: {detail}")
+
+
+class ReportItem(pytest.Item):
+    """An item of the report that is no test: a requirement, or the verdict of the run."""
+
+    def __init__(self, *, say: Callable[[], None], **given: Any) -> None:
+        super().__init__(**given)
+        self._say = say
+
+    def runtest(self) -> None:
+        self._say()
+
+    def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException]) -> str:  # type: ignore[override]
+        return str(excinfo.value)
+
+    def reportinfo(self) -> tuple[str, int, str]:
+        return "conformance", 0, self.name
