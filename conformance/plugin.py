@@ -48,6 +48,8 @@ def pytest_configure(config: pytest.Config) -> None:
             raise pytest.UsageError(
                 "-n: tests of an IUT overlap in one process; `conformance run -n N` says how many"
             )
+        # The run has an event loop of its own, so pytest-asyncio must leave its test cases alone.
+        config.option.asyncio_mode = "strict"
         from conformance.running.runner import Runner
 
         config.pluginmanager.register(Runner(config, configuration), "conformance-runner")
