@@ -1,5 +1,12 @@
 """Test an implementation, and write a report.
 
+The implementation under test is called the IUT. The suite has to know how to start or reach it,
+how long it can take and what a user does to it: this is called the IXIT, and the options below or
+a file conformance.toml say it.
+
+  conformance run PROTOCOL/ROLE [options] -- COMMAND
+
+
 COMMAND starts the implementation under test. The suite replaces {port}, {socket}, {program} and
 other placeholders in COMMAND. --mock tests the reference mock.
 """
@@ -8,6 +15,7 @@ import argparse
 import fcntl
 import json
 import os
+import shlex
 import sys
 import tempfile
 from dataclasses import replace
@@ -17,7 +25,7 @@ from typing import Any
 from conformance.commands import options as options_of_iut
 from conformance.commands import selecting
 from conformance.conclusions import known_failures, stored
-from conformance.configuration import Configuration, ConfigurationError, checked
+from conformance.configuration import FILE, Configuration, ConfigurationError, checked
 from conformance.definitions import protocols
 from conformance.exits import INCONCLUSIVE, SUITE_FAILED, USAGE
 from conformance.harness import forked
@@ -93,7 +101,10 @@ def options(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(args: argparse.Namespace) -> int:
+    if args.failed and not (args.role or args.rest or args.config or Path(FILE).is_file()):
+        return _repeat_failed()
     command, extra = _divide(args.rest)
+    print(f"{args.role or 'conformance.toml'}: starting", file=sys.stderr, flush=True)
     chosen = configured(args, command, extra)
     if args.watch:
         folder = Path(chosen.cwd or ".")
@@ -102,7 +113,8 @@ def execute(args: argparse.Namespace) -> int:
             raise ConfigurationError("--watch: the command names no file to watch")
         place = sys.argv.index("--") if "--" in sys.argv else len(sys.argv)
         again = [word for word in sys.argv[1:place] if word != "--watch"] + sys.argv[place:]
-        return watching.watch([sys.executable, "-m", "conformance", *again], files)
+        report_file = Path(chosen.report) / "report.json"
+        return watching.watch([sys.executable, "-m", "conformance", *again], files, report_file)
     if args.write_known_failures:
         known_failures.prepare(args.write_known_failures)
     report = run(chosen, args, extra)
@@ -115,6 +127,20 @@ def execute(args: argparse.Namespace) -> int:
     if os.environ.get("GITHUB_ACTIONS") == "true":
         _tell_github(report)
     return int(report["exit_code"])
+
+
+def _repeat_failed() -> int:
+    """Run the failed tests of the latest report again, with the words of that run."""
+    from conformance import cli
+
+    written = [file for folder in REPORTS if (file := Path(folder, "report.json")).is_file()]
+    reports = [report for file in written if (report := stored.load(file)).get("invocation")]
+    if not reports:
+        raise ConfigurationError("--failed: found no earlier report in this folder")
+    latest = max(reports, key=lambda report: str(report["started"]))
+    ours, dashes, command = latest["invocation"].partition(" -- ")
+    words = [*shlex.split(ours)[1:], "--failed"]
+    return cli.main([*words, "--", *shlex.split(command)] if dashes else words)
 
 
 def configured(args: argparse.Namespace, command: list[str], extra: list[str]) -> Configuration:

@@ -77,6 +77,7 @@ def build(run: Run) -> dict[str, Any]:
             "tests": counted(test["verdict"] for test in tests if test["id"] != SMOKE),
         },
         "seed": configuration.seed,
+        "invocation": configuration.invocation,
         "overlap": {"tests": run.at_a_time, "why": run.alone},
         "stretched": round(run.stretched, 1),
         "started": run.started.isoformat(timespec="seconds"),

@@ -40,7 +40,9 @@ def github_annotations(report: Report) -> list[str]:
     for entry in report["requirements"]:
         if kind := kinds.get(entry["verdict"]):
             title = f"{entry['id']} ({entry['level']}, {entry['section']})"
-            found[kind].append((title, entry["reason"]))
+            again = _again(report, entry["id"])
+            reason = f"{entry['reason']}; again: {again}" if again else entry["reason"]
+            found[kind].append((title, reason))
     if report["exit_code"] and not found["error"]:
         found["error"].append((run_word(report), report["headline"]))
     return [line for kind, items in found.items() for line in _annotations(kind, items)]
@@ -53,6 +55,12 @@ def _annotations(kind: str, items: list[tuple[str, str]]) -> Iterator[str]:
         yield f"::{kind} title={value}::{_command_data(one_line(message, 500))}"
     if len(items) > len(shown):
         yield f"::{kind} title=more::and {len(items) - len(shown)} more, see the report"
+
+
+def _again(report: Report, requirement: str) -> str:
+    """The command that repeats a failure; empty if the report has none."""
+    causes = (cause for cause in report["causes"] if requirement in cause["requirements"])
+    return next((str(cause["reproduce"]) for cause in causes), "")
 
 
 def _command_data(text: str) -> str:
@@ -89,7 +97,7 @@ def _summary(report: Report) -> Iterator[str]:
     if rows:
         yield ""
         yield from table(
-            ("Verdict", "Requirement", "Level", "Section", "Reason"),
+            ("Verdict", "Requirement", "Level", "Section", "Reason", "Again"),
             [
                 (
                     f"{SYMBOLS[e['verdict']]} {e['verdict']}",
@@ -97,6 +105,7 @@ def _summary(report: Report) -> Iterator[str]:
                     escaped(e["level"]),
                     escaped(e["section"]),
                     escaped(e["reason"], 400),
+                    escaped(_again(report, e["id"]), 400),
                 )
                 for e in rows[:MOST_ROWS]
             ],

@@ -64,9 +64,15 @@ def badge(reports: Iterable[Report]) -> dict[str, Any]:
     listed = list(reports)
     order = ("nonconformant", "inconclusive", "conformant")
     verdict = min((report["verdict"] for report in listed), key=order.index)
-    counts = [report["counts"]["requirements"] for report in listed]
-    tried = sum(c[name] for c in counts for name in ("pass", "fail", "warn", "known"))
-    total = sum(sum(c.values()) for c in counts)
+    # Several reports of one role are about the same requirements.
+    bound = {(report["iut"]["role"], e["id"]) for report in listed for e in report["requirements"]}
+    decided = {
+        (report["iut"]["role"], entry["id"])
+        for report in listed
+        for entry in report["requirements"]
+        if entry["verdict"] in ("pass", "fail", "warn", "known")
+    }
+    tried, total = len(decided), len(bound)
     shown = next(report for report in listed if report["verdict"] == verdict)
     roles = dict.fromkeys(report["iut"]["role"] for report in listed)
     return {

@@ -14,6 +14,7 @@ from conformance.reporting.wording import (
     by_reason,
     counted,
     run_word,
+    untestable,
     worst_first,
 )
 
@@ -93,6 +94,11 @@ def _lines(report: Report, folder: Path | None, colour: bool, width: int) -> Ite
             yield f"{len(ids):>4}  {one_line(reason, 2 * width - 40)} ({one_line(named, 80)})"
         if len(groups) > 8:
             yield f"      and for {len(groups) - 8} other reasons, see the report"
+
+    if number := untestable(report):
+        yield ""
+        role = one_line(report["iut"]["role"], 60)
+        yield f"Nothing can test {number} statements: conformance list {role}"
 
     yield ""
     smoke = [test for test in report["tests"] if test["id"] == "smoke"]

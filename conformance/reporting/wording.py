@@ -88,13 +88,19 @@ def properties(report: Report) -> list[tuple[str, str]]:
     ]
 
 
+def untestable(report: Report) -> int:
+    """The number of statements that nothing can test."""
+    return sum(entry["tested"] == "no" for entry in report["requirements"])
+
+
 def by_reason(report: Report, verdict: str = "not-exercised") -> list[tuple[str, list[str]]]:
     """The reasons of all requirements of a verdict, the most frequent first, with their ids.
 
-    To be left out of a selection is no reason.
+    Statements that nothing can test, and those that a selection leaves out, have no reason here.
     """
     groups: dict[str, list[str]] = {}
     for requirement in report["requirements"]:
-        if requirement["verdict"] == verdict and requirement["reason"] != LEFT_OUT:
+        left_out = requirement["reason"] == LEFT_OUT or requirement["tested"] == "no"
+        if requirement["verdict"] == verdict and not left_out:
             groups.setdefault(requirement["reason"], []).append(requirement["id"])
     return sorted(groups.items(), key=lambda group: -len(group[1]))

@@ -7,7 +7,11 @@ import sys
 import time
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
+from conformance.conclusions import stored
+from conformance.conclusions.comparison import compare
+from conformance.reporting import changes
 from conformance.running import interruption
 
 _PAUSE = 0.3  # seconds between two looks
@@ -18,15 +22,22 @@ def files_of(command: Sequence[str], folder: Path) -> list[Path]:
     return [path for word in command if (path := folder / word).is_file()]
 
 
-def watch(words: Sequence[str], files: Sequence[Path]) -> int:
-    """Run the words, and again after each change; the last exit code, once it is interrupted."""
-    code = 0
+def watch(words: Sequence[str], files: Sequence[Path], report: Path) -> int:
+    """Run the words, and again after each change; the last exit code, once it is interrupted.
+
+    After each run but the first, print how ``report`` differs from that of the run before.
+    """
+    code, latest = 0, _report(report)
     # Both signals are heeded even where whoever started this ignores them, as a shell does for what
     # runs in the background.
     with interruption.orderly(), contextlib.suppress(KeyboardInterrupt):
         while True:
             before = _stamps(files)
             code = _run(words)
+            earlier, latest = latest, _report(report)
+            if earlier and latest:
+                found = compare(earlier, latest, "the run before").to_json()
+                print("\n".join(["Since the run before:", *changes.lines(found)]))
             names = ", ".join(os.path.relpath(path) for path in files)
             print(f"\nwaiting for a change of {names} (Ctrl-C ends)", flush=True)
             while _stamps(files) == before:
@@ -37,6 +48,11 @@ def watch(words: Sequence[str], files: Sequence[Path]) -> int:
                 time.sleep(_PAUSE)
             print(flush=True)
     return code
+
+
+def _report(path: Path) -> dict[str, Any] | None:
+    """The report that a run has written, if there is one."""
+    return stored.load(path) if path.is_file() else None
 
 
 def _run(words: Sequence[str]) -> int:

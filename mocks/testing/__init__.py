@@ -4,7 +4,7 @@
         my_agent(server.host, server.port)
         assert server.findings == []
 
-A mock plays in a thread of this process, or with `process=True` in a separate process. All messages
+A test that leaves findings unread fails at its end, unless it gives `judge=False`. A mock plays in a thread of this process, or with `process=True` in a separate process. All messages
 of its peers are judged while they arrive. `async with` works as well.
 """
 
@@ -18,13 +18,14 @@ from mocks.testing.in_thread import InThread
 __all__ = ["Finding", "Message", "Mock", "MockFailed", "mock"]
 
 
-def mock(role: str, *, process: bool = False, **options: Any) -> Mock:
+def mock(role: str, *, process: bool = False, judge: bool = True, **options: Any) -> Mock:
     """Return a mock of a role such as `simspark/server`, for `with` or `async with`.
 
     The options are those of `conformance mock ROLE --help`, with `_` in place of `-`: True for a
     flag, a list for a repeated option. A server listens at a free port of 127.0.0.1 unless `listen`
     or `connect` is given. In a separate process the mock starts more slowly and cannot disturb this
-    process. The values of received messages are then limited to JSON.
+    process. The values of received messages are then limited to JSON. With `judge=False` the test
+    does not fail for findings that it leaves unread.
     """
     locate.extend_packages()
     known = protocols.role(role)
@@ -43,4 +44,4 @@ def mock(role: str, *, process: bool = False, **options: Any) -> Mock:
                 words.append(word)
             elif each is not False and each is not None:
                 words += [word, str(each)]
-    return (InProcess if process else InThread)(role, words, asks)
+    return (InProcess if process else InThread)(role, words, asks, judge)

@@ -42,8 +42,11 @@ class Finding:
 class Mock:
     """A mock that is playing. Its records can be read at any time, also after its end."""
 
-    def __init__(self, role: str, words: list[str], asks: bool) -> None:
+    def __init__(self, role: str, words: list[str], asks: bool, judge: bool = True) -> None:
+        """``judge``: the test fails at its end if it has left findings unread."""
         self.role = role
+        self._judge = judge
+        self._read = 0  # findings that the test has seen
         self.status: int | None = None
         """The exit status, or None until the mock has ended."""
         self.address = ""
@@ -74,8 +77,9 @@ class Mock:
 
     @property
     def findings(self) -> list[Finding]:
-        """The violations by peers so far."""
+        """The violations by peers so far; a test that does not look at them fails at its end."""
         self._settle()
+        self._read = len(self._findings)
         return list(self._findings)
 
     @property
@@ -172,6 +176,14 @@ class Mock:
     ) -> None:
         self._settle()
         self.end()
+        unread = self._findings[self._read :]
+        if self._judge and unread and kind is None:
+            shown = "; ".join(f"{each.requirement}: {each.message}" for each in unread[:3])
+            more = f" and {len(unread) - 3} more" if len(unread) > 3 else ""
+            raise MockFailed(
+                f"a peer of {self.role} violated: {shown}{more}. The test can read `findings`, "
+                "or give judge=False"
+            )
 
     async def __aenter__(self) -> Self:
         return await asyncio.to_thread(self.__enter__)
