@@ -4,8 +4,9 @@
         my_agent(server.host, server.port)
         assert server.findings == []
 
-A test that leaves findings unread fails at its end, unless it gives `judge=False`. A mock plays in a thread of this process, or with `process=True` in a separate process. All messages
-of its peers are judged while they arrive. `async with` works as well.
+A test that leaves findings unread fails at its end, unless it gives `judge=False`. A mock plays in
+a thread of this process, or with `process=True` in a separate process. All messages of its peers
+are judged while they arrive. `async with` works as well.
 """
 
 from typing import Any

@@ -46,7 +46,7 @@ class Mock:
         """``judge``: the test fails at its end if it has left findings unread."""
         self.role = role
         self._judge = judge
-        self._read = 0  # findings that the test has seen
+        self._looked_at = 0  # findings that the test has seen
         self.status: int | None = None
         """The exit status, or None until the mock has ended."""
         self.address = ""
@@ -79,7 +79,7 @@ class Mock:
     def findings(self) -> list[Finding]:
         """The violations by peers so far; a test that does not look at them fails at its end."""
         self._settle()
-        self._read = len(self._findings)
+        self._looked_at = len(self._findings)
         return list(self._findings)
 
     @property
@@ -176,7 +176,7 @@ class Mock:
     ) -> None:
         self._settle()
         self.end()
-        unread = self._findings[self._read :]
+        unread = self._findings[self._looked_at :]
         if self._judge and unread and kind is None:
             shown = "; ".join(f"{each.requirement}: {each.message}" for each in unread[:3])
             more = f" and {len(unread) - 3} more" if len(unread) > 3 else ""
