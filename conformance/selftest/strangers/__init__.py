@@ -1,0 +1,1 @@
+"""Small programs in several languages, each sound but for the mistake that a switch makes."""
