@@ -144,4 +144,5 @@ async def main() -> None:
     await (await asyncio.start_server(serve, "127.0.0.1", int(sys.argv[1]))).serve_forever()
 
 
-asyncio.run(main())
+if __name__ == "__main__":
+    asyncio.run(main())
