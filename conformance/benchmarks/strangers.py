@@ -8,7 +8,6 @@ are right, the seconds, the number of replays if the report has it, and the firs
 """
 
 import argparse
-import shutil
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,5 +1,6 @@
 """Build the strangers, run the suite against them, and compare its report with the table."""
 
+import fcntl
 import json
 import os
 import shutil
@@ -14,6 +15,8 @@ import yaml
 
 HERE = Path(__file__).parent
 ROOT = HERE.parents[2]
+SOURCES = (".c", ".go", ".java", ".mjs", ".py", ".rs")
+"""The suffixes of the programs."""
 LONGEST = 600  # seconds that one run or one build can take on a busy machine
 
 
@@ -109,26 +112,29 @@ def _switch(name: str, entry: dict[str, Any]) -> Switch:
 
 
 def build(stranger: Stranger, folder: Path) -> None:
-    """Build the program into this folder, once.
+    """Build the program into this folder, once for all processes that share the folder.
 
     Raises BuildError with the words of the compiler.
     """
-    marker = folder / f"{stranger.name}.built"
-    if not stranger.build or marker.exists():
+    if not stranger.build:
         return
-    done = subprocess.run(
-        _filled(stranger.build, folder),
-        cwd=folder,
-        env=os.environ | {"GOCACHE": str(folder / "go-cache"), "GOFLAGS": "-mod=mod"},
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        timeout=LONGEST,
-        check=False,
-    )
-    if done.returncode:
-        raise BuildError(done.stdout)
-    marker.touch()
+    with (folder / f"{stranger.name}.built").open("a+") as marker:
+        fcntl.flock(marker, fcntl.LOCK_EX)
+        if os.fstat(marker.fileno()).st_size:
+            return
+        done = subprocess.run(
+            _filled(stranger.build, folder),
+            cwd=folder,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            timeout=LONGEST,
+            check=False,
+        )
+        if done.returncode:
+            raise BuildError(done.stdout)
+        marker.write("built\n")
 
 
 def available(stranger: Stranger) -> bool:

@@ -82,7 +82,7 @@ function begin() {
 
 function shake(offered) {
   if (handshaken) return;
-  if (offered.version < 1 || (has("close-version-2") && offered.version !== 1)) return leave(false);
+  if (offered.version < 1 || (has("close-extensions") && offered.extensions?.length)) return leave(false);
   handshaken = true;
   send({ Handshake: { version: 1, extensions: [] } });
   const header = Buffer.alloc(24);
