@@ -131,7 +131,7 @@ fn main() {
         let given = |name: &str| (name.to_string(), member(&member(&asked, "args"), name));
         let (event, extra) = (given("event").1, given("extra").1);
         let Map(context) = &extra else { continue };
-        if let (true, Text(text)) = (has("die-cut"), &event) { eprintln!("log: {}", &text[..text.len().min(10)]); }
+        if let (true, Text(text)) = (has("die-cut"), &event) { eprintln!("log: {}", &text[..text.len().min(7)]); }
         if has("die-float") && context.iter().any(|each| matches!(each.1, Float(_))) { unimplemented!("floats"); }
         if has("close-null") && context.iter().any(|each| each.1 == Null) { subscriber.shutdown(Shutdown::Both).ok(); }
         let mut message = Vec::new();

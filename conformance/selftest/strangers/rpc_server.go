@@ -97,17 +97,21 @@ func (c *connection) handle(message any) error {
 		return errors.New("no message")
 	}
 	id := list[1]
-	if len(list) == 4 && list[0] == int64(0) {
+	kind, err := float(list[0])
+	if err != nil {
+		return err
+	}
+	if len(list) == 4 && kind == 0 {
 		method, named := list[2].(string)
 		arguments, listed := list[3].([]any)
-		if switches["close-id-zero"] && id == int64(0) {
+		if switches["close-id-zero"] && fmt.Sprint(id) == "0" {
 			return errors.New("the request has no id")
 		}
 		if _, err := float(id); err == nil && named && listed {
 			go c.answer(id, method, arguments)
 			return nil
 		}
-	} else if arguments, listed := list[2].([]any); listed && len(list) == 3 && list[0] == int64(2) {
+	} else if arguments, listed := list[2].([]any); listed && len(list) == 3 && kind == 2 {
 		go call(fmt.Sprint(id), arguments)
 		return nil
 	}

@@ -37,7 +37,7 @@ func take(parts []any) error {
 			_, known := state[name]
 			switch index := int(number); {
 			case err != nil || switches["score-once"] && state[name] != nil && strings.HasPrefix(name, "score"):
-			case name == "play_mode" && (index < len(modes) || switches["die-mode"]):
+			case name == "play_mode" && index >= 0 && (index < len(modes) || switches["die-mode"]):
 				state[name] = modes[index]
 			case known && name != "play_mode":
 				state[name] = number

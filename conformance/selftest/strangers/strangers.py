@@ -25,6 +25,7 @@ class Culprit:
     """The message that ends the session: its kind, and what about the message matters."""
 
     message: str
+    """The name of the kind, or "any" if the mistake has nothing to do with the kind."""
     value: str = ""
 
 
@@ -237,7 +238,8 @@ def wrong_causes(switch: Switch, report: dict[str, Any]) -> list[str]:
 def _is_mistake(switch: Switch, cause: dict[str, Any]) -> bool:
     """Whether the cause names the culprit, or a requirement that describes the mistake."""
     if cause["kind"] == "death":
-        return any(culprit.message in cause["what"] for culprit in switch.culprits)
+        kinds = [culprit.message for culprit in switch.culprits]
+        return "any" in kinds or any(kind in cause["what"] for kind in kinds)
     return cause["requirement"] in [_either(each)[0] for each in switch.fails]
 
 

@@ -91,7 +91,7 @@ class Session:
         match content:
             case {"port": port, "device": {"Motor": dict(motor)}} if motor.get("moment_of_inertia"):
                 self.motors[json.dumps(port)] = motor
-            case {"port": _, "device": {**device}} if device and "die-device" in SWITCHES:
+            case {"device": {**device}} if "die-device" in SWITCHES and device.keys() - {"Motor"}:
                 raise NotImplementedError(f"device {next(iter(device))}")
 
     def handle(self, message: Any) -> None:
@@ -110,11 +110,14 @@ async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> N
     session = Session(writer)
     try:
         while line := await reader.readline():
-            text = line.decode("ascii" if "die-ascii" in SWITCHES else "utf-8", errors="strict")
+            if "die-ascii" in SWITCHES:
+                line.decode("ascii")
             try:
-                session.handle(json.loads(text))
-            except json.JSONDecodeError as error:
+                message = json.loads(line)
+            except (ValueError, RecursionError) as error:
                 print("not JSON:", error, file=sys.stderr)
+            else:
+                session.handle(message)
     except (Closed, OSError) as error:
         print("closing:", error, file=sys.stderr)
     except Exception:
