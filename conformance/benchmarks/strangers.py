@@ -2,9 +2,9 @@
 
     python -m conformance.benchmarks.strangers [--verbose] [PROGRAM[:SWITCH]…]
 
-The table has a line for each run: the program, its switch, whether the verdicts and the first cause
-are right, the seconds, the number of replays if the report has it, and the first cause. The switch
-"sound" is the program without a mistake. Without names all switches of all programs are tried.
+The table has a line for each run: the program, its switch, whether the verdicts and the causes are
+right, the number of causes, the seconds, the number of replays if the report has it, and the first
+cause. The switch "sound" is the program without a mistake. Without names everything is tried.
 """
 
 import argparse
@@ -17,6 +17,7 @@ from conformance.selftest.strangers.strangers import Run, Stranger
 
 SOUND = "sound"
 WIDTH = 150  # characters of the first cause that are printed
+HEAD = ("program", "switch", "verdicts", "cause", "causes", "s", "replays", "said first")
 
 
 def chosen(names: list[str]) -> Iterator[tuple[Stranger, str]]:
@@ -39,27 +40,31 @@ def problems(stranger: Stranger, switch: str, run: Run) -> tuple[list[str], list
     )
 
 
-def measure(stranger: Stranger, switch: str, built: Path, verbose: bool) -> None:
-    """Run the suite once, and print a line about it."""
+def row(*cells: object) -> str:
+    """One line of the table."""
+    program, switch, verdicts, cause, causes, seconds, replays, first = map(str, cells)
+    left = f"{program:25}{switch:29}{verdicts:9}{cause:6}"
+    return f"{left}{causes:>6}{seconds:>7}{replays:>8}  {first[:WIDTH]}"
+
+
+def measure(stranger: Stranger, switch: str, built: Path, verbose: bool) -> tuple[bool, bool]:
+    """Run the suite once and print a line about it; whether verdicts and causes are right."""
     with tempfile.TemporaryDirectory(prefix="stranger-") as folder:
         run = strangers.run(stranger, "" if switch == SOUND else switch, built, Path(folder))
     verdicts, causes = problems(stranger, switch, run)
-    marks = f"{'NO' if verdicts else 'yes':9}{'NO' if causes else 'yes':7}"
-    replays = run.report.get("replays", "")
+    marks = ["NO" if wrong else "yes" for wrong in (verdicts, causes)]
+    counts = (len(run.report["causes"]), f"{run.seconds:.1f}", run.report.get("replays", ""))
     first = strangers.first_cause(run.report)
-    print(
-        f"{stranger.name:20}{switch:30}{marks}{run.seconds:6.1f}{replays!s:>8}  {first[:WIDTH]}",
-        flush=True,
-    )
+    print(row(stranger.name, switch, *marks, *counts, first), flush=True)
     for each in (*verdicts, *causes):
-        print(f"{'':20}! {each}")
+        print(f"{'':25}! {each}")
     if verbose:
-        print(f"{'':20}  violated: {strangers.violated(run.report)}")
+        print(f"{'':25}  violated: {strangers.violated(run.report)}")
         for cause in run.report["causes"]:
             consequences = [each["requirement"] for each in cause.get("consequences", ())]
-            said = cause.get("said", "")
-            print(f"{'':20}  {cause['kind']} {cause['requirement']}: {cause['what']}", end="")
-            print(f" | {said} | {consequences}")
+            told = f"{cause['what']} | {cause.get('said', '')} | {consequences}"
+            print(f"{'':25}  {cause['kind']} {cause['requirement']}: {told}", flush=True)
+    return not verdicts, not causes
 
 
 def main() -> None:
@@ -70,15 +75,18 @@ def main() -> None:
     parser.add_argument("--verbose", action="store_true", help="print all causes of each run")
     parser.add_argument("--built", type=Path, help="a folder to keep the built programs in")
     args = parser.parse_args()
-    print(f"{'program':20}{'switch':30}{'verdicts':9}{'cause':7}{'s':>6}{'replays':>8}  said first")
+    print(row(*HEAD))
+    results = []
     with tempfile.TemporaryDirectory(prefix="strangers-") as folder:
         built = args.built or Path(folder)
         for stranger, switch in chosen(args.names):
             if not strangers.available(stranger):
-                print(f"{stranger.name:20}{switch:30}not tried: {stranger.tool} is not installed")
+                print(f"{stranger.name:25}{switch:29}not tried: {stranger.tool} is not installed")
                 continue
             strangers.build(stranger, built)
-            measure(stranger, switch, built, args.verbose)
+            results.append(measure(stranger, switch, built, args.verbose))
+    verdicts, causes = (sum(each) for each in zip(*results, strict=True))
+    print(f"{len(results)} runs: the verdicts of {verdicts} and the causes of {causes} are right")
 
 
 if __name__ == "__main__":

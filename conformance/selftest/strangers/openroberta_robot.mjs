@@ -24,7 +24,7 @@ async function post(path, cmd) {
     headers: { "content-type": "application/json" },
     body: JSON.stringify(exitValue === undefined ? { ...data, cmd } : { ...data, cmd, nepoexitvalue: exitValue }),
   });
-  if (!response.ok && !has("die-error")) throw new Error(`status ${response.status}`);
+  if (!response.ok && !(has("die-error") && path.endsWith("pushcmd"))) throw new Error(`status ${response.status}`);
   if (has("close-chunked") && response.headers.has("transfer-encoding")) process.exit(0);
   return response;
 }
@@ -52,7 +52,7 @@ async function runProgram() {
   try {
     const response = await post("/rest/download", "push");
     program = Buffer.from(await response.arrayBuffer());
-    name = response.headers.get("filename");
+    name = response.headers.get("filename")?.trim();
   } catch (error) {
     console.error(`download: ${error.message}`);
     return void (await sleep(PAUSE));

@@ -30,11 +30,14 @@ func take(parts []any) error {
 	pairs, _ := parts[0].([]any)
 	for _, pair := range pairs {
 		name, rest := named(pair)
+		_, known := state[name]
+		if switches["close-unknown"] && !known && strings.ToLower(name) == name && name != "play_modes" {
+			return errors.New("unknown value " + name)
+		}
 		if name == "play_modes" {
 			modes = strings.Fields(strings.Trim(fmt.Sprint(rest), "[]"))
 		} else if len(rest) == 1 {
 			number, err := strconv.ParseFloat(fmt.Sprint(rest[0]), 64)
-			_, known := state[name]
 			switch index := int(number); {
 			case err != nil || switches["score-once"] && state[name] != nil && strings.HasPrefix(name, "score"):
 			case name == "play_mode" && index >= 0 && (index < len(modes) || switches["die-mode"]):
@@ -43,8 +46,6 @@ func take(parts []any) error {
 				state[name] = number
 			case name[0] >= 'A' && name[0] <= 'Z':
 				environment[name] = number
-			case !known && switches["close-unknown"]:
-				return errors.New("unknown value " + name)
 			}
 		}
 	}

@@ -63,8 +63,13 @@ class Session:
             self.send("Log", {"level": "Error", "message": "data abort at 0x03800000"})
         if "no-exited" not in SWITCHES:
             self.send("Exited")
+        self.stop()
         if "stay-open" not in SWITCHES:
             self.writer.close()
+
+    def stop(self) -> None:
+        for each in self.later:
+            each.cancel()
 
     def start(self) -> None:
         self.started = True
@@ -123,8 +128,7 @@ async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> N
     except Exception:
         traceback.print_exc()
         os._exit(1)
-    for each in session.later:
-        each.cancel()
+    session.stop()
     writer.close()
 
 
