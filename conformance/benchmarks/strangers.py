@@ -57,13 +57,13 @@ def measure(stranger: Stranger, switch: str, built: Path, verbose: bool) -> tupl
     first = strangers.first_cause(run.report)
     print(row(stranger.name, switch, *marks, *counts, first), flush=True)
     for each in (*verdicts, *causes):
-        print(f"{'':25}! {each}")
+        print(f"{'':27}! {each}")
     if verbose:
-        print(f"{'':25}  violated: {strangers.violated(run.report)}")
+        print(f"{'':27}violated: {strangers.violated(run.report)}")
         for cause in run.report["causes"]:
             consequences = [each["requirement"] for each in cause.get("consequences", ())]
             told = f"{cause['what']} | {cause.get('said', '')} | {consequences}"
-            print(f"{'':25}  {cause['kind']} {cause['requirement']}: {told}", flush=True)
+            print(f"{'':27}{cause['kind']} {cause['requirement']}: {told}", flush=True)
     return not verdicts, not causes
 
 
@@ -85,7 +85,7 @@ def main() -> None:
                 continue
             strangers.build(stranger, built)
             results.append(measure(stranger, switch, built, args.verbose))
-    verdicts, causes = (sum(each) for each in zip(*results, strict=True))
+    verdicts, causes = sum(each[0] for each in results), sum(each[1] for each in results)
     print(f"{len(results)} runs: the verdicts of {verdicts} and the causes of {causes} are right")
 
 
