@@ -3,6 +3,7 @@
 import fcntl
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -41,8 +42,8 @@ class Switch:
     fails: tuple[str, ...]
     """Requirements that the program violates: the suite must report each as fail or warn.
 
-    One with alternatives, "a or b", is violated if one of them is. The first describes the mistake
-    best, and is the one that a cause must name if it does not name the culprit.
+    In an entry "a or b" one of both must be reported. The first describes the mistake best:
+    a cause must name this requirement, if it does not name the culprit.
     """
     may: tuple[str, ...] = ()
     """Other requirements that can fail because of the mistake."""
@@ -232,15 +233,19 @@ def wrong_causes(switch: Switch, report: dict[str, Any]) -> list[str]:
     if switch.kind == "pair":
         named = {name for cause in causes for name in _requirements(cause)}
         wrong += [f"no cause names {each}" for each in switch.fails if not named & {*_either(each)}]
+        deaths = [cause for cause in causes if cause["kind"] == "death"]
+        if deaths and not any(_is_mistake(switch, death) for death in deaths):
+            wrong.append(f"no death names the culprit: {deaths[0]['what']}")
     return wrong
 
 
 def _is_mistake(switch: Switch, cause: dict[str, Any]) -> bool:
-    """Whether the cause names the culprit, or a requirement that describes the mistake."""
-    if cause["kind"] == "death":
-        kinds = [culprit.message for culprit in switch.culprits]
-        return "any" in kinds or any(kind in cause["what"] for kind in kinds)
-    return cause["requirement"] in [_either(each)[0] for each in switch.fails]
+    """Whether the cause names the culprit alone, or a requirement that describes the mistake."""
+    if cause["kind"] != "death":
+        return cause["requirement"] in [_either(each)[0] for each in switch.fails]
+    kinds = {culprit.message for culprit in switch.culprits}
+    _, sent, messages = cause["what"].partition(" after it was sent ")
+    return "any" in kinds or (bool(sent) and {*re.split(", | or ", messages)} <= kinds)
 
 
 def _requirements(cause: dict[str, Any]) -> list[str]:
