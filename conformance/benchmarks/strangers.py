@@ -43,7 +43,7 @@ def problems(stranger: Stranger, switch: str, run: Run) -> tuple[list[str], list
 def row(*cells: object) -> str:
     """One line of the table."""
     program, switch, verdicts, cause, causes, seconds, replays, first = map(str, cells)
-    left = f"{program:25}{switch:29}{verdicts:9}{cause:6}"
+    left = f"{program:25}{switch:31}{verdicts:9}{cause:6}"
     return f"{left}{causes:>6}{seconds:>7}{replays:>8}  {first[:WIDTH]}"
 
 
@@ -81,7 +81,7 @@ def main() -> None:
         built = args.built or Path(folder)
         for stranger, switch in chosen(args.names):
             if not strangers.available(stranger):
-                print(f"{stranger.name:25}{switch:29}not tried: {stranger.tool} is not installed")
+                print(f"{stranger.name:25}{switch:31}not tried: {stranger.tool} is not installed")
                 continue
             strangers.build(stranger, built)
             results.append(measure(stranger, switch, built, args.verbose))
