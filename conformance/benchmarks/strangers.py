@@ -53,7 +53,7 @@ def measure(stranger: Stranger, switch: str, built: Path, verbose: bool) -> tupl
         run = strangers.run(stranger, "" if switch == SOUND else switch, built, Path(folder))
     verdicts, causes = problems(stranger, switch, run)
     marks = ["NO" if wrong else "yes" for wrong in (verdicts, causes)]
-    counts = (len(run.report["causes"]), f"{run.seconds:.1f}", run.report.get("replays", ""))
+    counts = (len(run.report["causes"]), f"{run.seconds:.1f}", strangers.replays(run.report))
     first = strangers.first_cause(run.report)
     print(row(stranger.name, switch, *marks, *counts, first), flush=True)
     for each in (*verdicts, *causes):

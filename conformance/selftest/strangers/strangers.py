@@ -3,7 +3,6 @@
 import fcntl
 import json
 import os
-import re
 import shutil
 import subprocess
 import sys
@@ -231,25 +230,24 @@ def wrong_causes(switch: Switch, report: dict[str, Any]) -> list[str]:
     if not causes or not _is_mistake(switch, causes[0]):
         wrong.append(f"the first cause is wrong: {first_cause(report)}")
     if switch.kind == "pair":
-        named = {name for cause in causes for name in _requirements(cause)}
+        named = {name for cause in causes for name in cause["requirements"]}
         wrong += [f"no cause names {each}" for each in switch.fails if not named & {*_either(each)}]
-        deaths = [cause for cause in causes if cause["kind"] == "death"]
+        deaths = [cause for cause in causes if cause["kind"] == "end" and cause["culprit"]]
         if deaths and not any(_is_mistake(switch, death) for death in deaths):
             wrong.append(f"no death names the culprit: {deaths[0]['what']}")
     return wrong
 
 
 def _is_mistake(switch: Switch, cause: dict[str, Any]) -> bool:
-    """Whether the cause names the culprit alone, or a requirement that describes the mistake."""
-    if cause["kind"] != "death":
-        return cause["requirement"] in [_either(each)[0] for each in switch.fails]
-    kinds = {culprit.message for culprit in switch.culprits}
-    _, sent, messages = cause["what"].partition(" after it was sent ")
-    return "any" in kinds or (bool(sent) and {*re.split(", | or ", messages)} <= kinds)
+    """Return True if a cause names the culprit alone, or a requirement of the mistake."""
+    culprit = cause["culprit"]
+    if cause["kind"] == "end" and culprit and switch.culprits:
+        kinds = {each.message for each in switch.culprits}
+        labels = [culprit["message"]] if culprit["shown"] else culprit["candidates"]
+        return "any" in kinds or (bool(labels) and {each.split()[0] for each in labels} <= kinds)
+    return cause["requirement"] in [_either(each)[0] for each in switch.fails]
 
 
-def _requirements(cause: dict[str, Any]) -> list[str]:
-    """What a cause says to be violated; a death has no requirement of its own."""
-    if cause["kind"] == "death":
-        return [each["requirement"] for each in cause.get("consequences", ())]
-    return [cause["requirement"]]
+def replays(report: dict[str, Any]) -> int:
+    """The number of sessions that were played to isolate causes."""
+    return sum((cause["culprit"] or {"replays": 0})["replays"] for cause in report["causes"])
