@@ -1,4 +1,4 @@
-"""What test cases are written with: the requirement they decide, checks, and drawn examples."""
+"""The tools of test cases: the requirement that a test decides, checks, and drawn examples."""
 
 import asyncio
 import concurrent.futures
@@ -16,10 +16,10 @@ from conformance.segmentation import Segmentation, split_at
 from conformance.verdicts import Conclusion, Inconclusive, Violation
 from conformance.wire import Message
 
-SLOW = 10  # examples that one counts for which waits for a deadline, or ends the IUT, in shrinking
+SLOW = 10  # the weight of an example that times out or ends the IUT, while looking for a smaller
 
 LASTING, DRAWN = "__lasting__", "__drawn__"
-"""What is true of test cases in which a time has to pass, and of those with drawn examples."""
+"""Attributes of test cases that wait for a time to pass, and of those with drawn examples."""
 
 requirement = pytest.mark.requirement
 """Names the one requirement that a test case decides; its docstring is the test's purpose."""
@@ -36,13 +36,13 @@ TestCase = Callable[..., Awaitable[None]]
 
 
 def lasting(test: TestCase) -> TestCase:
-    """Tell of a test case that a time has to pass in it: it is started before all others."""
+    """Mark a test case that waits for a time to pass; it starts before all others."""
     setattr(test, LASTING, True)
     return test
 
 
 def check(condition: bool, expected: str, came: str, event: int | None = None) -> None:
-    """Raise Violation unless the condition holds; both texts are sentences without a full stop."""
+    """Raise Violation unless the condition is true; both texts are without a full stop."""
     if not condition:
         raise Violation(expected, came, event=event)
 
@@ -96,9 +96,9 @@ async def compared(
 def explore(**strategies: SearchStrategy[Any]) -> Callable[[TestCase], TestCase]:
     """Run a test case over drawn arguments; its smallest violation becomes a counterexample.
 
-    Each example is judged like a test of its own. None is run twice, so that its result cannot
-    change; shrinking is bounded by a number of examples, so that the same seed shrinks alike. One
-    that is held again begins with the smallest that failed, and draws others only if that holds.
+    Each example is judged like a test of its own. No example runs twice, so its result cannot
+    change. A number of examples bounds the search for a smaller one, so the same seed finds the
+    same. A test that runs again begins with the smallest example that failed.
     """
 
     def decorate(test: TestCase) -> TestCase:

@@ -43,7 +43,7 @@ class Tried:
     passed: set[str] = field(default_factory=set)
     smallest: Conclusion | None = None
     example: Mapping[str, Any] | None = None
-    """What the smallest violation was drawn from; or that of a test which is held again by this."""
+    """The example of the smallest violation; a test that runs again begins with it."""
     left: int = SHRINKING
 
     def add(self, drawn: Mapping[str, Any], conclusion: Conclusion) -> None:
@@ -74,7 +74,7 @@ class Iut:
         self.tried = Tried()
         self.mask = mask
         self.remark = ""
-        """What a test reports of the IUT even though it passes."""
+        """A remark on the IUT that is reported even if the test passes."""
         self.exercised: set[str] = set()
         self.received: set[str] = set()
         """The names of the messages that the IUT has sent."""
@@ -93,11 +93,11 @@ class Iut:
 
     @property
     def found(self) -> bool:
-        """Whether the judge has found anything wrong in its sessions, up to now."""
+        """True if the judge has found a violation in the sessions so far."""
         return bool(self.findings or any(session.judge.findings for session in self.sessions))
 
     async def cached(self, name: str, find: Callable[[], Awaitable[T]]) -> T:
-        """What tests have found out about the IUT, or this one does now with ``find``."""
+        """A fact about the IUT that a test of this run has found, or finds now with ``find``."""
         return await self.testbed.cached(name, find)
 
     def seconds(self, timing: str) -> float:
@@ -131,11 +131,11 @@ class Iut:
     async def instance(
         self, program: str | None = None, *, sockets: bool = False
     ) -> AsyncIterator[Instance]:
-        """One running IUT, ended with all its offspring when the block is left.
+        """A running IUT; the end of the block ends it with all its child processes.
 
-        ``program`` names what it should run; ``sockets``: its standard streams are not pipes.
-        Raises NotExercised where the program is not declared, and Flooded where the IUT has flooded
-        sessions often enough.
+        ``program`` is the robot program to run; ``sockets``: its standard streams are not pipes.
+        Raises NotExercised if the program is not declared, and Flooded if the IUT has flooded too
+        many sessions.
         """
         if program is not None:
             self.require(program)
@@ -162,13 +162,12 @@ class Iut:
         segmentation: Segmentation | None = None,
         away: Look | None = None,
     ) -> AsyncIterator[Session]:
-        """One session with a running instance, left when the block is left.
+        """A session with a running instance; the end of the block leaves it.
 
-        Who connects at a ``channel`` is the role of that name; an IUT with several is connected to
-        at the first of them unless another is named. One that turns clients away for a moment is
-        connected to again, until it has had the time to react in; raises NotExercised where it
-        serves another session of ours. ``away`` begins a session and tells whether that was turned
-        away; if none, that is looked for only once the IUT has done so.
+        ``channel`` is the role that the suite plays at an IUT with several ports; the default is
+        the first. An IUT that refuses a client for a moment is connected to again, within the time
+        to react. Raises NotExercised if the IUT serves another session of this test meanwhile.
+        ``away`` begins a session and returns True if the IUT refused it.
         """
         channel = channel or next(iter(self.role.channels), "")
         left, held = self.left("response"), self.testbed.held
@@ -222,9 +221,9 @@ class Iut:
         return link
 
     async def look_whether_it_turns_away(self) -> None:
-        """Find out whether an IUT that runs already ends a connection, and takes a later one.
+        """Find out if a running IUT refuses a connection, and accepts a later one.
 
-        One that serves a single client may have to notice first that the last one is gone.
+        A server with a single client has to notice first that the last client is gone.
         """
         self.testbed.turns_away = True
         served = False
@@ -234,7 +233,7 @@ class Iut:
         self.testbed.turns_away = served and len(self.sessions) > 1
 
     async def turns_away_beside(self) -> bool:
-        """Find out the same of one whose connections all are ours: beside one it ends another."""
+        """Find out if the IUT refuses a second connection while it serves the first."""
         async with self.instance() as instance:
             try:
                 async with self.connect(instance), self.connect(instance, away=Session.is_refused):
@@ -253,7 +252,7 @@ class Iut:
         segmentation: Segmentation | None = None,
         sockets: bool = False,
     ) -> AsyncIterator[Session]:
-        """One session with an instance of its own; ``sockets`` as of ``instance``."""
+        """A session with an instance of its own; ``sockets`` is as for `instance`."""
         async with (
             self.instance(program, sockets=sockets) as instance,
             self.connect(instance, channel=channel, segmentation=segmentation) as session,

@@ -70,7 +70,7 @@ class _Awaited:
 
 
 class Session(Wire):
-    """One connection to the IUT, and the waits of a test on it."""
+    """A connection to the IUT, and the waits of a test on it."""
 
     answered_without_showing = False
     """The IUT answered operations to the last, and the awaited state did not show."""
@@ -252,8 +252,9 @@ class Session(Wire):
         - ``within`` are seconds, the name of a timing, or a rest of time. A busy machine adds to
           it. Without it, the IUT has the time to react in, and before that the time to start in.
 
-        Raises Violation if the stream ends first or nothing comes in full time, Late if it comes
-        in the grace period, NotRepeated if a test of the same requirement waited for it before.
+        Raises Violation if the stream ends first or nothing comes in full time. Raises Late if the
+        message comes in the grace period, and NotRepeated if a test of the same requirement has
+        waited for it before.
         """
         expected = f"{' or '.join(names) or 'a message'} {to}".strip()
         certain = bool(what) or where is not _any
@@ -369,7 +370,7 @@ class Session(Wire):
         return Violation(expected, came, requirement, event)
 
     def _instead(self, start: int, left: Sequence[Frame]) -> str:
-        """What came instead, in words."""
+        """The messages that came instead, in words."""
         names = groupby(message.name for message in self.received[start:])
         runs = [(name, len(list(run))) for name, run in names]
         shown = [f"{name} ({count} times)" if count > 1 else name for name, count in runs]
@@ -534,12 +535,12 @@ class Session(Wire):
 
 
 def _unended(frame: Frame) -> str:
-    """What is wrong with a frame that the end of the stream would complete."""
+    """The error of a frame that the end of the stream would complete."""
     if frame.error or not frame.requirement:
         return "whose end did not come"
     return "whole, but with nothing that ends it" if frame.name else "which begins no message"
 
 
 def _in_its_place(unended: Frame, names: Names) -> bool:
-    """Whether what has no end came instead of such messages: one of them, or what begins none."""
+    """True if an unended frame stands in the place of such messages."""
     return not names or unended.name in names if unended.name else not unended.error

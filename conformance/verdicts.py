@@ -17,8 +17,8 @@ class Verdict(StrEnum):
     KNOWN = "known"
 
 
-# From bad to good. A requirement that one test passed and another could not try was exercised, so
-# `pass` stands before `not-exercised`; a test that tried and could not tell outweighs a pass.
+# From bad to good. A requirement that one test passed was exercised, even if another test could not
+# try it: `pass` comes before `not-exercised`. An inconclusive test outweighs a pass.
 _WORST_FIRST = (
     Verdict.FAIL,
     Verdict.WARN,

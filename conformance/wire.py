@@ -1,4 +1,4 @@
-"""What crosses the wire in a session with the IUT: sent, read, recorded and judged as it passes."""
+"""The wire of a session with the IUT: bytes are sent, read, recorded and judged as they pass."""
 
 import asyncio
 import contextlib
@@ -55,7 +55,7 @@ class StreamState(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """One message that the IUT sent; ``event`` is its index in the transcript."""
+    """A message that the IUT sent; ``event`` is its index in the transcript."""
 
     name: str
     decoded: Any
@@ -69,10 +69,10 @@ class Message:
 
 
 class Wire:
-    """One connection to the IUT. Times are in seconds since it was opened.
+    """A connection to the IUT. Times are in seconds since it was opened.
 
     The suite plays the peer of the role under test. Every message of either side goes through the
-    judge; ``findings`` and ``exercised`` are its.
+    judge.
     """
 
     def __init__(
@@ -83,10 +83,10 @@ class Wire:
         peer: str,
         timeouts: Timeouts,
     ) -> None:
-        """``segmentation`` and ``peer`` (the role that the suite plays) where not the usual.
+        """``segmentation`` and ``peer`` (the role that the suite plays) if not the usual ones.
 
-        Usually every message is a write of its own, and the IUT has read it before the next: what
-        messages do that arrive together, or in pieces, is for tests of that to ask.
+        Usually every message is a write of its own, and the IUT has read it before the next. Tests
+        of segmentation ask for messages that arrive together or in pieces.
         """
         self.instance = instance
         self.role = instance.role
@@ -179,7 +179,7 @@ class Wire:
 
     @property
     def theirs(self) -> Iterator[Event]:
-        """What the IUT did."""
+        """The events that the IUT caused."""
         return (event for event in self.events if event.sender == self.role.name)
 
     async def send(self, *values: Any, segmentation: Segmentation | None = None) -> None:
@@ -192,7 +192,7 @@ class Wire:
     async def send_bytes(self, data: bytes, *, segmentation: Segmentation | None = None) -> None:
         """Send bytes that need not be a message. A peer that has gone is not an error here."""
         cut = whole if self._link.datagrams else segmentation or self._segmentation
-        # One write at a time: an answer must not tear what is written in pieces.
+        # A single write at a time: an answer must not come between the pieces of a message.
         async with self._writing:
             if cut is None:
                 await self._link.taken()
@@ -249,11 +249,11 @@ class Wire:
         await self._link.write(data)
 
     def answer(self, name: str, make: Callable[[Message], Any], since: int | None = None) -> None:
-        """From now on answer every message of a name at once with the message that `make` makes.
+        """From now on answer every message of a name at once with the message that `make` returns.
 
-        For what a peer has to do throughout every test, such as keeping a connection alive.
-        Where it makes None there is nothing to answer. ``since``: the index of the first message
-        that is answered, if it has come already.
+        This is for duties of a peer throughout every test, such as keeping a connection alive. If
+        `make` returns None, nothing is sent. ``since`` is the index of the first message that is
+        answered, if it has come already.
         """
         index = len(self.received) if since is None else since
         self._answering.append(asyncio.create_task(self._answer(name, make, index)))
@@ -311,7 +311,7 @@ class Wire:
             self.unread = self._link.pending()
         self._reader.cancel()
         await asyncio.gather(self._reader, return_exceptions=True)
-        # Not before: what is still read counts, and would count for ever.
+        # Only now, because bytes that are still read count for the session.
         self._timeouts.floods.left(self)
         if self._link is not getattr(self.instance.process, "standard", None):
             await self._link.close()
@@ -387,7 +387,7 @@ class Wire:
         message = self.received[self._old]
         event = self.events[message.event]
         if event.data and len(event.data) >= _LARGE:
-            # What is nested thousands of levels deep cannot be packed.
+            # Values that are nested thousands of levels deep cannot be packed.
             with contextlib.suppress(ValueError):
                 packed = Packed(message.decoded)
                 self.received[self._old] = replace(message, decoded=packed)

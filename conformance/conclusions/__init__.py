@@ -1,1 +1,1 @@
-"""What the results of a run mean: verdicts, causes, one report; reports compared and merged."""
+"""The meaning of results: verdicts, causes and the report; reports compared and merged."""

@@ -1,7 +1,10 @@
 """The causes of a run's failures: what ends sessions, wrong content, and missing messages.
 
-A cause is claimed only with evidence: an end by its smallest session (see `running.isolation`),
-content by its event, a missing message by a wait in full.
+A cause is claimed only with evidence:
+
+- an end of sessions with the smallest session (see `running.isolation`)
+- wrong content with its event
+- a missing message with a wait in full
 """
 
 import math
@@ -92,7 +95,7 @@ def causes(
 
 
 def _ends(counting: Sequence[Fact], culprits: Sequence[Culprit]) -> Iterator[_Group]:
-    """One group for each culprit that was shown, with the requirements that it violates."""
+    """Make a group of each culprit that was shown, with the requirements that it violates."""
     for culprit in culprits:
         mine = [fact for fact in counting if culprit.label and _ended_by(fact, culprit)]
         if mine:
@@ -110,7 +113,7 @@ def _ended_by(fact: Fact, culprit: Culprit) -> bool:
 
 
 def _contents(counting: Sequence[Fact]) -> Iterator[_Group]:
-    """One group for each requirement that something violates which came or was shown."""
+    """Make a group of each requirement that a message or an operation's result violates."""
     groups: dict[str, _Group] = {}
     for fact in counting:
         if fact.evidence.kind is Kind.VIOLATION:
@@ -129,7 +132,7 @@ def _missing(counting: Sequence[Fact], before: Sequence[_Group]) -> Iterator[_Gr
         end = fact.evidence.end
         key = (fact.evidence.missing, end.way if end else None)
         groups.setdefault(key, _Group(END if end and end.died else MISSING)).facts.append(fact)
-    # One requirement that fails for several absences is one thing to mend.
+    # A requirement that fails for several absences is a single thing to mend.
     alike: dict[Any, _Group] = {}
     for group in groups.values():
         alike.setdefault(frozenset(group.requirements), _Group(group.kind)).facts += group.facts
@@ -189,7 +192,7 @@ def _goodness(fact: Fact, name: str) -> tuple[bool, ...]:
 
 
 def _culprit(culprit: Culprit | None, end: End | None) -> dict[str, Any] | None:
-    """What ended the session: shown by experiment, or the candidates."""
+    """The message that ended the session: shown by experiment, or its candidates."""
     if culprit:
         return {
             "message": culprit.label,
@@ -207,7 +210,7 @@ def _culprit(culprit: Culprit | None, end: End | None) -> dict[str, Any] | None:
 
 
 def _shown_by(best: Fact, culprit: Culprit | None, configuration: Configuration) -> dict[str, Any]:
-    """What shows a cause, and the commands that show it again."""
+    """The place that shows a cause, and the commands that show it again."""
     place, result = best.evidence.place, best.result
     counterexample = result.files.counterexample
     if culprit and culprit.capture:
@@ -228,7 +231,7 @@ def _flooded(results: Iterable[Result]) -> bool:
 
 
 def _undecided(results: Sequence[Result], configuration: Configuration) -> Iterator[dict[str, Any]]:
-    """What kept tests from a decision: floods, and messages that came later than declared."""
+    """The causes that kept tests from a decision: floods and late messages."""
     for kind, of in ((FLOOD, Kind.FLOOD), (LATE, Kind.LATE)):
         met = [(e, r) for r in results for e in r.evidence if e.kind is of]
         if not met:

@@ -26,7 +26,7 @@ class Change:
 
 @dataclass(frozen=True)
 class Comparison:
-    """What has changed from one report to the next, in the order of the specification.
+    """The changes from one report to the next, in the order of the specification.
 
     ``regressions`` are violated now and were not; ``fixes`` were and are not. ``lost`` had been
     decided and no longer are, ``gained`` the other way round. ``added`` and ``removed`` are
@@ -42,7 +42,7 @@ class Comparison:
     removed: tuple[Change, ...] = ()
 
     def bad(self, strict: bool) -> str:
-        """What of it lets a run fail, in words; empty for nothing. Strict: also what was lost."""
+        """The changes that make a run fail, in words, or empty. Strict: lost decisions count."""
         parts = [f"{len(self.regressions)} regressions"] if self.regressions else []
         parts += [f"{len(self.lost)} no longer decided"] if strict and self.lost else []
         return f"{' and '.join(parts)} since {self.baseline}" if parts else ""
@@ -57,9 +57,9 @@ class Comparison:
 
 
 def compare(old: Report, new: Report, baseline: str) -> Comparison:
-    """What has changed; ``baseline`` is what the old report is called.
+    """The changes from an old report, whose name is ``baseline``, to a new one.
 
-    What a selection has left out is compared with nothing.
+    Requirements that a selection has left out are not compared.
     """
     before, after = _judged(old), _judged(new)
     changes: dict[str, list[Change]] = {}
@@ -84,7 +84,7 @@ def _judged(report: Report) -> dict[str, Mapping[str, Any]]:
 
 
 def _new(name: str, old: Report) -> str:
-    """Whether the old report did not judge it: it did not know it, or had left it out."""
+    """The kind of a requirement that the old report did not judge: added, or empty if left out."""
     return "" if any(entry["id"] == name for entry in old["requirements"]) else "added"
 
 

@@ -44,7 +44,7 @@ def decide_test(
 
 
 class Shown(StrEnum):
-    """What an experiment showed about a requirement that failed at the end of a session."""
+    """The result of an experiment about a requirement that failed at the end of a session."""
 
     STANDS = "stands"
     """The requirement that the end violates."""
@@ -73,7 +73,7 @@ class Trial:
 
 @dataclass(frozen=True)
 class Culprit:
-    """What ends a session, as far as experiments have shown it.
+    """The message that ends sessions, as far as experiments have shown it.
 
     ``way`` is that of the ends (`End.way`). ``label`` is the message that ends the session and
     ``value`` its content in words; both are empty if the end was not reproduced. ``capture`` is

@@ -23,10 +23,11 @@ _VERDICT_OF = {CONFORMANT: "conformant", NONCONFORMANT: "nonconformant"}
 
 @dataclass
 class Run:
-    """Everything that a run has come to, before it is judged as a whole.
+    """All facts of a run, before the run is judged as a whole.
 
-    - ``smoke`` is the result of the smoke session, ``reached`` says if the IUT could be started or
-      reached at all, and ``lost`` why a running IUT could not be reached any more.
+    - ``smoke`` is the result of the smoke session.
+    - ``reached`` says if the IUT could be started or reached at all.
+    - ``lost`` says why a running IUT could not be reached any more.
     - ``culprits`` are the ends of sessions that experiments have isolated.
     - ``interrupted``: a user ended the run. ``timed_out``: the run reached its ``--max-time``.
     - ``at_a_time`` tests ran at most at once; ``alone`` says why only one did.
@@ -57,17 +58,17 @@ class Run:
 
     @property
     def smoke_failed(self) -> bool:
-        """Whether the smoke session did not hold, so that nothing else was tried."""
+        """True if the smoke session failed, so that nothing else was tried."""
         return self.smoke is not None and self.smoke.verdict != Verdict.PASS
 
     @property
     def cut_short(self) -> bool:
-        """Whether it ended before all of its tests were run."""
+        """True if the run ended before all of its tests."""
         return len(self.tests) < self.selected
 
     @property
     def selection(self) -> dict[str, Any] | None:
-        """What part of the role's tests was run, as in report.json; None for all of them."""
+        """The part of the role's tests that ran, as in report.json; None for all of them."""
         if self.live:
             return None
         by, of = str(self.configuration.selection), max(self.collected.available, self.selected)
@@ -145,7 +146,7 @@ def headline(lead: str, counts: Mapping[str, int], reason: str) -> str:
 
 
 def lead(run: Run) -> str:
-    """What a headline begins with where not all tests were run to their end."""
+    """The beginning of the headline of a run in which not all tests ended, or empty."""
     if run.interrupted:
         return f"interrupted after {len(run.tests)} of {run.selected} tests: "
     if run.live:
@@ -156,12 +157,12 @@ def lead(run: Run) -> str:
 
 
 def tried(entry: Mapping[str, Any]) -> bool:
-    """Whether a requirement is one that a run must have exercised some of to be conformant."""
+    """True for a requirement of level must that passed: a conformant run needs at least one."""
     return entry["level"] == "must" and entry["verdict"] in (Verdict.PASS, Verdict.KNOWN)
 
 
 def _undecided(entry: Mapping[str, Any]) -> bool:
-    """Whether a requirement is one that must hold, and that a run has had to leave open."""
+    """True for a requirement of level must that the run tried and did not decide."""
     return bool(entry["level"] == "must" and entry["verdict"] == Verdict.INCONCLUSIVE)
 
 

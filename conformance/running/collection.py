@@ -19,7 +19,7 @@ LEAN = (
     # At their end these collect garbage again and again, to warn of what was not closed.
     *("-p", "no:unraisableexception", "-p", "no:threadexception"),
 )
-"""What pytest is told so that it starts quickly, and leaves nothing behind."""
+"""Options with which pytest starts quickly and leaves nothing behind."""
 
 
 class CollectionError(Exception):

@@ -55,7 +55,7 @@ class Case:
 
 @dataclass(frozen=True)
 class _Attempt:
-    """One run of a test case, and how it ended.
+    """A run of a test case, and how it ended.
 
     ``behind`` are the seconds that the machine took from programs in its worst spell.
     """

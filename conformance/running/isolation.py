@@ -7,8 +7,11 @@ If the IUT dies or closes the stream, two kinds of experiments show why:
 - A *masked run* runs a test again and leaves out the message that ends sessions (the culprit). A
   test that passes then has failed as a consequence.
 
-A culprit is claimed only if the full session ends so again, the smallest session ends so twice,
-and the session without the culprit goes on.
+A culprit is claimed only if three controls agree:
+
+- the full session ends in the same way again
+- the smallest session ends in the same way twice
+- the session without the culprit goes on
 """
 
 import asyncio
@@ -48,7 +51,7 @@ The third argument is the longest time in seconds that the run can take.
 
 @dataclass(frozen=True)
 class Step:
-    """One thing that our side did: a message, an operation of the upper tester, or its end.
+    """A step of our side: a message, an operation of the upper tester, or the end.
 
     ``connection`` counts from 0. ``turn``: the IUT sent something on it since the step before.
     """
@@ -175,8 +178,9 @@ class Isolation:
         self._reductions = 0
 
     async def run(self, results: Sequence[Result], ended: Sequence[Ended]) -> list[Culprit]:
-        """The culprits of a run's ends; one reduction for each way of ending, and more if the
-        same way of ending has several culprits.
+        """The culprits of a run's ends.
+
+        Each way of ending gets one reduction, and more if it has several culprits.
         """
         passed = [result for result in results if result.verdict is Verdict.PASS]
         lawful = {_trace(end) for result in passed for end in result.observed.ends}
@@ -323,7 +327,7 @@ def _affected(result: Result, end: End | tuple[str, str]) -> list[str]:
 def _trial(
     requirement: str, result: Result, again: Result | None, way: tuple[str, str]
 ) -> Trial | None:
-    """What a masked run shows of a requirement; None if the session ends in the same way."""
+    """The result of a masked run for a requirement; None if the session ends in the same way."""
     if again is None:
         return Trial(requirement, result.id, Shown.STANDS)
     mine = [each for each in again.evidence if each.against and each.requirement == requirement]

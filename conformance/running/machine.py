@@ -31,14 +31,14 @@ def load() -> float:
 
 
 class Idleness:
-    """Which part of its cores' time this machine spends on nothing; none where it does not tell."""
+    """The share of its cores' time in which this machine idles; 0 if the system does not say."""
 
     def __init__(self) -> None:
         self._spent, self._looked = _spent(), time.monotonic()
         self.share = 0.0
 
     def look(self) -> bool:
-        """Whether it is time to look again: then it has been done."""
+        """Measure again if it is time; True if it was."""
         if time.monotonic() <= self._looked + LOOK:
             return False
         (idled, every), (before, all_before) = _spent(), self._spent
@@ -48,7 +48,7 @@ class Idleness:
 
     @property
     def spare(self) -> bool:
-        """Whether there are cores left for more."""
+        """True if there are idle cores for more."""
         return self.share > IDLE
 
 
@@ -67,12 +67,12 @@ class Crowding:
         self._told = deque([(self._asked, 0.0)], maxlen=KEPT)
 
     def factor(self) -> float:
-        """Of the time since this was last asked, or a bit longer; 1.0 on an idle machine."""
+        """The factor since the last call, or over a bit longer; 1.0 on an idle machine."""
         # Each deadline asks, and less than this has nothing new.
         if (now := time.monotonic()) >= self._asked + _ANEW:
             self._look(now)
             self._idleness.look()
-            # Where cores are idle, nobody waits for one for long.
+            # With idle cores, no process waits for one for long.
             if not self._idleness.spare:
                 self._lost += (now - self._asked) * (1 - 1 / self._factor)
             self._asked = now
@@ -122,9 +122,9 @@ class Room:
         self._idleness = Idleness()
 
     def allowed(self, idle: int = 0) -> int:
-        """How many; those that are ``idle`` leave their places to others.
+        """The number of tests that can run now; ``idle`` ones leave their places to others.
 
-        Where no cores are idle to only as many again: what is waited for may be computed meanwhile.
+        Without idle cores the number at most doubles, because the IUTs compute meanwhile.
         """
         if self._idleness.look():
             if self._idleness.spare and self._allowed < self._most:
@@ -135,9 +135,9 @@ class Room:
 
 
 def _spent() -> tuple[int, int]:
-    """What the cores have idled since the system was started, and all their time, in ticks.
+    """The idle time and the whole time of all cores since the system started, in ticks.
 
-    Nothing where the system does not tell.
+    Both are 0 if the system does not say.
     """
     try:
         # user, nice, system, idle, waiting for disks, two kinds of interrupts, stolen

@@ -12,6 +12,6 @@ def case_id(item: pytest.Item) -> str:
 
 
 def purpose(item: pytest.Item) -> str:
-    """What a test case is for: the first paragraph of its docstring."""
+    """The purpose of a test case: the first paragraph of its docstring."""
     text = (item.obj.__doc__ or "").strip()  # type: ignore[attr-defined]
     return re.sub(r"\s+", " ", text.partition("\n\n")[0])

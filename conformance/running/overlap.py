@@ -1,9 +1,8 @@
-"""Runs test cases side by side in one event loop: most of a run is waiting for the IUT.
+"""Runs test cases in parallel in one event loop: most of a run is waiting for the IUT.
 
-Each test case has instances, ports and sessions of its own, so that they need not know of one
-another. How many are under way at first is found out with two smoke sessions side by side: an IUT
-whose instances disturb each other (a fixed port, a lock file) is tested one by one. There are more
-for as long as they leave cores idle: most tests wait longer than a smoke session.
+Each test case has instances, ports and sessions of its own. Two smoke sessions in parallel show how
+many can run at first. An IUT whose instances disturb each other (a fixed port, a lock file) is
+tested one by one. More tests start as long as cores are idle, because most tests only wait.
 """
 
 import asyncio
@@ -38,10 +37,10 @@ class Width:
 
 
 async def width(testbed: Testbed, tests: int, alone: Smoke) -> Width:
-    """The width for that many test cases: as declared, or what the IUT and this machine bear.
+    """The width for a number of test cases: as declared, or as the IUT and this machine allow.
 
-    ``alone`` is a smoke session with nothing beside it. What is found wrong there already may well
-    end one side by side, and shows nothing of two instances.
+    ``alone`` is a smoke session that ran alone. A violation that it shows as well says nothing
+    about two instances.
     """
     configuration = testbed.configuration
     if tests <= FEW:

@@ -17,7 +17,7 @@ _ENOUGH = 5  # tests after which the time that is left can be estimated
 
 
 class Progress:
-    """One line on standard error, which a terminal shows in one place."""
+    """A line on standard error, which a terminal shows in one place."""
 
     def __init__(self, run: Run, again: Sized) -> None:
         """``again`` are the tests that are to run again alone at the end."""

@@ -13,7 +13,7 @@ from conformance.session import Session
 from conformance.verdicts import NotExercised, Violation
 
 Pace = tuple[tuple[str, int, int], ...]
-"""What must have come before we go on: name, how often, and how often at most it is awaited."""
+"""The messages to wait for before the next step: name, least and greatest number of them."""
 
 
 @dataclass(frozen=True)
@@ -29,14 +29,14 @@ class _Captured:
 
 
 async def replay(session: Session, capture: Capture) -> None:
-    """Play a capture in a session that has just been opened; the session's judge sees it all.
+    """Play a capture in a session that has just been opened; the session's judge sees all of it.
 
-    Our events are sent write by write as they were, each once the messages of the IUT that pace the
-    protocol (``MessageType.paces``) have come as often as before it in the capture. Where events
-    were left out, it ends there. Whatever else
-    the IUT sends is its own choice. Raises Violation where such a message does not come, where the
-    IUT dies, and where a counterexample comes out again as it was; NotExercised where the capture
-    has roles that one session cannot play, or nothing goes over a wire.
+    Our events are sent write by write. Before each of them, the messages that pace the protocol
+    (``MessageType.paces``) must have come as often as in the capture. The IUT is free in all other
+    messages. A capture with a gap is played up to the gap.
+
+    Raises Violation if such a message does not come, if the IUT dies, and if a counterexample comes
+    out as it was. Raises NotExercised if one session cannot play the capture.
     """
     if session.instance.kind == "none":
         test = f" ({capture.extra['test']})" if "test" in capture.extra else ""
@@ -47,7 +47,7 @@ async def replay(session: Session, capture: Capture) -> None:
     if capture.gaps:
         capture = replace(capture, events=capture.events[: capture.gaps[0]])
     captured = _captured(session.protocol, capture, session.role.name, session.peer)
-    # What we send in a counterexample may be wrong: an IUT that then closes the stream may do so.
+    # Our side of a counterexample can be wrong; then an IUT can lawfully close the stream.
     lenient = capture.origin == "counterexample"
     for pace, group in groupby(captured.steps, key=lambda step: step[0]):
         await _paced(session, pace, lenient)
@@ -67,11 +67,10 @@ async def replay(session: Session, capture: Capture) -> None:
 
 
 async def begun(session: Session, parts: Sequence[Capture]) -> Capture | None:
-    """Which of the captured connections that are left one is that an IUT has just opened.
+    """The captured connection that a connection corresponds to, which the IUT has just opened.
 
-    Its first message tells, where all begin with one: which is opened first may be chance. None
-    where it is none of them: whatever else the IUT sends is its own choice, and what it has given
-    up before we came to it nobody reads the answer of.
+    The first message decides, because the order of connections can be chance. The result is None
+    if the connection corresponds to no captured one, or the IUT has given it up already.
     """
     iut = session.role.name
     kinds = [_begins(part, iut) for part in parts]
@@ -87,14 +86,14 @@ async def begun(session: Session, parts: Sequence[Capture]) -> Capture | None:
 
 
 def _leaves(capture: Capture, iut: str) -> bool:
-    """Whether the IUT closes its side of a captured connection before it is told anything."""
+    """True if the IUT closes its side of a captured connection before our side sends anything."""
     ours = (e.sender not in (iut, None) or e.event == "closed" for e in capture.events)
     first = next((e for e, counts in zip(capture.events, ours, strict=True) if counts), None)
     return first is None or first.sender == iut
 
 
 def due(protocol: Protocol, capture: Capture, iut: str) -> bool:
-    """Whether a captured connection has a message of the IUT that paces the protocol."""
+    """True if a captured connection has a message of the IUT that paces the protocol."""
     return bool(_captured(protocol, capture, iut, protocol.roles[iut].peer).pace)
 
 
@@ -150,10 +149,10 @@ def _patience(session: Session) -> float:
 
 
 def _repeats(session: Session, capture: Capture, captured: _Captured) -> bool:
-    """Whether the IUT behaves as it does in a counterexample that no oracle decides.
+    """True if the IUT behaves as in a counterexample that no oracle decides.
 
-    The message that was wrong comes again as it was; or, where none was, the same kinds of messages
-    come and the session ends, or stays open, as it did: where it ends, no other kinds.
+    The wrong message comes again as it was. If no message was wrong, the same kinds of messages
+    come, and the session ends or stays open as before.
     """
     offending = capture.extra.get("offending")
     if isinstance(offending, int) and 0 <= offending < len(capture.events):

@@ -100,7 +100,7 @@ def conclude(
 
 
 def _conclusion(error: BaseException | None, iut: Iut) -> Conclusion | None:
-    """What the test itself concludes; None if it passed, or the suite failed."""
+    """The conclusion of the test itself; None if it passed, or the suite failed."""
     if error is None:
         return None
     conclusion = next(_conclusions(error), None)
@@ -166,7 +166,7 @@ def _concluded(
 
 
 def _remarks(session: Session | None, violation: Violation, about: str) -> Iterator[str]:
-    """What else a reader has to know of the session."""
+    """Further remarks on the session for a reader."""
     if session is None:
         return
     if session.unread and violation.event is None:
@@ -228,7 +228,7 @@ def _expire(iut: Iut, test: str, fact: Evidence) -> None:
 
 
 def _observed(iut: Iut, tried: Sessions) -> Observed:
-    """What the sessions showed; the end is that of the last one, which the test looked at."""
+    """The further facts about the sessions; the end is that of the last session."""
     return Observed(
         frozenset(iut.exercised),
         frozenset(iut.received),

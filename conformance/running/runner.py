@@ -138,8 +138,8 @@ class Runner:
     def pytest_runtestloop(self, session: pytest.Session) -> object | None:
         """Run the smoke session, then all tests, then what the report adds to them.
 
-        Most tests run ahead: several at a time in one event loop. As each one ends, its item goes
-        through pytest's own protocol, in which the recorded outcome takes the place of the call.
+        Most tests run ahead, several at a time in one event loop. When such a test ends, its item
+        goes through pytest's own protocol. There, the recorded outcome takes the place of the call.
         A test with a fixture that is not session-wide runs in its own call phase.
         """
         if session.config.option.collectonly or session.testsfailed:

@@ -1,4 +1,4 @@
-"""Which of a role's test cases a run takes, and the text that says so."""
+"""The selection of a role's test cases for a run, and its text."""
 
 import fnmatch
 from collections.abc import Mapping, Sequence
@@ -31,7 +31,7 @@ class Selection:
         return any((self.keyword, self.requirements, self.tests, self.failed, self.shard))
 
     def __str__(self) -> str:
-        """As it is typed."""
+        """The options that select the same tests."""
         words = [f"-k '{self.keyword}'"] if self.keyword else []
         words += [f"--requirement '{pattern}'" for pattern in self.requirements]
         words += [f"--test '{name}'" for name in self.tests]
@@ -45,7 +45,7 @@ class Selection:
         return cls(**{**raw, **tuples})
 
     def of(self, cases: Sequence[tuple[str, str]]) -> list[bool]:
-        """Whether each test case, given by its id and the requirement that it decides, is taken."""
+        """For each test case, given by its id and its requirement, True if it is selected."""
         taken = [self._takes(case, requirement) for case, requirement in cases]
         if not self.shard:
             return taken
@@ -74,5 +74,5 @@ class Collected:
 
 
 def matches(requirement: str, patterns: Sequence[str]) -> bool:
-    """Whether the id of a requirement fits one of these patterns."""
+    """True if the id of a requirement fits one of these patterns."""
     return any(fnmatch.fnmatchcase(requirement, pattern) for pattern in patterns)

@@ -99,7 +99,7 @@ async def play(testbed: Testbed, folder: Path, reproduce: str = "") -> Smoke:
 async def _unless_other_role(
     iut: Iut, smoke: Coroutine[Any, Any, Collection[str] | None]
 ) -> Collection[str] | None:
-    """What a smoke session returns; it ends early if the IUT plays the other role."""
+    """The result of a smoke session, which ends early if the IUT plays the other role."""
     playing = asyncio.create_task(smoke)
     noticing = asyncio.create_task(other_role.noticed(iut))
     try:

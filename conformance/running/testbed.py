@@ -1,6 +1,6 @@
-"""What the test cases of a run share: listeners, instances started ahead, what was found out.
+"""The things that test cases of a run share: listeners, spare instances, facts about the IUT.
 
-A test case gets an ``Iut`` of its own; several of them may be under way in one event loop.
+A test case gets an ``Iut`` of its own; several test cases can run in one event loop.
 """
 
 import asyncio
@@ -28,7 +28,7 @@ T = TypeVar("T")
 
 
 class Testbed:
-    """One IUT and the means to test it, for the whole of a run."""
+    """The IUT and the means to test it, for a whole run."""
 
     __test__ = False  # pytest takes a class of this name for test cases
 
@@ -37,7 +37,7 @@ class Testbed:
         self.role = configuration.role
         self.transport = transport(configuration)
         self.memory: dict[str, Any] = {}
-        """What test cases have found out about the IUT; see ``once``."""
+        """Facts about the IUT that test cases have found; see `cached`."""
         self.timeouts = Timeouts()
         self.operated = Operated()
         self.written = Written()
@@ -48,7 +48,7 @@ class Testbed:
         self.held: list[Session] = []
         """The sessions that tests hold at the moment."""
         self.endings = contextlib.ExitStack()
-        """What is left to do at the end of the run, when there is no instance any more."""
+        """Cleaning up at the end of the run, when no instance is left."""
         self._finding: dict[str, asyncio.Lock] = {}
         self._tried: set[str] = set()
         self._listeners: dict[str, AnyListener] = {}
@@ -78,9 +78,9 @@ class Testbed:
         self.endings.close()
 
     async def cached(self, name: str, find: Callable[[], Awaitable[T]]) -> T:
-        """What the first test case that asks has found out about the IUT, under this name.
+        """A fact about the IUT under this name; the first test case that asks finds it.
 
-        Where that fails, all others try again, side by side: each may wait for what never comes.
+        If that fails, all others try again in parallel, because each can time out.
         """
         finding = self._finding.setdefault(name, asyncio.Lock())
         with self.timeouts.idling(finding.locked()):
@@ -107,16 +107,17 @@ class Testbed:
         return await self._start(program, sockets)
 
     async def stop(self, instance: Instance) -> None:
-        """End an instance. Where they do not end with their input, that is soon not awaited.
+        """End an instance.
 
-        On a busy machine it is: there, to end may just take longer.
+        If several instances did not exit at the end of their input, later ones get less time for
+        that, except on a busy machine.
         """
         lingering = self._outlived >= OFTEN and self.timeouts.stretched == 1
         if not await instance.stop(LINGERING if lingering else GRACE):
             self._outlived += 1
 
     async def meets(self, kind: str, serves: bool) -> bool:
-        """Whether the IUT takes part in this way: over what, and whether it is waited for."""
+        """True if the IUT takes part over this transport, as a server or as a client."""
         instance = Instance(self.configuration, kind, serves=serves)
         try:
             await instance.start(None, {})
@@ -186,7 +187,7 @@ class Ahead:
 
 
 def _fresh(spare: asyncio.Task[Instance]) -> bool:
-    """Whether it still runs, and has not waited so long that it may be about to give up."""
+    """True if a spare instance still runs and has not waited too long."""
     if spare.exception():
         return False
     process = spare.result().process

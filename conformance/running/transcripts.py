@@ -29,9 +29,9 @@ Sessions = tuple[Session, ...]
 
 @dataclass(frozen=True)
 class Transcript:
-    """One written file; ``places`` maps a session, by its number, and its event to the file's.
+    """A written file; ``places`` maps a session's number and its event to the file's event.
 
-    Where events were left out (`LEFT_OUT`), theirs are missing.
+    Events that were left out (`LEFT_OUT`) are missing there.
     """
 
     path: str
@@ -40,7 +40,7 @@ class Transcript:
 
     @property
     def gaps(self) -> bool:
-        """Whether events were left out of it."""
+        """True if events were left out."""
         return bool(self.capture.gaps)
 
     def place(self, sessions: Sessions, session: Session, event: int | None) -> int | None:
@@ -171,9 +171,9 @@ def _merged(sessions: Sessions) -> tuple[list[Event], dict[tuple[int, int], int]
 
 
 def _kept(events: Sequence[Event], marked: Sequence[int], usual: int, most: int) -> list[int]:
-    """Which events are kept: the beginning, what surrounds the marked ones, and the end.
+    """The events that are kept: the beginning, the surroundings of marked ones, and the end.
 
-    The beginning takes the ``usual`` number of bytes, and up to ``most`` where one is marked there.
+    The beginning takes the ``usual`` number of bytes, and up to ``most`` if it has a marked event.
     """
     sizes = [_size(event) for event in events]
     totals = list(accumulate(sizes))
@@ -203,15 +203,15 @@ def _around(place: int, sizes: Sequence[int], most: int) -> set[int]:
 def _size(event: Event) -> int:
     """About how many bytes of the file an event takes."""
     times = _DECODED if event.message or event.messages else 1
-    # What an operation was given, or has answered, may be as long as a message.
+    # The arguments and the result of an operation can be as long as a message.
     beside = len(str(event.details)) if event.details else 0
     return times * len(event.data or b"") + beside + _LINE
 
 
 def _with_gaps(events: Sequence[Event], kept: Sequence[int]) -> tuple[list[Event], dict[int, int]]:
-    """The events that are kept, and by its index where each is among them.
+    """The events that are kept, and the new index of each.
 
-    Where others are left out, one stands for them that says so.
+    A single event takes the place of each gap.
     """
     told: list[Event] = []
     numbers: dict[int, int] = {}

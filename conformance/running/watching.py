@@ -1,4 +1,4 @@
-"""Runs a command again whenever one of some files has changed."""
+"""Runs a command again after each change of one of some files."""
 
 import contextlib
 import os
@@ -67,7 +67,7 @@ def _run(words: Sequence[str]) -> int:
 
 
 def _stamps(files: Sequence[Path]) -> list[tuple[int, int]]:
-    """What changes with a file; a file that is just being written anew may be missing."""
+    """The times and sizes of files; a file that is just being written can be missing."""
     stamps = []
     for path in files:
         try:
