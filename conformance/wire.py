@@ -174,7 +174,7 @@ class Wire:
 
     @property
     def unserved(self) -> bool:
-        """The IUT has said nothing upon this connection, which is not its first."""
+        """True if the IUT has sent nothing on this connection, which is not its first."""
         return self.number > 1 and not self.size
 
     @property

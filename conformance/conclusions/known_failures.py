@@ -1,4 +1,4 @@
-"""The list of known failures: what it claims is held against a run, or it is written from one."""
+"""The list of known failures: compared with a run, or written from a run."""
 
 import datetime
 import json

@@ -1,7 +1,7 @@
 """Merges reports of one IUT into one: the shards of a run, or runs with several seeds.
 
-Merging only ever worsens: a requirement has the worst of its verdicts, a test the worst of its
-results, and the whole leaves undecided what one of the runs could not decide.
+Merging only ever worsens: a requirement gets the worst of its verdicts, and a test the worst of its
+results. If one of the runs could not decide, the merged report is undecided as well.
 """
 
 import shutil
@@ -20,9 +20,9 @@ _FILES = ("transcript", "counterexample")
 
 
 def merged(sources: Sequence[tuple[Path, Report]], to: Path) -> Report:
-    """One report of several, each given with the folder of its files, which are copied to ``to``.
+    """Merge several reports, each with the folder of its files; the files are copied to ``to``.
 
-    Raises ConfigurationError where they cannot be of one IUT.
+    Raises ConfigurationError if the reports cannot be of the same IUT.
     """
     reports = [report for _, report in sources]
     first = reports[0]

@@ -1,9 +1,8 @@
-"""A report as test cases, for the formats that know only those: JUnit XML and Allure.
+"""A report as test cases, for JUnit XML, which knows only test cases.
 
-Such tools know only tests, while a requirement may also be violated by what the oracle saw in a
-session of another test: so a requirement whose verdict no test of its own has becomes a test case
-itself. A run that is not conformant always has a case that failed or is in error; one that is has
-none.
+A requirement can also be violated in a session of another requirement's test. If no test of its own
+shows the verdict, the requirement becomes a test case. A nonconformant run always has a case that
+failed or is in error; a conformant run has none.
 """
 
 from collections.abc import Iterator, Mapping
@@ -18,7 +17,7 @@ ERROR = "error"
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """One case: its group, its name, a verdict of the report or ``ERROR``, and what to say of it.
+    """A case: its group, its name, a verdict of the report or ``ERROR``, and its texts.
 
     ``test`` and ``requirement`` are the entries of the report that it stands for, if any.
     """

@@ -1,4 +1,4 @@
-"""What is wrong with an IUT, one entry for each thing to mend."""
+"""The causes of a report, one entry for each thing to mend."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ Entry = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Cause:
-    """One thing that is wrong, with the test that shows it best.
+    """A thing that is wrong, with the test that shows it best.
 
     ``event`` of ``transcript`` is the offending one, of which the member at ``path`` is wrong.
     ``others`` are the ids of further tests that show it; ``also`` are the further requirements
@@ -55,7 +55,7 @@ def _cause(report: Report, cause: Entry, number: int) -> Cause:
 
 
 def path_of(report: Report, cause: Entry) -> tuple[str | int, ...]:
-    """What leads to the wrong member of the message that shows a cause; nothing if unknown."""
+    """The path to the wrong member of the message that shows a cause; empty if unknown."""
     about = cause["requirement"], cause["transcript"], cause["event"]
     paths = (
         tuple(found.get("path", ()))

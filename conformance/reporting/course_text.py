@@ -1,4 +1,4 @@
-"""What may follow what, for a terminal: the states of a course, and where each step leads."""
+"""The courses of a protocol for a terminal: states, and the next state of each step."""
 
 from conformance.course import Course, Violates
 from conformance.definitions.protocol import Protocol

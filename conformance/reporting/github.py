@@ -24,9 +24,11 @@ MOST_ROWS = 100  # of the step summary's table: GitHub refuses a summary above o
 def github_annotations(report: Report) -> list[str]:
     """Workflow commands, one a line, to be printed as they are.
 
-    Errors are a run that was not decided, faults of the suite, stale known failures and failed
-    requirements; warnings are warned ones; an inconclusive requirement is a notice. A run whose
-    exit code is not 0 has an error.
+    - Errors: an undecided run, faults of the suite, stale known failures, failed requirements.
+    - Warnings: warned requirements.
+    - Notices: inconclusive requirements.
+
+    A run whose exit code is not 0 has an error.
     """
     found: dict[str, list[tuple[str, str]]] = {"error": [], "warning": [], "notice": []}
     if report["verdict"] == "inconclusive":

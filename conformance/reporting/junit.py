@@ -1,7 +1,8 @@
-"""Writes junit.xml, for the many tools that read that format.
+"""Writes junit.xml, for the many tools that read this format.
 
-Only a violated must is a failure, and only a run that decided nothing has an error: a warning is a
-test that passed, with output; whatever was not decided, and a known failure, is skipped.
+- A violated must is a failure, and a run that decided nothing has an error.
+- A warning is a test that passed, with output.
+- An undecided test and a known failure are skipped.
 """
 
 from pathlib import Path

@@ -1,9 +1,8 @@
 """Reads a transcript as a message ladder that is short enough for a page, and says what it cut.
 
-A transcript may hold a flood, and every byte of it may have been chosen by the IUT. The file is
-read twice, once to count its events and once to parse those that are shown, so that memory is
-bounded however long it is. Offending events, which are marked, are given room first; what
-finds no room is still in the file.
+A transcript can contain a flood, and the IUT can have chosen every byte. The file is read twice:
+once to count its events, and once to parse the events that are shown. So memory is bounded. Marked
+events, which are the offending ones, get room first; the file has all others.
 """
 
 import base64
@@ -38,7 +37,7 @@ _FIXED = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """What is wrong with an event, and the path of the wrong member of its decoded form."""
+    """The error of an event, and the path of the wrong member of its decoded form."""
 
     text: str
     path: places.Path = ()
@@ -62,7 +61,7 @@ class _Reading:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One rung of the ladder, or a gap where events were left out.
+    """A rung of the ladder, or a gap with events that were left out.
 
     ``side`` is ``tester``, ``iut`` or ``none``; ``kind`` is ``message``, ``bytes``, ``event`` or
     ``gap``. ``marks`` say what is wrong with this event, and where in its texts that is.
@@ -180,7 +179,7 @@ def _object(line: bytes) -> dict[str, Any]:
 
 
 def _chosen(total: int, marks: Marks) -> list[int]:
-    """Which events are shown: all, or the beginning, the surroundings of every mark and the end."""
+    """The events that are shown: all, or the beginning, the end and around every mark."""
     if total <= MOST_EVENTS:
         return list(range(total))
     chosen: set[int] = set()
@@ -274,7 +273,7 @@ def _step(
 def _called(
     event: Mapping[str, Any], data: bytes | None, several: Sequence[tuple[Any, Any]]
 ) -> tuple[str, str]:
-    """Of which kind an event is, and what it is called."""
+    """The kind of an event, and its label."""
     if data is None:
         return "event", str(event.get("event", ""))
     if several:
@@ -286,7 +285,7 @@ def _called(
 
 
 def _brief(value: Any, reading: _Reading) -> str:
-    """What a message says, where its bytes do not begin with that; empty where they do."""
+    """The text of a message, if its bytes do not begin with the same text, or empty."""
     try:
         return reading.brief(value) if reading.brief else ""
     except (ValueError, TypeError, AttributeError, RecursionError):
@@ -302,7 +301,7 @@ def _window(size: int, found: Sequence[Range], most: int) -> Range:
 
 
 def _clipped(found: Iterable[Range], first: int, end: int) -> Iterator[Range]:
-    """Where these ranges stand in a part of their text, as far as they do."""
+    """These ranges of a text within a part of the text."""
     for start, stop in found:
         if start < end and stop > first:
             yield max(start, first) - first, min(stop, end) - first
@@ -337,7 +336,7 @@ def _messages(event: Mapping[str, Any]) -> list[tuple[Any, Any]]:
 
 
 def _of_connection(event: Mapping[str, Any]) -> str:
-    """Which connection an event is of, where there are several."""
+    """The connection of an event, if there are several."""
     number = event.get("connection")
     return f"#{number} " if isinstance(number, int) else ""
 

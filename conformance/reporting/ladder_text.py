@@ -84,7 +84,7 @@ class Ladder:
 
 
 def marks(findings: Sequence[Finding], protocol: Protocol) -> dict[int, list[str]]:
-    """What is wrong with which event, in words; what is of no one event is left out."""
+    """The errors of each event in words; errors without an event are left out."""
     marked: dict[int, list[str]] = {}
     for finding in findings:
         if finding.event is None:
@@ -98,7 +98,7 @@ def told(finding: Finding, protocol: Protocol) -> str:
     level = protocol.requirement(finding.requirement).level
     level = "inconclusive" if finding.inconclusive else level
     where = place(finding.path)
-    # Of what does not fit a schema the words begin with it.
+    # The text of a schema error begins with the path already.
     at = f" (at {where})" if where and not finding.message.startswith(where) else ""
     return f"{finding.requirement} ({level}): {finding.message}{at}"
 

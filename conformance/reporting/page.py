@@ -1,8 +1,10 @@
 """Writes index.html: the whole report as one self-contained file that trusts no input.
 
-Three layers keep what an IUT said from acting: ``visible`` is applied to every value that the
-template prints, Jinja2 escapes the result, and the policy of the page allows no style or script but
-the two that are inlined here, by their hashes, and no request at all.
+Three layers keep text from an IUT from acting:
+
+- ``visible`` is applied to every value that the template prints.
+- Jinja2 escapes the result.
+- The page's policy allows the two inlined files, by their hashes, and no request at all.
 """
 
 import base64
@@ -119,7 +121,7 @@ def test_anchor(test: str) -> str:
 
 
 def title(test: Mapping[str, Any]) -> str:
-    """What a test is for and, where it is one of several with the same purpose, its parameter."""
+    """The purpose of a test and its parameter, if it has one."""
     _, bracket, rest = test["id"].partition("[")
     purpose = str(test["purpose"]).removesuffix(".")
     return f"{purpose} [{rest}" if bracket else purpose
@@ -183,7 +185,7 @@ def _cards(report: Report, folder: Path) -> Iterator[_Card]:
     for test in worst_first(report["tests"]):
         own = tuple(findings.get(test["id"], ()))
         drawn = None
-        # Of a session in which nothing was wrong the page only tells how to show it: most are.
+        # For a session without any violation, the page only has the command that shows it.
         wrong = own or test["verdict"] in ("fail", "warn", "inconclusive", "known")
         if wrong and test["transcript"] is not None:
             least = PAGE_SIZE - SHORT if test["verdict"] == "inconclusive" and not own else 0
@@ -252,7 +254,7 @@ def _bar(counts: Mapping[str, int]) -> list[tuple[str, float, float]]:
 
 
 def _shown(value: object) -> object:
-    """What the template prints: markup of ours as it is, anything else made visible and bounded."""
+    """The text that the template prints: our own markup as it is, all else visible and bounded."""
     return value if isinstance(value, Markup) else visible(value)
 
 

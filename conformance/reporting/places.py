@@ -12,9 +12,10 @@ _DECODER = JSONDecoder()
 
 
 def in_text(text: str, path: Path, start: int = 0) -> Range | None:
-    """Where in a JSON text the value at a path stands, from its first character to behind its last.
+    """The range of characters of the value at a path in a JSON text.
 
-    ``start`` is where the text begins. None where it is not JSON, or has nothing at that path.
+    ``start`` is the beginning of the text. The result is None if the text is not JSON, or has no
+    value at the path.
     """
     try:
         at = _skip(text, start)
@@ -43,7 +44,10 @@ def in_bytes(data: bytes, path: Path) -> Range | None:
 
 
 def _member(text: str, at: int, part: str | int) -> int:
-    """Where a member of the object or array at ``at`` begins. Raises LookupError or ValueError."""
+    """The beginning of a member of the object or array at ``at``.
+
+    Raises LookupError or ValueError.
+    """
     if text[at] not in "{[" or (text[at] == "{") != isinstance(part, str):
         raise LookupError(part)
     named, number = text[at] == "{", 0

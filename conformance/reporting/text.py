@@ -11,9 +11,9 @@ LIMIT = 20_000  # characters of any one text; a report is read by people
 def visible(text: object, limit: int = LIMIT, keep: str = "\n\t") -> str:
     r"""The text with everything that prints nothing, or moves the text around it, as an escape.
 
-    That is control characters, bidirectional controls, zero-width characters, separators other than
-    the space, lone surrogates and unassigned code points: ESC becomes ``\x1b``. Characters in
-    ``keep`` stay. What exceeds ``limit`` characters is cut, and the cut says how much.
+    Escaped are control characters, bidirectional controls, zero-width characters, separators other
+    than the space, lone surrogates and unassigned code points; ESC becomes ``\x1b``. Characters in
+    ``keep`` stay. A text longer than ``limit`` characters is cut, and the cut says how much.
     """
     whole = str(text)
     shown = whole[:limit]
@@ -34,7 +34,7 @@ def one_line(text: object, limit: int = 200) -> str:
 
 
 def in_hexdump(dump: str, start: int, end: int) -> list[tuple[int, int]]:
-    """Where in a dump its bytes from ``start`` to before ``end`` stand, as hex and as characters.
+    """The ranges of a dump for its bytes from ``start`` to before ``end``: hex and characters.
 
     Ranges of characters of the dump, in order.
     """

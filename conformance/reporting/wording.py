@@ -76,7 +76,7 @@ def reached(report: Report) -> str:
 
 
 def properties(report: Report) -> list[tuple[str, str]]:
-    """What was tested, how, and with which outcome, for formats that have names with values."""
+    """The IUT, the run and its outcome, for formats that have names with values."""
     return [
         ("suite.version", report["suite"]["version"]),
         ("iut.name", report["iut"]["name"]),

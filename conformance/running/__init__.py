@@ -1,1 +1,1 @@
-"""Runs the test cases of a role: which of them, side by side, how patiently, with what result."""
+"""Runs the test cases of a role: selection, execution in parallel, timeouts and results."""

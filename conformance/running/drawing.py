@@ -11,10 +11,10 @@ from conformance.definitions import locate
 
 def set_up(examples: int) -> None:
     """Let each property have so many examples."""
-    # It looks for interesting constants in all modules outside of site-packages, for half a second:
-    # a checkout would draw other examples than an installed suite, and than itself once changed.
+    # Hypothesis looks for constants in all modules outside of site-packages, for half a second. A
+    # checkout would then draw other examples than an installed suite.
     providers._get_local_constants = Constants
-    # What it keeps between runs is useless here, but for its table of Unicode.
+    # The files that Hypothesis keeps between runs are useless here, except its table of Unicode.
     hypothesis.configuration.set_hypothesis_home_dir(locate.compiled() or os.devnull)
     hypothesis.settings.register_profile(
         "conformance",

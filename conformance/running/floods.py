@@ -1,4 +1,4 @@
-"""How much of what an IUT writes is followed: in one session, and in all that are under way."""
+"""Limits of how much of an IUT's output is read: in one session, and in all open sessions."""
 
 import sys
 from collections.abc import Callable, Iterator, Sized
@@ -9,10 +9,10 @@ T = TypeVar("T")
 
 
 class Read(NamedTuple):
-    """What was read in a session: bytes, events, and the blocks of memory that decoding them took.
+    """The amount read in a session: bytes, events, and blocks of memory for decoded values.
 
-    A block is what one value takes, some 60 bytes. Short words make most of them: a megabyte of
-    them is decoded into ten.
+    A block is the memory of one value, about 60 bytes. Short words need the most blocks: a megabyte
+    of them is decoded into ten megabytes.
     """
 
     bytes: int
@@ -25,7 +25,7 @@ MOST = Read(
     30_000,
     1_000_000,
 )
-"""What is followed of one session; each of the three then takes a hundred megabytes or less."""
+"""The limits of one session; each of the three takes a hundred megabytes of memory or less."""
 TOGETHER = 5  # times as much is followed in all sessions that are under way
 LONG = 4  # a session counts as long with the fourth part of what is followed of one
 FLOODS = 2  # sessions that are followed that far
@@ -47,9 +47,9 @@ class Floods:
     _in_a_row: int = 0
 
     def cut_off(self, session: object, read: Read) -> bool:
-        """Whether a session, in which that was read, is followed no further.
+        """Record the amount read in a session; True if the session is read no further.
 
-        One that floods several at a time is cut off in each of them that is long.
+        If all sessions together are over the limit, each long session is cut off.
         """
         self._read[session] = read
         together = [sum(column) for column in zip(*self._read.values(), strict=True)]
@@ -64,7 +64,7 @@ class Floods:
         return True
 
     def long(self, session: object) -> bool:
-        """Whether so much has been read in a session that others may flood beside it."""
+        """True if a session is so long that others can be part of the same flood."""
         return session in self._read and _is_long(self._read[session])
 
     def left(self, session: object) -> None:
@@ -77,17 +77,17 @@ class Floods:
 
     @property
     def known(self) -> bool:
-        """Whether it is known to flood, so that little is followed of its further sessions."""
+        """True if the IUT is known to flood, so that little of its further sessions is read."""
         return self.met >= FLOODS
 
     @property
     def endless(self) -> bool:
-        """Whether it floods whatever it is asked: then further sessions would show nothing."""
+        """True if every recent session was a flood: further sessions would show nothing."""
         return self._in_a_row >= ENOUGH
 
     @property
     def most(self) -> Read:
-        """What is followed of a session."""
+        """The limits of a session now."""
         if not self.known:
             return MOST
         size = max(LEAST, self._shortest // FLOODED)
@@ -95,7 +95,7 @@ class Floods:
 
 
 class Followed:
-    """One session, as far as it is followed: how much was read, and why no more of it is."""
+    """The reading of one session: how much was read, and why reading stopped."""
 
     def __init__(self, session: object, floods: Floods) -> None:
         self.size = 0
@@ -107,7 +107,7 @@ class Followed:
         self._blocks = 0
 
     def bits(self, data: bytes, events: Sized) -> Iterator[bytes]:
-        """What came at once, in small bits where messages are small: a flood ends early."""
+        """Split data that came at once into small bits, so that a flood of small messages ends early."""
         start, size = 0, BIT
         while start < len(data):
             before = len(events)
@@ -117,7 +117,7 @@ class Followed:
             size = BIT if len(events) > before else 2 * size
 
     def reads(self, bit: bytes, events: Sized, messages: int, seconds: float) -> bool:
-        """Whether this is still read, after so much; `ended` says why, where it is not."""
+        """True if this bit is still read; `ended` says why if it is not."""
         self.size += len(bit)
         known = self._floods.known
         if not self._floods.cut_off(self._session, Read(self.size, len(events), self._blocks)):
@@ -128,7 +128,7 @@ class Followed:
         return False
 
     def decoded(self, bit: bytes, decode: Callable[[bytes], T]) -> T:
-        """What it is decoded into. To count the blocks takes as long as a short message does."""
+        """Decode a bit, and count the blocks of memory once the session is long."""
         if self.size <= LEAST:
             return decode(bit)
         before = sys.getallocatedblocks()

@@ -1,8 +1,8 @@
 """Ends a run at SIGINT or SIGTERM so that its report is still written and no process is left.
 
-A KeyboardInterrupt that is raised wherever the program just is can be lost: in a coroutine it may
-be taken for a result, or leave a process behind that was just started. So while an event loop runs
-it is raised from a callback of that loop, between two steps of its tasks.
+A KeyboardInterrupt can be lost if it is raised at an arbitrary place: a coroutine can take it for a
+result, or leave a process behind. While an event loop runs, a callback of the loop raises it,
+between two steps of its tasks.
 """
 
 import asyncio

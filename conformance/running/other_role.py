@@ -43,10 +43,10 @@ async def noticed(iut: Iut) -> Inconclusive:
 
 
 async def inverted(iut: Iut) -> Inconclusive | None:
-    """What to say to an IUT that takes part in the way of another role, or has its operations.
+    """The message for an IUT that takes part like another role, or has its operations, if any.
 
-    Further instances show it, once in a run: they are given an address where we listen, or do not,
-    for connections or for datagrams; or are asked for an operation that only another role has.
+    Further instances show this, once in a run. The suite listens, or does not, for connections or
+    for datagrams, and asks for an operation that only another role has.
     """
     if not iut.configuration.command or iut.memory.get(_TRIED):
         return None
@@ -66,7 +66,7 @@ async def inverted(iut: Iut) -> Inconclusive | None:
 
 
 async def _meets(iut: Iut, way: _Way) -> Inconclusive | None:
-    """What to say to an IUT that takes part in this way, where that is another role's."""
+    """The message for an IUT that takes part in this way, if another role does so."""
     role, (kind, serves) = iut.role, way
     own = (_kind(iut), role.serves)
     others = [
@@ -92,7 +92,7 @@ def _kind(iut: Iut) -> str:
 
 
 async def _operated(iut: Iut) -> Inconclusive | None:
-    """What to say to an IUT that has not the operations of its role, but those of another."""
+    """The message for an IUT that has the operations of another role instead of its own."""
     role = iut.role
     with contextlib.suppress(Conclusion, TimeoutError):
         async with asyncio.timeout(_SOON), iut.instance() as instance:
@@ -110,7 +110,7 @@ async def _operated(iut: Iut) -> Inconclusive | None:
 
 
 def silent(iut: Iut) -> str:
-    """What to add for an IUT that has connected and sent nothing, as another role may do."""
+    """The hint for an IUT that connects and sends nothing, as another role lawfully does."""
     role = iut.role
     alike = [
         f"{role.protocol}/{other.name}"
@@ -126,11 +126,11 @@ def silent(iut: Iut) -> str:
 
 
 def spoken(iut: Iut) -> Inconclusive | None:
-    """What to say to an IUT that speaks as the other role; the judge has found what is violated."""
+    """The message for an IUT that sends messages of the other role."""
     role = iut.role
     foreign = next((session.judge.foreign for session in iut.sessions if session.judge.foreign), "")
     messages = iut.configuration.protocol.messages
-    # Where the other role sends nothing, what came does not show that the IUT plays it.
+    # A role that sends nothing cannot be recognised from messages.
     if not foreign or not any(sender == role.peer for sender, _ in messages):
         return None
     own = {name for sender, name in messages if sender == role.name}
@@ -150,7 +150,7 @@ def _a(name: str) -> str:
 
 
 def meant(iut: Iut) -> str:
-    """What to say of an IUT of which all that came is a message of another protocol."""
+    """The message for an IUT that sent only a message of another protocol."""
     known = iut.configuration.protocol.messages
     received = (message for session in iut.sessions for message in session.received)
     came = (_beginning(event.data or b"" for event in each.theirs) for each in iut.sessions)
@@ -165,7 +165,7 @@ def meant(iut: Iut) -> str:
 
 
 def _beginning(pieces: Iterable[bytes]) -> bytes:
-    """As much of what came as the first message of any protocol has; a flood goes on behind it."""
+    """The beginning of the data, long enough for the first message of any protocol."""
     data = bytearray()
     for piece in pieces:
         data += piece[: _BEGINNING - len(data)]
