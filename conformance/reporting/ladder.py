@@ -1,8 +1,8 @@
 """Reads a transcript as a message ladder that is short enough for a page, and says what it cut.
 
 A transcript can contain a flood, and the IUT can have chosen every byte. The file is read twice:
-once to count its events, and once to parse the events that are shown. So memory is bounded. Marked
-events, which are the offending ones, get room first; the file has all others.
+once to count its events, and once to parse the events that are shown. This bounds the memory.
+Marked events, which are the offending ones, get room first; the file has all others.
 """
 
 import base64

@@ -33,8 +33,8 @@ def terminal_summary(
 ) -> str:
     """The summary as lines of about ``width`` columns, without a last newline.
 
-    ``folder`` is the folder of the report. Every line begins with a word or a mark of ours. So no
-    text from an IUT can look like a line of the suite or a workflow command.
+    ``folder`` is the folder of the report. Every line begins with a word or a mark of ours. No text
+    from an IUT can then look like a line of the suite or a workflow command.
     """
     lines = list(_lines(report, folder, colour, width))
     # "##[...]" is a workflow command anywhere in a line.

@@ -107,7 +107,7 @@ class Followed:
         self._blocks = 0
 
     def bits(self, data: bytes, events: Sized) -> Iterator[bytes]:
-        """Split data that came at once into small bits, so that a flood of small messages ends early."""
+        """Split data into small bits, so that a flood of small messages ends early."""
         start, size = 0, BIT
         while start < len(data):
             before = len(events)

@@ -1,6 +1,6 @@
 """Ends a run at SIGINT or SIGTERM so that its report is still written and no process is left.
 
-A KeyboardInterrupt can be lost if it is raised at an arbitrary place: a coroutine can take it for a
+A KeyboardInterrupt can be lost if it is raised at an arbitrary place. A coroutine can take it for a
 result, or leave a process behind. While an event loop runs, a callback of the loop raises it,
 between two steps of its tasks.
 """
