@@ -31,6 +31,7 @@ COMMANDS = {
     "pair": "start two implementations against each other, and judge both",
     "compare": "show regressions and fixes between two reports",
     "report": "show several reports on one page, or merge the parts of one run",
+    "campaign": "run many programs with many seeds, here or on a cluster",
     "prove": "show that the suite finds every fault of every mock",
     "show": "print a capture as a message ladder",
     "completion": "print a script that lets a shell complete these commands",

@@ -1,14 +1,16 @@
 """Compare two reports of one role: regressions, fixes, and requirements no longer decided.
 
-OLD and NEW are report.json files, or folders that contain one. The exit code is 0 without a
-regression, 1 with a regression, and 3 if one of the two runs was itself inconclusive. With --strict
-the exit code is also 1 if a requirement is no longer decided.
+OLD and NEW are report.json files, or folders that contain one, or two campaigns. The exit code is 0
+without a regression, 1 with a regression, and 3 if one of the two runs was itself inconclusive.
+With --strict the exit code is also 1 if a requirement is no longer decided.
 """
 
 import argparse
+import json
 from dataclasses import asdict
 from pathlib import Path
 
+from conformance.campaigns import summary
 from conformance.conclusions import stored
 from conformance.conclusions.comparison import comparable, compare
 from conformance.configuration import ConfigurationError
@@ -16,6 +18,8 @@ from conformance.exits import CONFORMANT, INCONCLUSIVE, NONCONFORMANT
 from conformance.reporting import changes
 from conformance.reporting.table_page import write_tables
 from conformance.reporting.text import one_line
+
+CAMPAIGN = "campaign.json"
 
 
 def options(parser: argparse.ArgumentParser) -> None:
@@ -29,6 +33,8 @@ def options(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(args: argparse.Namespace) -> int:
+    if all((folder / CAMPAIGN).is_file() for folder in (args.old, args.new)):
+        return _campaigns(args.old, args.new)
     old, new = stored.load(args.old), stored.load(args.new)
     role = comparable([old, new])
     if not role:
@@ -51,3 +57,15 @@ def execute(args: argparse.Namespace) -> int:
         print(f"inconclusive: {one_line(undecided[0]['headline'], 300)}")
         return INCONCLUSIVE
     return CONFORMANT
+
+
+def _campaigns(old: Path, new: Path) -> int:
+    """Compare two campaigns; print a line for each requirement whose worst verdict changed."""
+    both = [json.loads((folder / CAMPAIGN).read_text("utf-8")) for folder in (old, new)]
+    lines = summary.compare(*both)
+    for line in lines or ["no requirement has another verdict"]:
+        print(one_line(line, 300))
+    if any(line.startswith("regression") for line in lines):
+        return NONCONFORMANT
+    undecided = any(campaign["exit_code"] == INCONCLUSIVE for campaign in both)
+    return INCONCLUSIVE if undecided else CONFORMANT

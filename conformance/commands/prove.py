@@ -17,12 +17,15 @@ Exit codes: 0 if all trials went well, else 1.
 """
 
 import argparse
+import contextlib
 import json
 import signal
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
+from conformance.campaigns import engine
 from conformance.configuration import ConfigurationError
 from conformance.definitions import protocols
 from conformance.definitions.protocol import UnknownName
@@ -57,7 +60,11 @@ def options(parser: argparse.ArgumentParser) -> None:
         help="only this variant of one role",
     )
     parser.add_argument(
-        "--mutants", metavar="N", type=int, default=0, help="try N mutants of each role"
+        "--mutants",
+        metavar="N",
+        type=_number,
+        default=0,
+        help="try N mutants of each role, or all",
     )
     parser.add_argument(
         "--pairs", metavar="N", type=int, default=0, help="try N pairs of faults of each role"
@@ -80,8 +87,13 @@ def options(parser: argparse.ArgumentParser) -> None:
         type=int,
         help="number of parallel trials (default: as many as keep all cores busy)",
     )
+    parser.add_argument("--cluster", metavar="ADDR", help="run the trials on a Dask cluster")
     parser.add_argument("--json", metavar="FILE", type=Path, help="write the kill matrix as JSON")
     parser.add_argument("--page", metavar="FILE", type=Path, help="write the kill matrix as HTML")
+
+
+def _number(text: str) -> int:
+    return sys.maxsize if text == "all" else int(text)
 
 
 def execute(args: argparse.Namespace) -> int:
@@ -97,8 +109,13 @@ def execute(args: argparse.Namespace) -> int:
     # SIGTERM acts like Ctrl-C, so that running trials are ended first.
     before = signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
-        for role, trials in planned.items():
-            _prove(role, trials, room, args.whole)
+        with contextlib.ExitStack() as stack:
+            client = stack.enter_context(engine.cluster(args.cluster)) if args.cluster else None
+            if client:
+                threads = max(sum(client.nthreads().values()), 1)
+                room = Room(threads, threads)
+            for role, trials in planned.items():
+                _prove(role, trials, room, args.whole, client)
     finally:
         signal.signal(signal.SIGTERM, before)
     everything = [trial for trials in planned.values() for trial in trials]
@@ -161,7 +178,7 @@ def _roles(name: str) -> list[str]:
     return chosen
 
 
-def _prove(role: str, trials: Sequence[Trial], room: Room, whole: bool) -> None:
+def _prove(role: str, trials: Sequence[Trial], room: Room, whole: bool, client: Any = None) -> None:
     """Run the trials of a role; print each row of the matrix when its trial ends.
 
     ``whole``: every trial runs all tests, so rows do not say which tests found the fault.
@@ -190,7 +207,7 @@ def _prove(role: str, trials: Sequence[Trial], room: Room, whole: bool) -> None:
         _progress(f"{role}: {done} of {len(trials)} trials")
 
     try:
-        proof.prove(trials, room, told)
+        proof.prove(trials, room, told, client)
     finally:
         _progress("")
     faulty = any(trial.kind == planning.FAULT for trial in trials)

@@ -19,8 +19,13 @@ def load(path: Path) -> dict[str, Any]:
         raise ConfigurationError(f"{file}: {error.strerror or error}") from error
     except (ValueError, RecursionError) as error:
         raise ConfigurationError(f"{file}: not JSON: {error}") from error
+    return checked(report, str(file))
+
+
+def checked(report: Any, name: str) -> dict[str, Any]:
+    """A decoded report, once it is known to fit the contract. Raises ConfigurationError."""
     for wrong in _schema().errors(report):
-        raise ConfigurationError(f"{file}: no report of this suite: {wrong.message[:200]}")
+        raise ConfigurationError(f"{name}: no report of this suite: {wrong.message[:200]}")
     return _upgraded(report)
 
 

@@ -70,9 +70,10 @@ class Trial:
     def to_json(self) -> dict[str, Any]:
         return asdict(self)
 
-    def words(self, report: Path) -> list[str]:
+    def words(self, report: Path | None = None) -> list[str]:
         """Return the arguments of ``conformance`` that repeat this trial."""
-        words = ["run", self.role, "--transport", self.transport, "--report", str(report)]
+        words = ["run", self.role, "--transport", self.transport]
+        words += ["--report", str(report)] if report else []
         if self.kind == PAIR:
             words += [word for name in self.name.split(_AND) for word in ("--fault", name)]
         elif self.kind:

@@ -16,12 +16,14 @@ The findings of a trial must be found again in the transcripts that its report l
 import contextlib
 import gc
 import importlib
+import io
 import json
 import multiprocessing
 import os
 import pkgutil
 import signal
 import sys
+import tarfile
 import tempfile
 import time
 import uuid
@@ -32,6 +34,9 @@ from pathlib import Path
 from typing import Any
 
 from conformance import cli, configuration
+from conformance.campaigns import task as worker
+from conformance.campaigns.plan import Task
+from conformance.campaigns.task import Outcome
 from conformance.definitions import explaining, protocols  # noqa: F401  each trial explains
 from conformance.harness import forked
 from conformance.harness.process import sweep
@@ -120,15 +125,19 @@ def _changing(
     return changing, {message: [*requirements] for message, requirements in seen.items()}
 
 
-def prove(planned: Sequence[Trial], room: Room, told: Callable[[Trial], None]) -> None:
+def prove(
+    planned: Sequence[Trial], room: Room, told: Callable[[Trial], None], client: Any = None
+) -> None:
     """Run all trials and fill in their results; call ``told`` with each.
 
     The number of parallel trials is ``room.allowed()``. Trials that already have a verdict do not
-    run. All processes of all trials have ended when this returns or raises.
+    run. All processes of all trials have ended when this returns or raises. With the ``client`` of
+    a Dask cluster, the trials run there.
     """
     for trial in (trial for trial in planned if trial.verdict):
         told(trial)
-    _prepare(dict.fromkeys(trial.role for trial in planned))
+    if client is None:
+        _prepare(dict.fromkeys(trial.role for trial in planned))
     # The longest trials run first, so that no long trial runs alone at the end.
     left = [trial for trial in planned if not trial.verdict]
     waiting = deque(sorted(left, key=lambda trial: not trial.whole))
@@ -138,8 +147,13 @@ def prove(planned: Sequence[Trial], room: Room, told: Callable[[Trial], None]) -
             while waiting or running:
                 allowed = room.allowed()
                 while waiting and len(running) < allowed:
-                    running.append(_Running(waiting.popleft(), Path(folder)))
-                connection.wait([run.process.sentinel for run in running], timeout=LOOK)
+                    trial = waiting.popleft()
+                    running.append(
+                        _Remote(trial, Path(folder), client)
+                        if client
+                        else _Running(trial, Path(folder))
+                    )
+                _wait(running)
                 for run in [run for run in running if run.over]:
                     running.remove(run)
                     if run.conclude():
@@ -148,6 +162,15 @@ def prove(planned: Sequence[Trial], room: Room, told: Callable[[Trial], None]) -
                         waiting.appendleft(run.trial)
         finally:
             _end(running)
+
+
+def _wait(running: Sequence["_Running"]) -> None:
+    """Wait until a trial ends, or for a moment."""
+    sentinels = [run.process.sentinel for run in running if not isinstance(run, _Remote)]
+    if sentinels:
+        connection.wait(sentinels, timeout=LOOK)
+    else:
+        time.sleep(LOOK)
 
 
 def _prepare(roles: Iterable[str]) -> None:
@@ -282,6 +305,37 @@ def _wrong_cause(report: Mapping[str, Any], trial: Trial) -> str:
     return f"not named: {missing[0]}; first: {first['requirements'][:3]} {first['what']}"
 
 
+class _Remote(_Running):
+    """A trial that runs on a cluster; its report folder is unpacked here."""
+
+    def __init__(self, trial: Trial, folder: Path, client: Any) -> None:
+        self.trial = trial
+        self._folder = Path(tempfile.mkdtemp(dir=folder))
+        self._began = time.monotonic()
+        name = f"{trial.role}/{trial.kind}/{trial.name}/{uuid.uuid4().hex}"
+        task = Task(name, trial.name, trial.role, 0, tuple(trial.words()), timeout=LONGEST)
+        self._future = client.submit(worker.run, task, key=name, retries=2, pure=False)
+
+    @property
+    def over(self) -> bool:
+        return bool(self._future.done())
+
+    def conclude(self) -> bool:
+        try:
+            outcome: Outcome = self._future.result()
+        except Exception as lost:
+            self.trial.verdict, self.trial.detail = BROKEN, f"lost: {lost}"
+            return True
+        (self._folder / "output").write_text(outcome.output, encoding="utf-8")
+        if outcome.packed:
+            with tarfile.open(fileobj=io.BytesIO(outcome.packed), mode="r:gz") as archive:
+                archive.extractall(self._folder, filter="data")
+        return super().conclude()
+
+    def cancel(self) -> None:
+        self._future.cancel()
+
+
 def _of(report: dict[str, Any], *verdicts: Verdict) -> list[str]:
     """Return the requirements that have one of these verdicts."""
     return [entry["id"] for entry in report["requirements"] if entry["verdict"] in verdicts]
@@ -303,7 +357,11 @@ def _run(words: list[str], output: Path) -> None:
     sys.exit(cli.main(words))
 
 
-def _end(running: Sequence[_Running]) -> None:
+def _end(started: Sequence[_Running]) -> None:
+    running = [run for run in started if not isinstance(run, _Remote)]
+    for run in started:
+        if isinstance(run, _Remote):
+            run.cancel()
     for run in running:
         with contextlib.suppress(ProcessLookupError):
             if run.process.pid:

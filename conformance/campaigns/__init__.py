@@ -1,0 +1,1 @@
+"""Campaigns: many programs, seeds and machines; the engine is Dask."""

@@ -1,0 +1,132 @@
+"""The results of a campaign on disk: one archive and one summary for each task that is done."""
+
+import contextlib
+import io
+import json
+import tarfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from conformance.campaigns.plan import Task
+from conformance.campaigns.task import CONFIGURATION, Outcome
+from conformance.conclusions import stored
+from conformance.configuration import ConfigurationError
+from conformance.evidence import generalized
+from conformance.exits import INCONCLUSIVE
+
+_CAUSES = 50  # causes of a run that a summary keeps
+
+
+@dataclass(frozen=True)
+class Results:
+    """The folder of a campaign."""
+
+    folder: Path
+
+    @property
+    def plan(self) -> Path:
+        return self.folder / "plan.json"
+
+    def configuration(self, program: str) -> Path:
+        """The conformance.toml of a program, with which a run is repeated on this machine."""
+        return self.folder / "programs" / f"{program}.toml"
+
+    def done(self, task: Task) -> bool:
+        """True if the summary of a task is there."""
+        return self._summary(task).is_file()
+
+    def summary(self, task: Task) -> dict[str, Any]:
+        """The summary of a task that is done."""
+        summary: dict[str, Any] = json.loads(self._summary(task).read_text("utf-8"))
+        return summary
+
+    def summaries(self, tasks: list[Task]) -> Iterator[dict[str, Any]]:
+        """The summaries of all tasks that are done, read one after the other."""
+        for task in tasks:
+            if self.done(task):
+                yield self.summary(task)
+
+    def prepare(self, tasks: list[Task]) -> None:
+        """Make the folders, and write the configuration of each program."""
+        (self.folder / "results").mkdir(parents=True, exist_ok=True)
+        (self.folder / "programs").mkdir(exist_ok=True)
+        for task in tasks:
+            if task.configuration:
+                self.configuration(task.program).write_text(task.configuration, encoding="utf-8")
+
+    def keep(self, task: Task, outcome: Outcome) -> dict[str, Any]:
+        """Keep the outcome of a task, written beside and then renamed; return its summary."""
+        archive = self.folder / "results" / f"{task.id}.tar.gz"
+        if outcome.packed:
+            beside = archive.with_suffix(".tmp")
+            beside.write_bytes(outcome.packed)
+            beside.replace(archive)
+        summary = self._summarized(task, outcome)
+        beside = self._summary(task).with_suffix(".tmp")
+        beside.write_text(json.dumps(summary) + "\n", encoding="utf-8")
+        beside.replace(self._summary(task))
+        return summary
+
+    def _summary(self, task: Task) -> Path:
+        return self.folder / "results" / f"{task.id}.json"
+
+    def _summarized(self, task: Task, outcome: Outcome) -> dict[str, Any]:
+        reports = _reports(outcome.packed)
+        summary: dict[str, Any] = {
+            "task": task.id,
+            "program": task.program,
+            "role": task.role,
+            "seed": task.seed,
+            "code": outcome.code if reports else INCONCLUSIVE,
+            "seconds": outcome.seconds,
+            "ended": outcome.ended,
+            "requirements": {},
+            "causes": [],
+        }
+        if not reports:
+            summary["ended"] = outcome.ended or f"no report: {outcome.output.strip()[-400:]}"
+        for report in reports:
+            # A pair has a report for each of its roles.
+            role = f"{report['iut']['role']}: " if len(reports) > 1 else ""
+            for entry in report["requirements"]:
+                summary["requirements"][role + entry["id"]] = entry["verdict"]
+            summary["causes"] += [
+                {
+                    "requirements": [role + name for name in cause["requirements"]],
+                    "verdict": cause["verdict"],
+                    "what": cause["what"],
+                    "alike": generalized(cause["what"]),
+                    "reproduce": self._repeated(task, outcome, cause["reproduce"]),
+                }
+                for cause in report["causes"][:_CAUSES]
+            ]
+        return summary
+
+    def _repeated(self, task: Task, outcome: Outcome, command: str) -> str:
+        """The command that repeats a failure on this machine, without the cluster."""
+        if not task.configuration:
+            return command
+        name = str(self.configuration(task.program))
+        return command.replace(f"{outcome.folder}/{CONFIGURATION}", name).replace(
+            "conformance run", f"conformance run --config {name}", 1
+        )
+
+
+def _reports(packed: bytes) -> list[dict[str, Any]]:
+    """The reports in a packed folder that can be read; a pair has one for each role."""
+    found = []
+    with (
+        contextlib.suppress(tarfile.TarError, EOFError, OSError),
+        tarfile.open(fileobj=io.BytesIO(packed), mode="r:gz") as archive,
+    ):
+        for member in archive.getmembers():
+            file = archive.extractfile(member) if _is_report(member) else None
+            with contextlib.suppress(ValueError, ConfigurationError):
+                found += [stored.checked(json.load(file), member.name)] if file else []
+    return found
+
+
+def _is_report(member: tarfile.TarInfo) -> bool:
+    return member.isfile() and Path(member.name).name == "report.json"

@@ -1,0 +1,124 @@
+"""Runs one task of a campaign on the machine of a worker; needs nothing of the client."""
+
+import io
+import os
+import signal
+import subprocess
+import sys
+import tarfile
+import tempfile
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+from conformance.campaigns.plan import Task
+from mocks.mutants import APPLIED
+
+CONFIGURATION = "conformance.toml"
+REPORT = "report"
+_LOOK = 0.25  # seconds between two looks at the memory of a task
+_ENDING = 10.0  # seconds that a task has to end once it was asked to
+_OUTPUT = 20_000  # bytes of a task's output that are kept
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """The outcome of a task: its exit code, or why it was ended; its packed report folder.
+
+    ``folder`` is the folder on the worker, in which commands of the report were written.
+    """
+
+    id: str
+    code: int
+    seconds: float
+    ended: str
+    output: str
+    folder: str
+    packed: bytes
+
+
+def run(task: Task) -> Outcome:
+    """Run a task in a folder of its own, within its bounds of time and memory."""
+    began = time.monotonic()
+    with tempfile.TemporaryDirectory(prefix="conformance-task-") as name:
+        folder = Path(name)
+        words = [sys.executable, "-m", "conformance", *task.words, "--report", REPORT]
+        if task.configuration:
+            (folder / CONFIGURATION).write_text(task.configuration, encoding="utf-8")
+        with (folder / "output").open("wb") as output:
+            process = subprocess.Popen(
+                words,
+                cwd=folder,
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+                env={
+                    **os.environ,
+                    "PYTHONPATH": os.pathsep.join(filter(None, sys.path)),
+                    APPLIED: str(folder / REPORT / "applied"),
+                },
+            )
+            ended = _watch(process, task, began)
+        text = (folder / "output").read_bytes()[-_OUTPUT:].decode("utf-8", "replace")
+        return Outcome(
+            task.id,
+            process.returncode,
+            round(time.monotonic() - began, 2),
+            ended,
+            text,
+            name,
+            _packed(folder / REPORT),
+        )
+
+
+def _watch(process: subprocess.Popen[bytes], task: Task, began: float) -> str:
+    """Wait for the end of a task; end it if it is over a bound, and say which."""
+    ended = ""
+    while process.poll() is None:
+        if time.monotonic() > began + task.timeout:
+            ended = f"ended after {task.timeout:g} s"
+        elif (used := memory(process.pid)) > task.memory:
+            ended = f"ended at {used:.0f} MiB of memory"
+        if ended:
+            _end(process)
+            break
+        time.sleep(_LOOK)
+    return ended
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    process.send_signal(signal.SIGTERM)
+    try:
+        process.wait(_ENDING)
+    except subprocess.TimeoutExpired:
+        os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+
+
+def memory(pid: int) -> float:
+    """The memory in MiB that a process and its descendants use."""
+    parents: dict[int, int] = {}
+    pages: dict[int, int] = {}
+    for entry in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            fields = entry.read_text("ascii", "replace").rpartition(")")[2].split()
+        except OSError:
+            continue
+        child = int(entry.parent.name)
+        parents[child], pages[child] = int(fields[1]), int(fields[21])
+    family = {pid}
+    for child in sorted(parents):
+        if parents[child] in family:
+            family.add(child)
+    return sum(pages.get(each, 0) for each in family) * os.sysconf("SC_PAGE_SIZE") / 2**20
+
+
+def _packed(folder: Path) -> bytes:
+    """The files of a folder as a compressed archive; empty if there is no folder."""
+    if not folder.is_dir():
+        return b""
+    data = io.BytesIO()
+    with tarfile.open(fileobj=data, mode="w:gz", compresslevel=3) as archive:
+        archive.add(folder, arcname=".")
+    return data.getvalue()
