@@ -311,7 +311,8 @@ def _cases(protocol: Protocol, role: Role) -> Iterator[str]:
         yield f"{role}: two test cases have the id {name}"
     decided = {case.requirement for case in found}
     for entry in bound:
-        if entry.tested != "no" and entry.id not in decided:
+        needs_test = entry.tested != "no" and entry.decided_by == "test"
+        if needs_test and entry.id not in decided:
             yield f"{role}: no test case decides {entry.id}"
 
 

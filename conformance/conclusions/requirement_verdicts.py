@@ -59,6 +59,7 @@ def entry_of(
         "text": requirement.text,
         "origin": requirement.origin,
         "tested": requirement.tested,
+        "decided_by": requirement.decided_by,
         "verdict": verdict,
         "reason": reason,
         "tests": [result.id for result in results if result.requirement == requirement.id],

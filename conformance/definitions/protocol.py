@@ -17,6 +17,7 @@ from conformance.exits import WrongUsage
 
 LEVELS = ("must", "should", "may")
 ORIGINS = ("spec", "reading", "suite")
+DECIDED_BY = ("test", "judge")
 TRANSPORTS = ("stdio", "tcp", "unix", "udp", "zmq", "none")
 """The ways to reach a role; ``none`` is a role without a wire, only with an upper tester."""
 DATAGRAMS = ("udp", "zmq")
@@ -48,6 +49,8 @@ class Requirement:
     - ``tested`` is ``wire``, ``hook`` or ``no``; ``no`` has a ``why``.
     - ``needs`` is the IXIT that a test needs.
     - ``presumes`` names the prerequisites of its tests.
+    - ``decided_by`` is ``judge`` if codec, schema or oracle decide it in the sessions of all tests,
+      so that it needs no test of its own.
     """
 
     id: str
@@ -61,6 +64,7 @@ class Requirement:
     note: str = ""
     why: str = ""
     presumes: tuple[str, ...] = ()
+    decided_by: str = "test"
 
     def __post_init__(self) -> None:
         if not _ID.fullmatch(self.id):
@@ -76,6 +80,9 @@ class Requirement:
             raise ValueError(
                 f"{self.id}: a reading has a note: what the text says, and how it is read"
             )
+        if self.decided_by not in DECIDED_BY:
+            wrong = UnknownName("decided_by", self.decided_by, [*DECIDED_BY])
+            raise ValueError(f"{self.id}: {wrong}")
         if self.tested not in ("wire", "hook", "no") or (self.tested == "no") != bool(self.why):
             raise ValueError(f"{self.id}: tested is wire or hook, or no with a why")
 

@@ -42,7 +42,8 @@ class Progress:
         ]
         filled = _WIDTH * done // selected
         bar = f"[{'#' * filled}{'-' * (_WIDTH - filled)}]"
-        text = f"{self._run.configuration.role} {bar} {done}/{selected} tests"
+        last = ", looking for causes" if done >= selected else ""
+        text = f"{self._run.configuration.role} {bar} {done}/{selected} tests{last}"
         self._print(f"{', '.join([text, *counts])}{self._estimate(done, selected)}")
 
     def _estimate(self, done: int, selected: int) -> str:
