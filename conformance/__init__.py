@@ -1,3 +1,3 @@
 """Conformance tests for the protocols of robots and robot simulators."""
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"

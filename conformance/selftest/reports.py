@@ -26,12 +26,15 @@ def _cause(case: dict[str, Any]) -> dict[str, Any]:
     """Return a cause: a violation that one test shows."""
     shown = {key: case[key] for key in ("transcript", "counterexample", "reproduce", "requirement")}
     return {
-        "kind": "violation",
+        "kind": "content",
+        "requirements": [case["requirement"]],
         "verdict": case["verdict"],
         "what": case["detail"],
         "said": "",
         "tests": [case["id"]],
         "consequences": [],
+        "undecided": [],
+        "culprit": None,
         "event": None,
         "replay": "",
         **shown,
@@ -69,6 +72,7 @@ def minimal(verdict: str = "pass", **test: Any) -> dict[str, Any]:
         "reproduce": "conformance run",
     }
     return {
+        "version": 2,
         "suite": {"name": "conformance", "version": "0"},
         "iut": {"name": "iut", "role": "vexide/simulator", "command": ["iut"], "address": None},
         "verdict": run,
@@ -107,7 +111,7 @@ def hostile() -> dict[str, Any]:
     report["problems"] = [HOSTILE]
     report["stale"] = [{"requirement": HOSTILE, "why": HOSTILE}]
     report["causes"][0] |= dict.fromkeys(("what", "said", "reproduce", "replay"), HOSTILE)
-    report["causes"] += [report["causes"][0] | {"kind": "death", "requirement": None}]
+    report["causes"] += [report["causes"][0] | {"kind": "end", "requirement": None}]
     finding = {"requirement": "area.one", "level": "must", "verdict": "fail", "message": HOSTILE}
     where = {"transcript": "transcripts/x.jsonl", "event": 1, "reproduce": "conformance run"}
     report["findings"] = [
