@@ -18,7 +18,7 @@ HEADER = (
     *("program", "test"),  # keys written by a run; the next line has the conclusion of its test
     *("expected", "came", "offending", "concluded"),
 )
-"""The keys that the header of a capture can have; see README."""
+"""The keys that the header of a capture can have; see captures/README.md."""
 
 
 def check(protocol: Protocol) -> None:

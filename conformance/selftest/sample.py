@@ -64,7 +64,7 @@ def _files(report: dict[str, Any]) -> Iterator[str]:
 
 
 def comparable(value: Any) -> Any:
-    """A report, or a part of a report, without the members that depend on the machine."""
+    """A report, or a part of a report, without what depends on the machine."""
     if isinstance(value, dict):
         return {key: comparable(part) for key, part in value.items() if key not in _TIMES}
     return [comparable(part) for part in value] if isinstance(value, list) else value

@@ -1,4 +1,4 @@
-"""The examples of README: a mock in a test, in several languages."""
+"""The examples of the READMEs: a mock in a test, in several languages."""
 
 import os
 import re
@@ -9,7 +9,12 @@ from pathlib import Path
 
 import pytest
 
-README = Path(__file__).parents[2] / "README.md"
+ROOT = Path(__file__).parents[2]
+PLACES = {
+    "python": (ROOT / "README.md", "### In your own tests"),
+    "other": (ROOT / "mocks" / "README.md", "### In tests of other projects"),
+}
+"""The page and the section of the example in Python, and of those in other languages."""
 LANGUAGES = {
     "js": ("node", "example.mjs", ["node example.mjs"]),
     "java": ("javac", "MockTest.java", ["java MockTest.java"]),
@@ -20,10 +25,11 @@ LANGUAGES = {
 
 
 def example(language: str) -> str:
-    """Return README's example for tests in a language."""
-    _, _, section = README.read_text("utf-8").partition("### In your own tests")
+    """Return the example for tests in a language."""
+    page, title = PLACES.get(language, PLACES["other"])
+    _, _, section = page.read_text("utf-8").partition(title)
     found = re.search(rf"```{language}\n(.*?)```", section.partition("\n## ")[0], re.DOTALL)
-    assert found, f"README has no example in {language}"
+    assert found, f"{page} has no example in {language}"
     return found[1]
 
 

@@ -209,9 +209,9 @@ def test_a_script_is_played_by_each(role: str, tmp_path: Path) -> None:
 
 
 def test_the_script_of_readme(tmp_path: Path) -> None:
-    readme = (Path(__file__).parents[2] / "README.md").read_text("utf-8")
+    readme = (Path(__file__).parents[2] / "mocks" / "README.md").read_text("utf-8")
     file = tmp_path / "script.yaml"
-    file.write_text(readme.partition("`--script FILE`")[2].split("```yaml")[1].split("```")[0])
+    file.write_text(readme.partition("### Scripts")[2].split("```yaml")[1].split("```")[0])
     with (
         mock("vexide/simulator", program="idle", script=file) as simulator,
         mock("vexide/frontend", connect=simulator.address, upper_tester=True) as frontend,
