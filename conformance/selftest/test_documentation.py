@@ -1,4 +1,4 @@
-"""The pages for readers: each room has one, links lead somewhere, and the English is plain."""
+"""The pages for readers: every room has a page with good links and plain English."""
 
 import re
 from collections.abc import Iterator
@@ -35,7 +35,7 @@ def anchors(page: Path) -> set[str]:
 
 
 def sentences(page: str) -> Iterator[str]:
-    """Yield the sentences of a page; each cell of a table is a text of its own."""
+    """Yield the sentences of a page; cells of tables are separate texts."""
     for block in re.split(r"\n\s*\n|\n(?=[|#-])", prose(page)):
         cells = block.strip("| ").split(" | ") if block.startswith("|") else [block.lstrip("#- ")]
         for cell in cells:
