@@ -80,6 +80,9 @@ def main() -> None:
     report = play(FOLDER)
     size = sum(path.stat().st_size for path in FOLDER.rglob("*") if path.is_file())
     print(f"{FOLDER.relative_to(ROOT)}: {report['headline']}; {size // 1024} KiB")
+    # An experiment on a busy machine can take too long to decide.
+    if any(cause["undecided"] for cause in report["causes"]):
+        sys.exit("the machine was too busy for an experiment: run this again")
 
 
 if __name__ == "__main__":
