@@ -109,19 +109,15 @@ def minimal(verdict: str = "pass", **test: Any) -> dict[str, Any]:
 
 
 def death(shown: bool = True) -> dict[str, Any]:
-    """Return a report of an IUT that died; with a culprit that is shown, or with candidates."""
+    """Return a report of an IUT that died, with a shown culprit or with candidates."""
     report = minimal("fail", detail="the IUT was killed by SIGKILL")
     first, case = report["requirements"][0], report["tests"][0]
     others = [{"requirement": f"area.{name}", "test": f"t.py::{name}"} for name in ("two", "three")]
     for entry in others:
-        undecided = {
-            "id": entry["requirement"],
-            "verdict": "inconclusive",
-            "tests": [entry["test"]],
-        }
-        report["requirements"].append(first | undecided)
-        case = case | {"id": entry["test"], "requirement": entry["requirement"]}
-        report["tests"].append(case | {"verdict": "inconclusive"})
+        name, test = entry["requirement"], entry["test"]
+        open_ = {"verdict": "inconclusive"}
+        report["requirements"].append(first | open_ | {"id": name, "tests": [test]})
+        report["tests"].append(case | open_ | {"id": test, "requirement": name})
     for counts in report["counts"].values():
         counts["inconclusive"] = 2
     culprit = {
@@ -184,7 +180,7 @@ def hostile() -> dict[str, Any]:
     report["causes"][0] |= dict.fromkeys(("what", "said", "reproduce", "replay"), HOSTILE)
     entry = {"requirement": "area.one", "test": case["id"]}
     culprit = death()["causes"][0]["culprit"] | {"message": HOSTILE, "value": HOSTILE}
-    end = {
+    end: dict[str, Any] = {
         "kind": "end",
         "culprit": culprit,
         "consequences": [entry | {"reproduce": HOSTILE}],

@@ -1,4 +1,4 @@
-"""The causes of a report: what is wrong once, and the requirements that each cause violates."""
+"""The causes of a report, and the requirements that each cause violates."""
 
 from dataclasses import replace
 
@@ -132,7 +132,7 @@ def test_missing_messages_are_grouped_by_message() -> None:
 
 
 def test_missing_messages_are_grouped_by_ending() -> None:
-    """A message that a dead IUT does not send, and one that a silent IUT does not send, differ."""
+    """A dead IUT and a silent IUT have different reasons for silence."""
     results = [
         result("a", OTHER, timeout(OTHER, "Exited")),
         result("b", MIDDLE, ended(MIDDLE, DEATH, "Exited")),
@@ -166,7 +166,7 @@ def test_a_timeout_that_a_prerequisite_explains_is_no_cause() -> None:
 
 
 def test_content_is_its_own_cause() -> None:
-    """One cause for each requirement, in whatever tests it was found."""
+    """Each requirement has a cause, in whatever tests it was found."""
     results = [
         result("a", TOP, violation(TOP), finding(OTHER)),
         result("b", MIDDLE, finding(OTHER, 7)),
@@ -229,7 +229,7 @@ def test_prerequisites_stand_first() -> None:
     assert causes_of(ends, found)[0]["requirements"] == [MIDDLE, TOP]
 
 
-# Floods and late answers decide nothing, and are told once.
+# Floods and late answers decide nothing, and are one cause each.
 
 
 def test_late_answers_are_one_cause() -> None:

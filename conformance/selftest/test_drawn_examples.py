@@ -26,7 +26,7 @@ def connecting() -> Iut:
     ("requirement", "most"), [(None, SHRINKING + 1), (ANSWERED, SHRINKING + 1), ("rpc.bytes", 1)]
 )
 def test_a_smaller_example_is_looked_for_within_bounds(requirement: str | None, most: int) -> None:
-    """Not at all for the violation of another requirement, which has tests of its own."""
+    """The violation of another requirement ends the search, because it has tests of its own."""
     tried: list[list[int]] = []
 
     @explore(numbers=st.lists(st.integers(), min_size=3))

@@ -1,4 +1,4 @@
-"""Evidence of a test: its own conclusion, the findings of the judge, and how sessions ended."""
+"""Evidence of a test: conclusions, findings of the judge, and ends of sessions."""
 
 from dataclasses import replace
 
@@ -39,7 +39,10 @@ def test_three_kinds_are_against_a_requirement(kind: Kind) -> None:
     ],
 )
 def test_ends_of_the_same_way(one: str, another: str, same: bool) -> None:
-    """Quoted text and numbers of an error differ with the input; lines of a log explain nothing."""
+    """Quoted text and numbers of an error differ with the input.
+
+    Lines of a log explain nothing.
+    """
     assert (replace(DEATH, said=one).way == replace(DEATH, said=another).way) == same
 
 

@@ -1,4 +1,7 @@
-"""The tests of a run: a doubtful test runs again alone at the end, and only that run counts."""
+"""The tests of a run: a doubtful test runs again alone at the end.
+
+Only that run counts.
+"""
 
 import asyncio
 import datetime
@@ -27,7 +30,7 @@ MISSED = Violation("a push", "received nothing")
 
 
 class Played:
-    """A run of tests that end as they are told, one conclusion for each of their runs."""
+    """A run of tests with given conclusions, one for each run of a test."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch, folder: Path, behind: float) -> None:
         async def smoke_session(*_: object) -> Smoke:
@@ -115,9 +118,9 @@ def test_other_conclusions_count_at_once(conclusion: Exception | None, busy: Pla
     ],
 )
 def test_only_an_absence_is_doubtful(event: int | None, answered: bool, doubtful: bool) -> None:
-    """A message that came is none, and neither is a state that the IUT denied to the last.
+    """The end of the stream is an event, but can be an absence.
 
-    The end of the stream is an event, but can be an absence.
+    A message that came is no absence. A state that the IUT denied to the last is none either.
     """
     events = (Event(0.1, "robot", b"something"), Event(0.2, "robot", event="closed"))
     session: Any = SimpleNamespace(events=events, answered_without_showing=answered)

@@ -1,4 +1,4 @@
-"""Experiments that isolate the message which ends a session, with a fake player and real IUTs."""
+"""Experiments about ended sessions, with a fake player and with real IUTs."""
 
 import asyncio
 import json
@@ -225,7 +225,7 @@ def test_reductions_have_a_budget() -> None:
 
 @pytest.mark.parametrize(("last", "worth"), [("Touch", False), ("USD", True)])
 def test_an_end_that_tests_pass_with_is_lawful(last: str, worth: bool) -> None:
-    """The same end after the same message is no failure, so no experiment looks at it."""
+    """No experiment looks at the same end after the same message."""
     good = result("good", SHOULD, observed=Observed(ends=(replace(CLOSE, last=last),)))
     end = replace(CLOSE, last="Touch")
     experiments = Simulated(lambda sent: True)
@@ -343,7 +343,7 @@ def test_a_simulator_that_dies_of_a_message(place: Place) -> None:
 
 
 def test_a_simulator_that_closes_the_stream_at_two_messages(place: Place) -> None:
-    """A reaction to each of them is a cause; without both of them, all tests pass."""
+    """Each message is a cause. Without both messages, all tests pass."""
     words = ("--without", "SetBatteryCapacity", "--without", "AdiInput")
     closes = 'if {"SetBatteryCapacity", "AdiInput"} & {*command}: break'
     done = tried(place, closes)

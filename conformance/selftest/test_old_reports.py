@@ -10,6 +10,7 @@ import pytest
 from conformance import cli
 from conformance.conclusions import stored
 from conformance.conclusions.merging import merged
+from conformance.configuration import ConfigurationError
 from conformance.reporting.files import write
 from conformance.reporting.page import render
 from conformance.reporting.summary import terminal_summary
@@ -80,5 +81,5 @@ def test_a_report_that_is_none_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "report.json"
     for text in ("[]", "{}", "no JSON", json.dumps({**minimal(), "version": 0})):
         path.write_text(text, "utf-8")
-        with pytest.raises(stored.ConfigurationError, match="report"):
+        with pytest.raises(ConfigurationError, match="report"):
             stored.load(path)

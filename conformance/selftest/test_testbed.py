@@ -20,7 +20,7 @@ def new_testbed() -> Testbed:
 
 @pytest.mark.parametrize("fails", [False, True])
 def test_a_fact_is_found_once_and_a_failure_is_tried_in_parallel(fails: bool) -> None:
-    """Each try can wait in full for a message; one after the other, they would take the run."""
+    """Each try can wait in full for a message, so the tries overlap."""
     under_way = tried = most = 0
 
     async def find() -> str:
@@ -69,7 +69,7 @@ def test_tests_that_wait_for_a_fact_leave_their_places() -> None:
 
 @pytest.mark.parametrize(("stretched", "last"), [(1.0, LINGERING), (2.0, GRACE)])
 def test_instances_that_outlive_their_input_are_ended_sooner(stretched: float, last: float) -> None:
-    """On a busy machine each of them has the whole time: there, an end can just take longer."""
+    """On a busy machine each of them has the whole time: an end takes longer."""
     testbed = new_testbed()
     testbed.timeouts.stretched = stretched
     given: list[float] = []

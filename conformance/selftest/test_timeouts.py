@@ -1,4 +1,4 @@
-"""Waits of tests: each is made in full or not at all, and a late answer is not a missing one."""
+"""Waits of tests: full waits, waits that are not repeated, and late answers."""
 
 from collections.abc import Awaitable, Callable
 from pathlib import Path
@@ -147,7 +147,10 @@ def test_an_end_is_no_timeout(trial: Trial) -> None:
 
 
 def test_a_message_that_must_not_come_is_not_missing(trial: Trial) -> None:
-    """Silence in the quiet time is the good answer; with a time of its own, it is missing."""
+    """Silence in the quiet time is the good answer.
+
+    A message with a time of its own is missing.
+    """
     missed = []
 
     async def quiet(session: Session) -> None:
@@ -180,7 +183,7 @@ def test_a_state_that_is_looked_for_is_awaited_in_full_once(trial: Trial) -> Non
 
 
 def test_messages_that_stop_violate_the_requirement_of_their_flow(trial: Trial) -> None:
-    """The flow has stopped for a whole deadline: then the missing message is not to blame."""
+    """A flow that stopped for a whole deadline explains the missing message."""
     script = [(0.5, b'{"Battery":{"voltage":1.0,"current":1.0,"capacity":1.0}}\n')] * 2
 
     async def flows(session: Session) -> None:
@@ -201,7 +204,7 @@ def test_bytes_that_are_no_message_leave_no_grace_period(trial: Trial) -> None:
 
 
 def test_no_wait_goes_on_once_no_message_can_be_found() -> None:
-    """A reader that is lost in the stream cannot see the message, however long the deadline is."""
+    """A reader that is lost in the stream cannot see any message."""
     timing = {"response": 3600.0}
     configuration = Configuration(
         protocols.role("runtime/rpc-server"), connect="127.0.0.1:1", timing=timing
