@@ -211,7 +211,7 @@ class Isolation:
             if not culprit.label:
                 met = [pair for pair in met if pair[1] is not result]
                 continue
-            culprit, met = await self._trials(culprit, met)
+            culprit, met = await self._trials(culprit, met, result)
             culprits.append(culprit)
         return culprits
 
@@ -269,11 +269,17 @@ class Isolation:
 
     # Masked runs
 
-    async def _trials(self, culprit: Culprit, met: list[_Met]) -> tuple[Culprit, list[_Met]]:
-        """The culprit with a trial for each requirement, and the sessions that it does not end."""
+    async def _trials(
+        self, culprit: Culprit, met: list[_Met], subject: Result
+    ) -> tuple[Culprit, list[_Met]]:
+        """The culprit with a trial for each requirement, and the sessions that it does not end.
+
+        ``subject`` is the result of the test whose session was reduced.
+        """
         mask = frozenset({culprit.label})
+        sent = [pair for pair in met if any(s.label == culprit.label for s in pair[0].steps)]
         cheapest: dict[str, _Met] = {}
-        for pair in sorted(met, key=lambda pair: pair[1].duration_s):
+        for pair in sorted(sent, key=lambda pair: (pair[1] is not subject, pair[1].duration_s)):
             for name in _affected(pair[1], culprit.way):
                 cheapest.setdefault(name, pair)
         maskable = culprit.label not in (NOISE, PART) and len(cheapest) > 1
@@ -286,6 +292,9 @@ class Isolation:
         others: set[str] = set()
         for name, (_, result) in cheapest.items():
             trial = _trial(name, result, again.get(result.id), culprit.way)
+            if trial is None and result is subject:
+                # Another message ends this session as well, but the culprit does too.
+                trial = Trial(name, result.id, Shown.STANDS)
             if trial is None:
                 others.add(name)
             else:
@@ -295,7 +304,7 @@ class Isolation:
             replace(each, shown=Shown.STANDS) if each.requirement == stands else each
             for each in trials
         ]
-        mine = [pair for pair in met if not set(_affected(pair[1], culprit.way)) <= others]
+        mine = [pair for pair in sent if not set(_affected(pair[1], culprit.way)) <= others]
         tests = tuple(dict.fromkeys(pair[1].id for pair in mine))
         rest = [pair for pair in met if pair not in mine]
         return replace(culprit, tests=tests, trials=tuple(trials)), rest

@@ -204,6 +204,32 @@ def test_two_culprits_with_the_same_ending() -> None:
     ]
 
 
+def test_a_session_with_two_culprits_is_reduced_once() -> None:
+    """The first culprit stands, although its session ends without it as well."""
+    experiments = Simulated(
+        lambda sent: bool({"Touch", "USD"} & {*sent}),
+        {("a", "Touch"): met("a"), ("b", "Touch"): result("b", OTHER)},
+    )
+    [found] = isolated(
+        experiments,
+        (met("a"), session("a", "Handshake", "Touch", "USD")),
+        (met("b", OTHER), session("b", "Handshake", "x", "y", "Touch")),
+    )
+    assert (found.label, found.tests) == ("Touch", ("a", "b"))
+    assert [trial.shown for trial in found.trials] == [Shown.STANDS, Shown.CONSEQUENCE]
+
+
+def test_a_culprit_ends_only_sessions_in_which_it_was_sent() -> None:
+    """Another test of the same requirement has another culprit."""
+    experiments = Simulated(lambda sent: bool({"Touch", "USD"} & {*sent}))
+    one, two = isolated(
+        experiments,
+        (met("a"), session("a", "Handshake", "Touch")),
+        (met("b"), session("b", "Handshake", "x", "USD")),
+    )
+    assert [(one.label, one.tests), (two.label, two.tests)] == [("Touch", ("a",)), ("USD", ("b",))]
+
+
 def test_different_endings_are_isolated_each() -> None:
     experiments = Simulated(lambda sent: sent[-1] in ("Touch", "USD"))
     found = isolated(
