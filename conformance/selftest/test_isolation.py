@@ -13,6 +13,7 @@ import pytest
 
 from conformance.conclusions.deciding import Culprit, Shown
 from conformance.evidence import End, Evidence, Kind, Observed, Result
+from conformance.iut import Iut
 from conformance.running.isolation import REDUCTIONS, REPLAYS, Ended, Isolation, Step, _Played
 from conformance.running.testbed import Testbed
 from conformance.selftest.driving import BRIEF, SIMULATOR, Done, Place
@@ -29,6 +30,9 @@ from conformance.selftest.evidence_fixtures import (
     result,
     violation,
 )
+from conformance.selftest.scripted import Scripted, connected, idle_testbed, run
+from conformance.vexide.commands import START, competition, hello
+from conformance.wire import PART
 
 Dies = Callable[[list[str]], bool]
 """True if an IUT that is sent messages with these labels ends the session."""
@@ -180,6 +184,46 @@ def test_replays_have_a_budget() -> None:
     experiments, found = alone(lambda sent: sent == labels, *labels)
     assert found == []
     assert len(experiments.played) == REPLAYS
+
+
+# Sessions of a test
+
+
+def test_the_steps_of_a_session_are_what_our_side_did() -> None:
+    """A step knows whether the IUT sent something before, and the last pause is kept."""
+    said = b'{"Handshake":{"version":1,"extensions":[]}}\n"Ready"\n'
+
+    async def played() -> Ended | None:
+        iut = Iut(idle_testbed(), MIDDLE)
+        async with connected(iut, Scripted((0.25, said), (1.0, b""))) as session:
+            await session.send(hello())
+            await session.expect("Ready")
+            await session.send(competition(), START)
+            await session.send_bytes(b'{"Touch"')
+            await session.until_closed()
+        return Ended.of("test", iut, tuple(iut.sessions))
+
+    found = run(played())
+    assert found
+    assert [(step.label, step.turn) for step in found.steps] == [
+        ("Handshake", False),
+        ("CompetitionMode", True),
+        ("StartExecution", False),
+        (PART, False),
+    ]
+    assert found.steps[-1].data == b'{"Touch"'
+    assert (found.start, found.pause) == (pytest.approx(0.25), pytest.approx(1.0, abs=0.1))
+    assert found.end.how == "closed the stream"
+
+
+def test_a_session_that_goes_on_needs_no_experiment() -> None:
+    async def played() -> Ended | None:
+        iut = Iut(idle_testbed(), MIDDLE)
+        async with connected(iut, Scripted()) as session:
+            await session.send(hello())
+        return Ended.of("test", iut, tuple(iut.sessions))
+
+    assert run(played()) is None
 
 
 # Several sessions
