@@ -119,18 +119,19 @@ def _channel(session: Session) -> str:
 def _steps(sessions: Sessions, ended: Session) -> tuple[tuple[Step, ...], float]:
     """Our side of sessions with one instance in the order of time, and the pause to the end."""
     entries: list[tuple[float, int, Step]] = []
-    over = ended.began + ended.events[-1].at
+    closed = (e.at for e in ended.events if e.event == "closed" and e.sender == ended.role.name)
+    over = ended.began + next(closed, ended.events[-1].at)
     for number, session in enumerate(sessions):
         decoder = session.protocol.decoder(session.peer, session.instance.kind)
-        turn, rest = False, b""
+        turn, rest, latest, before = False, b"", 0.0, False
         for event in session.events:
             at = session.began + event.at
+            if at > over:
+                break
             if event.sender == session.role.name:
                 turn = turn or event.data is not None
-                if event.event == "closed" and session is ended:
-                    over = at
             elif event.data:
-                rest += event.data
+                rest, latest, before = rest + event.data, at, turn
                 for frame in decoder.feed(event.data):
                     label = session.label(frame)
                     entries.append(
@@ -145,10 +146,8 @@ def _steps(sessions: Sessions, ended: Session) -> tuple[tuple[Step, ...], float]
             elif event.event == "closed" and event.sender == session.peer:
                 entries.append((at, number, Step(number, "closed", closes=True)))
         if rest:
-            entries.append(
-                (session.began + session.events[-1].at, number, Step(number, PART, rest))
-            )
-    entries = sorted((each for each in entries if each[0] <= over), key=lambda each: each[0])
+            entries.append((latest, number, Step(number, PART, rest, turn=before)))
+    entries.sort(key=lambda each: each[0])
     last = entries[-1][0] if entries else over
     return tuple(step for _, _, step in entries), max(over - last, 0.0)
 
