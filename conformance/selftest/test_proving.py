@@ -21,7 +21,7 @@ from conformance.selftest.report_fixtures import minimal
 def test_the_cause_names_the_requirement(
     kind: str, second: str, named: list[list[str]], wrong: bool
 ) -> None:
-    """Of a pair of faults, each has a cause."""
+    """Each fault of a pair has a cause."""
     report = minimal("fail")
     [cause] = report["causes"]
     report["causes"] = [cause | {"requirement": names[0], "requirements": names} for names in named]
