@@ -13,7 +13,7 @@ _VARIES = re.compile(r"'[^']*'|\"[^\"]*\"|`[^`]*`|0x[0-9a-fA-F]+|\d+")
 
 
 class Kind(StrEnum):
-    """The sort of fact that a piece of evidence is."""
+    """The kind of a piece of evidence."""
 
     VIOLATION = "violation"
     """Something that came, or that an operation showed, contradicts the requirement."""
@@ -45,7 +45,7 @@ AGAINST = (Kind.VIOLATION, Kind.TIMEOUT, Kind.END)
 
 @dataclass(frozen=True)
 class Place:
-    """The place of a fact: an event of a transcript, and a path into its message."""
+    """The place of a fact: a transcript, its event, and a path into the message."""
 
     transcript: str | None = None
     event: int | None = None
@@ -69,7 +69,7 @@ class End:
 
     @property
     def way(self) -> tuple[str, str]:
-        """The way of the end, by which ends are compared: how, and the general reason."""
+        """The key of ends that are alike: how the session ended, and the general reason."""
         reason = self.said if last_words.may_explain(self.said) else ""
         return self.how, generalized(reason)
 
@@ -81,7 +81,7 @@ def generalized(reason: str) -> str:
 
 @dataclass(frozen=True)
 class Evidence:
-    """A single fact about a single requirement.
+    """A fact about a requirement.
 
     ``message`` is the whole sentence, of which ``expected`` and ``came`` are the two halves if it
     has halves. ``missing`` names the messages that did not come. ``judged`` evidence comes from the
@@ -108,11 +108,11 @@ class Evidence:
 
 @dataclass(frozen=True)
 class Observed:
-    """Further facts about the sessions of a test.
+    """Observations in the sessions of a test that are not evidence.
 
-    - ``exercised``: requirements that the sessions put to the test
-    - ``received``: names of messages of the IUT
-    - ``sent``: labels of messages that the suite sent
+    - ``exercised``: requirements
+    - ``received``: names of the messages that the IUT sent
+    - ``sent``: labels of the messages that the suite sent
     - ``ends``: how the IUT ended the last session
     """
 

@@ -21,8 +21,8 @@ from conformance.harness.last_words import quoted
 from conformance.running.selection import SMOKE
 from conformance.verdicts import VIOLATIONS, Verdict, violated
 
-END, CONTENT, MISSING, LATE, FLOOD = "end", "content", "missing", "late", "flood"
-"""The kinds of causes."""
+END, CONTENT, MISSING = "end", "content", "missing"
+"""The kinds of causes; `Kind.LATE` and `Kind.FLOOD` are further ones, which decide nothing."""
 
 _OF_THE_IUT = (
     *("--connect", "--listen", "--fault", "--variant", "--mutant", "--transport", "--protocols"),
@@ -84,14 +84,10 @@ def causes(
     for group in sorted(groups, key=order):
         names = sorted(group.requirements, key=rank)
         found.append(_cause(group, names, levels[names[0]], results, configuration))
-    return (
-        [*_undecided(results, configuration), *found]
-        if _flooded(results)
-        else [
-            *found,
-            *_undecided(results, configuration),
-        ]
-    )
+    floods = [*_undecided(Kind.FLOOD, results, configuration)]
+    late = [*_undecided(Kind.LATE, results, configuration)]
+    before, after = (floods, []) if _flooded(results) else ([], floods)
+    return [*before, *found, *after, *late]
 
 
 def _ends(counting: Sequence[Fact], culprits: Sequence[Culprit]) -> Iterator[_Group]:
@@ -230,33 +226,34 @@ def _flooded(results: Iterable[Result]) -> bool:
     return bool(flooded) and not all(r.findings for r in flooded)
 
 
-def _undecided(results: Sequence[Result], configuration: Configuration) -> Iterator[dict[str, Any]]:
-    """The causes that kept tests from a decision: floods and late messages."""
-    for kind, of in ((FLOOD, Kind.FLOOD), (LATE, Kind.LATE)):
-        met = [(e, r) for r in results for e in r.evidence if e.kind is of]
-        if not met:
-            continue
-        worst, result = max(met, key=lambda pair: pair[0].amount)
-        what = worst.message
-        if kind == LATE:
-            more = f"--timing response={math.ceil(2 * worst.amount)}"
-            what = f"answers came late, after up to {worst.amount:.1f} s; {more} gives more time"
-        yield {
-            "kind": kind,
-            "requirement": None,
-            "requirements": [],
-            "verdict": Verdict.INCONCLUSIVE,
-            "what": what,
-            "said": "",
-            "tests": [each.id for _, each in met],
-            "consequences": [],
-            "undecided": [
-                {"requirement": each.requirement, "test": each.id, "detail": fact.message}
-                for fact, each in met
-            ],
-            "culprit": None,
-            **_shown_by(Fact(worst, result), None, configuration),
-        }
+def _undecided(
+    kind: Kind, results: Sequence[Result], configuration: Configuration
+) -> Iterator[dict[str, Any]]:
+    """The cause that kept tests from a decision, if one did: a flood, or late answers."""
+    met = [(fact, result) for result in results for fact in result.evidence if fact.kind is kind]
+    if not met:
+        return
+    worst, result = max(met, key=lambda pair: pair[0].amount)
+    what = worst.message
+    if kind is Kind.LATE:
+        more = f"--timing response={math.ceil(2 * worst.amount)}"
+        what = f"answers came late, after up to {worst.amount:.1f} s; {more} gives more time"
+    yield {
+        "kind": str(kind),
+        "requirement": None,
+        "requirements": [],
+        "verdict": Verdict.INCONCLUSIVE,
+        "what": what,
+        "said": "",
+        "tests": [each.id for _, each in met],
+        "consequences": [],
+        "undecided": [
+            {"requirement": each.requirement, "test": each.id, "detail": fact.message}
+            for fact, each in met
+        ],
+        "culprit": None,
+        **_shown_by(Fact(worst, result), None, configuration),
+    }
 
 
 def replay(path: str, configuration: Configuration) -> str:

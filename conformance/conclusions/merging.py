@@ -111,8 +111,9 @@ def _causes(reports: Sequence[Report]) -> Iterator[dict[str, Any]]:
     for report in reports:
         for cause in report["causes"]:
             about = cause["what"] if cause["requirement"] is None else cause["requirement"]
-            first = found.setdefault((cause["kind"], about), cause)
-            for kind in ("tests", "consequences"):
+            culprit = cause["culprit"]["message"] if cause["culprit"] else ""
+            first = found.setdefault((cause["kind"], about, culprit), cause)
+            for kind in ("requirements", "tests", "consequences", "undecided"):
                 first[kind] += [entry for entry in cause[kind] if entry not in first[kind]]
     yield from sorted(found.values(), key=_badness)
 
@@ -192,5 +193,13 @@ def _placed(report: Report, source: Path, to: Path, number: int) -> Report:
 
     tests = [{**t, **{kind: once(t[kind]) for kind in _FILES}} for t in report["tests"]]
     findings = [{**f, "transcript": once(f["transcript"])} for f in report["findings"]]
-    causes = [{**c, **{kind: once(c[kind]) for kind in _FILES}} for c in report["causes"]]
+    causes = [
+        {
+            **cause,
+            **{kind: once(cause[kind]) for kind in _FILES},
+            "culprit": cause["culprit"]
+            and {**cause["culprit"], "capture": once(cause["culprit"]["capture"])},
+        }
+        for cause in report["causes"]
+    ]
     return {**report, "tests": tests, "findings": findings, "causes": causes}

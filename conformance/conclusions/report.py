@@ -19,9 +19,6 @@ from conformance.exits import CONFORMANT, INTERRUPTED, NONCONFORMANT
 from conformance.running.selection import SMOKE
 from conformance.verdicts import Verdict
 
-VERSION = 2
-"""The version of report.json's contract."""
-
 
 def build(run: Run) -> dict[str, Any]:
     """The content of report.json."""
@@ -57,7 +54,7 @@ def build(run: Run) -> dict[str, Any]:
     counts = counted(entry["verdict"] for entry in requirements)
     now = datetime.datetime.now(datetime.UTC)
     report: dict[str, Any] = {
-        "version": VERSION,
+        "version": stored.VERSION,
         "suite": {"name": "conformance", "version": __version__},
         "iut": {
             "name": configuration.name or _called(configuration),

@@ -9,6 +9,11 @@ from conformance.configuration import ConfigurationError
 from conformance.definitions import locate
 from conformance.definitions.schemas import Schema
 
+VERSION = 2
+"""The version of report.json's contract."""
+GUESSED = "It can be a consequence; the suite that wrote this report made no experiments."
+"""The detail of a consequence that version 1 claimed."""
+
 
 def load(path: Path) -> dict[str, Any]:
     """The report in a file, or in the folder that it was written to. Raises ConfigurationError."""
@@ -30,14 +35,20 @@ def checked(report: Any, name: str) -> dict[str, Any]:
 
 
 def _upgraded(report: dict[str, Any]) -> dict[str, Any]:
-    """The report with the members that its version did not have yet."""
+    """The report in the current version, with all members that another version can leave out.
+
+    Version 1 has no experiments: its consequences are possible, so they are not decided here.
+    """
     for cause in report["causes"]:
+        if report.get("version", 1) < VERSION:
+            guessed = [{**entry, "detail": GUESSED} for entry in cause["consequences"]]
+            cause |= {"consequences": [], "undecided": guessed}
         named = [cause["requirement"]] if cause["requirement"] else []
         for member, value in (("requirements", named), ("undecided", []), ("culprit", None)):
             cause.setdefault(member, value)
         for entry in cause["consequences"]:
             entry.setdefault("reproduce", "")
-    return report
+    return {**report, "version": VERSION}
 
 
 @cache

@@ -122,18 +122,19 @@ def _channel(session: Session) -> str:
 def _steps(sessions: Sessions, ended: Session) -> tuple[tuple[Step, ...], float]:
     """Our side of sessions with one instance in the order of time, and the pause to the end."""
     entries: list[tuple[float, int, Step]] = []
-    over = ended.began + ended.events[-1].at
+    closed = (e.at for e in ended.events if e.event == "closed" and e.sender == ended.role.name)
+    over = ended.began + next(closed, ended.events[-1].at)
     for number, session in enumerate(sessions):
         decoder = session.protocol.decoder(session.peer, session.instance.kind)
-        turn, rest = False, b""
+        turn, rest, latest, before = False, b"", 0.0, False
         for event in session.events:
             at = session.began + event.at
+            if at > over:
+                break
             if event.sender == session.role.name:
                 turn = turn or event.data is not None
-                if event.event == "closed" and session is ended:
-                    over = at
             elif event.data:
-                rest += event.data
+                rest, latest, before = rest + event.data, at, turn
                 for frame in decoder.feed(event.data):
                     label = session.label(frame)
                     entries.append(
@@ -148,10 +149,8 @@ def _steps(sessions: Sessions, ended: Session) -> tuple[tuple[Step, ...], float]
             elif event.event == "closed" and event.sender == session.peer:
                 entries.append((at, number, Step(number, "closed", closes=True)))
         if rest:
-            entries.append(
-                (session.began + session.events[-1].at, number, Step(number, PART, rest))
-            )
-    entries = sorted((each for each in entries if each[0] <= over), key=lambda each: each[0])
+            entries.append((latest, number, Step(number, PART, rest, turn=before)))
+    entries.sort(key=lambda each: each[0])
     last = entries[-1][0] if entries else over
     return tuple(step for _, _, step in entries), max(over - last, 0.0)
 
@@ -215,7 +214,7 @@ class Isolation:
             if not culprit.label:
                 met = [pair for pair in met if pair[1] is not result]
                 continue
-            culprit, met = await self._trials(culprit, met)
+            culprit, met = await self._trials(culprit, met, result)
             culprits.append(culprit)
         return culprits
 
@@ -273,11 +272,17 @@ class Isolation:
 
     # Masked runs
 
-    async def _trials(self, culprit: Culprit, met: list[_Met]) -> tuple[Culprit, list[_Met]]:
-        """The culprit with a trial for each requirement, and the sessions that it does not end."""
+    async def _trials(
+        self, culprit: Culprit, met: list[_Met], subject: Result
+    ) -> tuple[Culprit, list[_Met]]:
+        """The culprit with a trial for each requirement, and the sessions that it does not end.
+
+        ``subject`` is the result of the test whose session was reduced.
+        """
         mask = frozenset({culprit.label})
+        sent = [pair for pair in met if any(s.label == culprit.label for s in pair[0].steps)]
         cheapest: dict[str, _Met] = {}
-        for pair in sorted(met, key=lambda pair: pair[1].duration_s):
+        for pair in sorted(sent, key=lambda pair: (pair[1] is not subject, pair[1].duration_s)):
             for name in _affected(pair[1], culprit.way):
                 cheapest.setdefault(name, pair)
         maskable = culprit.label not in (NOISE, PART) and len(cheapest) > 1
@@ -290,6 +295,9 @@ class Isolation:
         others: set[str] = set()
         for name, (_, result) in cheapest.items():
             trial = _trial(name, result, again.get(result.id), culprit.way)
+            if trial is None and result is subject:
+                # Another message ends this session as well, but the culprit does too.
+                trial = Trial(name, result.id, Shown.STANDS)
             if trial is None:
                 others.add(name)
             else:
@@ -299,7 +307,7 @@ class Isolation:
             replace(each, shown=Shown.STANDS) if each.requirement == stands else each
             for each in trials
         ]
-        mine = [pair for pair in met if not set(_affected(pair[1], culprit.way)) <= others]
+        mine = [pair for pair in sent if not set(_affected(pair[1], culprit.way)) <= others]
         tests = tuple(dict.fromkeys(pair[1].id for pair in mine))
         rest = [pair for pair in met if pair not in mine]
         return replace(culprit, tests=tests, trials=tuple(trials)), rest

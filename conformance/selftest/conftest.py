@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, settings
 
-from conformance.selftest import reports
+from conformance.selftest import report_fixtures
 from conformance.selftest.driving import Place
 
 # Slow tests on a busy machine are no failures.
@@ -31,6 +31,6 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Place:
 
 
 @pytest.fixture
-def sample() -> dict[str, Any]:
-    """Return the report of the sample."""
-    return reports.sample()
+def full() -> dict[str, Any]:
+    """Return the fixture of a report with every verdict."""
+    return report_fixtures.full()

@@ -1,277 +1,266 @@
-"""What is wrong once, and what may only follow from it; what fails by itself is never hidden."""
+"""The causes of a report, and the requirements that each cause violates."""
+
+from dataclasses import replace
 
 import pytest
 
-from conformance.conclusions.following import presumes
-from conformance.definitions import protocols
-from conformance.selftest.causing import (
+from conformance.conclusions.causes import replay
+from conformance.conclusions.deciding import Shown
+from conformance.evidence import Evidence, Files, Kind
+from conformance.running.selection import SMOKE
+from conformance.selftest.evidence_fixtures import (
+    CLOSE,
     DEATH,
-    FAR,
-    ON_IT,
+    MIDDLE,
     OTHER,
     ROOT,
+    SHOULD,
+    TOP,
+    causes_of,
+    configuration,
+    culprit,
+    ended,
     finding,
-    made,
-    protocol,
+    other,
+    passed,
     result,
-    settle,
+    timeout,
+    violation,
 )
-from conformance.wire import LONG
+
+# Ends of sessions
 
 
-def test_what_is_presumed_by_way_of_others() -> None:
-    assert presumes(FAR, protocol()) == [ON_IT, ROOT]
-    assert presumes(ROOT, protocol()) == []
-
-
-def test_a_consequence_is_inconclusive_and_stands_under_its_cause() -> None:
-    results = [result("root", ROOT), result("a", FAR, findings=[finding(ROOT, 3)])]
-    settle(results)
-    assert [entry["verdict"] for entry in results] == ["fail", "inconclusive"]
-    assert f"may follow from {ROOT}" in results[1]["detail"]
-    [cause] = made(results)
-    assert (cause["kind"], cause["requirement"]) == ("violation", ROOT)
-    assert cause["consequences"] == [{"requirement": FAR, "test": "a"}]
-
-
-def test_a_pair_of_faults_in_different_tests_is_two_causes() -> None:
+def test_an_end_names_the_culprit() -> None:
+    """Consequences and open questions stand below the cause, and are no causes of their own."""
     results = [
-        result("root", ROOT),
-        result("a", FAR, findings=[finding(ROOT, 3)]),
-        result("b", FAR),
+        result("handshake", MIDDLE, ended(MIDDLE, DEATH, "Handshake")),
+        result("exit", OTHER, ended(OTHER, DEATH, "Exited")),
+        result("ready", TOP, ended(TOP, DEATH, "Ready")),
     ]
-    settle(results)
-    assert [entry["verdict"] for entry in results] == ["fail", "inconclusive", "fail"]
-    assert [cause["requirement"] for cause in made(results)] == [ROOT, FAR]
+    shown = {"handshake": Shown.STANDS, "exit": Shown.CONSEQUENCE, "ready": Shown.UNDECIDED}
+    [cause] = causes_of(results, culprit("Touch", DEATH, *results, **shown))
+    assert cause["kind"] == "end"
+    assert cause["what"] == "the IUT was killed by SIGSEGV when it is sent Touch"
+    assert cause["said"] == "it said: panic: no port"
+    assert (cause["requirement"], cause["requirements"]) == (MIDDLE, [MIDDLE])
+    assert cause["consequences"] == [
+        {"requirement": OTHER, "test": "exit", "reproduce": "again exit"}
+    ]
+    assert cause["undecided"] == [{"requirement": TOP, "test": "ready", "detail": "why"}]
+    assert cause["culprit"] == {
+        "message": "Touch",
+        "value": "1",
+        "shown": True,
+        "candidates": [],
+        "capture": "counterexamples/c.jsonl",
+        "replays": 9,
+    }
+    assert (cause["transcript"], cause["event"]) == ("counterexamples/c.jsonl", 2)
+    assert "counterexamples/c.jsonl" in cause["replay"]
 
 
-def test_what_shows_elsewhere_than_in_its_messages_is_not_hidden() -> None:
+def test_an_independent_failure_is_a_cause_of_its_own() -> None:
     results = [
-        result("root", ROOT),
-        result("a", FAR, findings=[finding(ROOT, 3)], explains=True),
+        result("handshake", MIDDLE, ended(MIDDLE, DEATH, "Handshake")),
+        result("exit", OTHER, ended(OTHER, DEATH, "Exited")),
     ]
-    settle(results)
-    assert [cause["requirement"] for cause in made(results)] == [ROOT, FAR]
+    found = culprit("Touch", DEATH, *results, handshake=Shown.STANDS, exit=Shown.INDEPENDENT)
+    first, second = found.trials
+    found = replace(found, trials=(first, replace(second, evidence=violation(OTHER))))
+    assert [(each["kind"], each["requirements"]) for each in causes_of(results, found)] == [
+        ("end", [MIDDLE]),
+        ("content", [OTHER]),
+    ]
 
 
-def test_what_is_not_presumed_hides_nothing() -> None:
-    results = [result("a", OTHER, findings=[finding(ROOT, 3)]), result("root", ROOT)]
-    settle(results)
-    assert [cause["requirement"] for cause in made(results)] == [OTHER, ROOT]
+def test_two_culprits_with_the_same_ending_are_two_causes() -> None:
+    one = result("handshake", MIDDLE, ended(MIDDLE, DEATH, "Handshake"))
+    two = result("exit", OTHER, ended(OTHER, DEATH, "Exited"))
+    culprits = [
+        culprit("Touch", DEATH, one, handshake=Shown.STANDS),
+        culprit("USD", DEATH, two, exit=Shown.STANDS),
+    ]
+    causes = causes_of([one, two], *culprits)
+    assert [(each["requirement"], each["culprit"]["message"]) for each in causes] == [
+        (MIDDLE, "Touch"),
+        (OTHER, "USD"),
+    ]
 
 
-@pytest.mark.parametrize(
-    ("place", "transcript", "follows"),
-    [(3, "transcripts/a.jsonl", ROOT), (9, "transcripts/a.jsonl", ""), (3, "transcripts/b", "")],
-)
-def test_a_finding_follows_from_an_earlier_one_of_its_transcript(
-    place: int, transcript: str, follows: str
-) -> None:
-    found = [finding(FAR, 5), finding(ROOT, place, transcript)]
-    settle([result("a", OTHER, "pass", findings=found)])
-    assert [entry["follows"] for entry in found] == [follows, ""]
+def test_a_death_without_an_experiment_names_candidates() -> None:
+    """The latest message is the first candidate, and no message is named twice."""
+    end = replace(DEATH, candidates=("Touch", "USD", "Touch", "SetBatteryCapacity"))
+    [cause] = causes_of([result("a", TOP, ended(TOP, end, "Ready"))])
+    assert (cause["kind"], cause["requirement"]) == ("end", TOP)
+    assert cause["culprit"]["shown"] is False and cause["culprit"]["message"] == ""
+    assert cause["culprit"]["candidates"] == ["SetBatteryCapacity", "Touch", "USD"]
+    assert cause["consequences"] == cause["undecided"] == []
 
 
-def test_a_finding_follows_from_what_a_test_concludes_of_its_transcript() -> None:
-    concluded = {**finding(ROOT, 0), "event": None, "concluded": True}
-    found = [finding(FAR, 5), finding(OTHER, 5), concluded]
-    settle([result("a", OTHER, "inconclusive", findings=found)])
-    assert [entry["follows"] for entry in found] == [ROOT, "", ""]
+def test_a_culprit_without_a_label_claims_nothing() -> None:
+    [cause] = causes_of([result("a", TOP, ended(TOP, DEATH, "Ready"))], culprit("", DEATH))
+    assert cause["culprit"]["shown"] is False
 
 
-def test_what_lacks_a_message_that_lacks_already_follows_from_that() -> None:
+def test_a_stream_that_the_iut_closed_has_no_candidates() -> None:
+    """Only a death has a reason; a closed stream is a missing message."""
+    [cause] = causes_of([result("a", TOP, ended(TOP, CLOSE, "Ready"))])
+    assert (cause["kind"], cause["culprit"], cause["said"]) == ("missing", None, "")
+
+
+def test_the_last_line_of_a_log_is_no_reason() -> None:
+    end = replace(DEATH, said="cycle 2")
+    [cause] = causes_of([result("a", TOP, ended(TOP, end, "Ready"))])
+    assert cause["said"] == "the last line of its log was: cycle 2"
+
+
+# Missing messages
+
+
+def test_missing_messages_are_grouped_by_message() -> None:
     results = [
-        result("a", FAR, missing=[("Ready",)]),
-        result("root", ROOT, missing=[("Serial", "Ready")]),
-        result("b", OTHER, missing=[("Ready",)]),
-        result("c", ON_IT, missing=[("Exited",)]),
+        result("a", OTHER, timeout(OTHER, "Exited")),
+        result("b", MIDDLE, timeout(MIDDLE, "Exited")),
+        result("c", SHOULD, timeout(SHOULD, "VCodeSig")),
     ]
-    settle(results)
-    assert [entry["follows"] for entry in results] == [ROOT, "", "", ""]
-    assert [entry["verdict"] for entry in results] == ["inconclusive", "fail", "fail", "fail"]
+    both, alone = causes_of(results)
+    assert (both["kind"], both["tests"]) == ("missing", ["a", "b"])
+    assert {*both["requirements"]} == {OTHER, MIDDLE}
+    assert both["what"].startswith("Exited is missing: expected Exited within 1 s")
+    assert (alone["requirements"], alone["verdict"]) == ([SHOULD], "warn")
 
 
-def test_what_a_test_concludes_of_another_requirement_may_follow_too() -> None:
-    found = {**finding(ON_IT, 3), "concluded": True}
-    lacks = result("a", FAR, "inconclusive", missing=[("Ready",)], findings=[found])
-    settle([lacks, result("root", ROOT, missing=[("Ready",)])])
-    assert found["follows"] == ROOT
-
-
-def test_a_message_that_has_come_anywhere_lacks_by_itself() -> None:
+def test_missing_messages_are_grouped_by_ending() -> None:
+    """A dead IUT and a silent IUT have different reasons for silence."""
     results = [
-        result("a", FAR, missing=[("Ready",)]),
-        result("root", ROOT, missing=[("Serial", "Ready")]),
-        result("b", OTHER, "pass", got=["Serial"]),
+        result("a", OTHER, timeout(OTHER, "Exited")),
+        result("b", MIDDLE, ended(MIDDLE, DEATH, "Exited")),
+        result("c", TOP, ended(TOP, CLOSE, "Exited")),
     ]
-    settle(results)
-    assert [entry["verdict"] for entry in results] == ["fail", "fail", "pass"]
+    found = {cause["requirement"]: cause["kind"] for cause in causes_of(results)}
+    assert found == {OTHER: "missing", MIDDLE: "end", TOP: "missing"}
 
 
-def test_the_command_that_plays_it_again() -> None:
-    results = [result("a", ROOT, counterexample="counterexamples/a.jsonl")]
-    settle(results)
-    [cause] = made(results)
-    assert cause["replay"].startswith("conformance replay ")
-    assert cause["replay"].endswith("/counterexamples/a.jsonl -- iut 'a b'")
-
-
-def test_what_fails_beside_the_plainest_exchange_follows_from_it() -> None:
-    """Only where what that violates does fail: else nothing would tell it."""
-    results = [result("a", FAR, rests=ROOT), result("b", ROOT), result("c", OTHER)]
-    settle(results)
-    assert [entry["verdict"] for entry in results] == ["inconclusive", "fail", "fail"]
-    assert results[0]["follows"] == ROOT
-    concluded = {**finding(FAR, 0), "event": None, "concluded": True, "rests": ROOT}
-    settle([result("a", OTHER, "inconclusive", findings=[concluded]), result("b", ROOT)])
-    assert concluded["follows"] == ROOT
-    alone = [result("a", FAR, rests=ROOT)]
-    settle(alone)
-    assert alone[0]["verdict"] == "fail"
-
-
-def test_what_is_found_where_a_test_fails_may_follow_from_that() -> None:
-    """The oracle finds in the same session what rests on what the test decides."""
-    results = [result("a", ROOT, findings=[finding(FAR, 5), finding(OTHER, 5)])]
-    settle(results)
-    assert [found["follows"] for found in results[0]["findings"]] == [ROOT, ""]
-
-
-def test_what_came_before_explains_and_what_came_later_does_not() -> None:
-    """In the same transcript only; what a test concludes of no one event is of the whole of it."""
-    late, early = finding(FAR, 5), finding(OTHER, 2)
-    whole = {**finding(FAR, 0), "event": None, "concluded": True}
-    elsewhere = finding(FAR, 9, "transcripts/b.jsonl")
-    found = [finding(ROOT, 4), late, early, finding(FAR, 3), elsewhere, whole]
-    settle([result("a", OTHER, "pass", findings=found)])
-    assert [each["follows"] for each in found] == ["", ROOT, "", "", "", ROOT]
-
-
-def test_failures_stand_before_warnings() -> None:
-    """Also where what warns is a death, which stands first among its like."""
-    results = [result("a", FAR, "warn", death=DEATH), result("b", OTHER), result("c", ROOT)]
-    results[2]["death"] = {**DEATH, "said": "another"}
-    settle(results)
-    verdicts = [(cause["kind"], cause["verdict"]) for cause in made(results)]
-    assert verdicts == [("death", "fail"), ("violation", "fail"), ("death", "warn")]
-
-
-def test_what_is_presumed_stands_before_what_rests_on_it() -> None:
-    known = protocols.load("vexide")
-    rests = next(name for name, entry in known.requirements.items() if entry.presumes)
-    [root, *_] = presumes(rests, known)
-    results = [result("a", rests), result("b", root)]
-    settle(results)
-    assert [cause["requirement"] for cause in made(results)] == [root, rests]
-
-
-def test_what_is_late_is_one_cause() -> None:
-    """However many tests it leaves undecided; and it names what gives answers more time."""
-    results = [result("a", FAR, "inconclusive", late=2.5), result("b", OTHER, "inconclusive")]
-    results.append(result("c", ROOT, "inconclusive", late=3.25))
-    settle(results)
-    [late] = made(results)
-    assert (late["kind"], late["tests"]) == ("late", ["a", "c"])
-    assert "3.2 s; --timing response=7" in late["what"]
-
-
-def test_a_flood_is_one_cause() -> None:
-    """It comes before all that it may bring about, and is told as where most was read."""
-    results = [result("a", FAR, "inconclusive", late=2.5), result("d", ROOT)]
-    results.append(result("b", OTHER, "inconclusive", flooded=10, detail="little"))
-    results.append(result("c", OTHER, "inconclusive", flooded=20, detail="much"))
-    settle(results)
-    flood, failure, late = made(results)
-    assert (flood["kind"], flood["tests"], flood["what"]) == ("flood", ["c", "b"], "much")
-    assert (failure["kind"], late["kind"]) == ("violation", "late")
-
-
-def test_what_a_flood_shows_to_be_wrong_comes_before_it() -> None:
-    """A length that is wrong makes many messages of one."""
-    found = [finding(ROOT, 3)]
-    settle(results := [result("a", OTHER, "inconclusive", flooded=10, findings=found)])
-    assert [cause["kind"] for cause in made([*results, result("b", ROOT)])] == [
-        "violation",
-        "flood",
-    ]
-
-
-CUT = "framing.segmentation"
-
-
-def test_what_fails_only_where_a_read_may_not_take_it_whole_follows() -> None:
-    """A program that reads once where it should read on fails long messages of all kinds."""
+def test_a_requirement_that_several_absences_violate_is_one_cause() -> None:
     results = [
-        result("cut", CUT, apart=["in pieces"]),
-        result("long", "framing.long-lines", apart=[LONG]),
-        result("plain", ROOT),
-        result("again", ROOT, apart=[LONG]),
+        result("a", OTHER, timeout(OTHER, "Exited")),
+        result("b", OTHER, timeout(OTHER, "x")),
     ]
-    settle(results, protocols.load("vexide"))
-    assert [each["follows"] for each in results] == ["", CUT, "", ""]
-    assert [each["verdict"] for each in results] == ["fail", "inconclusive", "fail", "fail"]
+    [cause] = causes_of(results)
+    assert cause["tests"] == ["a", "b"]
 
 
-@pytest.mark.parametrize("elsewhere", [False, True])
-def test_what_is_found_of_what_came_in_pieces_follows_from_that(elsewhere: bool) -> None:
-    """Not where it is found of whole messages, too: then it is what both rest on."""
-    rested = "setup.commands-handled"
-    found = [finding(rested, 3)]
-    results = [result("cut", CUT, apart=["in pieces"], findings=found)]
-    results += [result("whole", ROOT, "pass", findings=[finding(rested, 3)])] * elsewhere
-    settle(results, protocols.load("vexide"))
-    assert [results[0]["follows"], found[0]["follows"]] == (
-        [rested, ""] if elsewhere else ["", CUT]
+def test_a_missing_message_of_a_requirement_with_wrong_content_is_the_same_cause() -> None:
+    results = [result("a", OTHER, violation(OTHER)), result("b", OTHER, timeout(OTHER, "Exited"))]
+    assert [cause["kind"] for cause in causes_of(results)] == ["content"]
+
+
+def test_a_timeout_that_a_prerequisite_explains_is_no_cause() -> None:
+    results = [result("a", TOP, timeout(TOP, "Ready")), result("b", ROOT, timeout(ROOT, "Ready"))]
+    [cause] = causes_of(results)
+    assert (cause["requirements"], cause["tests"]) == ([ROOT], ["b"])
+
+
+# Content
+
+
+def test_content_is_its_own_cause() -> None:
+    """Each requirement has a cause, in whatever tests it was found."""
+    results = [
+        result("a", TOP, violation(TOP), finding(OTHER)),
+        result("b", MIDDLE, finding(OTHER, 7)),
+        result("c", ROOT, violation(ROOT)),
+    ]
+    found = {cause["requirement"]: cause for cause in causes_of(results)}
+    assert {name: cause["kind"] for name, cause in found.items()} == dict.fromkeys(
+        (ROOT, TOP, OTHER), "content"
+    )
+    assert found[OTHER]["tests"] == ["a", "b"]
+    assert found[TOP]["what"] == f"{TOP} is violated"
+
+
+def test_the_test_of_the_requirement_shows_the_cause() -> None:
+    """A counterexample is better than any session, and the smoke session is the last choice."""
+    smoke = result(SMOKE, OTHER, violation(OTHER, 1))
+    elsewhere = result("a", TOP, finding(OTHER, 2))
+    own = result("b", OTHER, violation(OTHER, 3))
+    drawn = replace(own, id="c", files=Files("t.jsonl", "counterexamples/c.jsonl"))
+    drawn = replace(drawn, reproduce="conformance run --test c")
+    for results, best in (
+        ([smoke, elsewhere], "a"),
+        ([smoke, elsewhere, own], "b"),
+        ([smoke, elsewhere, own, drawn], "c"),
+    ):
+        [cause] = causes_of(results)
+        assert cause["reproduce"] == f"conformance run --test {best}"
+    assert cause["counterexample"] == "counterexamples/c.jsonl"
+
+
+def test_the_command_that_replays_a_counterexample() -> None:
+    assert replay("counterexamples/a.jsonl", configuration()) == (
+        "conformance replay report/counterexamples/a.jsonl --timing response=2 -- iut 'a b'"
     )
 
 
-def test_what_is_long_may_be_what_is_wrong() -> None:
-    """Where only long messages show that it matters how they are cut, their length may matter."""
-    results = [result("a", CUT, apart=[LONG]), result("b", "framing.long-lines", apart=[LONG])]
-    settle(results, protocols.load("vexide"))
-    assert [each["follows"] for each in results] == ["", ""]
+# Order
 
 
-def test_what_serves_only_so_many_connections_is_one_cause() -> None:
+def test_failures_stand_before_warnings_and_ends_before_other_failures() -> None:
     results = [
-        result("a", FAR, "warn", served=2, unserved=4),
-        result("b", OTHER, served=1, unserved=5, death=DEATH),
-        result("c", ROOT, "pass", served=3),
-        result("d", ON_IT),
+        result("a", SHOULD, ended(SHOULD, DEATH, "VCodeSig")),
+        result("b", OTHER, violation(OTHER)),
+        result("c", TOP, ended(TOP, replace(DEATH, said="error: no card"), "Ready")),
     ]
-    settle(results)
-    assert [entry["verdict"] for entry in results] == ["inconclusive", "fail", "pass", "fail"]
-    limit, violation = made(results)
-    assert (limit["kind"], limit["verdict"], limit["tests"]) == ("limit", "fail", ["b", "a"])
-    assert limit["what"].startswith("one run of the IUT serves only 3 connections")
-    assert violation["requirement"] == ON_IT
+    order = [(cause["kind"], cause["verdict"]) for cause in causes_of(results)]
+    assert order == [("end", "fail"), ("content", "fail"), ("end", "warn")]
 
 
-def test_what_serves_only_so_many_connections_at_a_time_is_one_cause() -> None:
-    """Others are served once they have ended."""
+def test_prerequisites_stand_first() -> None:
+    """Within a cause, and among causes."""
+    names = (TOP, MIDDLE, ROOT)
+    results = [result(name, name, violation(name)) for name in names]
+    assert [cause["requirement"] for cause in causes_of(results)] == [ROOT, MIDDLE, TOP]
+    ends = [
+        result("ready", TOP, ended(TOP, DEATH, "Exited")),
+        result("handshake", MIDDLE, ended(MIDDLE, DEATH, "Handshake")),
+    ]
+    found = culprit("Touch", DEATH, *ends)
+    assert causes_of(ends, found)[0]["requirements"] == [MIDDLE, TOP]
+
+
+# Floods and late answers decide nothing, and are one cause each.
+
+
+def test_late_answers_are_one_cause() -> None:
     results = [
-        result("a", FAR, served=3, unserved=2, at_once=1, crowded=2),
-        result("b", OTHER, "warn", served=1, unserved=2, at_once=1, crowded=2),
-        result("c", ROOT, "pass", served=4, at_once=1),
+        result(name, about, other(Kind.LATE, about, took))
+        for name, about, took in (("a", TOP, 2.5), ("b", ROOT, 3.25))
     ]
-    settle(results)
-    [limit] = made(results)
-    assert limit["what"].startswith("one run of the IUT serves only one connection at a time")
-    results[2]["at_once"] = 2
-    assert not any(cause["kind"] == "limit" for cause in made(results))
+    [late] = causes_of([*results, result("c", OTHER, other(Kind.UNDECIDED))])
+    assert (late["kind"], late["verdict"], late["tests"]) == ("late", "inconclusive", ["a", "b"])
+    assert "3.2 s; --timing response=7 gives more time" in late["what"]
+    assert [entry["requirement"] for entry in late["undecided"]] == [TOP, ROOT]
 
 
 @pytest.mark.parametrize(
-    "others",
-    [[("pass", 4, 0)], [], [("fail", 3, 3)]],
-    ids=["one-is-served-later", "one-alone", "one-is-served-as-late"],
+    ("found", "order"),
+    [
+        ([], ["flood", "content", "late"]),
+        ([finding(ROOT)], ["content", "content", "flood", "late"]),
+    ],
 )
-def test_what_may_have_other_reasons_is_no_limit(others: list[tuple[str, int, int]]) -> None:
-    """Of one test, what was done before may be the cause."""
+def test_a_flood_comes_first_unless_its_sessions_show_another_cause(
+    found: list[Evidence], order: list[str]
+) -> None:
+    """A length that is wrong makes many messages out of one."""
     results = [
-        result("a", FAR, served=3, unserved=4),
-        *(result("b", OTHER, word, served=n, unserved=last) for word, n, last in others),
+        result("a", TOP, other(Kind.LATE, TOP, 2.5)),
+        result("b", OTHER, violation(OTHER)),
+        result("c", MIDDLE, other(Kind.FLOOD, MIDDLE, 10), *found),
     ]
-    settle(results)
-    assert not any(cause["kind"] == "limit" for cause in made(results))
-    assert results[0]["verdict"] == "fail"
+    assert [cause["kind"] for cause in causes_of(results)] == order
+
+
+def test_a_run_that_passes_has_no_cause() -> None:
+    assert causes_of([passed("a", TOP)]) == []

@@ -16,7 +16,7 @@ from conformance.configuration import ConfigurationError
 from conformance.reporting import changes, several
 from conformance.reporting.files import write
 from conformance.running.selection import LEFT_OUT, Selection
-from conformance.selftest.reports import hostile, minimal
+from conformance.selftest.report_fixtures import death, hostile, minimal
 from conformance.selftest.test_reporting_page import Page
 
 VERDICTS = ("pass", "fail", "warn", "inconclusive", "not-exercised", "not-applicable", "known")
@@ -245,6 +245,25 @@ def test_transcripts_of_parts_keep_apart(tmp_path: Path) -> None:
     whole = merged(sources, tmp_path / "whole")
     texts = [(tmp_path / "whole" / test["transcript"]).read_text() for test in whole["tests"]]
     assert texts == ["a", "b"]
+
+
+def test_ends_of_parts_are_merged_by_culprit(tmp_path: Path) -> None:
+    """Two culprits of one requirement are two causes, each with its smallest session."""
+    sources: list[tuple[Path, dict[str, Any]]] = []
+    for name, culprit in (("a", "Touch"), ("b", "USD"), ("c", "Touch")):
+        made = death()
+        made["causes"][0]["culprit"]["message"] = culprit
+        made["causes"][0]["tests"] = [name]
+        smallest = tmp_path / name / made["causes"][0]["culprit"]["capture"]
+        smallest.parent.mkdir(parents=True)
+        smallest.write_text(name)
+        sources.append((tmp_path / name, made))
+    whole = merged(sources, tmp_path / "whole")
+    found = {cause["culprit"]["message"]: cause for cause in whole["causes"]}
+    assert [cause["tests"] for cause in found.values()] == [["a", "c"], ["b"]]
+    for name, cause in (("a", found["Touch"]), ("b", found["USD"])):
+        assert (tmp_path / "whole" / cause["culprit"]["capture"]).read_text() == name
+        assert [entry["requirement"] for entry in cause["undecided"]] == ["area.three"]
 
 
 def test_only_parts_of_one_thing_are_merged(tmp_path: Path) -> None:

@@ -68,9 +68,8 @@ def test_rubbish_of_a_client(rubbish: bytes, place: Place) -> None:
     times = ("--timing", "startup=2", "--timing", "response=0.5")
     done = place.run("deltarobot/client", *times, iut=iut)
     assert done.code == 1
-    assert [cause["requirement"] for cause in done.report["causes"]] == ["handshake.first"]
-    assert (
-        f"the first bytes, {rubbish!r}, begin no known message" in done.report["causes"][0]["what"]
-    )
+    first = done.report["causes"][0]
+    assert first["requirement"] == "handshake.first"
+    assert f"the first bytes, {rubbish!r}, begin no known message" in first["what"]
     told = done.out[done.out.index("FAIL") :].splitlines()
     assert repr(rubbish) in told[1]

@@ -91,7 +91,7 @@ async def test_what_is_decoded_counts(monkeypatch: pytest.MonkeyPatch) -> None:
             with pytest.raises(Flooded, match="more than is read of one session") as raised:
                 await session.expect("Ack")
     assert raised.value.size == session.size < 100 * len(STATE)
-    assert iut.testbed.patience.floods.met == 1
+    assert iut.testbed.timeouts.floods.met == 1
 
 
 @pytest.mark.asyncio
@@ -130,6 +130,6 @@ async def test_what_a_session_that_is_over_has_read_does_not_count() -> None:
         async with iut.connect(instance) as session:
             session._answering.append(asyncio.create_task(answering()))
             await session.expect()
-    left = iut.testbed.patience.floods
+    left = iut.testbed.timeouts.floods
     assert session.size and not left.met
     assert not left._read

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from conformance.running import machine
-from conformance.running.patience import BUSY, LONGEST, TARDY, Patience
+from conformance.running.timeouts import BUSY, LONGEST, TARDY, Timeouts
 
 
 @pytest.fixture
@@ -83,8 +83,8 @@ class Crowded(machine.Crowding):
 
 def test_a_deadline_is_longer_by_what_the_machine_takes_meanwhile() -> None:
     crowding = Crowded(BUSY, lost=7.0)
-    patience = Patience(crowding=crowding)
-    seconds = patience.lasting(2.0)
+    timeouts = Timeouts(crowding=crowding)
+    seconds = timeouts.lasting(2.0)
     assert seconds() == 2.0, "what was lost before is no matter"
     crowding.lose(1.5)
     assert seconds() == 3.5
@@ -93,28 +93,28 @@ def test_a_deadline_is_longer_by_what_the_machine_takes_meanwhile() -> None:
 
 
 def test_a_suite_that_was_kept_from_its_work_knows_that_it_was_late() -> None:
-    patience = Patience(crowding=Crowded(1.0))
+    timeouts = Timeouts(crowding=Crowded(1.0))
 
     async def kept() -> None:
-        looking = asyncio.create_task(patience.look_at_the_clock())
+        looking = asyncio.create_task(timeouts.watch_clock())
         await asyncio.sleep(0)
         time.sleep(3 * TARDY)  # noqa: ASYNC251  blocking the loop is the purpose
         await asyncio.wait({looking}, timeout=TARDY)
         looking.cancel()
 
-    seconds = patience.lasting(2.0)
+    seconds = timeouts.lasting(2.0)
     asyncio.run(kept())
-    assert patience.crowding.lost() > TARDY
+    assert timeouts.crowding.lost() > TARDY
     assert seconds() > 2.0
-    assert patience.stretched == 1.0, "nobody says that programs were slow"
+    assert timeouts.stretched == 1.0, "nobody says that programs were slow"
 
 
 @pytest.mark.parametrize(
     ("factor", "seconds"), [(1.0, 2.0), (BUSY - 0.1, 2.0), (3.0, 6.0), (100.0, 2.0 * LONGEST)]
 )
 def test_a_busy_machine_leaves_an_iut_more_time_to_react(factor: float, seconds: float) -> None:
-    patience = Patience(crowding=Crowded(factor))
-    assert patience.seconds("response", 2.0) == seconds
-    assert patience.stretched == seconds / 2
+    timeouts = Timeouts(crowding=Crowded(factor))
+    assert timeouts.seconds("response", 2.0) == seconds
+    assert timeouts.stretched == seconds / 2
     # A period of the protocol is declared for the IUT, so the machine's load does not stretch it.
-    assert patience.seconds("push_hold", 2.0) == 2.0
+    assert timeouts.seconds("push_hold", 2.0) == 2.0

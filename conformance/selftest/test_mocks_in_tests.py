@@ -206,11 +206,11 @@ def test_procedures_of_its_user(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "why"),
     [
-        ("[]", "an object of procedures"),
-        ("x: 1", "x: an object of"),
-        ("x: {delay: soon}", "delay: a number"),
-        ("x: {results: []}", "results: a list"),
-        ("x: {error: null}", "error: nil"),
+        ("[]", "an object from names to procedures"),
+        ("x: 1", "x: expected an object with keys of"),
+        ("x: {delay: soon}", "delay: expected a number"),
+        ("x: {results: []}", "results: expected a list"),
+        ("x: {error: null}", "error: expected a value that is not nil"),
     ],
 )
 def test_procedures_that_cannot_be_read(text: str, why: str, tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from conformance.conclusions.outcome import Run
 from conformance.conclusions.report import build
 from conformance.configuration import Configuration, KnownFailure
 from conformance.definitions import protocols
-from conformance.running.results import Result
+from conformance.evidence import Evidence, Kind, Observed, Place, Result
 from conformance.running.selection import Collected, Selection
 from conformance.verdicts import Verdict, merge, violated
 
@@ -25,16 +25,35 @@ def record(
     exercised: tuple[str, ...] = (),
     against: tuple[str, ...] = (),
     problem: str = "",
-) -> dict[str, Any]:
-    where = {"transcript": "transcripts/x.jsonl", "event": 1}
-    shown = {"message": "seen", "at_death": False, "concluded": False, "rests": "", **where}
-    findings = [{"requirement": entry, **shown} for entry in against]
-    made = Result(name, "purpose", requirement, verdict, 0.1, detail, problem=problem)
-    return {**made.to_json(), "exercised": list(exercised), "findings": findings}
+) -> Result:
+    """Return the result of a test; ``against`` are requirements that the judge found violated."""
+    place = Place("transcripts/x.jsonl", 1)
+    facts = [Evidence(_KINDS[verdict], requirement, detail)] if verdict in _KINDS else []
+    facts += [Evidence(Kind.SUITE_FAULT, requirement, problem)] if problem else []
+    facts += [Evidence(Kind.VIOLATION, name, "seen", place=place, judged=True) for name in against]
+    observed = Observed(frozenset(exercised), frozenset({"Ready"}))
+    return Result(
+        name,
+        "purpose",
+        requirement,
+        Verdict(verdict),
+        detail,
+        0.1,
+        tuple(facts),
+        observed=observed,
+    )
+
+
+_KINDS = {
+    "fail": Kind.VIOLATION,
+    "warn": Kind.VIOLATION,
+    "inconclusive": Kind.UNDECIDED,
+    "not-exercised": Kind.MISSING_MEANS,
+}
 
 
 def report(
-    *tests: dict[str, Any], smoke: str = "pass", strict: bool = False, **options: Any
+    *tests: Result, smoke: str = "pass", strict: bool = False, **options: Any
 ) -> dict[str, Any]:
     """Return the report of a run with a smoke session and these tests."""
     reached = options.pop("reached", True)
@@ -91,7 +110,7 @@ def test_a_finding_of_what_does_not_bind_the_role_is_a_fault_of_the_suite(name: 
     made = report(record("a", against=(name,)))
     assert (made["exit_code"], made["findings"]) == (4, [])
     assert repr(name) in made["problems"][0]
-    assert report({**record("a"), "exercised": ["ready.snet"]})["exit_code"] == 4
+    assert report(record("a", exercised=("ready.snet",)))["exit_code"] == 4
 
 
 def test_only_shoulds_are_no_conformance() -> None:

@@ -8,9 +8,9 @@ import pytest
 
 from conformance.configuration import Configuration
 from conformance.definitions import protocols
+from conformance.evidence import Evidence, Kind, Result
 from conformance.running import machine, overlap, smoke
 from conformance.running.overlap import Width
-from conformance.running.results import Result
 from conformance.running.smoke import Smoke
 from conformance.running.testbed import Testbed
 from conformance.verdicts import Verdict
@@ -96,32 +96,31 @@ def test_tests_that_only_wait_leave_their_places_to_others(
     assert max(most) == 2
 
 
-def held(*violated: str, ends: bool = False, taken: str = "") -> Smoke:
+def played(*violated: str, ends: bool = False, taken: str = "") -> Smoke:
     """Return a smoke session with these violations; ``ends``: it is inconclusive."""
-    result = Result("smoke", "", "")
-    result.findings = [{"requirement": requirement} for requirement in violated]
-    result.verdict = Verdict.INCONCLUSIVE if ends else Verdict.PASS
-    return Smoke(result, True, frozenset(taken.split()))
+    facts = tuple(Evidence(Kind.VIOLATION, name, "seen", judged=True) for name in violated)
+    verdict = Verdict.INCONCLUSIVE if ends else Verdict.PASS
+    return Smoke(Result("smoke", "", "", verdict, evidence=facts), True, frozenset(taken.split()))
 
 
 @pytest.mark.parametrize(
-    ("alone", "beside", "disturb"),
+    ("alone", "together", "disturb"),
     [
-        (held(), [held(), held()], False),
-        (held(), [held(taken="a b"), held(taken="c")], False),
-        (held(), [held(taken="a b"), held(taken="b")], True),
-        (held(), [held(), held(ends=True)], True),
-        (held(), [held(), held("ready.once", ends=True)], True),
-        (held("ready.once"), [held(), held("ready.once", ends=True)], False),
-        (held("ready.once"), [held(), held("ready.once", "log.each", ends=True)], True),
+        (played(), [played(), played()], False),
+        (played(), [played(taken="a b"), played(taken="c")], False),
+        (played(), [played(taken="a b"), played(taken="b")], True),
+        (played(), [played(), played(ends=True)], True),
+        (played(), [played(), played("ready.once", ends=True)], True),
+        (played("ready.once"), [played(), played("ready.once", ends=True)], False),
+        (played("ready.once"), [played(), played("ready.once", "log.each", ends=True)], True),
     ],
 )
-def test_what_one_shows_alone_is_not_laid_to_two_side_by_side(
-    monkeypatch: pytest.MonkeyPatch, alone: Smoke, beside: list[Smoke], disturb: bool
+def test_violations_of_one_session_do_not_show_that_two_disturb_each_other(
+    monkeypatch: pytest.MonkeyPatch, alone: Smoke, together: list[Smoke], disturb: bool
 ) -> None:
-    async def hold(testbed: Testbed, folder: Path) -> Smoke:
-        return beside.pop()
+    async def play(testbed: Testbed, folder: Path) -> Smoke:
+        return together.pop()
 
-    monkeypatch.setattr(smoke, "hold", hold)
+    monkeypatch.setattr(smoke, "play", play)
     testbed = Testbed(Configuration(protocols.role("vexide/simulator"), command=("true",)))
     assert bool(asyncio.run(overlap.width(testbed, TESTS, alone)).why) == disturb

@@ -10,6 +10,7 @@ from xml.etree import ElementTree
 import pytest
 from jsonschema import Draft202012Validator
 
+from conformance.conclusions import stored
 from conformance.definitions import locate
 from conformance.reporting import page
 from conformance.reporting.github import github_annotations, github_step_summary
@@ -17,7 +18,16 @@ from conformance.reporting.junit import write_junit
 from conformance.reporting.summary import terminal_summary
 from conformance.reporting.text import hexdump, hexdump_size, one_line, visible
 from conformance.running.selection import SMOKE
-from conformance.selftest.reports import HOSTILE, hostile, minimal, sample_folder
+from conformance.selftest.report_fixtures import (
+    HOSTILE,
+    death,
+    full,
+    hostile,
+    minimal,
+    sample,
+    sample_folder,
+    version_1,
+)
 
 # The schema and the sample
 
@@ -38,37 +48,45 @@ def test_the_schema_is_a_schema_and_describes_every_member() -> None:
             assert entry["additionalProperties"] is False
 
 
-@pytest.mark.parametrize("make", [minimal, hostile])
-def test_reports_made_here_fit_the_schema(make: Callable[[], dict[str, Any]]) -> None:
-    report = make()
-    report["headline"] = one_line(report["headline"])
-    validator().validate(report)
-
-
 def validator() -> Draft202012Validator:
     schema = json.loads((locate.reports() / "report.schema.json").read_text("utf-8"))
     return Draft202012Validator(schema)
 
 
-def test_the_sample_fits_the_schema(sample: dict[str, Any]) -> None:
-    validator().validate(sample)
+@pytest.mark.parametrize("make", [minimal, full, death, hostile])
+@pytest.mark.parametrize("contract", [dict, version_1])
+def test_fixtures_fit_the_schema(
+    make: Callable[[], dict[str, Any]], contract: Callable[[dict[str, Any]], dict[str, Any]]
+) -> None:
+    """The schema allows both versions of the contract."""
+    report = make()
+    report["headline"] = one_line(report["headline"])
+    validator().validate(contract(report))
+
+
+@pytest.mark.parametrize("make", [sample, full])
+def test_the_sample_fits_the_schema(make: Callable[[], dict[str, Any]]) -> None:
+    report = make()
+    validator().validate(report)
     for kind in ("requirements", "tests"):
-        for verdict, number in sample["counts"][kind].items():
-            # The smoke session is no test.
-            counted = [entry for entry in sample[kind] if entry["id"] != SMOKE]
+        counted = [entry for entry in report[kind] if entry["id"] != SMOKE]
+        for verdict, number in report["counts"][kind].items():
             assert number == sum(entry["verdict"] == verdict for entry in counted)
 
 
 @pytest.mark.parametrize("path", ["/etc/passwd", "../x.jsonl", "a/../../x", "c:\\x", "a\\..\\x"])
-def test_the_schema_keeps_paths_below_the_report(sample: dict[str, Any], path: str) -> None:
-    sample["tests"][0]["transcript"] = path
-    assert not validator().is_valid(sample)
+def test_the_schema_keeps_paths_below_the_report(path: str) -> None:
+    report = minimal()
+    report["tests"][0]["transcript"] = path
+    assert not validator().is_valid(report)
 
 
-def test_the_sample_page_is_up_to_date(sample: dict[str, Any]) -> None:
-    fresh = page.render(sample, sample_folder())
-    stored = (sample_folder() / "index.html").read_text("utf-8")
-    assert stored == fresh, "make reports/sample again: python -m conformance.selftest.sample"
+def test_the_sample_page_is_up_to_date() -> None:
+    fresh = page.render(stored.load(sample_folder()), sample_folder())
+    written = (sample_folder() / "index.html").read_text("utf-8")
+    assert written == fresh, (
+        "render reports/sample again, with conformance.reporting.page.write_page"
+    )
 
 
 # Text
@@ -112,8 +130,8 @@ def junit(report: dict[str, Any], folder: Path) -> ElementTree.Element:
     return ElementTree.parse(write_junit(report, folder)).getroot()
 
 
-def test_junit_counts_agree(sample: dict[str, Any], tmp_path: Path) -> None:
-    root = junit(sample, tmp_path)
+def test_junit_counts_agree(full: dict[str, Any], tmp_path: Path) -> None:
+    root = junit(full, tmp_path)
     cases = list(root.iter("testcase"))
     for scope in [root, *root.iter("testsuite")]:
         inside = list(scope.iter("testcase"))
@@ -122,7 +140,7 @@ def test_junit_counts_agree(sample: dict[str, Any], tmp_path: Path) -> None:
             assert int(scope.attrib[key]) == sum(case.find(tag) is not None for case in inside)
     names = {case.attrib["name"]: case for case in cases}
     assert len(names) == len(cases)
-    for test in sample["tests"]:
+    for test in full["tests"]:
         case = names[test["id"]]
         assert (case.find("failure") is not None) == (test["verdict"] == "fail")
         skipped = test["verdict"] in ("inconclusive", "not-exercised", "not-applicable", "known")
@@ -160,20 +178,38 @@ def test_junit_has_no_illegal_character(tmp_path: Path) -> None:
 # Terminal
 
 
-def test_the_summary_names_what_is_wrong_and_what_to_provide(sample: dict[str, Any]) -> None:
-    text = terminal_summary(sample, Path("out"))
+def test_the_summary_names_what_is_wrong_and_what_to_provide(full: dict[str, Any]) -> None:
+    text = terminal_summary(full, Path("out"))
     lines = text.splitlines()
-    assert lines[0].startswith("NOT CONFORMANT IN THIS SELECTION  vexide/simulator")
-    assert sample["headline"] in lines[1]
-    for cause in sample["causes"]:
-        assert f"{cause['verdict'].upper()}  {cause['requirement']}" in text
-        assert cause["what"] in text
-    assert "1 proven consequences: controller.uuid-replaces-raw" in text
-    assert "   2  nothing was drawn with CopyBuffer; declare [programs] draw" in text
+    assert lines[0].startswith("NOT CONFORMANT  vexide/simulator")
+    assert full["headline"] in lines[1]
+    for entry in full["requirements"]:
+        if entry["verdict"] in ("fail", "warn"):
+            assert f"{entry['verdict'].upper()}  {entry['id']}" in text
+            assert entry["reason"] in text
+    assert "Not exercised: 3" in text
+    assert "   2  name a robot program that reports what it sees" in text
     assert lines[-1] == "Report: out/index.html"
     assert "\x1b" not in text
-    coloured = terminal_summary(sample, colour=True)
-    assert "\x1b[1;31mNOT CONFORMANT IN THIS SELECTION\x1b[0m" in coloured
+    assert "\x1b[1;31mNOT CONFORMANT\x1b[0m" in terminal_summary(full, colour=True)
+
+
+def test_the_summary_shows_what_experiments_found() -> None:
+    text = terminal_summary(death())
+    for line in (
+        "it said: out of memory",
+        "shown by 9 replays: the smallest session ends so twice, and goes on without Touch Pressed",
+        "1 proven consequences: area.two",
+        "for example: conformance run --without 'Touch Pressed'",
+        "1 not decided: area.three",
+    ):
+        assert f"      {line}\n" in text
+
+
+def test_the_summary_calls_candidates_candidates() -> None:
+    text = terminal_summary(death(shown=False))
+    assert "      candidates, latest first: Touch Pressed, USD\n" in text
+    assert "shown by" not in text and "proven" not in text
 
 
 def test_the_summary_is_neutral_and_short_whatever_the_iut_says() -> None:
@@ -193,8 +229,8 @@ def test_the_summary_is_neutral_and_short_whatever_the_iut_says() -> None:
 # GitHub Actions
 
 
-def test_annotations_are_one_line_each_and_bounded(sample: dict[str, Any]) -> None:
-    lines = github_annotations(sample)
+def test_annotations_are_one_line_each_and_bounded(full: dict[str, Any]) -> None:
+    lines = github_annotations(full)
     kinds = [line.split(" ")[0] for line in lines]
     assert (kinds.count("::error"), kinds.count("::warning"), kinds.count("::notice")) == (3, 0, 3)
     report = hostile()
@@ -207,10 +243,10 @@ def test_annotations_are_one_line_each_and_bounded(sample: dict[str, Any]) -> No
         assert re.fullmatch(r"::error title=[^:,]*::[^\x00-\x1f]*", line)
 
 
-def test_the_step_summary_is_inert_markdown(sample: dict[str, Any]) -> None:
-    text = github_step_summary(sample)
-    assert text.startswith("## ✗ Not conformant in this selection: vexide/simulator")
-    assert "| requirements | 3 |" in text
+def test_the_step_summary_is_inert_markdown(full: dict[str, Any]) -> None:
+    text = github_step_summary(full)
+    assert text.startswith("## ✗ Not conformant: vexide/simulator")
+    assert "| requirements | 2 |" in text
     text = github_step_summary(hostile())
     assert len(text) < 2**20
     assert not re.search(r"[<>`\[\]{}\x1b\u202e]", text)

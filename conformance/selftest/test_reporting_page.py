@@ -13,7 +13,14 @@ from conformance.definitions import locate
 from conformance.reporting import ladder, page
 from conformance.reporting.ladder import Mark
 from conformance.reporting.page import write_page
-from conformance.selftest.reports import HOSTILE, hostile, minimal, sample_folder, write_transcript
+from conformance.selftest.report_fixtures import (
+    FOLDER,
+    HOSTILE,
+    death,
+    hostile,
+    minimal,
+    write_transcript,
+)
 
 
 class Page(HTMLParser):
@@ -56,8 +63,8 @@ def assert_inert(text: str) -> Page:
     return found
 
 
-def test_the_page_refers_to_nothing_outside(sample: dict[str, Any]) -> None:
-    text = page.render(sample, sample_folder())
+def test_the_page_refers_to_nothing_outside(full: dict[str, Any]) -> None:
+    text = page.render(full, FOLDER)
     found = assert_inert(text)
     assert "://" not in "".join(found.code["style"]) + "".join(found.code["script"])
     assert "@import" not in text and "url(" not in text
@@ -66,23 +73,22 @@ def test_the_page_refers_to_nothing_outside(sample: dict[str, Any]) -> None:
     assert "unsafe" not in policy
 
 
-def test_the_page_says_what_a_reader_wants(sample: dict[str, Any]) -> None:
-    text = page.render(sample, sample_folder())
+def test_the_page_says_what_a_reader_wants(full: dict[str, Any]) -> None:
+    text = page.render(full, FOLDER)
     shown = "".join(Page(text).texts)
-    assert "Not conformant" in shown and sample["headline"] in shown
-    for entry in sample["requirements"]:
+    assert "Not conformant" in shown and full["headline"] in shown
+    for entry in full["requirements"]:
         assert entry["text"] in shown and entry["reason"] in shown
-    for test in sample["tests"]:
-        assert test["purpose"].removesuffix(".") in shown and test["reproduce"] in shown
+    for test in full["tests"]:
+        assert test["purpose"] in shown and test["reproduce"] in shown
         assert f'id="{page.test_anchor(test["id"])}"' in text
     assert text.index('class="cause fail"') < text.index('id="requirements"')
     assert "Offending event 7" in shown
 
 
-def test_what_is_not_utf_8_is_shown_byte_for_byte(tmp_path: Path) -> None:
-    event = {"at": 0, "from": "simulator", "hex": b"caf\xe9 \xff\xfe".hex()}
-    drawn = ladder.read(write_transcript(tmp_path, event), "simulator", {})
-    assert any("63 61 66 e9 20 ff fe" in step.dump for step in drawn.steps)
+def test_what_is_not_utf_8_is_shown_byte_for_byte() -> None:
+    drawn = ladder.read(FOLDER / "transcripts" / "serial-bytes.jsonl", "simulator", {})
+    assert any("63 61 66 e9 20 ff  fe 22" in step.dump for step in drawn.steps)
 
 
 def test_the_page_is_inert_whatever_the_iut_says(tmp_path: Path) -> None:
@@ -105,14 +111,15 @@ def test_the_page_is_inert_whatever_the_iut_says(tmp_path: Path) -> None:
     assert "ff fe 00 3c" in shown
 
 
-def test_every_single_field_is_inert(sample: dict[str, Any], tmp_path: Path) -> None:
+def test_every_single_field_is_inert(full: dict[str, Any], tmp_path: Path) -> None:
     """Each string of the report is replaced by an attack, one at a time."""
     report = minimal("fail", expected="e", came="c")
     report["requirements"][0]["note"] = "n"
     report["problems"] = ["p"]
     report["stale"] = [{"requirement": "s", "why": "w"}]
-    report["findings"] = copy.deepcopy(sample["findings"][:1])
-    closed = {"verdict", "level", "tested", "transcript", "counterexample", "role"}
+    report["findings"] = copy.deepcopy(full["findings"][:1])
+    report["causes"] += death()["causes"] + death(shown=False)["causes"]
+    closed = {"verdict", "level", "tested", "transcript", "counterexample", "capture", "role"}
 
     def places(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
         if isinstance(value, str):
@@ -247,23 +254,44 @@ def test_causes_come_first_with_message_and_command(tmp_path: Path) -> None:
     assert re.findall("<mark>(.*?)</mark>", first) == ["7", "37", "7"]
 
 
-def test_a_death_is_a_cause_with_those_who_met_it(tmp_path: Path) -> None:
-    report = minimal("fail")
-    met = [{"requirement": "area.one", "test": "t.py::test_one", "reproduce": "do it again"}]
-    death = {"kind": "end", "requirement": None, "said": "out of memory", "consequences": met}
-    culprit = {"message": "Touch", "value": "{}", "shown": True, "candidates": [], "replays": 7}
-    capture = {"capture": "counterexamples/x.jsonl"}
-    report["causes"][0] |= death | {"what": "the IUT was killed", "culprit": culprit | capture}
-    text = page.render(report, tmp_path)
-    cause = text[text.index('id="cause-end-0"') : text.index('id="requirements"')]
-    for part in ("was killed", "out of memory", "Touch is left out", "#req-area.one"):
-        assert part in cause
-    assert page.test_anchor("t.py::test_one") in cause
+def cause_of(report: dict[str, Any], folder: Path) -> str:
+    """Return the part of a page that shows the first cause."""
+    text = page.render(report, folder)
+    return text[text.index('class="cause fail"') : text.index('id="requirements"')]
 
 
-def test_failed_tests_are_marked_where_they_are_named(sample: dict[str, Any]) -> None:
-    text = page.render(sample, sample_folder())
+def test_an_end_shows_the_culprit_and_what_follows(tmp_path: Path) -> None:
+    cause = cause_of(death(), tmp_path)
+    for part in (
+        "was killed by SIGKILL when it is sent Touch Pressed",
+        "it said: out of memory",
+        "Shown by 9 replays",
+        "./counterexamples/x-smallest.jsonl",
+        "1 proven consequences: their tests pass if Touch Pressed is left out",
+        "#req-area.two",
+        "conformance run --without &#39;Touch Pressed&#39;",
+        "1 not decided",
+        "#req-area.three",
+        "its test needs Touch Pressed",
+    ):
+        assert part in cause, part
+
+
+def test_an_end_without_experiments_shows_candidates(tmp_path: Path) -> None:
+    cause = cause_of(death(shown=False), tmp_path)
+    assert "Candidates, the latest first: Touch Pressed, USD." in cause
+    assert "Shown by 9" not in cause and "proven" not in cause
+
+
+def test_a_cause_names_all_requirements_that_it_violates(tmp_path: Path) -> None:
+    report = death()
+    report["causes"][0]["requirements"] = ["area.one", "area.two"]
+    assert "It violates" in cause_of(report, tmp_path)
+
+
+def test_failed_tests_are_marked_where_they_are_named(full: dict[str, Any]) -> None:
+    text = page.render(full, FOLDER)
     table = text[text.index('id="requirements"') :]
-    failed = next(test for test in sample["tests"] if test["verdict"] == "fail")
+    failed = next(test for test in full["tests"] if test["verdict"] == "fail")
     link = f'<a href="#{page.test_anchor(failed["id"])}">'
     assert re.search(f'<li class="fail"><span class="flag" title="fail">.{{0,120}}{link}', table)

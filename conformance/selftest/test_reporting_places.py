@@ -11,7 +11,7 @@ from conformance.reporting import ladder, places
 from conformance.reporting.ladder import Mark
 from conformance.reporting.text import hexdump, in_hexdump
 from conformance.runtime import codec as runtime
-from conformance.selftest.reports import write_transcript
+from conformance.selftest.report_fixtures import write_transcript
 from conformance.simspark.codec import encode
 
 

@@ -109,14 +109,17 @@ def test_which_connection_is_opened_first_may_be_chance(first: str) -> None:
 
     given_up = asyncio.Event()
 
-    async def watch(within: float) -> SimpleNamespace:
+    async def wait_for(within: float) -> SimpleNamespace:
         return SimpleNamespace(name=first)
 
     async def until_closed(within: float) -> bool:
         return given_up.is_set()
 
     session: Any = SimpleNamespace(
-        role=LAB.roles["robot"], seconds=lambda name: 1.0, watch=watch, until_closed=until_closed
+        role=LAB.roles["robot"],
+        seconds=lambda name: 1.0,
+        wait_for=wait_for,
+        until_closed=until_closed,
     )
     one = next(part for part in parts if part.events[0].message == first)
     assert asyncio.run(begun(session, parts)) is one

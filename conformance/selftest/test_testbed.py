@@ -1,4 +1,4 @@
-"""What tests find out about an IUT once in a run, where that fails."""
+"""Facts and instances that the tests of a run share."""
 
 import asyncio
 
@@ -6,15 +6,21 @@ import pytest
 
 from conformance.configuration import Configuration
 from conformance.definitions import protocols
-from conformance.running.testbed import Testbed
+from conformance.harness.instance import Instance
+from conformance.harness.process import GRACE
+from conformance.running.testbed import LINGERING, OFTEN, Testbed
 from conformance.verdicts import Violation
 
 ASKING = 6
 
 
+def new_testbed() -> Testbed:
+    return Testbed(Configuration(protocols.role("runtime/rpc-server"), connect="127.0.0.1:1"))
+
+
 @pytest.mark.parametrize("fails", [False, True])
-def test_what_fails_once_is_tried_side_by_side(fails: bool) -> None:
-    """Each try may wait in full for what never comes: in a row they would take the run's time."""
+def test_a_fact_is_found_once_and_a_failure_is_tried_in_parallel(fails: bool) -> None:
+    """Each try can wait in full for a message, so the tries overlap."""
     under_way = tried = most = 0
 
     async def find() -> str:
@@ -28,9 +34,7 @@ def test_what_fails_once_is_tried_side_by_side(fails: bool) -> None:
         return "found"
 
     async def ask() -> list[object]:
-        testbed = Testbed(
-            Configuration(protocols.role("runtime/rpc-server"), connect="127.0.0.1:1")
-        )
+        testbed = new_testbed()
         asking = (testbed.cached("this", find) for _ in range(ASKING))
         return await asyncio.gather(*asking, return_exceptions=True)
 
@@ -43,11 +47,9 @@ def test_what_fails_once_is_tried_side_by_side(fails: bool) -> None:
         assert tried == 1
 
 
-def test_those_that_wait_for_what_another_finds_out_leave_their_places() -> None:
+def test_tests_that_wait_for_a_fact_leave_their_places() -> None:
     async def ask() -> list[int]:
-        testbed = Testbed(
-            Configuration(protocols.role("runtime/rpc-server"), connect="127.0.0.1:1")
-        )
+        testbed = new_testbed()
         found, idle = asyncio.Event(), []
 
         async def find() -> str:
@@ -58,8 +60,25 @@ def test_those_that_wait_for_what_another_finds_out_leave_their_places() -> None
             for _ in range(ASKING):
                 group.create_task(testbed.cached("this", find))
             await asyncio.sleep(0)
-            idle.append(testbed.patience.idle)
+            idle.append(testbed.timeouts.idle)
             found.set()
-        return [*idle, testbed.patience.idle]
+        return [*idle, testbed.timeouts.idle]
 
     assert asyncio.run(ask()) == [ASKING - 1, 0]
+
+
+@pytest.mark.parametrize(("stretched", "last"), [(1.0, LINGERING), (2.0, GRACE)])
+def test_instances_that_outlive_their_input_are_ended_sooner(stretched: float, last: float) -> None:
+    """On a busy machine each of them has the whole time: an end takes longer."""
+    testbed = new_testbed()
+    testbed.timeouts.stretched = stretched
+    given: list[float] = []
+
+    class Lasting(Instance):
+        async def stop(self, grace: float = GRACE) -> bool:
+            given.append(grace)
+            return False
+
+    for _ in range(OFTEN + 1):
+        asyncio.run(testbed.stop(Lasting(testbed.configuration, "tcp")))
+    assert given == [GRACE] * OFTEN + [last]

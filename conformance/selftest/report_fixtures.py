@@ -1,15 +1,28 @@
-"""Reports and transcripts from which the self-tests make pages and files."""
+"""Fixtures of reports and transcripts, from which the self-tests make pages and files.
 
+These reports are invented; ``reports/sample`` holds the report of a real run.
+"""
+
+import copy
 import json
 from pathlib import Path
 from typing import Any
 
 from conformance.definitions import locate
 
+FOLDER = Path(__file__).with_name("fixtures") / "report"
+"""The folder of a report with every verdict, and of its transcripts."""
+
 HOSTILE = (
     "</script><script>alert(1)</script>\" onload='alert(2)' <img src=//x onerror=alert(3)>"
     "{{ 7*7 }} ]]> \x00\x1b[31m\u202e\u2066\ufeff\ud800 ##[error]no\n::error::no\r\n| `x` [y](z)"
 )
+
+
+def full() -> dict[str, Any]:
+    """Return a new copy of the report with every verdict."""
+    report: dict[str, Any] = json.loads((FOLDER / "report.json").read_text("utf-8"))
+    return report
 
 
 def sample_folder() -> Path:
@@ -61,7 +74,7 @@ def minimal(verdict: str = "pass", **test: Any) -> dict[str, Any]:
     }
     case = {
         "id": "t.py::test_one",
-        "purpose": "whether it holds",
+        "purpose": "It holds.",
         "requirement": "area.one",
         "verdict": verdict,
         "duration_s": 0.1,
@@ -95,15 +108,69 @@ def minimal(verdict: str = "pass", **test: Any) -> dict[str, Any]:
     }
 
 
+def death(shown: bool = True) -> dict[str, Any]:
+    """Return a report of an IUT that died, with a shown culprit or with candidates."""
+    report = minimal("fail", detail="the IUT was killed by SIGKILL")
+    first, case = report["requirements"][0], report["tests"][0]
+    others = [{"requirement": f"area.{name}", "test": f"t.py::{name}"} for name in ("two", "three")]
+    for entry in others:
+        name, test = entry["requirement"], entry["test"]
+        open_ = {"verdict": "inconclusive"}
+        report["requirements"].append(first | open_ | {"id": name, "tests": [test]})
+        report["tests"].append(case | open_ | {"id": test, "requirement": name})
+    for counts in report["counts"].values():
+        counts["inconclusive"] = 2
+    culprit = {
+        "message": "Touch Pressed" if shown else "",
+        "value": '{"Touch": "Pressed"}' if shown else "",
+        "shown": shown,
+        "candidates": [] if shown else ["Touch Pressed", "USD"],
+        "capture": "counterexamples/x-smallest.jsonl" if shown else None,
+        "replays": 9 if shown else 0,
+    }
+    report["causes"][0] |= {
+        "kind": "end",
+        "what": "the IUT was killed by SIGKILL when it is sent Touch Pressed",
+        "said": "it said: out of memory",
+        "culprit": culprit,
+    }
+    if shown:
+        consequence, undecided = others
+        without = {"reproduce": "conformance run --without 'Touch Pressed'"}
+        report["causes"][0] |= {
+            "counterexample": culprit["capture"],
+            "consequences": [consequence | without],
+            "undecided": [undecided | {"detail": "its test needs Touch Pressed"}],
+        }
+    return report
+
+
+def version_1(report: dict[str, Any]) -> dict[str, Any]:
+    """Return the same report as the first version of the contract has it."""
+    report = copy.deepcopy(report)
+    del report["version"]
+    kinds = {"content": "violation", "missing": "violation", "end": "death"}
+    for cause in report["causes"]:
+        cause["kind"] = kinds.get(cause["kind"], cause["kind"])
+        followed = [*cause["consequences"], *cause["undecided"]]
+        cause["consequences"] = [
+            {key: entry[key] for key in ("requirement", "test")} for entry in followed
+        ]
+        for member in ("requirements", "undecided", "culprit"):
+            del cause[member]
+    return report
+
+
 def hostile() -> dict[str, Any]:
     """Return a report in which every text that an IUT can influence is an attack."""
     report = minimal(
         "fail", transcript="transcripts/x.jsonl", offending=0, id=f"t.py::x[{HOSTILE}]"
     )
+    case = report["tests"][0]
     for key in ("purpose", "detail", "expected", "came", "reproduce"):
-        report["tests"][0][key] = HOSTILE
+        case[key] = HOSTILE
     report["requirements"][0] |= {"reason": HOSTILE, "note": HOSTILE, "text": HOSTILE}
-    report["requirements"][0]["tests"] = [report["tests"][0]["id"]]
+    report["requirements"][0]["tests"] = [case["id"]]
     report["iut"] |= {"name": HOSTILE, "command": [HOSTILE]}
     report["headline"] = HOSTILE
     report["ixit"] = {HOSTILE: HOSTILE}
@@ -111,11 +178,24 @@ def hostile() -> dict[str, Any]:
     report["problems"] = [HOSTILE]
     report["stale"] = [{"requirement": HOSTILE, "why": HOSTILE}]
     report["causes"][0] |= dict.fromkeys(("what", "said", "reproduce", "replay"), HOSTILE)
-    report["causes"] += [report["causes"][0] | {"kind": "end", "requirement": None}]
+    entry = {"requirement": "area.one", "test": case["id"]}
+    culprit = death()["causes"][0]["culprit"] | {"message": HOSTILE, "value": HOSTILE}
+    end: dict[str, Any] = {
+        "kind": "end",
+        "culprit": culprit,
+        "consequences": [entry | {"reproduce": HOSTILE}],
+        "undecided": [entry | {"detail": HOSTILE}],
+    }
+    unknown = culprit | {"shown": False, "candidates": [HOSTILE], "capture": None}
+    report["causes"] += [
+        report["causes"][0] | end,
+        report["causes"][0] | {"kind": "end", "culprit": unknown},
+        report["causes"][0] | {"kind": "late", "requirement": None, "requirements": []},
+    ]
     finding = {"requirement": "area.one", "level": "must", "verdict": "fail", "message": HOSTILE}
     where = {"transcript": "transcripts/x.jsonl", "event": 1, "reproduce": "conformance run"}
     report["findings"] = [
-        finding | where | {"test": report["tests"][0]["id"]},
+        finding | where | {"test": case["id"]},
         finding | where | {"test": None},
     ]
     return report

@@ -1,0 +1,432 @@
+"""Experiments about ended sessions, with a fake player and with real IUTs."""
+
+import asyncio
+import json
+import shlex
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from conformance.conclusions.deciding import Culprit, Shown
+from conformance.evidence import End, Evidence, Kind, Observed, Result
+from conformance.iut import Iut
+from conformance.running.isolation import REDUCTIONS, REPLAYS, Ended, Isolation, Step, _Played
+from conformance.running.testbed import Testbed
+from conformance.selftest.driving import BRIEF, SIMULATOR, Done, Place
+from conformance.selftest.evidence_fixtures import (
+    CLOSE,
+    DEATH,
+    MIDDLE,
+    OTHER,
+    SHOULD,
+    TOP,
+    configuration,
+    ended,
+    other,
+    result,
+    violation,
+)
+from conformance.selftest.scripted import Scripted, connected, idle_testbed, run
+from conformance.vexide.commands import START, competition, hello
+from conformance.wire import PART
+
+Dies = Callable[[list[str]], bool]
+"""True if an IUT that is sent messages with these labels ends the session."""
+
+OPENING = ("Handshake",)
+
+
+class Simulated(Isolation):
+    """Experiments with an IUT that ends a session after certain messages."""
+
+    def __init__(self, dies: Dies, again: Mapping[tuple[str, str], Result] | None = None) -> None:
+        """``again`` has the results of masked runs, by the id of the test and the masked label."""
+        super().__init__(Testbed(configuration()), Path(), OPENING, self._masked_run)
+        self._dies = dies
+        self._again = again or {}
+        self.played: list[list[str]] = []
+        self.smallest: list[str] = []
+        """The latest session that the IUT has ended."""
+        self.masked: list[tuple[str, str]] = []
+
+    async def play(self, subject: Ended, steps: Sequence[Step]) -> _Played:
+        labels = [step.label for step in steps]
+        self.played.append(labels)
+        if not self._dies(labels):
+            return _Played(None, ())
+        self.smallest = labels
+        return _Played(subject.end, ())
+
+    def _write(self, result: Result, sessions: Any, culprit: Step) -> tuple[str, int | None]:
+        return f"counterexamples/{result.id}-smallest.jsonl", len(self.smallest)
+
+    async def _masked_run(self, ended: Ended, mask: frozenset[str], longest: float) -> Result:
+        [label] = mask
+        self.masked.append((ended.test.id, label))
+        return self._again[ended.test.id, label]
+
+
+def session(test: str, *labels: str, end: End = DEATH) -> Ended:
+    """Return a session of a test in which these messages were sent before the end."""
+    steps = tuple(Step(0, label, label.encode(), label) for label in labels)
+    iut: Any = SimpleNamespace()
+    return Ended(SimpleNamespace(id=test), iut, end, steps, ("",), None, 0.0, 0.0)
+
+
+def met(test: str, requirement: str = MIDDLE, end: End = DEATH) -> Result:
+    return result(test, requirement, ended(requirement, end, "Ready"))
+
+
+def isolated(experiments: Isolation, *pairs: tuple[Result, Ended]) -> list[Culprit]:
+    """Return the culprits of tests and their sessions."""
+    results = [result for result, _ in pairs]
+    return asyncio.run(experiments.run(results, [ended for _, ended in pairs]))
+
+
+def alone(dies: Dies, *labels: str) -> tuple[Simulated, list[Culprit]]:
+    """Return the experiments about one session, and the culprits."""
+    experiments = Simulated(dies)
+    return experiments, isolated(experiments, (met("a"), session("a", *labels)))
+
+
+# Reduction of a session
+
+
+def test_the_smallest_session_is_the_opening_and_the_culprit() -> None:
+    experiments, [found] = alone(lambda sent: "Touch" in sent, "Handshake", *"bcd", "Touch", *"ef")
+    assert experiments.smallest == ["Handshake", "Touch"]
+    assert (found.label, found.value, found.tests) == ("Touch", '"Touch"', ("a",))
+    assert (found.capture, found.way) == ("counterexamples/a-smallest.jsonl", DEATH.way)
+
+
+def test_a_message_in_a_long_session_takes_few_replays() -> None:
+    """About two for each doubling of the session's length, and some for the controls."""
+    many = [f"m{number}" for number in range(1000)]
+    for place in (0, 1, 500, 998, 999):
+        experiments, [found] = alone(lambda sent, label=many[place]: label in sent, *many)  # type: ignore[misc]
+        assert found.label == many[place]
+        assert experiments.smallest == [found.label]
+        assert found.replays == len(experiments.played) <= 24
+
+
+@pytest.mark.parametrize(
+    ("needed", "smallest"),
+    [
+        (["c", "Touch"], ["Handshake", "c", "Touch"]),
+        (["b", "f", "Touch"], ["Handshake", "b", "f", "Touch"]),
+        (["Touch"], ["Handshake", "Touch"]),
+    ],
+)
+def test_a_culprit_that_needs_context(needed: list[str], smallest: list[str]) -> None:
+    experiments, [found] = alone(
+        lambda sent: [label for label in sent if label in needed] == needed,
+        *("Handshake", *"bcdefgh", "Touch"),
+    )
+    assert found.label == "Touch"
+    assert experiments.smallest == smallest
+
+
+def test_the_opening_itself_can_be_the_culprit() -> None:
+    experiments, [found] = alone(lambda sent: bool(sent), "Handshake", "b", "c")
+    assert (found.label, experiments.smallest) == ("Handshake", ["Handshake"])
+
+
+def test_a_control_that_does_not_end_claims_nothing() -> None:
+    experiments, found = alone(lambda sent: False, "Handshake", "b")
+    assert found == []
+    assert experiments.played == [["Handshake", "b"]]
+
+
+def test_another_end_is_not_the_same() -> None:
+    class Another(Simulated):
+        async def play(self, subject: Ended, steps: Sequence[Step]) -> _Played:
+            return _Played(CLOSE, ())
+
+    assert isolated(Another(lambda sent: True), (met("a"), session("a", "b"))) == []
+
+
+def test_an_end_that_does_not_repeat_claims_nothing() -> None:
+    """The smallest session has to end the session twice, and is never taken on trust."""
+
+    def claimed(times: int) -> bool:
+        left = times
+
+        def dies(sent: list[str]) -> bool:
+            nonlocal left
+            left -= "Touch" in sent
+            return "Touch" in sent and left >= 0
+
+        return bool(alone(dies, "Handshake", "b", "Touch")[1])
+
+    # The control, the opening with the culprit, and the smallest session twice.
+    assert [claimed(times) for times in range(6)] == [False] * 4 + [True] * 2
+
+
+def test_a_session_that_ends_without_the_culprit_claims_nothing() -> None:
+    """An IUT that ends any session after a while is not blamed for one message."""
+
+    def dies(sent: list[str]) -> bool:
+        return "Touch" in sent or played.count(["Handshake"]) > 1
+
+    experiments = Simulated(dies)
+    played = experiments.played
+    assert isolated(experiments, (met("a"), session("a", "Handshake", "b", "Touch"))) == []
+    assert played[-1] == ["Handshake"], "the last replay is the one without the culprit"
+
+
+def test_replays_have_a_budget() -> None:
+    """A session of which every message is needed is given up."""
+    labels = [f"m{number}" for number in range(200)]
+    experiments, found = alone(lambda sent: sent == labels, *labels)
+    assert found == []
+    assert len(experiments.played) == REPLAYS
+
+
+# Sessions of a test
+
+
+def test_the_steps_of_a_session_are_what_our_side_did() -> None:
+    """A step knows whether the IUT sent something before, and the last pause is kept."""
+    said = b'{"Handshake":{"version":1,"extensions":[]}}\n"Ready"\n'
+
+    async def played() -> Ended | None:
+        iut = Iut(idle_testbed(), MIDDLE)
+        async with connected(iut, Scripted((0.25, said), (1.0, b""))) as session:
+            await session.send(hello())
+            await session.expect("Ready")
+            await session.send(competition(), START)
+            await session.send_bytes(b'{"Touch"')
+            await session.until_closed()
+        return Ended.of("test", iut, tuple(iut.sessions))
+
+    found = run(played())
+    assert found
+    assert [(step.label, step.turn) for step in found.steps] == [
+        ("Handshake", False),
+        ("CompetitionMode", True),
+        ("StartExecution", False),
+        (PART, False),
+    ]
+    assert found.steps[-1].data == b'{"Touch"'
+    assert found.start == pytest.approx(0.25)
+    assert found.pause == pytest.approx(1.0, abs=0.1)
+    assert found.end.how == "closed the stream"
+
+
+def test_a_session_that_goes_on_needs_no_experiment() -> None:
+    async def played() -> Ended | None:
+        iut = Iut(idle_testbed(), MIDDLE)
+        async with connected(iut, Scripted()) as session:
+            await session.send(hello())
+        return Ended.of("test", iut, tuple(iut.sessions))
+
+    assert run(played()) is None
+
+
+# Several sessions
+
+
+def test_two_culprits_with_the_same_ending() -> None:
+    """A test that ends in the same way without the first culprit has another one."""
+    experiments = Simulated(
+        lambda sent: bool({"Touch", "USD"} & {*sent}),
+        {("a", "Touch"): result("a", MIDDLE), ("b", "Touch"): met("b", OTHER)},
+    )
+    one, two = isolated(
+        experiments,
+        (met("a"), session("a", "Handshake", "Touch")),
+        (met("b", OTHER), session("b", "Handshake", "x", "USD")),
+    )
+    assert (one.label, one.tests) == ("Touch", ("a",))
+    assert (two.label, two.tests) == ("USD", ("b",))
+    assert [[(t.requirement, t.shown) for t in each.trials] for each in (one, two)] == [
+        [(MIDDLE, Shown.STANDS)],
+        [(OTHER, Shown.STANDS)],
+    ]
+
+
+def test_a_session_with_two_culprits_is_reduced_once() -> None:
+    """The first culprit stands, although its session ends without it as well."""
+    experiments = Simulated(
+        lambda sent: bool({"Touch", "USD"} & {*sent}),
+        {("a", "Touch"): met("a"), ("b", "Touch"): result("b", OTHER)},
+    )
+    [found] = isolated(
+        experiments,
+        (met("a"), session("a", "Handshake", "Touch", "USD")),
+        (met("b", OTHER), session("b", "Handshake", "x", "y", "Touch")),
+    )
+    assert (found.label, found.tests) == ("Touch", ("a", "b"))
+    assert [trial.shown for trial in found.trials] == [Shown.STANDS, Shown.CONSEQUENCE]
+
+
+def test_a_culprit_ends_only_sessions_in_which_it_was_sent() -> None:
+    """Another test of the same requirement has another culprit."""
+    experiments = Simulated(lambda sent: bool({"Touch", "USD"} & {*sent}))
+    one, two = isolated(
+        experiments,
+        (met("a"), session("a", "Handshake", "Touch")),
+        (met("b"), session("b", "Handshake", "x", "USD")),
+    )
+    assert [(one.label, one.tests), (two.label, two.tests)] == [("Touch", ("a",)), ("USD", ("b",))]
+
+
+def test_different_endings_are_isolated_each() -> None:
+    experiments = Simulated(lambda sent: sent[-1] in ("Touch", "USD"))
+    found = isolated(
+        experiments,
+        (met("a"), session("a", "Touch")),
+        (met("b", OTHER, CLOSE), session("b", "USD", end=CLOSE)),
+    )
+    assert {(each.way, each.label) for each in found} == {(DEATH.way, "Touch"), (CLOSE.way, "USD")}
+    assert experiments.masked == [], "each is the only requirement that its end violates"
+
+
+def test_reductions_have_a_budget() -> None:
+    """If no session ends again, the run does not try them all."""
+    experiments = Simulated(lambda sent: False)
+    pairs = [(met(f"t{n}"), session(f"t{n}", "Touch")) for n in range(2 * REDUCTIONS)]
+    assert isolated(experiments, *pairs) == []
+    assert len(experiments.played) == REDUCTIONS
+
+
+@pytest.mark.parametrize(("last", "worth"), [("Touch", False), ("USD", True)])
+def test_an_end_that_tests_pass_with_is_lawful(last: str, worth: bool) -> None:
+    """No experiment looks at the same end after the same message."""
+    good = result("good", SHOULD, observed=Observed(ends=(replace(CLOSE, last=last),)))
+    end = replace(CLOSE, last="Touch")
+    experiments = Simulated(lambda sent: True)
+    asyncio.run(
+        experiments.run(
+            [met("a", MIDDLE, end), good], [session("a", "Handshake", "Touch", end=end)]
+        )
+    )
+    assert bool(experiments.played) == worth
+
+
+def test_a_session_whose_end_violates_nothing_is_left_alone() -> None:
+    experiments = Simulated(lambda sent: True)
+    assert isolated(experiments, (result("a", MIDDLE, violation(MIDDLE)), session("a", "x"))) == []
+    assert experiments.played == []
+
+
+# Masked runs
+
+
+def masked(again: Evidence | None) -> Culprit:
+    """Return the culprit of two tests, of which one has this evidence without the culprit."""
+    facts = [again] if again else []
+    runs = {
+        ("a", "Touch"): result("a", MIDDLE, other(Kind.UNDECIDED)),
+        ("b", "Touch"): result("b", OTHER, *facts),
+    }
+    experiments = Simulated(lambda sent: "Touch" in sent, runs)
+    [found] = isolated(
+        experiments,
+        (met("a"), session("a", "Handshake", "Touch")),
+        (met("b", OTHER), session("b", "Handshake", "Touch", "x")),
+    )
+    assert sorted(experiments.masked) == [("a", "Touch"), ("b", "Touch")]
+    return found
+
+
+@pytest.mark.parametrize(
+    ("again", "shown"),
+    [
+        (None, Shown.CONSEQUENCE),
+        (violation(OTHER), Shown.INDEPENDENT),
+        (other(Kind.MISSING_MEANS), Shown.UNDECIDED),
+        (other(Kind.UNDECIDED), Shown.UNDECIDED),
+        (violation(SHOULD), Shown.UNDECIDED),
+    ],
+)
+def test_a_masked_run_shows_what_depends_on_the_culprit(
+    again: Evidence | None, shown: Shown
+) -> None:
+    found = masked(again)
+    trials = {trial.requirement: trial for trial in found.trials}
+    assert trials[MIDDLE].shown is Shown.STANDS
+    assert trials[OTHER].shown is shown
+    assert (trials[OTHER].evidence == again) == (shown in (Shown.INDEPENDENT, Shown.CONSEQUENCE))
+
+
+def test_a_timeout_without_the_culprit_decides_nothing() -> None:
+    """The culprit can be what the test waits for an answer to."""
+    waits = replace(ended(OTHER, DEATH, "Exited"), kind=Kind.TIMEOUT, end=None)
+    assert masked(waits).trials[1].shown is Shown.UNDECIDED
+
+
+def test_the_requirement_that_handles_the_culprit_stands() -> None:
+    """`handled` of the message names it, whatever the order of the tests is."""
+    kind = configuration().protocol.messages["frontend", "Touch"]
+    assert kind.handled
+    runs = {(name, "Touch"): result(name, MIDDLE, other(Kind.UNDECIDED)) for name in "ab"}
+    [found] = isolated(
+        Simulated(lambda sent: "Touch" in sent, runs),
+        (met("a", TOP), session("a", "Touch")),
+        (met("b", kind.handled), session("b", "x", "Touch")),
+    )
+    assert [t.requirement for t in found.trials if t.shown is Shown.STANDS] == [kind.handled]
+
+
+# Real IUTs
+
+
+SERVING = """
+for command in commands():
+    if "Handshake" in command:
+        say(HELLO, SIGNATURE, "Ready")
+    if command == "StartExecution":
+        say({"Serial": {"channel": 1, "data": "SGkhCg=="}}, "Exited")
+        break
+    """
+TESTS = "setup_before_ready or setup_after_ready or adi-last and not running"
+
+
+def tried(place: Place, reaction: str, *words: str) -> Done:
+    """Run tests of commands against a simulator that reacts in this way to a command."""
+    iut = place.simulator(SERVING + reaction)
+    done = place.run(SIMULATOR, *BRIEF, "-k", TESTS, *words, iut=iut)
+    assert not done.left
+    assert done.report["problems"] == []
+    return done
+
+
+def test_a_simulator_that_dies_of_a_message(place: Place) -> None:
+    done = tried(place, 'if "SetBatteryCapacity" in command: raise ValueError("no battery")')
+    [cause] = done.report["causes"]
+    assert (cause["kind"], cause["requirement"]) == ("end", "setup.commands-handled")
+    assert cause["said"] == "it said: ValueError: no battery"
+    assert (cause["culprit"]["message"], cause["culprit"]["shown"]) == ("SetBatteryCapacity", True)
+    lines = [json.loads(line) for line in done.text(cause["culprit"]["capture"]).splitlines()]
+    assert [line["message"] for line in lines if line.get("from") == "frontend"] == [
+        "Handshake",
+        "SetBatteryCapacity",
+    ]
+    assert lines[1 + cause["event"]]["message"] == "SetBatteryCapacity"
+    again = place.conformance(*shlex.split(cause["replay"])[1:])
+    assert again.code == 1
+    assert "ValueError: no battery" in again.out
+
+
+def test_a_simulator_that_closes_the_stream_at_two_messages(place: Place) -> None:
+    """Each message is a cause. Without both messages, all tests pass."""
+    words = ("--without", "SetBatteryCapacity", "--without", "AdiInput")
+    closes = 'if {"SetBatteryCapacity", "AdiInput"} & {*command}: break'
+    done = tried(place, closes)
+    found = {cause["requirement"]: cause["culprit"]["message"] for cause in done.report["causes"]}
+    assert found == {
+        "setup.commands-handled": "SetBatteryCapacity",
+        "commands.undefined-tolerated": "AdiInput",
+    }
+    assert {*tried(place, closes, *words).tests.values()} == {"pass"}
+
+
+def test_a_run_can_leave_experiments_out(place: Place) -> None:
+    """Then a death has candidates, and each requirement stands by itself."""
+    done = tried(place, 'if "SetBatteryCapacity" in command: os._exit(1)', "--no-isolate")
+    assert not any((cause["culprit"] or {}).get("shown") for cause in done.report["causes"])
