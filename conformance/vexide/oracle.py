@@ -25,6 +25,9 @@ from conformance.vexide.dialects import dialect
 
 COURSES = courses.COURSES
 
+ONE_SIDED = frozenset({"roles.own-messages"})
+"""The requirements that are judged even if the messages of only one side are known."""
+
 FULL_BATTERY = 14.0  # Wh, the initial capacity that the specification requires
 _EVENTS_OF_EXECUTION = ("Serial", "Exited")
 _UNANSWERED = (Session.OFFERED, Session.HURRIED)
@@ -133,6 +136,9 @@ class Oracle:
 
     def _answer(self, fields: Any, met: StrEnum) -> Iterator[Finding]:
         self._handshakes[SIMULATOR] += 1
+        if met is Session.OPENED:
+            # The Handshake command is possibly unknown, not missing.
+            self._agreed = fields["extensions"]
         if self._handshakes[SIMULATOR] > self._handshakes[FRONTEND]:
             yield Finding(
                 "handshake.answered", "a Handshake event came without a Handshake command before it"
