@@ -11,7 +11,7 @@ from conformance.verdicts import NotExercised
 from conformance.vexide.codec import name_of
 from conformance.vexide.commands import START, raw
 from conformance.vexide.events import READY, SIGNATURE, answer, log
-from conformance.vexide.frontend.tester import begun, opened, starts
+from conformance.vexide.frontend.tester import begun, learn_operations, opened, starts
 from conformance.vexide.spellings import UNKNOWN_FIELDS, UNKNOWN_FIRST
 from conformance.wire import Message
 
@@ -77,6 +77,7 @@ async def test_waits_for_the_answer(iut: Iut) -> None:
 @requirement("handshake.nothing-before")
 async def test_user_cannot_hurry(iut: Iut) -> None:
     """Actions of the user send no command before the simulator has answered the Handshake."""
+    await learn_operations(iut)
     async with iut.session() as session:
         await begun(session)
         upper = session.instance.upper

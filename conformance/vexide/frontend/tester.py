@@ -384,6 +384,7 @@ class PlainSession:
 
 
 _PLAIN = "plain session"
+_OPERATIONS = "offered operations"
 
 
 async def plain_session(iut: Iut) -> PlainSession:
@@ -391,7 +392,27 @@ async def plain_session(iut: Iut) -> PlainSession:
     return await iut.cached(_PLAIN, lambda: _observe(iut))
 
 
+async def learn_operations(iut: Iut) -> None:
+    """Ask the frontend once in a run for each operation, so that `offers` is right later.
+
+    A frontend with an upper tester on its standard streams possibly offers only some operations.
+    """
+    await iut.cached(_OPERATIONS, lambda: _ask(iut))
+
+
+async def _ask(iut: Iut) -> None:
+    async with iut.session() as session:
+        await begun(session)
+        upper = session.instance.upper
+        # The operations have no arguments here, so most of them only report an error.
+        with contextlib.suppress(Inconclusive, TimeoutError):
+            async with asyncio.timeout(session.seconds("response")):
+                for name in iut.role.hooks:
+                    await upper.has(name)
+
+
 async def _observe(iut: Iut) -> PlainSession:
+    await learn_operations(iut)
     async with iut.session() as session:
         await begun(session)
         # Pauses between these messages make their arrival plain, too.
