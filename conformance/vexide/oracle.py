@@ -217,6 +217,12 @@ class Oracle:
             return
         self.exercised |= {"devices.only-configured", "motor.flags-zero"}
         port = _port(fields["port"])
+        if not self._started and status["voltage"]:
+            yield Finding(
+                "start.not-before",
+                f"the motor at {port[0]} port {port[1]} had {status['voltage']} V before "
+                "StartExecution was sent",
+            )
         if port not in self._configured:
             yield Finding(
                 "devices.only-configured",

@@ -1,5 +1,6 @@
 """Motors and ports: configured motors report, and behave as configured."""
 
+import itertools
 from collections.abc import Iterable
 from typing import Any
 
@@ -18,7 +19,7 @@ from conformance.vexide.simulator.plain import (
 )
 from conformance.vexide.simulator.reading import UPDATES, smart
 from conformance.vexide.simulator.tester import SETUP, either, make_ready, start
-from conformance.vexide.tester import received
+from conformance.vexide.tester import received, require_fit
 from conformance.wire import Message
 
 _DRIVEN = ("voltage", "velocity", "position", "power_draw", "torque_output")
@@ -26,6 +27,9 @@ _DRIVEN = ("voltage", "velocity", "position", "power_draw", "torque_output")
 LIGHT, HEAVY = 0.05, 50.0  # moments of inertia of two motors, in kg m²
 MUCH = 1.5  # required ratio of the light motor's top speed to the heavy motor's top speed
 GEARSETS = ("Red", "Green", "Blue")
+BRAKES = ["Coast", "Brake", "Hold"]
+DISABLED: tuple[dict[str, Any], ...] = ({"enabled": False}, {"enabled": False, "mode": "Auto"})
+STEPS = 5  # a simulation that stands still goes on from its last state within so many steps
 STEADY = 5  # consecutive updates that must agree: two devices on one port would report alternately
 
 
@@ -75,6 +79,92 @@ async def test_motor_goes_on_reporting(iut: Iut) -> None:
             raise Inconclusive("the stream ended while a motor turned (exit.exited-sent)")
         came = f"received {len(updates)} updates, the last of a turning motor"
         check(later is not None, "more DeviceUpdates of a turning motor", came, updates[-1].event)
+
+
+@requirement("devices.update-on-change")
+@pytest.mark.parametrize("mode", DISABLED, ids=["disabled", "disabled-autonomous"])
+async def test_motor_reports_while_disabled(iut: Iut, mode: dict[str, Any]) -> None:
+    """A motor that turns when the robot is disabled reports until it is at rest."""
+    async with opened(iut, program="drive") as session:
+        await start(session, motor(session, 1), requirement=SETUP)
+        before, last = map(_motor, (await _until_turning(session))[-2:])
+        step = abs(last["position"] - before["position"])
+        await session.send(competition(**mode))
+        latest = await _until_silent(session)
+        if not _turning(received(session, "DeviceUpdate")):
+            return
+        # The motor either turned on in silence, or the simulation has stood still.
+        await session.send(competition())
+        again = await session.wait_for("DeviceUpdate", within="response")
+        came = f"received none after an update with {latest['velocity']} rad/s"
+        expected = "DeviceUpdates of a motor that still turns while the robot is disabled"
+        check(again is not None, expected, came, received(session, "DeviceUpdate")[-1].event)
+        assert again
+        require_fit(session, again)
+        now = _motor(again)
+        stood = abs(now["position"] - latest["position"]) <= STEPS * step
+        stood &= abs(now["velocity"] - latest["velocity"]) <= abs(latest["velocity"]) / 2
+        came += f", and the next one, once it was enabled, with {now['velocity']} rad/s"
+        check(stood, expected, came, again.event)
+
+
+async def _until_turning(session: Session) -> list[Message]:
+    """Return the DeviceUpdates once they show a motor that turns. Raises NotExercised if none does.
+
+    A motor that accelerates slowly has time to turn visibly.
+    """
+    left = session.left("response")
+    while not _turning(received(session, "DeviceUpdate")):
+        if not await session.wait_for("DeviceUpdate", within=left):
+            raise NotExercised("no motor turned in the program 'drive'")
+    updates = received(session, "DeviceUpdate")
+    require_fit(session, *updates[-2:])
+    return updates
+
+
+async def _until_silent(session: Session) -> dict[str, Any]:
+    """Wait until no DeviceUpdate comes for a while, or long enough; return the latest state."""
+    left = session.left("response", "response")
+    while left() > 0 and await session.wait_for("DeviceUpdate", within="response"):
+        pass
+    latest = received(session, "DeviceUpdate")[-1]
+    require_fit(session, latest)
+    return _motor(latest)
+
+
+@requirement("devices.update-on-change")
+async def test_brake_modes_are_reported(iut: Iut) -> None:
+    """A motor reports each brake mode, also while it is at rest, and its stop."""
+    async with opened(iut, program="brake") as session:
+        await start(session, motor(session, 1), motor(session, 20), requirement=SETUP)
+        left = session.left("program")
+        while left() > 0 and await session.wait_for("DeviceUpdate", within=left):
+            if all(_modes(session, port)[-1:] == ["Hold"] for port in (1, 20)):
+                break
+        for port in (1, 20):
+            modes = _modes(session, port)
+            check(
+                modes[-3:] == BRAKES,
+                f"the motor at port {port} to report the brake modes {', '.join(BRAKES)}",
+                f"received {', '.join(map(str, modes)) or 'no DeviceUpdate'}",
+            )
+        await session.wait_for("Exited")
+        require_fit(session, received(session, "DeviceUpdate")[-1])
+        last = _motor(received(session, "DeviceUpdate")[-1])
+        check(
+            not (last["velocity"] or last["voltage"]),
+            "the last DeviceUpdate of a motor that is held to show that it is at rest",
+            f"it has {last['velocity']} rad/s and {last['voltage']} V",
+            received(session, "DeviceUpdate")[-1].event,
+        )
+
+
+def _modes(session: Session, port: int) -> list[str | None]:
+    """Return the brake modes that a motor has reported, without repetitions."""
+    updates = received(session, "DeviceUpdate")
+    mine = [each for each in updates if smart(each.value["DeviceUpdate"]["port"]) == port]
+    modes = [name_of(_motor(update).get("brake_mode")) for update in mine]
+    return [mode for mode, _ in itertools.groupby(modes)]
 
 
 async def _report(session: Session, known: Driving) -> None:

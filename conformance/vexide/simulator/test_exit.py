@@ -2,6 +2,7 @@
 
 import base64
 import binascii
+import contextlib
 import tempfile
 
 import pytest
@@ -112,6 +113,19 @@ async def test_nothing_after_exited(iut: Iut, program: str | None) -> None:
         else:
             await own_end(iut, session)
         later = await session.wait_for(*EXECUTION)
+        absent(later, "no event except Log after Exited")
+
+
+@requirement("exit.nothing-after")
+async def test_commands_after_exited(iut: Iut) -> None:
+    """Commands after Exited, such as a second StartExecution, have no effect."""
+    async with opened(iut, program="return") as session:
+        await start(session, motor(session, 1))
+        await exited(session)
+        # A simulator can have closed the stream already.
+        with contextlib.suppress(Violation):
+            await session.send(START, competition(mode="Auto"), motor(session, 2), START)
+        later = await session.wait_for(*EXECUTION, "Ready")
         absent(later, "no event except Log after Exited")
 
 

@@ -4,7 +4,7 @@ import base64
 import functools
 import json
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
@@ -17,6 +17,7 @@ from conformance.verdicts import Inconclusive, NotExercised, Violation
 from conformance.vexide.codec import encode
 from conformance.vexide.commands import START, competition, hello, motor, port
 from conformance.vexide.cuts import CUTS, inside_characters
+from conformance.vexide.lengths import LENGTHS, SHORT, padded
 from conformance.vexide.simulator.plain import Driving, driving, opened, shows, visible_program
 from conformance.vexide.simulator.reading import (
     UPDATES,
@@ -222,6 +223,26 @@ async def test_a_line_and_a_half(iut: Iut) -> None:
         )
 
 
+@requirement("framing.segmentation")
+@pytest.mark.parametrize("sizes", LENGTHS.values(), ids=LENGTHS)
+async def test_lines_of_any_length(iut: Iut, sizes: Sequence[int]) -> None:
+    """Each line counts, also lines as long as usual buffers and one byte longer or shorter."""
+    known = await driving(iut, *range(len(sizes)))
+
+    async def play(sizes: Sequence[int]) -> None:
+        async with opened(iut, program=known.program) as session:
+            await shake_hands(session)
+            for number in known.configured:
+                size = sizes[number % len(sizes)]
+                await session.send_bytes(padded(motor(session, number), size))
+            await session.send_bytes(padded(competition(), sizes[-1]))
+            await session.expect("Ready")
+            await session.send_bytes(padded(START, sizes[0]))
+            await _all_driven(iut, session, known)
+
+    await compared(iut, play, sizes, [SHORT] * len(sizes), "framing.white-space")
+
+
 @requirement("framing.white-space")
 @pytest.mark.parametrize("spelling", SPELLINGS)
 async def test_any_spelling(iut: Iut, spelling: str) -> None:
@@ -289,9 +310,17 @@ async def test_any_order_of_fields(iut: Iut) -> None:
 
 
 @requirement("framing.white-space")
-@pytest.mark.parametrize("number", ["95e-1", "0.95E+1", "9.50", "9.5e0"])
+@pytest.mark.parametrize(
+    "number",
+    [
+        *("95e-1", "0.95E+1", "9.50", "9.5e0", "0.00000095e7", "9500000000000e-12"),
+        # more digits than a double has; the nearest double is 9.5
+        "9.50000000000000000000000000000000000000001",
+        "9.4999999999999999999999999999999999999999",
+    ],
+)
 async def test_any_spelling_of_numbers(iut: Iut, number: str) -> None:
-    """A number counts by its value, with or without an exponent."""
+    """A number counts by its value, with or without an exponent, with any number of digits."""
 
     async def play(spelling: str) -> None:
         async with opened(iut, program="probe") as session:
@@ -305,7 +334,7 @@ async def test_any_spelling_of_numbers(iut: Iut, number: str) -> None:
 
 
 @requirement("framing.white-space")
-@pytest.mark.parametrize("number", ["1", "1e0"])
+@pytest.mark.parametrize("number", ["1", "1e0", "100000e-5", "0.0000000001E+10"])
 async def test_any_spelling_of_an_inertia(iut: Iut, number: str) -> None:
     """A motor's inertia can be written as an integer or with an exponent."""
     known = await driving(iut, 2)

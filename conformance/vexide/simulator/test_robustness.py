@@ -1,6 +1,7 @@
 """Unknown, malformed and unexpected input that any sane simulator survives."""
 
 import json
+import sys
 from typing import Any
 
 import pytest
@@ -60,6 +61,9 @@ MALFORMED = {
     "other-content": b'{"ConfigureDevice": {"port": {"Smart": 1}, "device": 5}}\n',
     "null-content": b'{"ConfigureDevice": null}\n',
 }
+
+
+MOTOR = {"Motor": {"physical_gearset": "Green", "moment_of_inertia": 1.0}}
 
 
 @requirement("robustness.malformed-line")
@@ -194,9 +198,25 @@ async def test_unknown_device(iut: Iut, device: Any) -> None:
         await lives_on(iut, session, "a device of an unknown kind", may_close=False)
 
 
+@requirement("devices.config-open")
+@pytest.mark.parametrize("port", [0, 7])
+@pytest.mark.parametrize("device", [{"DigitalOut": {}}, MOTOR], ids=["unknown", "motor"])
+async def test_device_on_an_adi_port(iut: Iut, device: Any, port: int) -> None:
+    """The session continues after a device on an ADI port, which the simulator can ignore."""
+    program = await visible_program(iut)
+    async with opened(iut, program=program) as session:
+        await shake_hands(session)
+        await session.send({"ConfigureDevice": {"port": {"Adi": port}, "device": device}})
+        await session.send(motor(session, 1), competition())
+        await session.expect("Ready", to="after a device on an ADI port")
+        await lives_on(iut, session, "a device on an ADI port", may_close=False)
+
+
 UNDEFINED: dict[str, Any] = {
     "adi-first": {"AdiInput": {"port": 0, "voltage": 2.5}},
     "adi-last": {"AdiInput": {"port": 7, "voltage": 5}},
+    "adi-largest": {"AdiInput": {"port": 1, "voltage": -sys.float_info.max}},
+    "adi-smallest": {"AdiInput": {"port": 2, "voltage": 5e-324}},
     "link-opened": {"VEXLinkOpened": {"port": 20, "mode": "Manager"}},
     "link-closed": {"VEXLinkClosed": {"port": 0}},
 }

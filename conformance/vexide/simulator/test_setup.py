@@ -12,6 +12,7 @@ from conformance.verdicts import Inconclusive, Violation
 from conformance.vexide import strategies
 from conformance.vexide.commands import START, adapted, competition, hello, motor, raw
 from conformance.vexide.simulator.plain import (
+    driving,
     opened,
     shows,
     slow_program,
@@ -19,7 +20,7 @@ from conformance.vexide.simulator.plain import (
     takes_mode,
     visible_program,
 )
-from conformance.vexide.simulator.reading import EXECUTION
+from conformance.vexide.simulator.reading import EXECUTION, UPDATES
 from conformance.vexide.simulator.tester import (
     RUNS,
     SETUP,
@@ -244,6 +245,25 @@ async def test_nothing_runs_before_start(iut: Iut) -> None:
             raise Violation(
                 "the program to run after StartExecution", "StartExecution had no effect", RUNS
             )
+
+
+@requirement("start.not-before")
+async def test_no_motor_moves_before_start(iut: Iut) -> None:
+    """No motor gets a voltage between Ready and StartExecution."""
+    known = await driving(iut, 1, 20)
+    async with opened(iut, program=known.program) as session:
+        motors = [motor(session, number) for number in known.configured]
+        await make_ready(session, *motors, requirement=SETUP)
+        await session.send(competition(enabled=False), competition(), motors[0])
+        # A report of the state at rest is allowed; the oracle judges every report.
+        while await session.wait_for("DeviceUpdate", "Exited"):
+            if received(session, "Exited"):
+                break
+        exited = received(session, "Exited")
+        absent(exited[0] if exited else None, "no end of the program before StartExecution")
+        await session.send(START)
+        if not await session.wait_for("DeviceUpdate", within="program"):
+            raise Inconclusive(f"no motor moved after StartExecution either ({UPDATES})")
 
 
 @lasting

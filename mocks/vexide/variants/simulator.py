@@ -297,3 +297,36 @@ class CommandAStep(Simulator):
         self.waiting.popleft()
         if self.waiting:
             self.soon()
+
+
+@variant("stands-still-while-disabled", of="devices.update-on-change")
+class StandsStillWhileDisabled(Simulator):
+    """Stops its whole simulation while the robot is disabled."""
+
+    def build(self) -> Robot:
+        return Paused()
+
+
+class Paused(Robot):
+    """A robot for which no time passes while it is disabled."""
+
+    def step(self, seconds: float) -> None:
+        super().step(seconds if self.competition["enabled"] else 0.0)
+
+
+@variant("drives-on-while-disabled", of="devices.update-on-change")
+class DrivesOnWhileDisabled(Simulator):
+    """Leaves its motors to the program while the robot is disabled."""
+
+    def build(self) -> Robot:
+        return Unruly()
+
+
+class Unruly(Robot):
+    """A robot whose motors do not depend on the competition mode."""
+
+    def step(self, seconds: float) -> None:
+        mode = self.competition
+        self.competition = {**mode, "enabled": True}
+        super().step(seconds)
+        self.competition = mode

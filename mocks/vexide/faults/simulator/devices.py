@@ -102,6 +102,57 @@ class TiresOfReporting(Simulator):
             super().send(message)
 
 
+class Concealing(Simulator):
+    """Sends no DeviceUpdate while `conceals`."""
+
+    def conceals(self, motor: dict[str, Any]) -> bool:
+        raise NotImplementedError
+
+    def send(self, message: Any) -> None:
+        if name_of(message) == "DeviceUpdate":
+            motor = message["DeviceUpdate"]["status"].get("Motor", {})
+            if self.conceals(motor):
+                return
+        super().send(message)
+
+
+@fault("silent-while-disabled", violates="devices.update-on-change", subtle=True)
+class SilentWhileDisabled(Concealing):
+    """Sends no DeviceUpdate while the robot is disabled, although its motors still turn."""
+
+    def conceals(self, motor: dict[str, Any]) -> bool:
+        return not self.robot.competition["enabled"]
+
+
+@fault("silent-after-stop", violates="devices.update-on-change", subtle=True)
+class SilentAfterStop(Concealing):
+    """Sends no DeviceUpdate of a motor without voltage, although the motor still turns."""
+
+    def conceals(self, motor: dict[str, Any]) -> bool:
+        return not motor.get("voltage")
+
+
+@fault("brake-mode-unreported", violates="devices.update-on-change", subtle=True)
+class BrakeModeUnreported(Concealing):
+    """Sends no DeviceUpdate if only the brake mode of a motor has changed."""
+
+    def build(self) -> Robot:
+        self.told: dict[str, Any] = {}
+        return super().build()
+
+    def send(self, message: Any) -> None:
+        super().send(message)
+        if name_of(message) == "DeviceUpdate":
+            update = message["DeviceUpdate"]
+            self.told[str(update["port"])] = update["status"].get("Motor")
+
+    def conceals(self, motor: dict[str, Any]) -> bool:
+        return any(
+            known and {**known, "brake_mode": motor.get("brake_mode")} == motor
+            for known in self.told.values()
+        )
+
+
 class Phantom(Simulator):
     """Reports a motor on a port without a device."""
 
@@ -146,6 +197,17 @@ class UnknownDeviceCloses(Simulator):
             self.close()
         else:
             super().unusable(name, error)
+
+
+@fault("adi-device-closes", violates="devices.config-open", subtle=True)
+class AdiDeviceCloses(Simulator):
+    """Closes at a ConfigureDevice for an ADI port."""
+
+    def message(self, name: str, value: Any) -> None:
+        if name == "ConfigureDevice" and "Adi" in str(value[name]["port"]):
+            self.close()
+        else:
+            super().message(name, value)
 
 
 @fault("unknown-device-stalls", violates="devices.config-open", subtle=True)

@@ -1,10 +1,14 @@
 """Faults of the simulator at the program's end."""
 
+import asyncio
 from typing import Any
 
 from conformance.vexide.codec import name_of
 from mocks.deviations import fault
+from mocks.vexide.programs import idle
 from mocks.vexide.simulator import Simulator
+
+_LATE = 0.3  # seconds in which a StartExecution after Exited still has an effect
 
 
 @fault("no-exited", violates="exit.exited-sent")
@@ -120,3 +124,26 @@ class CrashLoggedAsInfo(Simulator):
 
     def log(self, level: str, message: str) -> None:
         super().log("Info" if level == "Error" else level, message)
+
+
+@fault("runs-again-after-exited", violates="exit.nothing-after", subtle=True)
+class RunsAgainAfterExited(Simulator):
+    """Closes the stream late after Exited, and runs the program again at a StartExecution."""
+
+    over = False
+
+    def exited(self, error: str | None) -> None:
+        self.report()
+        self.send("Exited")
+        if self.over:
+            self.close()
+        else:
+            self.over = True
+            self.program = idle(self.robot)
+            asyncio.get_running_loop().call_later(_LATE, self.close)
+
+    def second_start(self) -> None:
+        if self.over:
+            self.execute()
+        else:
+            super().second_start()

@@ -189,6 +189,19 @@ class StartsByItself(Simulator):
         self.execute()
 
 
+@fault("drives-before-start", violates="start.not-before", subtle=True)
+class DrivesBeforeStart(Simulator):
+    """Applies a voltage to the motors as soon as the program is loaded."""
+
+    def loaded(self) -> None:
+        super().loaded()
+        for motor in self.robot.motors.values():
+            motor.voltage = 6.0
+        self.robot.step(self.settings.tick)
+        self.robot.events[:] = [each for each in self.robot.events if "DeviceUpdate" in each]
+        self.report()
+
+
 @fault("starts-by-competition", violates="start.not-before", subtle=True)
 class StartsByCompetition(Simulator):
     """Runs the program at a CompetitionMode after Ready, without StartExecution."""
