@@ -1,5 +1,6 @@
 """The events that test cases send to a frontend."""
 
+import sys
 from collections.abc import Sequence
 from typing import Any
 
@@ -80,6 +81,9 @@ PROGRAM: dict[str, Any] = {
 
 EXTREMES: dict[str, Any] = {
     "battery-empty": {"Battery": {"voltage": 0, "current": -0.5, "capacity": 0.0}},
+    "battery-of-any-size": {
+        "Battery": {"voltage": 5e-324, "current": -sys.float_info.max, "capacity": 1e-310}
+    },
     "serial-channel-0": {"Serial": {"channel": 0, "data": "AA=="}},
     "circle-over-the-edge": drawing(
         {"Fill": {"shape": {"Circle": {"center": {"x": 0, "y": 271}, "radius": 40}}}}
@@ -109,6 +113,13 @@ MOTORS: dict[str, Any] = {
         gearset="Red",
         brake_mode="Brake",
         target_position=-2,
+    ),
+    "motor-of-any-size": moved(
+        velocity=1e300,
+        position=-5e-324,
+        torque_output=1 / 3,
+        power_draw=2**53,
+        target_position=1e22,
     ),
     "motor-held": moved(velocity=0, position=0, voltage=0, gearset="Blue", brake_mode="Hold"),
 }

@@ -101,12 +101,21 @@ class FrontendSession(Session):
     def send_state(self) -> None:
         """Send the user's other choices for the starting state."""
         if self.world.battery is not None:
-            self.send({"SetBatteryCapacity": {"capacity": self.world.battery}})
+            self.send_battery()
         if self.world.card is not None:
-            self.send({"USD": {"root": self.world.card}})
-        for port, voltage in self.world.adi.items():
-            self.send({"AdiInput": {"port": port, "voltage": voltage}})
+            self.send_card()
+        for port in self.world.adi:
+            self.send_adi(port)
         self.send_controller()
+
+    def send_battery(self) -> None:
+        self.send({"SetBatteryCapacity": {"capacity": self.world.battery}})
+
+    def send_card(self) -> None:
+        self.send({"USD": {"root": self.world.card}})
+
+    def send_adi(self, port: int) -> None:
+        self.send({"AdiInput": {"port": port, "voltage": self.world.adi[port]}})
 
     def send_controller(self) -> None:
         if self.world.controller is not None:

@@ -148,6 +148,18 @@ async def test_unknown_status(iut: Iut, status: Any) -> None:
         await starts(session, to="after a status of an unknown kind")
 
 
+@requirement("devices.status-open")
+@pytest.mark.parametrize("port", [0, 7])
+@pytest.mark.parametrize(
+    "status", [{"DigitalIn": {"high": True}}, moved()], ids=["unknown", "motor"]
+)
+async def test_status_of_an_adi_port(iut: Iut, status: Any, port: int) -> None:
+    """The session continues after a status of an ADI port."""
+    async with in_setup(iut) as session:
+        await session.send({"DeviceUpdate": {"port": {"Adi": port}, "status": status}})
+        await starts(session, to="after a status of an ADI port")
+
+
 @requirement("events.undefined-tolerated")
 @pytest.mark.parametrize("event", UNSETTLED)
 async def test_unsettled_event(iut: Iut, event: str) -> None:

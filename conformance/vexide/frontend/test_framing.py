@@ -25,6 +25,7 @@ from conformance.vexide.frontend.tester import (
     started,
     starts,
 )
+from conformance.vexide.lengths import LENGTHS, SHORT, padded
 from conformance.vexide.spellings import BEYOND_ASCII, SEPARATORS, SPELLINGS
 
 MEBIBYTE = 1024 * 1024
@@ -146,6 +147,20 @@ async def test_a_line_and_a_half(iut: Iut) -> None:
         await started(session, to="after a Ready in two pieces")
 
 
+@requirement("framing.segmentation")
+@pytest.mark.parametrize("size", [size for sizes in LENGTHS.values() for size in sizes])
+async def test_lines_of_any_length(iut: Iut, size: int) -> None:
+    """A Ready counts that is as long as a usual buffer, or one byte longer or shorter."""
+
+    async def play(size: int) -> None:
+        async with in_setup(iut) as session:
+            await session.send_bytes(padded(SIGNATURE, size))
+            await session.send_bytes(padded(READY, size))
+            await started(session, to=f"after a Ready in a line of {size} bytes")
+
+    await compared(iut, play, size, SHORT, "framing.white-space")
+
+
 @requirement("framing.white-space")
 @pytest.mark.parametrize("spelling", SPELLINGS)
 async def test_any_spelling(iut: Iut, spelling: str) -> None:
@@ -183,14 +198,17 @@ async def test_escaped_pairs(iut: Iut) -> None:
 
 @requirement("framing.white-space")
 async def test_any_spelling_of_numbers(iut: Iut) -> None:
-    """A number can be written with an exponent."""
+    """A number can be written with an exponent, and with more digits than a double has."""
     async with in_setup(iut) as session:
         await starts(session)
         await session.send_bytes(
             b'{"Battery":{"voltage":126e-1,"current":0.5E+0,"capacity":1.4e1}}\n'
             b'{"Battery":{"voltage":1.25E1,"current":1e-7,"capacity":14E-00}}\n'
+            b'{"Battery":{"voltage":0.0000000125e9,"current":5000000000e-10,"capacity":14.0}}\n'
+            b'{"Battery":{"voltage":12.500000000000000000000000000000000000000001,'
+            b'"current":0.3333333333333333333333333333333333333333,"capacity":14}}\n'
         )
-        await finishes(iut, session, "numbers with an exponent")
+        await finishes(iut, session, "numbers in other spellings")
 
 
 @requirement("framing.white-space")

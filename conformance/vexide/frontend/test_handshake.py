@@ -23,6 +23,9 @@ OPERATIONS: dict[str, dict[str, Any]] = {
     "competition": MODE,
     "controller": raw(axis1=65)["ControllerUpdate"],
     "touch": {"x": 10, "y": 10, "event": "Pressed"},
+    "sdcard": {"root": None},
+    "battery": {"capacity": 7.0},
+    "adi": {"port": 3, "voltage": 1.5},
 }
 
 

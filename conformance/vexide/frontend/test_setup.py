@@ -1,6 +1,7 @@
 """Setup, Ready and StartExecution."""
 
 import contextlib
+import tempfile
 from collections.abc import AsyncIterator, Iterable
 from typing import Any
 
@@ -284,6 +285,28 @@ async def test_controller_before_start(iut: Iut, kind: str) -> None:
         )
 
 
+@requirement("setup.starting-state")
+@pytest.mark.parametrize("operation", ["sdcard", "battery"])
+async def test_card_and_battery_before_start(iut: Iut, operation: str) -> None:
+    """The user's SD card and the energy of the battery are sent before StartExecution."""
+    with tempfile.TemporaryDirectory(prefix="conformance-") as folder:
+        name, field, value = {
+            "sdcard": ("USD", "root", folder),
+            "battery": ("SetBatteryCapacity", "capacity", 7.25),
+        }[operation]
+        async with opened(iut) as session:
+            await user(session, operation, **{field: value})
+            await session.send(answer(), SIGNATURE)
+            start = await starts(session)
+            commands = before(session, name, start)
+            check(
+                any(_fields(command).get(field) == value for command in commands),
+                f"a {name} with {value} before StartExecution",
+                f"{len(commands)} other commands {name} came",
+                start.event,
+            )
+
+
 @requirement("types.port-range")
 async def test_port_range(iut: Iut) -> None:
     """Every port in a command is within its range, also at both ends."""
@@ -291,6 +314,9 @@ async def test_port_range(iut: Iut) -> None:
         if session.instance.upper.offers("configure"):
             for number in (0, 20):
                 await user(session, "configure", port=number, device=motor(number))
+        if session.instance.upper.offers("adi"):
+            for number in (0, 7):
+                await user(session, "adi", port=number, voltage=2.5)
         await session.send(answer(), SIGNATURE)
         await plays_on(iut, session)
         if "types.port-range" not in session.judge.exercised:
@@ -322,6 +348,12 @@ async def test_commands_are_tagged(iut: Iut) -> None:
                 await user(session, "competition", **mode)
         if upper.offers("controller"):
             await user(session, "controller", **raw(axis2=-127)["ControllerUpdate"])
+        if upper.offers("sdcard"):
+            await user(session, "sdcard", root=None)
+        if upper.offers("battery"):
+            await user(session, "battery", capacity=7)
+        if upper.offers("adi"):
+            await user(session, "adi", port=7, voltage=5)
         await plays_on(iut, session)
 
 

@@ -3,8 +3,9 @@
 import pytest
 
 from conformance.cases import absent, check, requirement
+from conformance.harness.deadlines import in_time
 from conformance.iut import Iut
-from conformance.verdicts import Inconclusive
+from conformance.verdicts import Inconclusive, Violation
 from conformance.vexide.codec import encode
 from conformance.vexide.commands import START
 from conformance.vexide.events import EXITED, READY, answer, log
@@ -18,6 +19,9 @@ from conformance.vexide.frontend.tester import (
     shown,
     starts,
 )
+
+MUCH = (b"a line of a log that says nothing" * 30 + b"\n") * 1024
+"""About a mebibyte: more than all buffers between the suite and the frontend hold."""
 
 TEXTS = {
     "text": b"loading the program\n",
@@ -40,6 +44,25 @@ async def test_text_on_stderr(iut: Iut, text: str) -> None:
         ended = await session.until_closed(session.seconds("quiet"))
         check(not ended, "the session to continue", "the frontend ended the session")
         await starts(session, to=f"despite {TEXTS[text][:40]!r} on standard error")
+
+
+@requirement("stderr.unstructured")
+@pytest.mark.parametrize("when", ["setup", "running"])
+async def test_much_text_on_stderr(iut: Iut, when: str) -> None:
+    """A simulator that writes much text on standard error is not blocked."""
+    async with in_setup(iut) as session:
+        if when == "running":
+            await starts(session)
+        read = f"{len(MUCH)} bytes on standard error to be read"
+        try:
+            with session.deadline(read, session.left("response", "response")) as left:
+                await in_time(complain(session, MUCH), left)
+        except TimeoutError:
+            raise Violation(read, "the frontend stopped reading them") from None
+        if when == "setup":
+            await starts(session, to="after much text on standard error")
+        else:
+            await finishes(iut, session, "much text on standard error")
 
 
 @requirement("stderr.unstructured")

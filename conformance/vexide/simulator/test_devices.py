@@ -29,6 +29,7 @@ MUCH = 1.5  # required ratio of the light motor's top speed to the heavy motor's
 GEARSETS = ("Red", "Green", "Blue")
 BRAKES = ["Coast", "Brake", "Hold"]
 DISABLED: tuple[dict[str, Any], ...] = ({"enabled": False}, {"enabled": False, "mode": "Auto"})
+SLOW = 0.05  # fraction of a motor's velocity below which the motor is almost at rest
 STEPS = 5  # a simulation that stands still goes on from its last state within so many steps
 STEADY = 5  # consecutive updates that must agree: two devices on one port would report alternately
 
@@ -90,8 +91,10 @@ async def test_motor_reports_while_disabled(iut: Iut, mode: dict[str, Any]) -> N
         before, last = map(_motor, (await _until_turning(session))[-2:])
         step = abs(last["position"] - before["position"])
         await session.send(competition(**mode))
-        latest = await _until_silent(session)
-        if not _turning(received(session, "DeviceUpdate")):
+        if not await _falls_silent(session):
+            return
+        latest = _motor(received(session, "DeviceUpdate")[-1])
+        if abs(latest["velocity"]) < SLOW * abs(last["velocity"]):
             return
         # The motor either turned on in silence, or the simulation has stood still.
         await session.send(competition())
@@ -122,14 +125,14 @@ async def _until_turning(session: Session) -> list[Message]:
     return updates
 
 
-async def _until_silent(session: Session) -> dict[str, Any]:
-    """Wait until no DeviceUpdate comes for a while, or long enough; return the latest state."""
+async def _falls_silent(session: Session) -> bool:
+    """Return True if no DeviceUpdate comes for a while; False if they keep coming long enough."""
     left = session.left("response", "response")
-    while left() > 0 and await session.wait_for("DeviceUpdate", within="response"):
-        pass
-    latest = received(session, "DeviceUpdate")[-1]
-    require_fit(session, latest)
-    return _motor(latest)
+    while left() > 0:
+        if not await session.wait_for("DeviceUpdate", within="response"):
+            require_fit(session, received(session, "DeviceUpdate")[-1])
+            return True
+    return False
 
 
 @requirement("devices.update-on-change")

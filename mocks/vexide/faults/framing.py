@@ -182,7 +182,7 @@ class NoExponents(Session):
             super().take(frame)
 
 
-@fault("twenty-digits", violates="framing.white-space", subtle=True)
+@fault("twenty-digits", violates="framing.white-space", subtle=True, roles=("simulator",))
 class TwentyDigits(Session):
     """Ignores a message with a number of more than twenty digits."""
 
