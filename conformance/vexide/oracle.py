@@ -19,7 +19,7 @@ from typing import Any
 from conformance.course import Walk
 from conformance.judging.judge import Finding
 from conformance.vexide import courses
-from conformance.vexide.codec import name_of
+from conformance.vexide.codec import Escaped, name_of
 from conformance.vexide.courses import FRONTEND, SIMULATOR, Contact, Execution, Run, Session
 from conformance.vexide.dialects import dialect
 
@@ -48,6 +48,7 @@ class Oracle:
         self._offered_version: Any = None
         self._offered: list[Any] = []
         self._compatible = False
+        self._escaped = False
         self._agreed: list[Any] = []
         self._handshakes = {SIMULATOR: 0, FRONTEND: 0}
         self._lines = 0
@@ -58,6 +59,7 @@ class Oracle:
     def message(self, sender: str, name: str, value: Any) -> Iterator[Finding]:
         met = self._session.state
         yield from self._order(sender, name)
+        self._escaped = isinstance(value, Escaped)
         fields = value.get(name) if isinstance(value, dict) else None
         rule = _RULES.get((sender, name))
         if rule:
@@ -127,8 +129,9 @@ class Oracle:
             self._offered_version = fields["version"]
             self._offered = fields["extensions"]
             plain = [*fields] == ["version", "extensions"] and isinstance(self._offered, list)
-            # An offer with unknown fields, reversed fields, long extensions or text beyond ASCII is
-            # excluded here. Other requirements decide these cases.
+            plain &= not self._escaped
+            # An offer with unknown fields, reversed fields, escapes, long extensions or text beyond
+            # ASCII is excluded here. Other requirements decide these cases.
             offered = "".join(map(str, self._offered)) if plain else ""
             short = plain and len(offered) < _LONG and offered.isascii()
             self._compatible = self._offered_version == 1 and short

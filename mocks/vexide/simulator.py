@@ -145,6 +145,7 @@ class Simulator(Session):
     def mount(self, content: dict[str, Any]) -> None:
         root = content["root"]
         self.robot.card = None if root is None else Path(root)
+        self.log("Info", "the SD card is removed" if root is None else f"the SD card is {root}")
 
     def touch(self, content: dict[str, Any]) -> None:
         self.robot.touch = content
