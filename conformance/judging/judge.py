@@ -115,7 +115,8 @@ class Judge:
         known = frozenset(getattr(protocol.oracle, "ONE_SIDED", ())) if fragment else None
         self._only: frozenset[str] | None = known
         """The requirements of the oracle that count; None if all count."""
-        self._oracle: Oracle | None = protocol.oracle.Oracle(*shared) if known != set() else None
+        judges = known is None or len(known) > 0
+        self._oracle: Oracle | None = protocol.oracle.Oracle(*shared) if judges else None
         self._exercised: dict[str, set[str]] = {role: set() for role in self._judged}
         self._wrong: dict[MessageType, list[list[SchemaError]]] = {}
         """For each message type, the schema errors of the first messages that were wrong."""
