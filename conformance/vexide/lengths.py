@@ -13,7 +13,7 @@ LENGTHS = {
 SHORT = 200  # bytes of a line that every buffer holds
 
 
-def padded(message: Any, size: int) -> bytes:
+def pad(message: Any, size: int) -> bytes:
     """Return a message as a line of so many bytes, with white space before its value."""
     line = encode(message)
     return b" " * (size - len(line)) + line
