@@ -18,7 +18,7 @@ HANDLERS = {
     "ScreenRender": "render",
     "VCodeSig": "signature",
     "Ready": "ready",
-    "Exited": "exited",
+    "Exited": "end_normally",
     "Serial": "serial",
     "DeviceUpdate": "device",
     "Battery": "battery",
@@ -62,7 +62,7 @@ class FrontendSession(Session):
     def greeting(self) -> dict[str, Any]:
         return {"Handshake": {"version": VERSION, "extensions": list(self.world.extensions)}}
 
-    def greeted(self, content: dict[str, Any], strange: list[str]) -> None:
+    def handle_handshake(self, content: dict[str, Any], strange: list[str]) -> None:
         version, extensions = content["version"], content["extensions"]
         if not 1 <= version <= VERSION:
             self.refuse(f"the simulator requires version {version} of the protocol")
@@ -185,7 +185,7 @@ class FrontendSession(Session):
 
     # The end
 
-    def exited(self, content: None) -> None:
+    def end_normally(self, content: None) -> None:
         self.conclude("exited", "the robot program has ended")
         self.close("the program has ended")
 

@@ -93,7 +93,7 @@ class StderrExited(Frontend):
     def simulator_said(self, line: str) -> None:
         super().simulator_said(line)
         if self.live and line.strip() == '"Exited"':
-            self.exited(None)
+            self.end_normally(None)
 
 
 @fault("stderr-unread", violates="stderr.unstructured", subtle=True, needs={"transport": "stdio"})

@@ -11,7 +11,7 @@ from mocks.vexide.simulator import Simulator
 _LATE = 0.3  # seconds in which a StartExecution after Exited still has an effect
 
 
-@fault("no-exited", violates="exit.exited-sent")
+@fault("no-exited", violates="exit.end_program-sent")
 class NoExited(Simulator):
     """Closes the stream at the program's end without Exited."""
 
@@ -20,22 +20,22 @@ class NoExited(Simulator):
             super().send(message)
 
 
-@fault("no-exited-after-crash", violates="exit.exited-sent", subtle=True)
+@fault("no-exited-after-crash", violates="exit.end_program-sent", subtle=True)
 class NoExitedAfterCrash(Simulator):
     """Closes the stream without Exited when the program has crashed."""
 
     crashed = False
 
-    def exited(self, error: str | None) -> None:
+    def end_program(self, error: str | None) -> None:
         self.crashed = error is not None
-        super().exited(error)
+        super().end_program(error)
 
     def send(self, message: Any) -> None:
         if message != "Exited" or not self.crashed:
             super().send(message)
 
 
-@fault("no-exited-after-exit", violates="exit.exited-sent", subtle=True)
+@fault("no-exited-after-exit", violates="exit.end_program-sent", subtle=True)
 class NoExitedAfterExit(Simulator):
     """Closes the stream without Exited when the program has called exit."""
 
@@ -50,9 +50,9 @@ class StaysOpen(Simulator):
 
     gone = False  # the program has ended
 
-    def exited(self, error: str | None) -> None:
+    def end_program(self, error: str | None) -> None:
         self.gone = True
-        super().exited(error)
+        super().end_program(error)
 
     def step(self) -> None:
         if not self.gone:
@@ -73,9 +73,9 @@ class StaysOpenAfterCrash(StaysOpen):
 
     crashed = False
 
-    def exited(self, error: str | None) -> None:
+    def end_program(self, error: str | None) -> None:
         self.crashed = error is not None
-        super().exited(error)
+        super().end_program(error)
 
     def close(self, why: str = "") -> None:
         self.gone = self.gone and self.crashed
@@ -98,11 +98,11 @@ class SerialAfterExited(Simulator):
 
     late: tuple[Any, ...] = ()
 
-    def exited(self, error: str | None) -> None:
+    def end_program(self, error: str | None) -> None:
         events = self.robot.events
         self.late = tuple(event for event in events if name_of(event) == "Serial")
         events[:] = [event for event in events if event not in self.late]
-        super().exited(error)
+        super().end_program(error)
 
     def close(self, why: str = "") -> None:
         for event in self.late:
@@ -114,8 +114,8 @@ class SerialAfterExited(Simulator):
 class CrashUnlogged(Simulator):
     """Sends no Log about the error that ended the program."""
 
-    def exited(self, error: str | None) -> None:
-        super().exited(None)
+    def end_program(self, error: str | None) -> None:
+        super().end_program(None)
 
 
 @fault("crash-logged-as-info", violates="exit.error-log", subtle=True)
@@ -132,7 +132,7 @@ class RunsAgainAfterExited(Simulator):
 
     over = False
 
-    def exited(self, error: str | None) -> None:
+    def end_program(self, error: str | None) -> None:
         self.report()
         self.send("Exited")
         if self.over:

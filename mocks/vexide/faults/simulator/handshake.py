@@ -99,11 +99,11 @@ class ExtensionBesideOthers(Answering):
 class UnknownHandshakeFieldCloses(Simulator):
     """Closes at an unknown field in the Handshake."""
 
-    def greeted(self, content: dict[str, Any], strange: list[str]) -> None:
+    def handle_handshake(self, content: dict[str, Any], strange: list[str]) -> None:
         if strange:
             self.close()
         else:
-            super().greeted(content, strange)
+            super().handle_handshake(content, strange)
 
 
 @fault("unknown-handshake-field-stalls", violates="handshake.unknown-fields", subtle=True)
@@ -112,9 +112,9 @@ class UnknownHandshakeFieldStalls(Simulator):
 
     stalls = False
 
-    def greeted(self, content: dict[str, Any], strange: list[str]) -> None:
+    def handle_handshake(self, content: dict[str, Any], strange: list[str]) -> None:
         self.stalls = bool(strange)
-        super().greeted(content, strange)
+        super().handle_handshake(content, strange)
 
     def load(self) -> None:
         if not self.stalls:
