@@ -170,7 +170,10 @@ def _is_encoded(value: str, name: str) -> bool:
 
 
 def describe_fault(keyword: str, value: Any) -> str:
-    """Say where a value breaks a keyword, for the end of a sentence; empty if nothing is known."""
+    """Say where a value breaks a keyword, for the end of a sentence.
+
+    The result is empty if nothing is known.
+    """
     if keyword != "contentEncoding" or not isinstance(value, str):
         return ""
     if found := _NOT_BASE64.search(value):

@@ -14,6 +14,6 @@ SHORT = 200  # bytes of a line that every buffer holds
 
 
 def pad(message: Any, size: int) -> bytes:
-    """Return a message as a line of so many bytes, with white space before its value."""
+    """Return a message as a line of so many bytes, beginning with white space."""
     line = encode(message)
     return b" " * (size - len(line)) + line

@@ -152,7 +152,7 @@ async def test_a_line_and_a_half(iut: Iut) -> None:
 @requirement("framing.segmentation")
 @pytest.mark.parametrize("size", [size for sizes in LENGTHS.values() for size in sizes])
 async def test_lines_of_any_length(iut: Iut, size: int) -> None:
-    """A Ready counts that is as long as a usual buffer, or one byte longer or shorter."""
+    """A Ready counts in a line as long as a buffer, or almost so long."""
 
     async def play(size: int) -> None:
         async with open_in_setup(iut) as session:
@@ -200,7 +200,7 @@ async def test_escaped_pairs(iut: Iut) -> None:
 
 @requirement("framing.white-space")
 async def test_any_spelling_of_numbers(iut: Iut) -> None:
-    """A number can be written with an exponent, and with more digits than a double has."""
+    """A number can have an exponent, and more digits than a double has."""
     async with open_in_setup(iut) as session:
         await start_program(session)
         await session.send_bytes(

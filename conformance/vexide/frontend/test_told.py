@@ -175,7 +175,7 @@ def _is_path(sent: Any, root: str) -> bool:
 
 @requirement("battery.told")
 async def test_battery(iut: Iut) -> None:
-    """Each remaining energy that the user sets is sent, also an empty and a full battery."""
+    """Each energy that the user sets is sent, also of an empty battery."""
     async with open_in_setup(iut, starting=False) as session:
         await start_if_possible(iut, session)
         for capacity in (7.25, 14.0, 0.5, 0.0, 14.0):

@@ -393,9 +393,10 @@ async def plain_session(iut: Iut) -> PlainSession:
 
 
 async def learn_operations(iut: Iut) -> None:
-    """Ask the frontend once in a run for each operation, so that `offers` is right later.
+    """Ask the frontend once in a run for each operation.
 
     A frontend with an upper tester on its standard streams possibly offers only some operations.
+    The answers make `offers` right in all later tests.
     """
     await iut.cached(_OPERATIONS, lambda: _ask(iut))
 

@@ -232,7 +232,7 @@ async def test_a_line_and_a_half(iut: Iut) -> None:
 @requirement("framing.segmentation")
 @pytest.mark.parametrize("sizes", LENGTHS.values(), ids=LENGTHS)
 async def test_lines_of_any_length(iut: Iut, sizes: Sequence[int]) -> None:
-    """Each line counts, also lines as long as usual buffers and one byte longer or shorter."""
+    """Each line counts, also if it is as long as a buffer, or almost so long."""
     known = await find_driving_program(iut, *range(len(sizes)))
 
     async def play(sizes: Sequence[int]) -> None:
@@ -330,7 +330,7 @@ async def test_any_order_of_fields(iut: Iut) -> None:
     ],
 )
 async def test_any_spelling_of_numbers(iut: Iut, number: str) -> None:
-    """A number counts by its value, with or without an exponent, with any number of digits."""
+    """A number counts by its value, with any exponent and any number of digits."""
 
     async def play(spelling: str) -> None:
         async with open_session(iut, program="probe") as session:
