@@ -11,7 +11,7 @@ from mocks.vexide.simulator import Simulator
 _LATE = 0.3  # seconds in which a StartExecution after Exited still has an effect
 
 
-@fault("no-exited", violates="exit.end_program-sent")
+@fault("no-exited", violates="exit.exited-sent")
 class NoExited(Simulator):
     """Closes the stream at the program's end without Exited."""
 
@@ -20,7 +20,7 @@ class NoExited(Simulator):
             super().send(message)
 
 
-@fault("no-exited-after-crash", violates="exit.end_program-sent", subtle=True)
+@fault("no-exited-after-crash", violates="exit.exited-sent", subtle=True)
 class NoExitedAfterCrash(Simulator):
     """Closes the stream without Exited when the program has crashed."""
 
@@ -35,7 +35,7 @@ class NoExitedAfterCrash(Simulator):
             super().send(message)
 
 
-@fault("no-exited-after-exit", violates="exit.end_program-sent", subtle=True)
+@fault("no-exited-after-exit", violates="exit.exited-sent", subtle=True)
 class NoExitedAfterExit(Simulator):
     """Closes the stream without Exited when the program has called exit."""
 

@@ -45,7 +45,8 @@ class NegativeVersionHangs(Simulator):
             super().incompatible(offer)
 
 
-@fault("answers-version-zero", violates="handshake.closes-incompatible", subtle=True)
+# Every answer to an offer below 1 has a version that was not offered.
+@fault("answers-version-zero", violates="handshake.version-at-most-offered", subtle=True)
 class AnswersVersionZero(Simulator):
     """Answers version 1 to an offer below 1 and continues."""
 
