@@ -31,7 +31,7 @@ ONE_SIDED = frozenset({"roles.own-messages"})
 FULL_BATTERY = 14.0  # Wh, the initial capacity that the specification requires
 _EVENTS_OF_EXECUTION = ("Serial", "Exited")
 _UNANSWERED = (Session.OFFERED, Session.HURRIED)
-_LONG = 1000  # characters of a list of extensions that might not fit into a small buffer
+_LONG = 200  # characters of a list of extensions that might not fit into a small buffer
 
 
 class Oracle:

@@ -249,6 +249,20 @@ async def test_lines_of_any_length(iut: Iut, sizes: Sequence[int]) -> None:
     await compared(iut, play, sizes, [SHORT] * len(sizes), "framing.white-space")
 
 
+@requirement("framing.segmentation")
+@pytest.mark.parametrize("size", [size for sizes in LENGTHS.values() for size in sizes])
+async def test_handshake_of_any_length(iut: Iut, size: int) -> None:
+    """A Handshake is answered if its line is as long as a buffer, or almost so long."""
+
+    async def play(size: int) -> None:
+        async with iut.session() as session:
+            filler = "x" * (size - len(encode(hello(extensions=[""]))))
+            await session.send(hello(extensions=[filler]))
+            await session.expect("Handshake", to=f"in answer to a Handshake of {size} bytes")
+
+    await compared(iut, play, size, SHORT, "handshake.answered")
+
+
 @requirement("framing.white-space")
 @pytest.mark.parametrize("spelling", SPELLINGS)
 async def test_any_spelling(iut: Iut, spelling: str) -> None:

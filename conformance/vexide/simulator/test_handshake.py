@@ -69,7 +69,7 @@ async def test_silent_upon_an_early_command(iut: Iut) -> None:
 
 
 @requirement("handshake.version-at-most-offered")
-@pytest.mark.parametrize("offered", [1, 2, 255, MOST])
+@pytest.mark.parametrize("offered", [1, 2, 255, 65_536, MOST, MOST + 1, 2**32, 2**53 + 1])
 async def test_version_at_most_offered(iut: Iut, offered: int) -> None:
     """The version of the answer is at most the offered version."""
     async with iut.session() as session:

@@ -32,6 +32,7 @@ from conformance.vexide.simulator.tester import make_ready, program_or_own, star
 from conformance.vexide.tester import messages_named
 
 LONG_PATH = "/".join(["card" * 30] * 3)
+MOST = 2**31 - 1  # the largest integer that published crates hold
 LATEST = "controller.raw-replaces-uuid"  # violated if the latest Raw state is missing
 
 
@@ -320,7 +321,8 @@ async def test_raw_replaces_uuid(iut: Iut) -> None:
     await require_form(iut, raw_state())
     async with open_session(iut, program="probe") as session:
         await start(session, {"ControllerUpdate": {"UUID": NO_GAMEPAD}})
-        for value, level, full in ((127, 100, 100), (-127, 1000, 1000), (0, 0, 1), (-20, 1, 100)):
+        batteries = ((127, 100, 100), (-127, 70_000, 70_000), (5, MOST, MOST), (0, 0, 1))
+        for value, level, full in (*batteries, (-20, 1, 100)):
             await session.send(raw_state(axis1=value, battery_level=level, battery_capacity=full))
             await _axis(session, str(value))
         await session.wait_for("Serial")
