@@ -93,6 +93,8 @@ async def test_motor_reports_while_disabled(iut: Iut, mode: dict[str, Any]) -> N
         await session.send(competition(**mode))
         if not await _falls_silent(session):
             return
+        if session.ended:
+            raise Inconclusive("the stream ended while a motor turned (exit.exited-sent)")
         latest = _motor(messages_named(session, "DeviceUpdate")[-1])
         if abs(latest["velocity"]) < SLOW * abs(last["velocity"]):
             return
