@@ -204,7 +204,9 @@ class AdiDeviceCloses(Simulator):
     """Closes at a ConfigureDevice for an ADI port."""
 
     def message(self, name: str, value: Any) -> None:
-        if name == "ConfigureDevice" and "Adi" in str(value[name]["port"]):
+        fields = value.get(name) if isinstance(value, dict) else None
+        port = fields.get("port") if isinstance(fields, dict) else None
+        if name == "ConfigureDevice" and isinstance(port, dict) and "Adi" in port:
             self.close()
         else:
             super().message(name, value)
