@@ -5,7 +5,7 @@ from typing import Any
 from conformance.vexide.codec import name_of
 from mocks.deviations import fault
 from mocks.shapes import Unfit
-from mocks.vexide.faults.bases import Altering, Hanging
+from mocks.vexide.faults.bases import Altering, Hanging, member
 from mocks.vexide.messages import Port, port_form
 from mocks.vexide.robot import Motor, Robot
 from mocks.vexide.simulator import Simulator
@@ -204,9 +204,7 @@ class AdiDeviceCloses(Simulator):
     """Closes at a ConfigureDevice for an ADI port."""
 
     def message(self, name: str, value: Any) -> None:
-        fields = value.get(name) if isinstance(value, dict) else None
-        port = fields.get("port") if isinstance(fields, dict) else None
-        if name == "ConfigureDevice" and isinstance(port, dict) and "Adi" in port:
+        if member(value, "ConfigureDevice", "port", "Adi") is not None:
             self.close()
         else:
             super().message(name, value)
@@ -299,8 +297,8 @@ class InertiaWithoutPointRefused(Simulator):
     """Ignores a motor whose inertia is written as an integer."""
 
     def message(self, name: str, value: Any) -> None:
-        motor = value[name]["device"].get("Motor") if name == "ConfigureDevice" else None
-        if motor is None or isinstance(motor["moment_of_inertia"], float):
+        path = ("ConfigureDevice", "device", "Motor", "moment_of_inertia")
+        if not isinstance(member(value, *path), int):
             super().message(name, value)
 
 
