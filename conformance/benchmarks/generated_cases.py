@@ -24,7 +24,7 @@ from conformance.running.testbed import Testbed
 from conformance.segmentation import whole
 from conformance.vexide import strategies
 from conformance.vexide.commands import START
-from conformance.vexide.simulator.plain import shows
+from conformance.vexide.simulator.probe_sessions import wait_for_output
 from conformance.vexide.simulator.tester import shake_hands
 
 ROLE = "vexide/simulator"
@@ -73,7 +73,7 @@ def rate_over(way: Configuration, runner: asyncio.Runner, seed: int) -> float:
             await wire.send(*commands, segmentation=whole)
             await wire.expect("Ready")
             await wire.send(START)
-            await shows(iut, wire)
+            await wait_for_output(iut, wire)
         assert not wire.judge.findings
         iut.settle()
 

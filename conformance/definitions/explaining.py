@@ -15,7 +15,16 @@ from jsonschema.validators import create
 from referencing import Registry
 from referencing.jsonschema import DRAFT202012
 
-from conformance.definitions.keywords import KINDS, RULES, SIZES, equal, place, shown, words
+from conformance.definitions.keywords import (
+    KINDS,
+    RULES,
+    SIZES,
+    describe_fault,
+    equal,
+    place,
+    shown,
+    words,
+)
 from conformance.definitions.schemas import Files, Part, Schema, SchemaError
 
 BRANCH_LIMIT = 50  # errors of one branch that are considered to find the intended branch
@@ -90,7 +99,9 @@ Found = Iterator[ValidationError]
 
 def _came(keyword: str, limit: Any, instance: Any) -> ValidationError:
     size = f", which has {len(instance)}" if keyword in SIZES else ""
-    return ValidationError(f"expected {words(keyword, limit)}; received {shown(instance)}{size}")
+    fault = describe_fault(keyword, instance)
+    came = f"{shown(instance)}{size}{fault}"
+    return ValidationError(f"expected {words(keyword, limit)}; received {came}")
 
 
 def _rule(keyword: str) -> Callable[..., Found]:

@@ -141,6 +141,9 @@ KINDS: dict[str, Callable[[Any], bool]] = {
     "object": lambda value: isinstance(value, dict),
 }
 
+_NOT_BASE64 = re.compile(r"[^A-Za-z0-9+/=]|=(?!=?\Z)")
+"""A character that Base64 text does not have, or padding before its end."""
+
 _TYPES = {
     "null": "null",
     "boolean": "a boolean",
@@ -164,6 +167,20 @@ def _is_encoded(value: str, name: str) -> bool:
     except ValueError:
         return name != "base64"
     return name != "base64" or base64.b64encode(data).decode() == value
+
+
+def describe_fault(keyword: str, value: Any) -> str:
+    """Say where a value breaks a keyword, for the end of a sentence.
+
+    The result is empty if nothing is known.
+    """
+    if keyword != "contentEncoding" or not isinstance(value, str):
+        return ""
+    if found := _NOT_BASE64.search(value):
+        return f", with {shown(found[0])} at character {found.start() + 1}"
+    if len(value) % 4:
+        return f", with {len(value)} characters, which is not a multiple of 4"
+    return ", with bits other than zero after the last byte"
 
 
 def _unique(items: list[Any]) -> bool:

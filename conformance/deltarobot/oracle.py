@@ -129,6 +129,10 @@ class _Side:
         return self.walk.state
 
 
+ONE_SIDED = frozenset({"messages.own-direction"})
+"""The requirements that are judged even if the messages of only one side are known."""
+
+
 class Oracle:
     """Judges one session by its state and rules."""
 

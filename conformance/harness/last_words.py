@@ -3,6 +3,7 @@
 import re
 
 MOST = 400  # characters of the line that are reported
+_MOST_REASON = 240  # characters of the reason below "Caused by", which must not cut off the error
 FAREWELL = 3  # lines at the end; a program can log the end of its work after the error
 
 _ERROR_OF = tuple(
@@ -24,6 +25,10 @@ _ERROR_OF = tuple(
 )
 # Java: the last of these lines is the original cause
 _CAUSED_BY = re.compile(r"^Caused by: .*$", re.MULTILINE)
+# Rust's error crates: indented lines, numbered if there are several; the last one is the reason
+_REASONS = re.compile(r"^Caused by:[ \t]*\n((?:[ \t]+\S.*(?:\n|\Z))+)", re.MULTILINE)
+_NUMBER = re.compile(r"^\d+: ")
+_THREAD = re.compile(r"^thread .*? (?=panicked at)")
 _JAVA = re.compile(r"^Exception in thread .*$", re.MULTILINE)
 _DOTNET = re.compile(r"^Unhandled exception\. .*$", re.MULTILINE)
 _TRACEBACK = "Traceback (most recent call last):"
@@ -41,9 +46,13 @@ _NODE = re.compile(r"^(?:Uncaught )?(?:[A-Za-z_$][\w$.]*)?Error(?: \[\w+\])?: .*
 def telling(output: str) -> str:
     """Return the line that explains the end, or else the last line.
 
-    Only this line becomes part of a verdict's text, even if a program logs much.
+    Only this line becomes part of a verdict's text, even if a program logs much. The innermost
+    reason below a line "Caused by:" is appended to the line.
     """
     found = _python(output) or _of_a_runtime(output)
+    if reason := _reason(output):
+        error = _THREAD.sub("", " ".join((found or _before_reason(output)).split()))
+        return f"{error[: MOST - len(reason) - 12]} caused by: {reason}".strip()
     lines = [line.strip() for line in output.splitlines() if line.strip()]
     error = next((line for line in reversed(lines[-FAREWELL:]) if _CAUSE.search(line)), "")
     chosen = found or error or (lines[-1] if lines else "")
@@ -63,6 +72,18 @@ def may_explain(line: str) -> bool:
 def quoted(line: str) -> str:
     """Return the line as the program's message, or as the end of its log."""
     return f"it said: {line}" if may_explain(line) else f"the last line of its log was: {line}"
+
+
+def _reason(output: str) -> str:
+    """Return the last reason below the last line "Caused by:", which is the innermost."""
+    blocks = _REASONS.findall(output)
+    return _NUMBER.sub("", blocks[-1].splitlines()[-1].strip())[:_MOST_REASON] if blocks else ""
+
+
+def _before_reason(output: str) -> str:
+    """Return the last line before the last "Caused by:"."""
+    lines = output[: output.rfind("\nCaused by:")].strip().splitlines()
+    return lines[-1] if lines else ""
 
 
 def _python(output: str) -> str:

@@ -67,6 +67,8 @@ class Operated:
 
     answered: set[str] = field(default_factory=set)
     unanswered: set[str] = field(default_factory=set)
+    not_offered: set[str] = field(default_factory=set)
+    """Operations that the IUT has answered with ``"offered": false``."""
 
     def take(self, operation: str, answered: bool) -> None:
         """Record that an operation was answered or timed out."""
@@ -108,8 +110,10 @@ class UpperTester:
         self._reader = asyncio.create_task(self._read(standard)) if standard else None
 
     def offers(self, operation: str) -> bool:
-        """True if an operation can be run."""
-        return operation in self._configuration.hooks or self._standard is not None
+        """True if an operation can be run, as far as the IUT's answers have shown."""
+        if operation in self._configuration.hooks:
+            return True
+        return self._standard is not None and operation not in self.operated.not_offered
 
     @property
     def instead(self) -> str:
@@ -195,7 +199,7 @@ class UpperTester:
                 f"{self._in_vain(operation):g} s{self.instead or self.unflushed}"
             ) from None
         self.operated.take(operation, True)
-        if not raw["ok"] and raw.get("offered") is False:
+        if not self._offered(operation, raw):
             raise self._needed(operation)
         warnings = _texts(raw.get("warnings"))
         return Answer(raw["ok"], raw.get("result"), raw.get("error"), warnings)
@@ -250,8 +254,14 @@ class UpperTester:
         """
         if not self._standard:
             return None
-        raw = await self._asked(self._standard, operation, {})
-        return bool(raw["ok"] or raw.get("offered") is not False)
+        return self._offered(operation, await self._asked(self._standard, operation, {}))
+
+    def _offered(self, operation: str, answer: Mapping[str, Any]) -> bool:
+        """Return False, and record this, if an answer says that the operation is not offered."""
+        offered = bool(answer["ok"] or answer.get("offered") is not False)
+        if not offered:
+            self.operated.not_offered.add(operation)
+        return offered
 
     async def _read(self, link: Link) -> None:
         line = bytearray()

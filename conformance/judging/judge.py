@@ -47,6 +47,9 @@ class Oracle(Interface):
     - ``parted(sender)``: returns whether the sender has said goodbye, so that its exit is no
       crash.
 
+    An optional constant of the oracle's module, ``ONE_SIDED``, has the requirements about the names
+    and directions of messages. They are judged even if the messages of only one side are known.
+
     If several connections form one conversation, the oracle's module has a class ``Conversation``.
     Each instance of an IUT has one conversation, which is the only, optional, argument of
     ``Oracle``. The argument of ``Conversation`` says whether the IUT was running before the
@@ -83,7 +86,8 @@ class Judge:
     """Apply codec, schemas and oracle to one session.
 
     ``judged`` are the roles whose violations count; the other roles only move the oracle.
-    ``fragment``: the session is a mere list of messages. Schemas apply, the oracle does not.
+    ``fragment``: the session is a mere list of messages. Schemas apply; of the oracle's findings,
+    only those apply that need no peer.
     ``transport`` is the transport of the session; by default, the first transport of its roles.
     ``conversation`` is the state shared with the oracles of the IUT's other sessions.
     """
@@ -108,7 +112,11 @@ class Judge:
             if isinstance(decoder, Prompting)
         }
         shared = () if conversation is None else (conversation,)
-        self._oracle: Oracle | None = None if fragment else protocol.oracle.Oracle(*shared)
+        known = frozenset(getattr(protocol.oracle, "ONE_SIDED", ())) if fragment else None
+        self._only: frozenset[str] | None = known
+        """The requirements of the oracle that count; None if all count."""
+        judges = known is None or len(known) > 0
+        self._oracle: Oracle | None = protocol.oracle.Oracle(*shared) if judges else None
         self._exercised: dict[str, set[str]] = {role: set() for role in self._judged}
         self._wrong: dict[MessageType, list[list[SchemaError]]] = {}
         """For each message type, the schema errors of the first messages that were wrong."""
@@ -186,7 +194,7 @@ class Judge:
 
     def closed(self, index: int | None, sender: str) -> None:
         """Judge the end of one side's stream."""
-        if self._oracle:
+        if self._oracle and self._only is None:
             self._add(index, sender, self._in_order(self._oracle.closed(sender)))
 
     def resume(self, cut: bool) -> None:
@@ -208,7 +216,7 @@ class Judge:
             if self._cut or (sender in self._ending and self._ending - {sender}):
                 return
             requirement = frame.requirement or self._protocol.schema_requirement
-            if self._oracle and self._oracle.broken(sender):
+            if self._oracle and self._oracle.broken(sender) and self._only is None:
                 return
             self.spoiled = self.spoiled or sender in self._judged
             what = frame.error or "bytes that are not a message"
@@ -233,7 +241,7 @@ class Judge:
 
     def _in_order(self, findings: Iterable[Finding]) -> Iterator[Finding]:
         """Yield the oracle's findings; nothing if messages can have been lost."""
-        found = list(findings)
+        found = [each for each in findings if self._only is None or each.requirement in self._only]
         if not self.spoiled:
             yield from found
 
@@ -262,7 +270,7 @@ class Judge:
         findings = list(findings)
         if self._oracle:
             # Only for the sender: a silent peer has exercised nothing, even if both are bound.
-            if sender in self._exercised:
+            if sender in self._exercised and self._only is None:
                 self._exercised[sender] |= self._oracle.exercised
             self._oracle.exercised.clear()
         for finding in findings:

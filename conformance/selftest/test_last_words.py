@@ -44,6 +44,15 @@ Caused by: java.io.IOException: closed
 Caused by: java.net.SocketException: reset
 \t... 2 more
 """
+RUST_CAUSED = (
+    RUST.partition("note")[0]
+    + """
+Caused by:
+    0: failed deserializing JSON
+    1: invalid type: map, expected a tuple of size 2 at line 1 column 21
+"""
+)
+RUST_ERROR = "INFO loaded\nError: cannot read the program\n\nCaused by:\n    no such file\n"
 C = "server: main.c:12: read_frame: Assertion `size < 4096' failed.\nAborted (core dumped)\n"
 ASAN = """=================================================================
 ==812==ERROR: AddressSanitizer: heap-buffer-overflow on address 0x602 at pc 0x4f
@@ -73,6 +82,12 @@ exit status 2
             "thread 'main' panicked at src/main.rs:41:18: "
             "called `Option::unwrap()` on a `None` value",
         ),
+        (
+            RUST_CAUSED,
+            "panicked at src/main.rs:41:18: called `Option::unwrap()` on a `None` value caused by: "
+            "invalid type: map, expected a tuple of size 2 at line 1 column 21",
+        ),
+        (RUST_ERROR, "Error: cannot read the program caused by: no such file"),
         (OLD_RUST, "thread 'main' panicked at 'no device 3', src/main.rs:41:18"),
         (JAVA, "Caused by: java.net.SocketException: reset"),
         (JAVA.partition("Caused")[0], 'Exception in thread "main" java.lang.RuntimeException: '),
@@ -97,6 +112,12 @@ def test_the_line_that_tells(output: str, line: str) -> None:
 
 def test_it_is_bounded() -> None:
     assert len(telling("x" * 100_000)) == MOST
+
+
+def test_a_long_error_does_not_hide_its_reason() -> None:
+    line = telling("Error: " + "x" * 1000 + "\n\nCaused by:\n    0: open\n    1: the end\n")
+    assert len(line) <= MOST
+    assert line.endswith("xxx caused by: the end")
 
 
 @pytest.mark.parametrize(

@@ -287,6 +287,30 @@ def test_a_broken_archive_is_one_line(
 # Raw bytes
 
 
+@pytest.mark.parametrize(
+    ("role", "data", "requirement"),
+    [
+        ("vexide/simulator", b'{"Telemetry":{"x":1}}\n', "roles.own-messages"),
+        ("vexide/simulator", b'"StartExecution"\n', "roles.own-messages"),
+        # The Pong of a client, from a server.
+        ("deltarobot/server", bytes.fromhex("0530 0200000000000000"), "messages.own-direction"),
+    ],
+)
+def test_names_and_directions_need_no_order(
+    role: str, data: bytes, requirement: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    protocol, _, party = role.partition("/")
+    (tmp_path / party).write_bytes(data)
+    assert main(["check", protocol, "--raw", f"{party}={tmp_path / party}"]) == 1
+    assert requirement in capsys.readouterr().out
+
+
+def test_an_agreed_extension_allows_other_names(tmp_path: Path) -> None:
+    lines = b'{"Handshake":{"version":1,"extensions":["x-more"]}}\n{"Telemetry":{"x":1}}\n'
+    (tmp_path / "simulator").write_bytes(lines)
+    assert main(["check", "vexide", "--raw", f"simulator={tmp_path / 'simulator'}"]) == 0
+
+
 def test_the_bytes_of_a_side_are_messages_without_an_order(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

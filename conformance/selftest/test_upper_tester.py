@@ -88,6 +88,22 @@ async def test_silence_and_what_is_not_offered() -> None:
 
 
 @pytest.mark.asyncio
+async def test_offers_nothing_that_the_iut_has_refused_as_not_offered() -> None:
+    configuration = Configuration(CONSUMER, timing={"response": 0.2}, max_wait=0.5)
+    operated = Operated()
+    streams: Any = Streams({"ok": False, "offered": False})
+    upper = UpperTester(CONSUMER, configuration, {}, streams, operated)
+    assert upper.offers("list")
+    assert await upper.has("list") is False
+    await upper.close()
+    other: Any = Streams()
+    later = UpperTester(CONSUMER, configuration, {}, other, operated)
+    assert not later.offers("list")
+    assert later.offers("get_value")
+    await later.close()
+
+
+@pytest.mark.asyncio
 async def test_what_is_never_answered_is_not_waited_for_in_full_again() -> None:
     """Other operations are not awaited in full either, unless one was answered."""
     configuration = Configuration(CONSUMER, timing={"response": 0.2}, max_wait=0.5)

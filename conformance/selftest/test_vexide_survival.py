@@ -67,6 +67,46 @@ def test_what_nothing_shows_is_not_exercised(place: Place) -> None:
     assert verdicts(place, False, "", "") == ("not-exercised", "not-exercised")
 
 
+OPERATED = """
+import json, subprocess, sys, threading
+
+def say(message):
+    peer.stdin.write(json.dumps(message).encode() + b"\\n")
+    peer.stdin.flush()
+
+def play():
+    for line in peer.stdout:
+        event = json.loads(line)
+        if "Handshake" in event and len(event["Handshake"]) > 2:
+            break
+        if event == "Ready":
+            say("StartExecution")
+    for line in peer.stdout:
+        pass
+
+peer = subprocess.Popen([sys.argv[1]], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+say({"Handshake": {"version": 1, "extensions": []}})
+threading.Thread(target=play, daemon=True).start()
+for line in sys.stdin:
+    asked = json.loads(line)
+    print(json.dumps({"id": asked["id"], "ok": False, "offered": False}), flush=True)
+"""
+
+
+def test_operations_that_are_not_offered_hide_no_failure(place: Place) -> None:
+    """A frontend that refuses Handshakes with unknown fields fails, with an upper tester, too."""
+    command = [*place.program(OPERATED), "{simulator}"]
+    place.file(
+        "conformance.toml",
+        f'[iut]\nrole = "vexide/frontend"\nupper_tester = "stdio"\ncommand = {command}\n',
+    )
+    chosen = "test_unknown_fields and null and handshake or starts_after_ready"
+    done = place.run(*BRIEF, "-k", chosen)
+    assert not done.left
+    assert done.tests["setup::starts_after_ready"] == "pass"
+    assert done.tests["handshake::unknown_fields[null]"] == "fail"
+
+
 SERVING = """
 for line in sys.stdin:
     try:

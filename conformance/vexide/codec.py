@@ -85,6 +85,10 @@ def name_of(value: Any) -> str | None:
     return None
 
 
+class Escaped(dict[str, Any]):
+    """A decoded message whose line contains escapes, which a faulty reader can misread."""
+
+
 class _Bad(ValueError):
     """Raised for a line that is not a message, with the violated requirement."""
 
@@ -101,6 +105,8 @@ def _frame(raw: bytes) -> Frame:
     try:
         value = _READER.decode(raw.decode())
         _check(raw, value)
+        if b"\\" in raw and isinstance(value, dict):
+            value = Escaped(value)
     except UnicodeDecodeError as error:
         return _broken(raw, f"not UTF-8: {error.reason} at byte {error.start}", LINES)
     except json.JSONDecodeError as error:

@@ -24,10 +24,12 @@ def hello(version: int = 1, extensions: Sequence[str] = (), **unknown: Any) -> d
 def port(session: Session, number: int) -> Any:
     """Return a Smart port in the form that the IUT accepts."""
     declared = session.instance.configuration.value("ports")
-    return written(number, session.memory.get(PORTS, "tagged") if declared == "auto" else declared)
+    return port_in_form(
+        number, session.memory.get(PORTS, "tagged") if declared == "auto" else declared
+    )
 
 
-def written(number: int, form: str) -> Any:
+def port_in_form(number: int, form: str) -> Any:
     """Return a Smart port in the given form: `tagged` or `bare`."""
     return number if form == "bare" else {"Smart": number}
 
@@ -40,7 +42,7 @@ def motor(
     return {"ConfigureDevice": {"port": port(session, number), "device": device}}
 
 
-def adapted(session: Session, command: Any) -> Any:
+def with_accepted_port(session: Session, command: Any) -> Any:
     """Return the command with its port, if any, in the form that the IUT accepts."""
     match command:
         case {"ConfigureDevice": {"port": {"Smart": number}, **rest}}:
@@ -53,7 +55,7 @@ def competition(**mode: Any) -> dict[str, Any]:
     return {"CompetitionMode": {**DRIVER, **mode}}
 
 
-def raw(axis1: int = 0, **state: Any) -> dict[str, Any]:
+def raw_state(axis1: int = 0, **state: Any) -> dict[str, Any]:
     """Return a ControllerUpdate command with a Raw state.
 
     Axes are 0 and buttons are released unless given.

@@ -26,7 +26,7 @@ def dialect(sender: str, name: str, value: Any) -> str | None:
     return None
 
 
-def in_dialect(command: Any) -> Any:
+def command_in_dialect(command: Any) -> Any:
     """Return a ControllerUpdate or Touch in the form of version 0.2; None for other commands."""
     match command:
         case {"ControllerUpdate": update}:

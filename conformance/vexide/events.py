@@ -1,11 +1,12 @@
 """The events that test cases send to a frontend."""
 
+import sys
 from collections.abc import Sequence
 from typing import Any
 
 from conformance.session import Session
 from conformance.vexide.commands import port
-from conformance.vexide.tester import received
+from conformance.vexide.tester import messages_named
 
 READY = "Ready"
 EXITED = "Exited"
@@ -47,7 +48,7 @@ def drawing(command: Any, ink: Any = None) -> dict[str, Any]:
     return {"ScreenDraw": {"command": command, "color": ink, "background": _BLACK}}
 
 
-def moved(**changed: Any) -> dict[str, Any]:
+def motor_status(**changed: Any) -> dict[str, Any]:
     """Return the status of a motor; missing fields have the values of _MOTOR."""
     return {"Motor": {**_MOTOR, **changed}}
 
@@ -57,7 +58,7 @@ def update(session: Session, status: Any) -> dict[str, Any]:
 
     If the frontend has configured no port, the event is for Smart port 1.
     """
-    configured = received(session, "ConfigureDevice")
+    configured = messages_named(session, "ConfigureDevice")
     where = configured[0].value["ConfigureDevice"].get("port") if configured else port(session, 1)
     return {"DeviceUpdate": {"port": where, "status": status}}
 
@@ -80,6 +81,9 @@ PROGRAM: dict[str, Any] = {
 
 EXTREMES: dict[str, Any] = {
     "battery-empty": {"Battery": {"voltage": 0, "current": -0.5, "capacity": 0.0}},
+    "battery-of-any-size": {
+        "Battery": {"voltage": 5e-324, "current": -sys.float_info.max, "capacity": 1e-310}
+    },
     "serial-channel-0": {"Serial": {"channel": 0, "data": "AA=="}},
     "circle-over-the-edge": drawing(
         {"Fill": {"shape": {"Circle": {"center": {"x": 0, "y": 271}, "radius": 40}}}}
@@ -100,8 +104,8 @@ EXTREMES: dict[str, Any] = {
 """Events with extreme values that a program can produce."""
 
 MOTORS: dict[str, Any] = {
-    "motor": moved(),
-    "motor-backwards": moved(
+    "motor": motor_status(),
+    "motor-backwards": motor_status(
         velocity=-3,
         position=-1e3,
         voltage=-12,
@@ -110,7 +114,16 @@ MOTORS: dict[str, Any] = {
         brake_mode="Brake",
         target_position=-2,
     ),
-    "motor-held": moved(velocity=0, position=0, voltage=0, gearset="Blue", brake_mode="Hold"),
+    "motor-of-any-size": motor_status(
+        velocity=1e300,
+        position=-5e-324,
+        torque_output=1 / 3,
+        power_draw=2**53,
+        target_position=1e22,
+    ),
+    "motor-held": motor_status(
+        velocity=0, position=0, voltage=0, gearset="Blue", brake_mode="Hold"
+    ),
 }
 """Reports of a motor, with each gearset and each brake mode."""
 

@@ -19,16 +19,19 @@ from typing import Any
 from conformance.course import Walk
 from conformance.judging.judge import Finding
 from conformance.vexide import courses
-from conformance.vexide.codec import name_of
+from conformance.vexide.codec import Escaped, name_of
 from conformance.vexide.courses import FRONTEND, SIMULATOR, Contact, Execution, Run, Session
 from conformance.vexide.dialects import dialect
 
 COURSES = courses.COURSES
 
+ONE_SIDED = frozenset({"roles.own-messages"})
+"""The requirements that are judged even if the messages of only one side are known."""
+
 FULL_BATTERY = 14.0  # Wh, the initial capacity that the specification requires
 _EVENTS_OF_EXECUTION = ("Serial", "Exited")
 _UNANSWERED = (Session.OFFERED, Session.HURRIED)
-_LONG = 1000  # characters of a list of extensions that might not fit into a small buffer
+_LONG = 200  # characters of a list of extensions that might not fit into a small buffer
 
 
 class Oracle:
@@ -45,6 +48,7 @@ class Oracle:
         self._offered_version: Any = None
         self._offered: list[Any] = []
         self._compatible = False
+        self._escaped = False
         self._agreed: list[Any] = []
         self._handshakes = {SIMULATOR: 0, FRONTEND: 0}
         self._lines = 0
@@ -55,6 +59,7 @@ class Oracle:
     def message(self, sender: str, name: str, value: Any) -> Iterator[Finding]:
         met = self._session.state
         yield from self._order(sender, name)
+        self._escaped = isinstance(value, Escaped)
         fields = value.get(name) if isinstance(value, dict) else None
         rule = _RULES.get((sender, name))
         if rule:
@@ -124,8 +129,9 @@ class Oracle:
             self._offered_version = fields["version"]
             self._offered = fields["extensions"]
             plain = [*fields] == ["version", "extensions"] and isinstance(self._offered, list)
-            # An offer with unknown fields, reversed fields, long extensions or text beyond ASCII is
-            # excluded here. Other requirements decide these cases.
+            plain &= not self._escaped
+            # An offer with unknown fields, reversed fields, escapes, long extensions or text beyond
+            # ASCII is excluded here. Other requirements decide these cases.
             offered = "".join(map(str, self._offered)) if plain else ""
             short = plain and len(offered) < _LONG and offered.isascii()
             self._compatible = self._offered_version == 1 and short
@@ -133,6 +139,9 @@ class Oracle:
 
     def _answer(self, fields: Any, met: StrEnum) -> Iterator[Finding]:
         self._handshakes[SIMULATOR] += 1
+        if met is Session.OPENED:
+            # The Handshake command is possibly unknown, not missing.
+            self._agreed = fields["extensions"]
         if self._handshakes[SIMULATOR] > self._handshakes[FRONTEND]:
             yield Finding(
                 "handshake.answered", "a Handshake event came without a Handshake command before it"
@@ -211,6 +220,12 @@ class Oracle:
             return
         self.exercised |= {"devices.only-configured", "motor.flags-zero"}
         port = _port(fields["port"])
+        if not self._started and status["voltage"]:
+            yield Finding(
+                "start.not-before",
+                f"the motor at {port[0]} port {port[1]} had {status['voltage']} V before "
+                "StartExecution was sent",
+            )
         if port not in self._configured:
             yield Finding(
                 "devices.only-configured",

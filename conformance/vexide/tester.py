@@ -5,7 +5,7 @@ from conformance.verdicts import Inconclusive
 from conformance.wire import Message
 
 
-def received(session: Session, name: str) -> list[Message]:
+def messages_named(session: Session, name: str) -> list[Message]:
     """Return all messages of a name received so far, also those already skipped."""
     return [message for message in session.received if message.name == name]
 

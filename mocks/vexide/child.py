@@ -12,10 +12,12 @@ GRACE = 2.0  # seconds for a simulator to exit after its session
 
 
 @contextlib.asynccontextmanager
-async def simulator(command: list[str], said: Callable[[str], None]) -> AsyncIterator[Stream]:
+async def simulator(
+    command: list[str], said: Callable[[str], None] | None
+) -> AsyncIterator[Stream]:
     """Start a simulator as a subprocess; yield a stream over its standard input and output.
 
-    `said` receives each line of standard error.
+    `said` receives each line of standard error; if it is None, nobody reads them.
     """
     its_input, our_output = os.pipe()
     our_input, its_output = os.pipe()
@@ -29,7 +31,7 @@ async def simulator(command: list[str], said: Callable[[str], None]) -> AsyncIte
         os.close(its_input)
         os.close(its_output)
     assert process.stderr
-    listening = asyncio.ensure_future(_listen(process.stderr, said))
+    listening = asyncio.ensure_future(_listen(process.stderr, said) if said else asyncio.sleep(0))
     try:
         yield stream
         with contextlib.suppress(TimeoutError):

@@ -10,6 +10,7 @@ import base64
 import contextlib
 import sys
 from collections.abc import Mapping
+from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 from typing import Any
 
@@ -39,6 +40,9 @@ class Frontend(FrontendSession):
         self.touched: dict[str, int] | None = None
         self._holding: asyncio.TimerHandle | None = None
 
+    def start_simulator(self, command: list[str]) -> AbstractAsyncContextManager[streams.Stream]:
+        return simulator(command, self.simulator_said)
+
     async def connect(self, address: str) -> streams.Stream:
         return await streams.connect(address)
 
@@ -58,6 +62,9 @@ class Frontend(FrontendSession):
             "competition": self.user_competes,
             "controller": self.user_controls,
             "touch": self.user_touches,
+            "sdcard": self.user_mounts,
+            "battery": self.user_charges,
+            "adi": self.user_wires,
             "outcome": self.user_looks,
             "screen": self.user_sees,
         }
@@ -95,6 +102,22 @@ class Frontend(FrontendSession):
             self.still_touching()
         else:
             self.press(point)
+
+    async def user_mounts(self, args: dict[str, Any]) -> Any:
+        self.world.card = None if args["root"] is None else _folder(args["root"])
+        if self.live:
+            self.send_card()
+
+    async def user_charges(self, args: dict[str, Any]) -> Any:
+        self.world.battery = float(args["capacity"])
+        if self.live:
+            self.send_battery()
+
+    async def user_wires(self, args: dict[str, Any]) -> Any:
+        port = messages.ADI_PORT(args["port"])
+        self.world.adi[port] = float(args["voltage"])
+        if self.live:
+            self.send_adi(port)
 
     async def user_looks(self, args: dict[str, Any]) -> Any:
         outcome = "error" if self.outcome == "incompatible" else self.outcome
@@ -217,7 +240,7 @@ async def _play(args: argparse.Namespace, frontend: Frontend) -> None:
             await frontend.run(await frontend.connect(args.connect))
         else:
             command = [args.simulator, *args.arguments]
-            async with simulator(command, frontend.simulator_said) as stream:
+            async with frontend.start_simulator(command) as stream:
                 await frontend.run(stream)
     except OSError as error:
         frontend.conclude("error", f"no simulator: {error}")

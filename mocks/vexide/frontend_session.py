@@ -18,7 +18,7 @@ HANDLERS = {
     "ScreenRender": "render",
     "VCodeSig": "signature",
     "Ready": "ready",
-    "Exited": "exited",
+    "Exited": "end_normally",
     "Serial": "serial",
     "DeviceUpdate": "device",
     "Battery": "battery",
@@ -62,7 +62,7 @@ class FrontendSession(Session):
     def greeting(self) -> dict[str, Any]:
         return {"Handshake": {"version": VERSION, "extensions": list(self.world.extensions)}}
 
-    def greeted(self, content: dict[str, Any], strange: list[str]) -> None:
+    def handle_handshake(self, content: dict[str, Any], strange: list[str]) -> None:
         version, extensions = content["version"], content["extensions"]
         if not 1 <= version <= VERSION:
             self.refuse(f"the simulator requires version {version} of the protocol")
@@ -101,12 +101,21 @@ class FrontendSession(Session):
     def send_state(self) -> None:
         """Send the user's other choices for the starting state."""
         if self.world.battery is not None:
-            self.send({"SetBatteryCapacity": {"capacity": self.world.battery}})
+            self.send_battery()
         if self.world.card is not None:
-            self.send({"USD": {"root": self.world.card}})
-        for port, voltage in self.world.adi.items():
-            self.send({"AdiInput": {"port": port, "voltage": voltage}})
+            self.send_card()
+        for port in self.world.adi:
+            self.send_adi(port)
         self.send_controller()
+
+    def send_battery(self) -> None:
+        self.send({"SetBatteryCapacity": {"capacity": self.world.battery}})
+
+    def send_card(self) -> None:
+        self.send({"USD": {"root": self.world.card}})
+
+    def send_adi(self, port: int) -> None:
+        self.send({"AdiInput": {"port": port, "voltage": self.world.adi[port]}})
 
     def send_controller(self) -> None:
         if self.world.controller is not None:
@@ -176,7 +185,7 @@ class FrontendSession(Session):
 
     # The end
 
-    def exited(self, content: None) -> None:
+    def end_normally(self, content: None) -> None:
         self.conclude("exited", "the robot program has ended")
         self.close("the program has ended")
 

@@ -45,6 +45,16 @@ def drive(robot: Robot) -> Iterator[None]:
         yield
 
 
+def brake(robot: Robot) -> Iterator[None]:
+    """Drive every motor for half a second, then stop it in each brake mode."""
+    for voltage, mode in ((6.0, "Coast"), (0.0, "Coast"), (0.0, "Brake"), (0.0, "Hold")):
+        for motor in robot.motors.values():
+            motor.voltage, motor.brake_mode = voltage, mode
+        for _ in range(25):
+            yield
+    yield from idle(robot)
+
+
 def leave(robot: Robot) -> Iterator[None]:
     """Return at once."""
     yield from ()
@@ -133,6 +143,7 @@ PROGRAMS: dict[str, Program] = {
     "bytes": write_bytes,
     "slow": greet,
     "drive": drive,
+    "brake": brake,
     "return": leave,
     "crash": crash,
     "exit": call_exit,
@@ -148,8 +159,11 @@ def _picture(robot: Robot) -> None:
     screen.clear(BLACK)
     screen.double_buffer(True)
     screen.fill(rectangle(20, 20, 200, 120), BLUE)
+    screen.stroke(rectangle(10, 10, 210, 130), WHITE)
     screen.stroke(circle(300, 120, 60), GREEN)
+    screen.fill(circle(300, 120, 20), RED)
     screen.fill(pixel(479, 271), WHITE)
+    screen.stroke(pixel(0, 0), RED)
     screen.copy(400, 20, [[RED, GREEN, BLUE, WHITE], [WHITE, BLUE, GREEN, RED]])
     screen.render()
     screen.double_buffer(False)

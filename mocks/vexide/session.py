@@ -48,7 +48,7 @@ class Session(session.Session):
             self.unusable(name, error)
             return
         if strange:
-            self.strange(name, strange)
+            self.report_unknown_fields(name, strange)
         self.handle(name, content)
 
     def handle(self, name: str, content: Any) -> None:
@@ -64,10 +64,10 @@ class Session(session.Session):
         except Unfit as error:
             self.unusable_handshake(error)
             return
-        self.greeted(content, strange)
+        self.handle_handshake(content, strange)
 
     @abstractmethod
-    def greeted(self, content: dict[str, Any], strange: list[str]) -> None:
+    def handle_handshake(self, content: dict[str, Any], strange: list[str]) -> None:
         """Handle the peer's Handshake; its unknown fields, `strange`, have no meaning."""
 
     @abstractmethod
@@ -87,7 +87,7 @@ class Session(session.Session):
     def unusable(self, name: str, error: Unfit) -> None:
         self.complain(f"{name} was ignored: {error}")
 
-    def strange(self, name: str, fields: list[str]) -> None:
+    def report_unknown_fields(self, name: str, fields: list[str]) -> None:
         self.complain(f"unknown fields of {name} were ignored: {', '.join(fields)[:200]}")
 
     def second_handshake(self) -> None:

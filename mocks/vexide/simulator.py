@@ -71,7 +71,7 @@ class Simulator(Session):
     def log(self, level: str, message: str) -> None:
         self.send({"Log": {"level": level, "message": message}})
 
-    def later(self, seconds: float, action: Callable[[], None]) -> None:
+    def schedule(self, seconds: float, action: Callable[[], None]) -> None:
         """Call the action after some seconds; only one action can be pending."""
         self._timer = asyncio.get_running_loop().call_later(seconds, action)
 
@@ -82,7 +82,7 @@ class Simulator(Session):
 
     # The handshake
 
-    def greeted(self, content: dict[str, Any], strange: list[str]) -> None:
+    def handle_handshake(self, content: dict[str, Any], strange: list[str]) -> None:
         if content["version"] < 1:
             self.incompatible(content)
         else:
@@ -96,7 +96,7 @@ class Simulator(Session):
 
     def agree(self, offer: dict[str, Any]) -> None:
         self.handshaken = True
-        self.answer(self.version(offer["version"]), self.agreed(offer["extensions"]))
+        self.answer(self.version(offer["version"]), self.common_extensions(offer["extensions"]))
         self.send_signature()
         self.stream.tell("agreed", "the handshake is finished")
         self.load()
@@ -107,7 +107,7 @@ class Simulator(Session):
     def version(self, offered: int) -> int:
         return 1
 
-    def agreed(self, offered: list[str]) -> list[str]:
+    def common_extensions(self, offered: list[str]) -> list[str]:
         return [name for name in self.settings.extensions if name in offered]
 
     def send_signature(self) -> None:
@@ -122,9 +122,9 @@ class Simulator(Session):
         return Robot()
 
     def load(self) -> None:
-        self.later(self.settings.load_time, self.loaded)
+        self.schedule(self.settings.load_time, self.become_ready)
 
-    def loaded(self) -> None:
+    def become_ready(self) -> None:
         self.ready = True
         self.stream.tell("ready", f"the program {self.settings.program} is loaded")
         self.send("Ready")
@@ -145,6 +145,7 @@ class Simulator(Session):
     def mount(self, content: dict[str, Any]) -> None:
         root = content["root"]
         self.robot.card = None if root is None else Path(root)
+        self.log("Info", "the SD card is removed" if root is None else f"the SD card is {root}")
 
     def touch(self, content: dict[str, Any]) -> None:
         self.robot.touch = content
@@ -189,15 +190,15 @@ class Simulator(Session):
         if not self.stream.congested:
             self.step()
         if not self.ended:
-            self.later(self.settings.tick, self.tick)
+            self.schedule(self.settings.tick, self.tick)
 
     def step(self) -> None:
         try:
             next(self.program)
         except (StopIteration, Exit):
-            self.exited(None)
+            self.end_program(None)
         except Exception as error:
-            self.exited(str(error))
+            self.end_program(str(error))
         else:
             self.robot.step(self.settings.tick)
             self.report()
@@ -209,7 +210,7 @@ class Simulator(Session):
         for event in events:
             self.send(event)
 
-    def exited(self, error: str | None) -> None:
+    def end_program(self, error: str | None) -> None:
         """End the session after the program's end; `error` is the program's error, if any."""
         self.report()
         if error is not None:

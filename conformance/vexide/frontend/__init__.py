@@ -1,7 +1,7 @@
 """Test cases for a frontend: the suite plays the simulator."""
 
 from conformance.iut import Iut
-from conformance.vexide.frontend.tester import begun
+from conformance.vexide.frontend.tester import expect_offer
 
 SMOKE = "handshake.frontend-begins"
 
@@ -9,4 +9,4 @@ SMOKE = "handshake.frontend-begins"
 async def smoke(iut: Iut) -> None:
     """The frontend sends its Handshake without a request."""
     async with iut.session() as session:
-        await begun(session)
+        await expect_offer(session)

@@ -8,23 +8,23 @@ from conformance.session import Session
 from conformance.verdicts import Inconclusive
 from conformance.vexide.codec import encode
 from conformance.vexide.events import EXITED, PROGRAM, READY, SIGNATURE, log
-from conformance.vexide.frontend.forms import taken
+from conformance.vexide.frontend.port_notation import accepted_events
 from conformance.vexide.frontend.tester import (
-    ends,
-    finishes,
+    check_normal_end,
+    end_session,
     hang_up,
-    in_setup,
-    opened,
+    open_in_setup,
+    open_session,
     outcome,
-    starts,
+    start_program,
 )
 
 
 @requirement("exit.internal-error")
 async def test_exited_is_a_normal_end(iut: Iut) -> None:
     """A session that ends with Exited is a normal end for the user."""
-    async with in_setup(iut) as session:
-        await starts(session)
+    async with open_in_setup(iut) as session:
+        await start_program(session)
         await session.send(EXITED)
         await hang_up(session)
         said = await outcome(session)
@@ -34,8 +34,8 @@ async def test_exited_is_a_normal_end(iut: Iut) -> None:
 @requirement("exit.internal-error")
 async def test_exited_after_an_error_is_a_normal_end(iut: Iut) -> None:
     """An Error Log followed by Exited is a normal end of a crashed program."""
-    async with in_setup(iut) as session:
-        await starts(session)
+    async with open_in_setup(iut) as session:
+        await start_program(session)
         await session.send(log("the program panicked", "Error"), EXITED)
         await hang_up(session)
         said = await outcome(session)
@@ -45,8 +45,8 @@ async def test_exited_after_an_error_is_a_normal_end(iut: Iut) -> None:
 @requirement("exit.internal-error")
 async def test_exited_without_a_newline(iut: Iut) -> None:
     """Exited without a newline at the end of the stream is a normal end."""
-    async with in_setup(iut) as session:
-        await starts(session)
+    async with open_in_setup(iut) as session:
+        await start_program(session)
         await session.send_bytes(encode(EXITED).removesuffix(b"\n"))
         await hang_up(session)
         said = await outcome(session)
@@ -58,12 +58,12 @@ async def test_exited_without_a_newline(iut: Iut) -> None:
 @pytest.mark.parametrize("when", ["handshake", "loading", "ready", "running", "busy", "failed"])
 async def test_close_without_exited(iut: Iut, when: str) -> None:
     """A stream that closes without Exited is an internal error for the user."""
-    busy = await taken(iut, *PROGRAM.values()) if when == "busy" else []
+    busy = await accepted_events(iut, *PROGRAM.values()) if when == "busy" else []
     if when == "failed":
         # A text that resembles the event Exited is not that event.
         busy = [log("Exited", "Error")]
-    async with in_setup(iut, starting=when in ("running", "busy", "failed")) as session:
-        await _come_to(session, when)
+    async with open_in_setup(iut, starting=when in ("running", "busy", "failed")) as session:
+        await _play_until(session, when)
         if session.closed_by_iut:
             raise Inconclusive("the frontend closed the session first")
         await session.send(*busy)
@@ -76,37 +76,37 @@ async def test_close_without_exited(iut: Iut, when: str) -> None:
 @lasting
 async def test_silence_is_no_end(iut: Iut) -> None:
     """A program that shows nothing for a while stays running until Exited."""
-    async with in_setup(iut) as session:
-        await starts(session)
+    async with open_in_setup(iut) as session:
+        await start_program(session)
         await session.until_closed()
-        await finishes(iut, session, "a while of silence")
+        await check_normal_end(iut, session, "a while of silence")
 
 
 @requirement("robustness.input-end")
 @pytest.mark.parametrize("when", ["handshake", "loading", "ready", "running", "exited"])
 async def test_simulator_closes(iut: Iut, when: str) -> None:
     """The frontend ends the session after the simulator has closed the stream."""
-    async with in_setup(iut, starting=when in ("running", "exited")) as session:
-        await _come_to(session, when)
-        await _both_end(session)
+    async with open_in_setup(iut, starting=when in ("running", "exited")) as session:
+        await _play_until(session, when)
+        await _check_both_end(session)
 
 
 @requirement("robustness.input-end")
 async def test_simulator_closes_before_the_handshake(iut: Iut) -> None:
     """The frontend ends the session if the simulator closes the stream instead of answering."""
-    async with opened(iut, starting=False) as session:
-        await _both_end(session)
+    async with open_session(iut, starting=False) as session:
+        await _check_both_end(session)
 
 
 @requirement("robustness.input-end")
 async def test_simulator_closes_inside_a_line(iut: Iut) -> None:
     """The frontend ends the session if the stream ends inside an event."""
-    async with in_setup(iut, starting=False) as session:
+    async with open_in_setup(iut, starting=False) as session:
         await session.send_bytes(b'{"Log": {"level": "Info", "mess')
-        await _both_end(session)
+        await _check_both_end(session)
 
 
-async def _come_to(session: Session, when: str) -> None:
+async def _play_until(session: Session, when: str) -> None:
     """Continue from the handshake to a certain point of the session."""
     if when == "handshake":
         await session.wait_for("CompetitionMode")
@@ -116,13 +116,13 @@ async def _come_to(session: Session, when: str) -> None:
         await session.send(READY)
         await session.wait_for("StartExecution")
     elif when != "loading":
-        await starts(session)
+        await start_program(session)
     if when == "exited":
         await session.send(EXITED)
 
 
-async def _both_end(session: Session) -> None:
-    ended = await ends(session)
+async def _check_both_end(session: Session) -> None:
+    ended = await end_session(session)
     await session.assert_alive("the end of the stream")
     if ended is None:
         raise Inconclusive(

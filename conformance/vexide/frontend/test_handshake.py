@@ -9,9 +9,14 @@ from conformance.iut import Iut
 from conformance.session import Session
 from conformance.verdicts import NotExercised
 from conformance.vexide.codec import name_of
-from conformance.vexide.commands import START, raw
+from conformance.vexide.commands import START, raw_state
 from conformance.vexide.events import READY, SIGNATURE, answer, log
-from conformance.vexide.frontend.tester import begun, opened, starts
+from conformance.vexide.frontend.tester import (
+    expect_offer,
+    learn_operations,
+    open_session,
+    start_program,
+)
 from conformance.vexide.spellings import UNKNOWN_FIELDS, UNKNOWN_FIRST
 from conformance.wire import Message
 
@@ -21,8 +26,11 @@ OPERATIONS: dict[str, dict[str, Any]] = {
     "start": {},
     "configure": {"port": 5, "device": MOTOR},
     "competition": MODE,
-    "controller": raw(axis1=65)["ControllerUpdate"],
+    "controller": raw_state(axis1=65)["ControllerUpdate"],
     "touch": {"x": 10, "y": 10, "event": "Pressed"},
+    "sdcard": {"root": None},
+    "battery": {"capacity": 7.0},
+    "adi": {"port": 3, "voltage": 1.5},
 }
 
 
@@ -43,7 +51,7 @@ async def test_begins_unasked(iut: Iut) -> None:
 async def test_version_is_one(iut: Iut) -> None:
     """The frontend offers version 1."""
     async with iut.session() as session:
-        offer = await begun(session)
+        offer = await expect_offer(session)
         version = _fields(offer).get("version")
         check(version == 1, "version 1", f"version {version!r} was offered", offer.event)
 
@@ -52,7 +60,7 @@ async def test_version_is_one(iut: Iut) -> None:
 async def test_field_types(iut: Iut) -> None:
     """The offer has an integer as version and an array of strings as extensions."""
     async with iut.session() as session:
-        offer = await begun(session)
+        offer = await expect_offer(session)
         fields = _fields(offer)
         version, extensions = fields.get("version"), fields.get("extensions")
         good = (
@@ -70,15 +78,16 @@ async def test_field_types(iut: Iut) -> None:
 async def test_waits_for_the_answer(iut: Iut) -> None:
     """No message but the Handshake comes before the simulator has answered."""
     async with iut.session() as session:
-        await begun(session)
-        await _nothing_else(session)
+        await expect_offer(session)
+        await _check_no_other_message(session)
 
 
 @requirement("handshake.nothing-before")
 async def test_user_cannot_hurry(iut: Iut) -> None:
     """Actions of the user send no command before the simulator has answered the Handshake."""
+    await learn_operations(iut)
     async with iut.session() as session:
-        await begun(session)
+        await expect_offer(session)
         upper = session.instance.upper
         offered = [name for name in OPERATIONS if upper.offers(name)]
         if not offered:
@@ -86,7 +95,7 @@ async def test_user_cannot_hurry(iut: Iut) -> None:
         for name in offered:
             # A frontend can refuse an operation that is not possible yet.
             await upper(name, **OPERATIONS[name])
-        await _nothing_else(session)
+        await _check_no_other_message(session)
 
 
 @requirement("handshake.nothing-before")
@@ -94,23 +103,23 @@ async def test_user_cannot_hurry(iut: Iut) -> None:
 async def test_silent_upon_an_early_event(iut: Iut, event: Any) -> None:
     """An event before the simulator's Handshake does not finish the handshake."""
     async with iut.session() as session:
-        await begun(session)
+        await expect_offer(session)
         # A frontend can close the stream after this event.
         await session.send(event)
         if session.instance.upper.offers("start"):
             await session.instance.upper("start")
         # After Ready, StartExecution is allowed: the specification does not say which rule comes
         # first.
-        await _nothing_else(session, *([START] if event == READY else []))
+        await _check_no_other_message(session, *([START] if event == READY else []))
 
 
 @requirement("handshake.unknown-fields")
 @pytest.mark.parametrize("unknown", UNKNOWN_FIELDS.values(), ids=UNKNOWN_FIELDS)
 async def test_unknown_fields(iut: Iut, unknown: dict[str, Any]) -> None:
     """Unknown fields in the Handshake change nothing: setup and StartExecution follow."""
-    async with opened(iut) as session:
+    async with open_session(iut) as session:
         await session.send(answer(**unknown))
-        await starts(
+        await start_program(
             session, to=f"despite the fields {', '.join(map(repr, unknown))} in the Handshake"
         )
 
@@ -118,12 +127,12 @@ async def test_unknown_fields(iut: Iut, unknown: dict[str, Any]) -> None:
 @requirement("handshake.unknown-fields")
 async def test_unknown_field_first(iut: Iut) -> None:
     """An unknown field can come first and can contain fields with known names."""
-    async with opened(iut) as session:
+    async with open_session(iut) as session:
         await session.send({"Handshake": {**UNKNOWN_FIRST, "version": 1, "extensions": []}})
-        await starts(session, to="despite an unknown field in the Handshake")
+        await start_program(session, to="despite an unknown field in the Handshake")
 
 
-async def _nothing_else(session: Session, *spared: str) -> None:
+async def _check_no_other_message(session: Session, *spared: str) -> None:
     deadline = session.now + session.seconds("quiet")
     # The requirement does not forbid a second Handshake.
     early = await session.wait_for()

@@ -9,8 +9,8 @@ from conformance.generation import NearMiss
 from conformance.iut import Iut
 from conformance.segmentation import whole
 from conformance.vexide import strategies
-from conformance.vexide.events import SIGNATURE, answer, drawing, log, moved, update
-from conformance.vexide.frontend.tester import in_setup, lives_on, opened
+from conformance.vexide.events import SIGNATURE, answer, drawing, log, motor_status, update
+from conformance.vexide.frontend.tester import check_still_served, open_in_setup, open_session
 
 MALFORMED = {
     "text": b"hello\n",
@@ -41,21 +41,21 @@ MALFORMED = {
 @pytest.mark.parametrize("line", MALFORMED)
 async def test_malformed_line(iut: Iut, line: str) -> None:
     """A malformed line is ignored, logged, or ends the session, without a crash or hang."""
-    async with in_setup(iut, starting=False) as session:
+    async with open_in_setup(iut, starting=False) as session:
         await session.send_bytes(MALFORMED[line])
-        await lives_on(iut, session, f"the line {MALFORMED[line][:60]!r}")
+        await check_still_served(iut, session, f"the line {MALFORMED[line][:60]!r}")
 
 
 @requirement("robustness.malformed-line")
 @explore(misses=strategies.misses("simulator"))
 async def test_near_misses(iut: Iut, misses: list[NearMiss]) -> None:
     """Events with one error each are ignored, logged, or end the session."""
-    async with in_setup(iut, starting=False) as session:
+    async with open_in_setup(iut, starting=False) as session:
         await session.send(SIGNATURE)
         for miss in misses:
             await session.send(miss.value)
         wrong = "; ".join(miss.expected for miss in misses[:3])
-        await lives_on(iut, session, f"{len(misses)} events with one error each: {wrong}")
+        await check_still_served(iut, session, f"{len(misses)} events with one error each: {wrong}")
 
 
 UNKNOWN: dict[str, Any] = {
@@ -74,35 +74,35 @@ UNKNOWN: dict[str, Any] = {
 @pytest.mark.parametrize("message", UNKNOWN)
 async def test_unknown_message(iut: Iut, message: str) -> None:
     """An event with an unknown name is ignored, logged, or ends the session."""
-    async with in_setup(iut, starting=False) as session:
+    async with open_in_setup(iut, starting=False) as session:
         await session.send(UNKNOWN[message])
-        await lives_on(iut, session, f"the unknown event {str(UNKNOWN[message])[:40]}")
+        await check_still_served(iut, session, f"the unknown event {str(UNKNOWN[message])[:40]}")
 
 
 @requirement("robustness.unknown-fields")
 @pytest.mark.parametrize("event", ["log", "motor", "motor-inner", "serial", "shape"])
 async def test_unknown_fields(iut: Iut, event: str) -> None:
     """An unknown field anywhere in an event is ignored, logged, or ends the session."""
-    async with in_setup(iut, starting=False) as session:
+    async with open_in_setup(iut, starting=False) as session:
         events: dict[str, Any] = {
             "log": {"Log": {"level": "Info", "message": "", "time": 1.5}},
-            "motor": update(session, moved()),
-            "motor-inner": update(session, moved(temperature={"celsius": 25})),
+            "motor": update(session, motor_status()),
+            "motor-inner": update(session, motor_status(temperature={"celsius": 25})),
             "serial": {"Serial": {"channel": 1, "data": "", "baud": None}},
             "shape": drawing({"Fill": {"shape": {"Pixel": {"pos": {"x": 1, "y": 1, "z": 0}}}}}),
         }
         events["motor"]["DeviceUpdate"]["time"] = [1]
         await session.send(events[event])
-        await lives_on(iut, session, "an unknown field")
+        await check_still_served(iut, session, "an unknown field")
 
 
 @requirement("robustness.unknown-fields")
 @explore(events=strategies.messages("simulator"))
 async def test_any_valid_events(iut: Iut, events: list[Any]) -> None:
     """Valid events without sense, and with unknown fields, do not break the session."""
-    async with in_setup(iut, starting=False) as session:
+    async with open_in_setup(iut, starting=False) as session:
         await session.send(*events)
-        await lives_on(iut, session, f"{len(events)} valid events", lines=len(events))
+        await check_still_served(iut, session, f"{len(events)} valid events", lines=len(events))
 
 
 @requirement("robustness.second-handshake")
@@ -113,14 +113,14 @@ async def test_any_valid_events(iut: Iut, events: list[Any]) -> None:
 )
 async def test_second_handshake(iut: Iut, second: Any) -> None:
     """A second Handshake is ignored, logged, or ends the session."""
-    async with in_setup(iut, starting=False) as session:
+    async with open_in_setup(iut, starting=False) as session:
         await session.send(SIGNATURE, second)
-        await lives_on(iut, session, "a second Handshake")
+        await check_still_served(iut, session, "a second Handshake")
 
 
 @requirement("robustness.second-handshake")
 async def test_handshake_twice_in_one_write(iut: Iut) -> None:
     """A second Handshake in the same write is ignored, logged, or ends the session."""
-    async with opened(iut, starting=False) as session:
+    async with open_session(iut, starting=False) as session:
         await session.send(answer(), answer(), log("greeted twice"), segmentation=whole)
-        await lives_on(iut, session, "two Handshakes in one write")
+        await check_still_served(iut, session, "two Handshakes in one write")

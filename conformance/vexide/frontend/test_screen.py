@@ -16,7 +16,7 @@ from conformance.segmentation import whole
 from conformance.session import Session
 from conformance.verdicts import Inconclusive
 from conformance.vexide.events import color, drawing
-from conformance.vexide.frontend.tester import in_setup, starts, user
+from conformance.vexide.frontend.tester import open_in_setup, operate, start_program
 
 WIDTH, HEIGHT = 480, 272  # pixels of the Brain's display
 NEAR = (
@@ -161,8 +161,8 @@ DRAWINGS: dict[str, tuple[Any, Sequence[Spot]]] = {
 async def test_drawing(iut: Iut, name: str) -> None:
     """A drawing on a cleared screen appears only at its place, in its colour."""
     event, spots = DRAWINGS[name]
-    async with in_setup(iut) as session:
-        await starts(session)
+    async with open_in_setup(iut) as session:
+        await start_program(session)
         await session.send(_CLEAR, event)
         outside = OUTSIDE if name != "clear" else []
         wrong = await _differs(session, [*spots, *outside])
@@ -207,10 +207,10 @@ async def test_drawings_in_order(iut: Iut) -> None:
 async def test_drawing_while_touched(iut: Iut) -> None:
     """A drawing that comes while the user touches the display appears."""
     async with _cleared(iut) as session:
-        await user(session, "touch", x=400, y=250, event="Pressed")
+        await operate(session, "touch", x=400, y=250, event="Pressed")
         await session.send(_fill(BOX, BLUE))
         wrong = await _differs(session, [Spot(150, 100, BLUE)])
-        await user(session, "touch", x=400, y=250, event="Released")
+        await operate(session, "touch", x=400, y=250, event="Released")
         check(not wrong, "the screen after a drawing during a touch", wrong)
 
 
@@ -296,8 +296,8 @@ async def _cleared(iut: Iut) -> AsyncIterator[Session]:
     """
     if wrong := await iut.cached("what differs of a box", lambda: _box_differs(iut)):
         raise Inconclusive(f"a simple box does not appear (screen.drawing): {wrong}")
-    async with in_setup(iut) as session:
-        await starts(session)
+    async with open_in_setup(iut) as session:
+        await start_program(session)
         await session.send(_CLEAR)
         if wrong := await _differs(session, [Spot(150, 100, BLACK)]):
             raise Inconclusive(f"the screen is not cleared (screen.drawing): {wrong}")
@@ -305,8 +305,8 @@ async def _cleared(iut: Iut) -> AsyncIterator[Session]:
 
 
 async def _box_differs(iut: Iut) -> str:
-    async with in_setup(iut) as session:
-        await starts(session)
+    async with open_in_setup(iut) as session:
+        await start_program(session)
         drawn = ((_fill(BOX, BLUE), BLUE), (_fill(BOX, GREEN), GREEN), (_CLEAR, BLACK))
         for event, ink in drawn:
             await session.send(event)
@@ -365,7 +365,7 @@ class Screen:
 
 
 async def _screen(session: Session) -> Screen:
-    result = await user(session, "screen")
+    result = await operate(session, "screen")
     try:
         width, height = int(result["width"]), int(result["height"])
         screen = Screen(width, height, base64.b64decode(result["pixels"], validate=True))

@@ -20,8 +20,8 @@ from conformance.verdicts import Inconclusive, Violation
 from conformance.vexide.codec import Decoder
 from conformance.vexide.commands import START
 from conformance.vexide.events import EXITED
-from conformance.vexide.frontend.tester import opened, plain_session, starts
-from conformance.vexide.tester import received
+from conformance.vexide.frontend.tester import open_session, plain_session, start_program
+from conformance.vexide.tester import messages_named
 
 SPELT = "session-spelling"
 
@@ -76,9 +76,9 @@ async def _play(iut: Iut, path: Path | None) -> None:
     Without a path, play a plain session that only has an unusual spelling of the Handshake.
     """
     if path is None:
-        async with opened(iut) as session:
+        async with open_session(iut) as session:
             await session.send({"Handshake": {"build": "0.9", "extensions": [], "version": 1}})
-            await starts(session)
+            await start_program(session)
         return
     async with iut.session() as session, _user_who_starts(session):
         try:
@@ -87,7 +87,7 @@ async def _play(iut: Iut, path: Path | None) -> None:
             if path.stem in PECULIAR:
                 raise
             # If StartExecution came, the frontend took part in the session and died later.
-            gone = "robustness.input-end" if received(session, START) else ""
+            gone = "robustness.input-end" if messages_named(session, START) else ""
             about = gone or violation.requirement
             raise Violation(violation.expected, violation.came, about, violation.event) from None
 
@@ -100,7 +100,7 @@ async def _user_who_starts(session: Session) -> AsyncIterator[None]:
         while True:
             # A frontend that starts by itself has started before the quiet time is over.
             await asyncio.sleep(session.seconds("quiet"))
-            if received(session, START) or session.ended:
+            if messages_named(session, START) or session.ended:
                 return
             with contextlib.suppress(Inconclusive):
                 await session.instance.upper("start")

@@ -1,6 +1,9 @@
 """The simulator receives the user's inputs, competition modes and points unchanged."""
 
+import math
+import tempfile
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -10,9 +13,9 @@ from conformance.iut import Iut
 from conformance.session import Session
 from conformance.verdicts import Inconclusive, NotExercised, Violation
 from conformance.vexide.codec import name_of
-from conformance.vexide.commands import BUTTONS, GAMEPADS, competition, raw
-from conformance.vexide.frontend.tester import in_setup, start_if_possible, user
-from conformance.vexide.tester import received, require_fit
+from conformance.vexide.commands import BUTTONS, GAMEPADS, competition, raw_state
+from conformance.vexide.frontend.tester import open_in_setup, operate, start_if_possible
+from conformance.vexide.tester import messages_named, require_fit
 
 AXES = {"axis1": 31, "axis2": -64, "axis3": 97, "axis4": -127}
 INPUTS = (*AXES, *(f"button_{name}" for name in BUTTONS if name != "all"))
@@ -59,7 +62,7 @@ async def test_inputs_that_cannot_be_read_yet(iut: Iut, barred: dict[str, Any]) 
     await _controls(iut, {"axis1": 64}, {}, barred=barred)
 
 
-def _within(told: Any) -> Any:
+def _limited_axis(told: Any) -> Any:
     """Limit a reported axis to its range; another requirement checks the range."""
     return max(-127, min(127, told)) if isinstance(told, int) else told
 
@@ -72,32 +75,32 @@ async def _controls(
     ``barred`` is a mode to set before each change. ``gamepad`` is the UUID of a gamepad to choose
     first, if the frontend supports gamepads.
     """
-    async with in_setup(iut, starting=False) as session:
+    async with open_in_setup(iut, starting=False) as session:
         await start_if_possible(iut, session)
         if gamepad:
             await session.instance.upper("controller", UUID=gamepad)
         for changed in changes:
             if barred:
-                await user(session, "competition", **competition(**barred)["CompetitionMode"])
-            update = raw(**changed)["ControllerUpdate"]
+                await operate(session, "competition", **competition(**barred)["CompetitionMode"])
+            update = raw_state(**changed)["ControllerUpdate"]
             wanted = {name: update["Raw"][name] for name in INPUTS}
 
             def fits(content: Any, wanted: dict[str, Any] = wanted) -> bool:
                 state = content.get("Raw") if isinstance(content, dict) else None
                 told = state if isinstance(state, dict) else {}
-                return all(_within(told.get(name)) == value for name, value in wanted.items())
+                return all(_limited_axis(told.get(name)) == value for name, value in wanted.items())
 
             what = ", ".join(f"{name} at {value}" for name, value in changed.items())
             told = f"a Raw state with {what or 'nothing moved or pressed'}"
             behind = competition() if barred else None
             about = "ControllerUpdate"
-            await _told(session, about, fits, told, "controller", behind=behind, **update)
+            await _expect_command(session, about, fits, told, "controller", behind=behind, **update)
 
 
 @requirement("controller.told")
 async def test_gamepads(iut: Iut) -> None:
     """The UUID of the chosen gamepad is sent unchanged, also after a second choice."""
-    async with in_setup(iut, starting=False) as session:
+    async with open_in_setup(iut, starting=False) as session:
         await start_if_possible(iut, session)
         first = await session.instance.upper("controller", UUID=GAMEPADS[0])
         if not first.ok:
@@ -109,13 +112,15 @@ async def test_gamepads(iut: Iut) -> None:
                 return str(told).lower() == gamepad
 
             told = f"the UUID {gamepad}"
-            await _told(session, "ControllerUpdate", fits, told, "controller", UUID=gamepad)
+            await _expect_command(
+                session, "ControllerUpdate", fits, told, "controller", UUID=gamepad
+            )
 
 
 @requirement("competition.told")
 async def test_competition_modes(iut: Iut) -> None:
     """Each change of the competition mode is sent with all fields."""
-    async with in_setup(iut, starting=False) as session:
+    async with open_in_setup(iut, starting=False) as session:
         await start_if_possible(iut, session)
         for mode in MODES:
             await _tells_mode(session, mode)
@@ -125,7 +130,7 @@ async def test_competition_modes(iut: Iut) -> None:
 @lasting
 async def test_competition_mode_after_a_while(iut: Iut) -> None:
     """A change of the competition mode is sent also after a while without messages."""
-    async with in_setup(iut, starting=False) as session:
+    async with open_in_setup(iut, starting=False) as session:
         await start_if_possible(iut, session)
         await _tells_mode(session, MODES[0])
         if await session.until_closed():
@@ -140,14 +145,79 @@ async def _tells_mode(session: Session, mode: dict[str, Any]) -> None:
         return all(named.get(name) == value for name, value in mode.items())
 
     wanted = str(competition(**mode))
-    await _told(session, "CompetitionMode", fits, wanted, "competition", **mode)
+    await _expect_command(session, "CompetitionMode", fits, wanted, "competition", **mode)
+
+
+@requirement("sdcard.told")
+async def test_card(iut: Iut) -> None:
+    """Each card that the user mounts, and its removal, is sent."""
+    with tempfile.TemporaryDirectory(prefix="conformance-") as folder:
+        cards = [Path(folder) / "first", Path(folder) / "second card, ä€😀"]
+        for card in cards:
+            card.mkdir()
+        async with open_in_setup(iut, starting=False) as session:
+            await start_if_possible(iut, session)
+            for root in (str(cards[0]), None, str(cards[1]), str(cards[0]), None):
+
+                def fits(content: Any, root: str | None = root) -> bool:
+                    told = content if isinstance(content, dict) else {"root": content}
+                    sent = told.get("root")
+                    return sent is None if root is None else _is_path(sent, root)
+
+                wanted = f"the root {root}" if root else "no root"
+                await _expect_command(session, "USD", fits, wanted, "sdcard", root=root)
+
+
+def _is_path(sent: Any, root: str) -> bool:
+    """Return True if a text names a directory, in any spelling."""
+    return isinstance(sent, str) and Path(sent).is_absolute() and Path(sent) == Path(root)
+
+
+@requirement("battery.told")
+async def test_battery(iut: Iut) -> None:
+    """Each energy that the user sets is sent, also of an empty battery."""
+    async with open_in_setup(iut, starting=False) as session:
+        await start_if_possible(iut, session)
+        for capacity in (7.25, 14.0, 0.5, 0.0, 14.0):
+
+            def fits(content: Any, capacity: float = capacity) -> bool:
+                told = content.get("capacity") if isinstance(content, dict) else None
+                return _is_close(told, capacity)
+
+            wanted = f"{capacity} Wh"
+            await _expect_command(
+                session, "SetBatteryCapacity", fits, wanted, "battery", capacity=capacity
+            )
+
+
+@requirement("adi.told")
+async def test_adi_inputs(iut: Iut) -> None:
+    """Each input of an ADI port is sent with its port and its voltage."""
+    async with open_in_setup(iut, starting=False) as session:
+        await start_if_possible(iut, session)
+        for port, voltage in ((0, 2.5), (7, 5.0), (0, 0.0), (3, 0.25), (3, 4.75)):
+
+            def fits(content: Any, port: int = port, voltage: float = voltage) -> bool:
+                told = content if isinstance(content, dict) else {}
+                return told.get("port") == port and _is_close(told.get("voltage"), voltage)
+
+            wanted = f"{voltage} V at ADI port {port}"
+            await _expect_command(
+                session, "AdiInput", fits, wanted, "adi", port=port, voltage=voltage
+            )
+
+
+def _is_close(told: Any, wanted: float) -> bool:
+    """Return True if a number is the wanted number, rounded to any width of a float."""
+    number = isinstance(told, int | float) and not isinstance(told, bool)
+    return number and math.isclose(told, wanted, rel_tol=1e-6, abs_tol=1e-9)
 
 
 @requirement("touch.point")
 @pytest.mark.parametrize("point", POINTS, ids=str)
 async def test_points(iut: Iut, point: tuple[int, int]) -> None:
     """Each touch is sent with the point that the user touches."""
-    async with in_setup(iut, starting=False) as session:
+    async with open_in_setup(iut, starting=False) as session:
         await start_if_possible(iut, session)
         for x, y in (point, (240, 136), point):
 
@@ -160,12 +230,14 @@ async def test_points(iut: Iut, point: tuple[int, int]) -> None:
                 return all(isinstance(at, int) and abs(at - to) <= NEAR for at, to in away)
 
             wanted = f"a touch at {x}, {y}"
-            await _told(session, "Touch", fits, wanted, "touch", x=x, y=y, event="Pressed")
-            await user(session, "touch", x=x, y=y, event="Released")
+            await _expect_command(
+                session, "Touch", fits, wanted, "touch", x=x, y=y, event="Pressed"
+            )
+            await operate(session, "touch", x=x, y=y, event="Released")
             await session.wait_for("Touch")
 
 
-async def _told(
+async def _expect_command(
     session: Session,
     name: str,
     fits: Callable[[Any], bool],
@@ -179,19 +251,20 @@ async def _told(
     ``behind`` is the competition mode that the user changes to afterwards. Raises Violation if no
     command fits.
     """
-    earlier = len(received(session, name))
-    await user(session, operation, **arguments)
+    earlier = len(messages_named(session, name))
+    await operate(session, operation, **arguments)
     if behind:
-        await user(session, "competition", **behind["CompetitionMode"])
+        await operate(session, "competition", **behind["CompetitionMode"])
     left = session.left("response")
     while True:
-        commands = received(session, name)
+        commands = messages_named(session, name)
         if any(fits(command.value[name]) for command in commands[earlier:]):
             return
         if await session.wait_for(name, within=left) is None:
             break
-    if not commands:
-        raise Inconclusive(f"the operation '{operation}' produced no {name}")
+    if not commands and operation in session.instance.configuration.hooks:
+        # The hook is a command of its own, which possibly does nothing.
+        raise Inconclusive(f"the hook '{operation}' produced no {name}")
     if len(commands) == earlier:
         raise Violation(f"a command with {expected}", f"received no {name}")
     last = commands[-1]

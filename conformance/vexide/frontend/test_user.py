@@ -9,9 +9,9 @@ from conformance.iut import Iut
 from conformance.session import Session
 from conformance.verdicts import Inconclusive, NotExercised, Violation
 from conformance.vexide.codec import name_of
-from conformance.vexide.commands import raw
-from conformance.vexide.frontend.tester import in_setup, start_if_possible, user
-from conformance.vexide.tester import received
+from conformance.vexide.commands import raw_state
+from conformance.vexide.frontend.tester import open_in_setup, operate, start_if_possible
+from conformance.vexide.tester import messages_named
 
 _LATER, _SOON = 0.8, 0.35
 """Fractions of the time after which a touch is Held.
@@ -22,12 +22,12 @@ early.
 
 FULL = dict.fromkeys(("axis1", "axis2", "axis3", "axis4"), 127)
 STATES = {
-    "rest": raw(),
-    "forward": raw(**FULL),
-    "backward": raw(**dict.fromkeys(FULL, -127)),
-    "button": raw(button_a=True),
-    "empty-battery": raw(battery_level=0),
-    "small-battery": raw(battery_level=1, battery_capacity=1),
+    "rest": raw_state(),
+    "forward": raw_state(**FULL),
+    "backward": raw_state(**dict.fromkeys(FULL, -127)),
+    "button": raw_state(button_a=True),
+    "empty-battery": raw_state(battery_level=0),
+    "small-battery": raw_state(battery_level=1, battery_capacity=1),
 }
 
 
@@ -47,15 +47,15 @@ async def test_controller_flags(iut: Iut, state: str) -> None:
 
 async def _control(iut: Iut, state: str) -> None:
     """Make the frontend send the controller's state, which the oracle judges."""
-    async with in_setup(iut, starting=False) as session:
+    async with open_in_setup(iut, starting=False) as session:
         offered = session.instance.upper.offers("controller")
         for running in (False, True):
             if running:
                 await start_if_possible(iut, session)
             if offered:
-                await user(session, "controller", **STATES[state]["ControllerUpdate"])
+                await operate(session, "controller", **STATES[state]["ControllerUpdate"])
             await session.wait_for("ControllerUpdate")
-        if offered and not received(session, "ControllerUpdate"):
+        if offered and not messages_named(session, "ControllerUpdate"):
             await session.wait_for("ControllerUpdate", within="response")
         if "controller.ranges" not in session.judge.exercised:
             if offered:
@@ -68,7 +68,7 @@ async def _control(iut: Iut, state: str) -> None:
 @requirement("touch.single")
 async def test_touch_and_release(iut: Iut) -> None:
     """Each of two touches begins with Pressed and ends with Released."""
-    async with in_setup(iut, starting=False) as session:
+    async with open_in_setup(iut, starting=False) as session:
         await start_if_possible(iut, session)
         for x, y in ((10, 10), (470, 260)):
             await _touch(session, x, y, "Pressed")
@@ -79,10 +79,10 @@ async def test_touch_and_release(iut: Iut) -> None:
 @requirement("touch.single")
 async def test_long_touch_and_release(iut: Iut) -> None:
     """A long touch ends with Released, and no further Touch follows."""
-    async with in_setup(iut, starting=False) as session:
+    async with open_in_setup(iut, starting=False) as session:
         await start_if_possible(iut, session)
         await _touch(session, 20, 20, "Pressed")
-        await _holds(session, 20, 20)
+        await _hold(session, 20, 20)
         await _touch(session, 20, 20, "Released")
         await _judge_touches(session, touches=1)
 
@@ -90,7 +90,7 @@ async def test_long_touch_and_release(iut: Iut) -> None:
 @requirement("touch.single")
 async def test_second_finger(iut: Iut) -> None:
     """A second finger during a touch does not start a second touch."""
-    async with in_setup(iut, starting=False) as session:
+    async with open_in_setup(iut, starting=False) as session:
         await start_if_possible(iut, session)
         await _touch(session, 10, 10, "Pressed")
         # The frontend chooses which touch counts and when the other touch ends. The operation can
@@ -109,18 +109,18 @@ async def test_second_finger(iut: Iut) -> None:
 @requirement("touch.held")
 async def test_held(iut: Iut) -> None:
     """A long touch becomes Held after some time, and no Pressed follows."""
-    async with in_setup(iut, starting=False) as session:
+    async with open_in_setup(iut, starting=False) as session:
         await start_if_possible(iut, session)
         pressed = session.now
         await _touch(session, 240, 136, "Pressed")
-        held, seconds = await _holds(session, 240, 136)
+        held, seconds = await _hold(session, 240, 136)
         if held:
             # Wait as long as the touch has lasted, so that another Pressed has time to come.
             deadline = session.now + min(session.now - pressed, session.seconds("response"))
-            await user(session, "touch", x=240, y=136, event="Held")
+            await operate(session, "touch", x=240, y=136, event="Held")
             while await session.wait_for("Touch", within=deadline - session.now):
                 pass
-        await user(session, "touch", x=240, y=136, event="Released")
+        await operate(session, "touch", x=240, y=136, event="Released")
         await session.wait_for("Touch")
         came = ", ".join(_touches(session)) or "no Touch"
         if not held and session.instance.configuration.declared("held") is None:
@@ -135,11 +135,11 @@ async def test_held(iut: Iut) -> None:
 @lasting
 async def test_time_of_each_touch(iut: Iut) -> None:
     """The time until Held starts again with each touch."""
-    async with in_setup(iut, starting=False) as session:
+    async with open_in_setup(iut, starting=False) as session:
         await start_if_possible(iut, session)
         declared = session.instance.configuration.declared("held")
         within = session.seconds("response") + (declared or 0)
-        took = await _until_held(session, within)
+        took = await _time_until_held(session, within)
         if took is None:
             raise NotExercised("the frontend sends no Held by itself")
         await _touch(session, 240, 136, "Released")
@@ -147,12 +147,12 @@ async def test_time_of_each_touch(iut: Iut) -> None:
         await asyncio.sleep(took)  # wait until no timer of the first touch is left
         await _touch(session, 240, 136, "Pressed")
         pressed = session.now
-        await user(session, "touch", x=240, y=136, event="Released")
+        await operate(session, "touch", x=240, y=136, event="Released")
         await asyncio.sleep(max(0.0, _LATER * took - session.now + pressed))
-        again = await _until_held(session, within)
+        again = await _time_until_held(session, within)
         if session.closed_by_iut:
             raise Inconclusive("the frontend ended the session itself (exit.internal-error)")
-        await user(session, "touch", x=240, y=136, event="Released")
+        await operate(session, "touch", x=240, y=136, event="Released")
         came = "none" if again is None else f"Held after {again:.2f} s"
         check(
             again is not None and again > _SOON * took,
@@ -161,12 +161,12 @@ async def test_time_of_each_touch(iut: Iut) -> None:
         )
 
 
-async def _holds(session: Session, x: int, y: int) -> tuple[bool, float]:
+async def _hold(session: Session, x: int, y: int) -> tuple[bool, float]:
     """Continue the touch until Held comes.
 
     Returns if Held came, and the timeout in seconds.
     """
-    await user(session, "touch", x=x, y=y, event="Held")
+    await operate(session, "touch", x=x, y=y, event="Held")
     declared = session.instance.configuration.declared("held")
     seconds = session.seconds("response") + (declared or 0)
     deadline = session.now + seconds
@@ -176,10 +176,10 @@ async def _holds(session: Session, x: int, y: int) -> tuple[bool, float]:
     return True, seconds
 
 
-async def _until_held(session: Session, within: float) -> float | None:
+async def _time_until_held(session: Session, within: float) -> float | None:
     """Touch the display; return the seconds until Held comes, or None."""
     began = session.now
-    await user(session, "touch", x=240, y=136, event="Pressed")
+    await operate(session, "touch", x=240, y=136, event="Pressed")
     while message := await session.wait_for("Touch", within=began + within - session.now):
         if name_of(message.value["Touch"]["event"]) == "Held":
             return message.at - began
@@ -188,12 +188,15 @@ async def _until_held(session: Session, within: float) -> float | None:
 
 async def _touch(session: Session, x: int, y: int, event: str) -> None:
     """Perform an operation of the user and wait shortly for a Touch command."""
-    await user(session, "touch", x=x, y=y, event=event)
+    await operate(session, "touch", x=x, y=y, event=event)
     await session.wait_for("Touch", within=session.seconds("quiet"))
 
 
 def _touches(session: Session) -> list[str]:
-    return [str(name_of(message.value["Touch"]["event"])) for message in received(session, "Touch")]
+    return [
+        str(name_of(message.value["Touch"]["event"]))
+        for message in messages_named(session, "Touch")
+    ]
 
 
 def _require_touches(session: Session) -> None:
@@ -205,12 +208,12 @@ async def _judge_touches(session: Session, touches: int) -> None:
     """Compare the Touch commands with the user's touches, which the oracle does not know."""
     _require_touches(session)
     await _require_release(session)
-    events, begun, open_ = _touches(session), 0, False
+    events, expect_offer, open_ = _touches(session), 0, False
     for event in events:
-        begun += event != "Released" and not open_
+        expect_offer += event != "Released" and not open_
         open_ = event != "Released"
     came = f"received {', '.join(events)}"
-    check(touches == begun, f"{touches} touches, each ended by Released", came)
+    check(touches == expect_offer, f"{touches} touches, each ended by Released", came)
 
 
 async def _require_release(session: Session) -> None:

@@ -14,7 +14,7 @@ from conformance.session import Session, Within
 from conformance.verdicts import Inconclusive, NotExercised
 from conformance.vexide.commands import START
 from conformance.vexide.events import EXITED, PROGRAM, READY, UNSETTLED, answer, log
-from conformance.vexide.tester import received
+from conformance.vexide.tester import messages_named
 from conformance.wire import Message
 
 _POLL = 0.02  # seconds between two polls of the user's view
@@ -27,7 +27,7 @@ _A_RESPONSE = 4  # lines that a slow frontend can read within the response timeo
 
 
 @contextlib.asynccontextmanager
-async def opened(
+async def open_session(
     iut: Iut, *, starting: bool = True, segmentation: Segmentation | None = None
 ) -> AsyncIterator[Session]:
     """Open a session and wait for the frontend's Handshake; the answer is not sent yet.
@@ -40,24 +40,24 @@ async def opened(
     if starting:
         known.require_start()
     async with iut.session(segmentation=segmentation) as session:
-        await begun(session)
+        await expect_offer(session)
         yield session
 
 
 @contextlib.asynccontextmanager
-async def in_setup(
+async def open_in_setup(
     iut: Iut, *, starting: bool = True, segmentation: Segmentation | None = None
 ) -> AsyncIterator[Session]:
     """Open a session and finish the handshake; Ready has not been sent.
 
-    ``starting`` has the same meaning as in ``opened``.
+    ``starting`` has the same meaning as in ``open_session``.
     """
-    async with opened(iut, starting=starting, segmentation=segmentation) as session:
+    async with open_session(iut, starting=starting, segmentation=segmentation) as session:
         await session.send(answer())
         yield session
 
 
-async def begun(session: Session) -> Message:
+async def expect_offer(session: Session) -> Message:
     """Wait for the frontend's Handshake command."""
     return await session.expect(
         "Handshake",
@@ -66,7 +66,7 @@ async def begun(session: Session) -> Message:
     )
 
 
-def patience(session: Session, lines: int) -> float:
+def reading_time(session: Session, lines: int) -> float:
     """Return the seconds that a frontend can need to read so many lines.
 
     Slow reading is not an error.
@@ -77,32 +77,32 @@ def patience(session: Session, lines: int) -> float:
     return max(response, min(reading, session.instance.configuration.max_wait / 2))
 
 
-def _reading(session: Session, lines: int) -> Within:
+def _reading_timeout(session: Session, lines: int) -> Within:
     """Return the timeout of a single wait: "response", or longer for many lines."""
-    return "response" if lines <= _A_RESPONSE else session.left(patience(session, lines))
+    return "response" if lines <= _A_RESPONSE else session.left(reading_time(session, lines))
 
 
-async def needs_ready(session: Session, within: Within | None = None) -> None:
+async def require_ready_first(session: Session, within: Within | None = None) -> None:
     """Raise Inconclusive if StartExecution comes although no Ready was sent."""
     if await session.wait_for(START, within=within):
         raise Inconclusive("StartExecution came without a Ready (start.waits-for-ready)")
 
 
-async def starts(session: Session, to: str = "after Ready", lines: int = 1) -> Message:
+async def start_program(session: Session, to: str = "after Ready", lines: int = 1) -> Message:
     """Send Ready, and press start if necessary; return the StartExecution that follows.
 
     ``lines`` is the number of lines that the frontend possibly has to read before Ready.
     """
     await session.send(READY)
-    return await started(session, to, lines)
+    return await expect_start(session, to, lines)
 
 
-async def started(session: Session, to: str = "after Ready", lines: int = 1) -> Message:
+async def expect_start(session: Session, to: str = "after Ready", lines: int = 1) -> Message:
     """Return the StartExecution that follows a Ready sent earlier."""
-    return await _started(session, lines, "quiet") or await session.expect(START, to=to)
+    return await _wait_for_start(session, lines, "quiet") or await session.expect(START, to=to)
 
 
-async def _started(
+async def _wait_for_start(
     session: Session, lines: int = 1, at_last: Within = "response"
 ) -> Message | None:
     """Return the StartExecution that follows a Ready sent earlier, or None.
@@ -113,7 +113,7 @@ async def _started(
 
 
 async def _start(session: Session, lines: int, at_last: Within) -> Message | None:
-    upper, within = session.instance.upper, _reading(session, lines)
+    upper, within = session.instance.upper, _reading_timeout(session, lines)
     if not upper.offers("start"):
         return await session.wait_for(START, within=within)
     message = await session.wait_for(START)
@@ -131,18 +131,18 @@ async def _start(session: Session, lines: int, at_last: Within) -> Message | Non
 async def start_if_possible(iut: Iut, session: Session) -> None:
     """Start the program if the frontend starts in a plain session."""
     if (await plain_session(iut)).why is None:
-        await starts(session)
+        await start_program(session)
 
 
-def before(session: Session, name: str, mark: Message) -> list[Message]:
+def commands_before(session: Session, name: str, mark: Message) -> list[Message]:
     """Return all messages of a name that came before another message."""
-    return [message for message in received(session, name) if message.event < mark.event]
+    return [message for message in messages_named(session, name) if message.event < mark.event]
 
 
 # The user's side
 
 
-async def user(session: Session, operation: str, **arguments: Any) -> Any:
+async def operate(session: Session, operation: str, **arguments: Any) -> Any:
     """Perform an operation of the user and return its result.
 
     Raises NotExercised if the operation is not available, and Inconclusive if it fails.
@@ -156,9 +156,9 @@ async def outcome(session: Session, lines: int = 1) -> str | None:
     Polls the operation until the response timeout. Raises NotExercised if the operation answers in
     an unknown form.
     """
-    left = session.left(patience(session, lines))
+    left = session.left(reading_time(session, lines))
     while True:
-        result = await user(session, "outcome")
+        result = await operate(session, "outcome")
         if result and not (isinstance(result, dict) and "outcome" in result):
             form = '{"outcome": "exited"} or {"outcome": "error"}'
             raise NotExercised(
@@ -172,7 +172,7 @@ async def outcome(session: Session, lines: int = 1) -> str | None:
         await asyncio.sleep(_POLL)
 
 
-async def shown(session: Session, marker: str) -> bool:
+async def is_readable(session: Session, marker: str) -> bool:
     """Return True if the user can read a text in the output or logs.
 
     Raises NotExercised if the output does not contain the text and no hook provides the logs.
@@ -186,7 +186,7 @@ async def shown(session: Session, marker: str) -> bool:
             return True
         logs = None
         if upper.offers("outcome"):
-            result = await user(session, "outcome")
+            result = await operate(session, "outcome")
             logs = result.get("log") if isinstance(result, dict) else None
             if logs is not None and marker in str(logs):
                 return True
@@ -232,7 +232,7 @@ def _end_process(session: Session) -> None:
         session.instance.errors.finish()
 
 
-async def ends(session: Session, lines: int = 1) -> bool | None:
+async def end_session(session: Session, lines: int = 1) -> bool | None:
     """Close our side; return True if the frontend ends the session, too.
 
     Returns None if the end cannot be observed.
@@ -240,7 +240,7 @@ async def ends(session: Session, lines: int = 1) -> bool | None:
     await session.finish()
     known = session.memory.get(_PLAIN)
     awaits_process = known is not None and known.awaits_process
-    if not awaits_process and await session.until_closed(_reading(session, lines)):
+    if not awaits_process and await session.until_closed(_reading_timeout(session, lines)):
         return True
     # The frontend possibly waits until the simulator's process exits. The stream shows no more
     # then.
@@ -255,30 +255,30 @@ async def ends(session: Session, lines: int = 1) -> bool | None:
     return None
 
 
-async def lives_on(iut: Iut, session: Session, after: str, lines: int = 1) -> None:
+async def check_still_served(iut: Iut, session: Session, after: str, lines: int = 1) -> None:
     """Raise Violation unless the frontend closed the stream or still serves the session.
 
-    The session must be in setup and come from ``opened``, so that the signs of a served session are
-    known. Raises NotExercised or Inconclusive if the frontend shows no such sign: a frontend that
-    reads on does not necessarily understand.
+    The session must be in setup and come from ``open_session``, so that the signs of a served
+    session are known. Raises NotExercised or Inconclusive if the frontend shows no such sign: a
+    frontend that reads on does not necessarily understand.
     """
     known = await plain_session(iut)
     await session.send(READY)
     if known.why is None:
-        served = await _started(session, lines) is not None or session.ended
+        served = await _wait_for_start(session, lines) is not None or session.ended
         ignored = "" if served else f"the frontend hangs{session.instance.describe_end()}"
     else:
-        ignored = await _ignored(iut, session, after, lines, may_leave=True)
+        ignored = await _describe_ignored(iut, session, after, lines, may_leave=True)
     await session.assert_alive(after)
     served = not ignored or session.closed_by_iut
     check(served, f"the frontend to serve its session after {after}", ignored)
 
 
-async def plays_on(iut: Iut, session: Session) -> None:
+async def play_to_end(iut: Iut, session: Session) -> None:
     """Play from Ready to the program's end, as far as the frontend takes part."""
     await session.send(READY)
     if (await plain_session(iut)).why is None:
-        await _started(session)
+        await _wait_for_start(session)
     else:
         await session.wait_for(START)
     await session.send(*PROGRAM.values(), *UNSETTLED.values())
@@ -288,7 +288,7 @@ async def plays_on(iut: Iut, session: Session) -> None:
     await session.until_closed("quiet")
 
 
-async def finishes(iut: Iut, session: Session, after: str, lines: int = 1) -> None:
+async def check_normal_end(iut: Iut, session: Session, after: str, lines: int = 1) -> None:
     """Raise Violation unless the frontend takes Exited as the normal end of a running session.
 
     Raises NotExercised or Inconclusive if a plain session does not show a normal end either.
@@ -300,11 +300,11 @@ async def finishes(iut: Iut, session: Session, after: str, lines: int = 1) -> No
         f"the session to continue after {after}",
         "the frontend closed the session",
     )
-    ignored = await _ignored(iut, session, after, lines)
+    ignored = await _describe_ignored(iut, session, after, lines)
     check(not ignored, f"the frontend to process Exited after {after}", ignored)
 
 
-async def _ignored(
+async def _describe_ignored(
     iut: Iut, session: Session, after: str, lines: int, may_leave: bool = False
 ) -> str:
     """Send Exited, or a Log if a Log shows more.
@@ -332,10 +332,10 @@ async def _ignored(
         await session.assert_alive(after)
         return "the frontend does not show a Log that was sent then"
     await session.send(EXITED)
-    left = await session.until_closed(_reading(session, lines)) if known.leaves else None
+    left = await session.until_closed(_reading_timeout(session, lines)) if known.leaves else None
     await session.assert_alive(after)
     if left is None:
-        ended = await ends(session, lines)
+        ended = await end_session(session, lines)
         await session.assert_alive(after)
         check(
             ended or not known.ends,
@@ -348,14 +348,14 @@ async def _ignored(
 
 
 async def _logs(iut: Iut) -> bool:
-    async with in_setup(iut, starting=False) as session:
+    async with open_in_setup(iut, starting=False) as session:
         return await _shows_log(session)
 
 
 async def _shows_log(session: Session) -> bool:
     await session.send(log(_MARKER, "Error"))
     try:
-        return await shown(session, _MARKER)
+        return await is_readable(session, _MARKER)
     except (Inconclusive, NotExercised):
         return False
 
@@ -384,6 +384,7 @@ class PlainSession:
 
 
 _PLAIN = "plain session"
+_OPERATIONS = "offered operations"
 
 
 async def plain_session(iut: Iut) -> PlainSession:
@@ -391,15 +392,36 @@ async def plain_session(iut: Iut) -> PlainSession:
     return await iut.cached(_PLAIN, lambda: _observe(iut))
 
 
-async def _observe(iut: Iut) -> PlainSession:
+async def learn_operations(iut: Iut) -> None:
+    """Ask the frontend once in a run for each operation.
+
+    A frontend with an upper tester on its standard streams possibly offers only some operations.
+    The answers make `offers` right in all later tests.
+    """
+    await iut.cached(_OPERATIONS, lambda: _ask(iut))
+
+
+async def _ask(iut: Iut) -> None:
     async with iut.session() as session:
-        await begun(session)
+        await expect_offer(session)
+        upper = session.instance.upper
+        # The operations have no arguments here, so most of them only report an error.
+        with contextlib.suppress(Inconclusive, TimeoutError):
+            async with asyncio.timeout(session.seconds("response")):
+                for name in iut.role.hooks:
+                    await upper.has(name)
+
+
+async def _observe(iut: Iut) -> PlainSession:
+    await learn_operations(iut)
+    async with iut.session() as session:
+        await expect_offer(session)
         # Pauses between these messages make their arrival plain, too.
         await session.send(answer())
         await session.until_closed("quiet")
         await session.send(READY)
         # A StartExecution that is only late is judged by start.sent.
-        start = await _started(session) or await session.wait_for(
+        start = await _wait_for_start(session) or await session.wait_for(
             START, within=session.left("response", "response")
         )
         await session.send(EXITED)
@@ -407,7 +429,7 @@ async def _observe(iut: Iut) -> PlainSession:
         leaves = await session.until_closed("quiet" if asked else "response")
         await session.finish()
         closed = await session.until_closed()
-        ended = closed or bool(await ends(session))
+        ended = closed or bool(await end_session(session))
         _end_process(session)
         tells = asked and await outcome(session) == "exited"
         why = None if start else await _why_not_started(session)

@@ -15,13 +15,13 @@ async def smoke(iut: Iut) -> None:
         try:
             await session.expect("Handshake", to="in answer to the Handshake command")
         except Violation as silent:
-            await _held_back(session, silent)
+            await _comes_late(session, silent)
             raise
         loading = session.seconds("startup")
         await session.expect("Ready", within=loading, to="unasked", requirement="ready.sent")
 
 
-async def _held_back(session: Session, silent: Violation) -> None:
+async def _comes_late(session: Session, silent: Violation) -> None:
     """Raise a Violation with more information if the answer is possibly only buffered."""
     if session.ended or session.received or session.judge.spoiled or silent.requirement:
         return

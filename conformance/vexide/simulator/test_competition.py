@@ -9,8 +9,8 @@ from conformance.iut import Iut
 from conformance.session import Session
 from conformance.verdicts import Inconclusive, Violation
 from conformance.vexide.commands import START, competition
-from conformance.vexide.simulator.plain import opened
-from conformance.vexide.simulator.reading import probed, serial_text
+from conformance.vexide.simulator.observations import serial_text, wait_for_report
+from conformance.vexide.simulator.probe_sessions import open_session
 from conformance.vexide.simulator.tester import shake_hands, start
 
 DEFAULT = {"enabled": True, "connected": False, "mode": "Driver", "is_competition": False}
@@ -20,7 +20,7 @@ MANY = 150  # commands; a simulator that reads one per step of 20 ms needs 3 s f
 @requirement("setup.default-competition")
 async def test_default_competition(iut: Iut) -> None:
     """Without a CompetitionMode the program runs enabled, unconnected, in Driver mode."""
-    async with opened(iut, program="probe") as session:
+    async with open_session(iut, program="probe") as session:
         await shake_hands(session)
         await session.expect("Ready")
         await session.send(START)
@@ -33,7 +33,7 @@ async def test_default_competition(iut: Iut) -> None:
 async def test_competition_mode(iut: Iut, field: str, when: str) -> None:
     """Each value of a CompetitionMode reaches the program, during setup and while running."""
     mode = {**DEFAULT, field: "Auto" if field == "mode" else not DEFAULT[field]}
-    async with opened(iut, program="probe") as session:
+    async with open_session(iut, program="probe") as session:
         if when == "setup":
             await shake_hands(session)
             await session.send(competition(**mode))
@@ -41,7 +41,7 @@ async def test_competition_mode(iut: Iut, field: str, when: str) -> None:
             await session.send(START)
         else:
             await start(session)
-            await probed(session, "competition", lambda said: said != "nothing")
+            await wait_for_report(session, "competition", lambda said: said != "nothing")
             await session.send(competition(**mode))
         await _sees_mode(session, mode)
 
@@ -55,9 +55,9 @@ async def test_competition_changes(iut: Iut) -> None:
         {**DEFAULT, "mode": "Auto", "connected": True},
         DEFAULT,
     ]
-    async with opened(iut, program="probe") as session:
+    async with open_session(iut, program="probe") as session:
         await start(session)
-        await probed(session, "competition", lambda said: said != "nothing")
+        await wait_for_report(session, "competition", lambda said: said != "nothing")
         for mode in changes:
             await session.send(competition(**mode))
             await _sees_mode(session, mode)
@@ -67,9 +67,9 @@ async def test_competition_changes(iut: Iut) -> None:
 async def test_competition_after_many_changes(iut: Iut) -> None:
     """The last of many mode changes while the program runs takes effect."""
     latest = {**DEFAULT, "mode": "Auto", "connected": True}
-    async with opened(iut, program="probe") as session:
+    async with open_session(iut, program="probe") as session:
         await start(session)
-        await probed(session, "competition", lambda said: said != "nothing")
+        await wait_for_report(session, "competition", lambda said: said != "nothing")
         for number in range(MANY):
             await session.send(competition(enabled=bool(number % 2)))
         await session.send(competition(**latest))
@@ -84,9 +84,9 @@ async def test_competition_after_many_changes(iut: Iut) -> None:
 @lasting
 async def test_competition_changes_after_a_while(iut: Iut) -> None:
     """A mode change takes effect also after a while without commands."""
-    async with opened(iut, program="probe") as session:
+    async with open_session(iut, program="probe") as session:
         await start(session)
-        await probed(session, "competition", lambda said: said != "nothing")
+        await wait_for_report(session, "competition", lambda said: said != "nothing")
         await session.wait_for("Exited", within="response")
         mode = {**DEFAULT, "mode": "Auto", "is_competition": True}
         await session.send(competition(**mode))
@@ -94,26 +94,26 @@ async def test_competition_changes_after_a_while(iut: Iut) -> None:
 
 
 async def _sees_mode(session: Session, mode: dict[str, Any]) -> None:
-    wanted = _told(mode)
-    said = await probed(session, "competition", lambda line: line.split() == wanted)
+    wanted = _mode_words(mode)
+    said = await wait_for_report(session, "competition", lambda line: line.split() == wanted)
     if said.split() == wanted:
         return
-    if not mode["enabled"] and await _held_back(session, mode):
+    if not mode["enabled"] and await _comes_late(session, mode):
         raise Inconclusive("the output of a disabled program comes only after the robot is enabled")
     raise Violation(f"the program to see {' '.join(wanted)}", f"the program saw {said}")
 
 
-def _told(mode: dict[str, Any]) -> list[str]:
+def _mode_words(mode: dict[str, Any]) -> list[str]:
     """Return the words with which the probe program reports a mode."""
     return [
         f"{name}={value if name == 'mode' else str(value).lower()}" for name, value in mode.items()
     ]
 
 
-async def _held_back(session: Session, mode: dict[str, Any]) -> bool:
+async def _comes_late(session: Session, mode: dict[str, Any]) -> bool:
     """Enable the robot; return True if output for the earlier mode comes only then."""
     behind = {**mode, "enabled": True}
     await session.send(competition(**behind))
-    await probed(session, "competition", lambda line: line.split() == _told(behind))
-    said = ["competition", *_told(mode)]
+    await wait_for_report(session, "competition", lambda line: line.split() == _mode_words(behind))
+    said = ["competition", *_mode_words(mode)]
     return any(line.split() == said for line in serial_text(session).splitlines())

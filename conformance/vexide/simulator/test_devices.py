@@ -1,5 +1,6 @@
 """Motors and ports: configured motors report, and behave as configured."""
 
+import itertools
 from collections.abc import Iterable
 from typing import Any
 
@@ -11,14 +12,14 @@ from conformance.session import Session
 from conformance.verdicts import Inconclusive, NotExercised, Violation
 from conformance.vexide.codec import name_of
 from conformance.vexide.commands import START, competition, motor
-from conformance.vexide.simulator.plain import (
+from conformance.vexide.simulator.observations import UPDATES, smart_port
+from conformance.vexide.simulator.probe_sessions import (
     Driving,
-    driving,
-    opened,
+    find_driving_program,
+    open_session,
 )
-from conformance.vexide.simulator.reading import UPDATES, smart
-from conformance.vexide.simulator.tester import SETUP, either, make_ready, start
-from conformance.vexide.tester import received
+from conformance.vexide.simulator.tester import SETUP, make_ready, program_or_own, start
+from conformance.vexide.tester import messages_named, require_fit
 from conformance.wire import Message
 
 _DRIVEN = ("voltage", "velocity", "position", "power_draw", "torque_output")
@@ -26,6 +27,10 @@ _DRIVEN = ("voltage", "velocity", "position", "power_draw", "torque_output")
 LIGHT, HEAVY = 0.05, 50.0  # moments of inertia of two motors, in kg m²
 MUCH = 1.5  # required ratio of the light motor's top speed to the heavy motor's top speed
 GEARSETS = ("Red", "Green", "Blue")
+BRAKES = ["Coast", "Brake", "Hold"]
+DISABLED: tuple[dict[str, Any], ...] = ({"enabled": False}, {"enabled": False, "mode": "Auto"})
+SLOW = 0.05  # fraction of a motor's velocity below which the motor is almost at rest
+STEPS = 5  # a simulation that stands still goes on from its last state within so many steps
 STEADY = 5  # consecutive updates that must agree: two devices on one port would report alternately
 
 
@@ -35,8 +40,8 @@ STEADY = 5  # consecutive updates that must agree: two devices on one port would
 )
 async def test_every_motor_reports(iut: Iut, ports: list[int]) -> None:
     """Each configured motor reports if the program drives it, with any gearset."""
-    known = await driving(iut, *ports)
-    async with opened(iut, program=known.program) as session:
+    known = await find_driving_program(iut, *ports)
+    async with open_session(iut, program=known.program) as session:
         motors = [motor(session, number, GEARSETS[number % 3]) for number in known.configured]
         await start(session, *motors, requirement=SETUP)
         await _report(session, known)
@@ -45,10 +50,10 @@ async def test_every_motor_reports(iut: Iut, ports: list[int]) -> None:
 @requirement("setup.commands-handled")
 async def test_late_motor_reports(iut: Iut) -> None:
     """Motors that are configured after Ready report, also if a motor was configured before."""
-    known = await driving(iut, 1, 12)
+    known = await find_driving_program(iut, 1, 12)
 
     async def play(late: bool) -> None:
-        async with opened(iut, program=known.program) as session:
+        async with open_session(iut, program=known.program) as session:
             motors = [motor(session, number) for number in known.configured]
             first = motor(session, known.configured[0], "Red")
             await make_ready(session, first, *([] if late else motors))
@@ -62,19 +67,109 @@ async def test_late_motor_reports(iut: Iut) -> None:
 @lasting
 async def test_motor_goes_on_reporting(iut: Iut) -> None:
     """A motor reports as long as it turns."""
-    async with opened(iut, program="drive") as session:
+    async with open_session(iut, program="drive") as session:
         await start(session, motor(session, 1))
         left = session.left("response")
         while await session.wait_for("DeviceUpdate", within=left):
             pass
-        updates = received(session, "DeviceUpdate")
-        if not _turning(updates):
+        updates = messages_named(session, "DeviceUpdate")
+        if not _is_turning(updates):
             raise NotExercised("no motor continued to turn in the program 'drive'")
         later = await session.wait_for("DeviceUpdate", within=session.left("response"))
         if not later and session.ended:
             raise Inconclusive("the stream ended while a motor turned (exit.exited-sent)")
         came = f"received {len(updates)} updates, the last of a turning motor"
         check(later is not None, "more DeviceUpdates of a turning motor", came, updates[-1].event)
+
+
+@requirement("devices.update-on-change")
+@pytest.mark.parametrize("mode", DISABLED, ids=["disabled", "disabled-autonomous"])
+async def test_motor_reports_while_disabled(iut: Iut, mode: dict[str, Any]) -> None:
+    """A motor that turns when the robot is disabled reports until it is at rest."""
+    async with open_session(iut, program="drive") as session:
+        await start(session, motor(session, 1), requirement=SETUP)
+        before, last = map(_motor, (await _wait_until_turning(session))[-2:])
+        step = abs(last["position"] - before["position"])
+        await session.send(competition(**mode))
+        if not await _falls_silent(session):
+            return
+        if session.ended:
+            raise Inconclusive("the stream ended while a motor turned (exit.exited-sent)")
+        latest = _motor(messages_named(session, "DeviceUpdate")[-1])
+        if abs(latest["velocity"]) < SLOW * abs(last["velocity"]):
+            return
+        # The motor either turned on in silence, or the simulation has stood still.
+        await session.send(competition())
+        again = await session.wait_for("DeviceUpdate", within="response")
+        came = f"received none after an update with {latest['velocity']} rad/s"
+        expected = "DeviceUpdates of a motor that still turns while the robot is disabled"
+        check(again is not None, expected, came, messages_named(session, "DeviceUpdate")[-1].event)
+        assert again
+        require_fit(session, again)
+        now = _motor(again)
+        stood = abs(now["position"] - latest["position"]) <= STEPS * step
+        stood &= abs(now["velocity"] - latest["velocity"]) <= abs(latest["velocity"]) / 2
+        came += f", and the next one, once it was enabled, with {now['velocity']} rad/s"
+        check(stood, expected, came, again.event)
+
+
+async def _wait_until_turning(session: Session) -> list[Message]:
+    """Return the DeviceUpdates once they show a motor that turns. Raises NotExercised if none does.
+
+    A motor that accelerates slowly has time to turn visibly.
+    """
+    left = session.left("response")
+    while not _is_turning(messages_named(session, "DeviceUpdate")):
+        if not await session.wait_for("DeviceUpdate", within=left):
+            raise NotExercised("no motor turned in the program 'drive'")
+    updates = messages_named(session, "DeviceUpdate")
+    require_fit(session, *updates[-2:])
+    return updates
+
+
+async def _falls_silent(session: Session) -> bool:
+    """Return True if no DeviceUpdate comes for a while; False if they keep coming long enough."""
+    left = session.left("response", "response")
+    while left() > 0:
+        if not await session.wait_for("DeviceUpdate", within="response"):
+            require_fit(session, messages_named(session, "DeviceUpdate")[-1])
+            return True
+    return False
+
+
+@requirement("devices.update-on-change")
+async def test_brake_modes_are_reported(iut: Iut) -> None:
+    """A motor reports each brake mode, also while it is at rest, and its stop."""
+    async with open_session(iut, program="brake") as session:
+        await start(session, motor(session, 1), motor(session, 20), requirement=SETUP)
+        left = session.left("program")
+        while left() > 0 and await session.wait_for("DeviceUpdate", within=left):
+            if all(_modes(session, port)[-1:] == ["Hold"] for port in (1, 20)):
+                break
+        for port in (1, 20):
+            modes = _modes(session, port)
+            check(
+                modes[-3:] == BRAKES,
+                f"the motor at port {port} to report the brake modes {', '.join(BRAKES)}",
+                f"received {', '.join(map(str, modes)) or 'no DeviceUpdate'}",
+            )
+        await session.wait_for("Exited")
+        require_fit(session, messages_named(session, "DeviceUpdate")[-1])
+        last = _motor(messages_named(session, "DeviceUpdate")[-1])
+        check(
+            not (last["velocity"] or last["voltage"]),
+            "the last DeviceUpdate of a motor that is held to show that it is at rest",
+            f"it has {last['velocity']} rad/s and {last['voltage']} V",
+            messages_named(session, "DeviceUpdate")[-1].event,
+        )
+
+
+def _modes(session: Session, port: int) -> list[str | None]:
+    """Return the brake modes that a motor has reported, without repetitions."""
+    updates = messages_named(session, "DeviceUpdate")
+    mine = [each for each in updates if smart_port(each.value["DeviceUpdate"]["port"]) == port]
+    modes = [name_of(_motor(update).get("brake_mode")) for update in mine]
+    return [mode for mode, _ in itertools.groupby(modes)]
 
 
 async def _report(session: Session, known: Driving) -> None:
@@ -87,7 +182,7 @@ async def _report(session: Session, known: Driving) -> None:
     time = known.left(session)
     while left and (update := await session.wait_for("DeviceUpdate", within=time)):
         port, state = update.value["DeviceUpdate"]["port"], _motor(update)
-        number = port if smart(port) is None else smart(port)
+        number = port if smart_port(port) is None else smart_port(port)
         kind = name_of(update.value["DeviceUpdate"]["status"])
         other = f"a status of {kind!r:.40} instead of Motor"
         told[str(number)] = "only the state at rest" if state else other
@@ -113,34 +208,34 @@ def _list(ports: Iterable[object]) -> str:
 @requirement("devices.only-configured")
 async def test_only_configured_motors_report(iut: Iut) -> None:
     """Only ports with a configured motor report a motor."""
-    await _driven(iut, 5, 17)
+    await _observe_driven(iut, 5, 17)
 
 
 @requirement("types.port-range")
 async def test_ports_of_all_events(iut: Iut) -> None:
     """The port of each event is in its range, up to the program's end."""
-    async with opened(iut) as session:
+    async with open_session(iut) as session:
         await start(session, *(motor(session, number) for number in (0, 20)))
         await session.wait_for("Exited", within="program")
         with_port = ("DeviceUpdate", "VEXLinkConnect", "VEXLinkDisconnect")
-        if not any(received(session, name) for name in with_port):
+        if not any(messages_named(session, name) for name in with_port):
             raise NotExercised("no event with a port came; declare [programs] drive")
 
 
 @requirement("types.port-range")
 async def test_ports_in_range(iut: Iut) -> None:
     """The ports of updates are between 0 and 20, also at both ends of the range."""
-    await _driven(iut, 0, 20)
+    await _observe_driven(iut, 0, 20)
 
 
 @requirement("motor.flags-zero")
 async def test_motor_flags(iut: Iut) -> None:
     """The flags of every motor are 0, also while the motor stops."""
-    await _driven(iut, *range(21), stopped=True)
+    await _observe_driven(iut, *range(21), stopped=True)
 
 
-async def _driven(iut: Iut, *ports: int, stopped: bool = False) -> None:
-    async with opened(iut, program=either(iut, "drive")) as session:
+async def _observe_driven(iut: Iut, *ports: int, stopped: bool = False) -> None:
+    async with open_session(iut, program=program_or_own(iut, "drive")) as session:
         motors = [motor(session, number) for number in ports]
         await start(session, *motors, requirement=SETUP)
         if not await session.wait_for("DeviceUpdate", within="program"):
@@ -157,7 +252,7 @@ def _motor(update: Message) -> dict[str, Any]:
     return state if isinstance(state, dict) else {}
 
 
-def _turning(updates: list[Message]) -> bool:
+def _is_turning(updates: list[Message]) -> bool:
     """Return True if the last two updates show a motor that turns."""
     motors = [_motor(update) for update in updates[-2:]]
     if not all(motors) or len(motors) < 2:
@@ -174,7 +269,7 @@ async def test_inertia(iut: Iut, light: int) -> None:
 
 
 async def _inertia_shows(iut: Iut, light: int, heavy: int) -> None:
-    async with opened(iut, program="drive") as session:
+    async with open_session(iut, program="drive") as session:
         inertias = {light: LIGHT, heavy: HEAVY}
         await start(session, *(motor(session, port, inertia=inertias[port]) for port in (3, 4)))
         await _gains_more(session, light, heavy)
@@ -183,7 +278,7 @@ async def _inertia_shows(iut: Iut, light: int, heavy: int) -> None:
 @requirement("devices.last-configuration")
 async def test_last_configuration(iut: Iut) -> None:
     """The last configuration of a port counts: two motors exchange their inertia."""
-    async with opened(iut, program="drive") as session:
+    async with open_session(iut, program="drive") as session:
         first = (motor(session, 3, inertia=HEAVY), motor(session, 4, inertia=LIGHT))
         again = (motor(session, 3, inertia=LIGHT), motor(session, 4, inertia=HEAVY))
         await start(session, *first, *again, requirement=SETUP)
@@ -211,7 +306,7 @@ async def _gains_more(session: Session, light: int, heavy: int) -> None:
         update = await session.wait_for("DeviceUpdate", within=left)
         if update is None:
             break
-        number = smart(update.value["DeviceUpdate"]["port"])
+        number = smart_port(update.value["DeviceUpdate"]["port"])
         state = _motor(update)
         if state and number in fastest:
             seen.add(number)

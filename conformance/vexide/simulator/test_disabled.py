@@ -11,10 +11,10 @@ from conformance.cases import check, compared, requirement
 from conformance.iut import Iut
 from conformance.session import Session
 from conformance.verdicts import NotExercised
-from conformance.vexide.commands import competition, raw, touch
-from conformance.vexide.dialects import in_dialect
-from conformance.vexide.simulator.plain import opened, require_form
-from conformance.vexide.simulator.reading import NO_GAMEPAD, close_to, probed
+from conformance.vexide.commands import competition, raw_state, touch
+from conformance.vexide.dialects import command_in_dialect
+from conformance.vexide.simulator.observations import NO_GAMEPAD, is_close, wait_for_report
+from conformance.vexide.simulator.probe_sessions import open_session, require_form
 from conformance.vexide.simulator.tester import start
 
 CARD = {"USD": {"root": "card"}}  # a placeholder for a temporary directory
@@ -35,7 +35,7 @@ INPUTS = {
         touch(10, 20, "Pressed"), "touch", lambda line: line == "Pressed 10 20"
     ),
     "battery.set-capacity": Input(
-        {"SetBatteryCapacity": {"capacity": 9.0}}, "battery", lambda line: close_to(line, 9.0)
+        {"SetBatteryCapacity": {"capacity": 9.0}}, "battery", lambda line: is_close(line, 9.0)
     ),
     "sdcard.mounted": Input(CARD, "sdcard", lambda line: line == "present"),
     "sdcard.unmounted": Input(
@@ -45,7 +45,7 @@ INPUTS = {
         {"ControllerUpdate": {"UUID": NO_GAMEPAD}},
         "controller",
         lambda line: line in ("none", "axis1=0"),
-        before=raw(axis1=65),
+        before=raw_state(axis1=65),
     ),
 }
 
@@ -58,7 +58,7 @@ INPUTS = {
 async def test_counts_while_disabled(iut: Iut, given: Input) -> None:
     """A command that comes while the robot is disabled takes effect and stays in effect."""
     for command in (given.before, given.command):
-        if in_dialect(command):
+        if command_in_dialect(command):
             await require_form(iut, command)
 
     async def play(mode: dict[str, Any]) -> None:
@@ -66,16 +66,16 @@ async def test_counts_while_disabled(iut: Iut, given: Input) -> None:
             card = {"USD": {"root": folder}}
             pair = (given.before, given.command)
             before, command = (card if each is CARD else each for each in pair)
-            async with opened(iut, program="probe") as session:
+            async with open_session(iut, program="probe") as session:
                 await start(session, *filter(None, [before]), competition(**mode))
-                await probed(session, "competition", lambda said: said != "nothing")
+                await wait_for_report(session, "competition", lambda said: said != "nothing")
                 # An input stays in effect through the current mode and the next mode.
                 for commands, last in (([command], True), ([], False)):
                     again = competition(is_competition=last)
                     await session.send(competition(**mode), *commands, again)
-                    await _enabled(session, last)
+                    await _wait_until_enabled(session, last)
                     await session.wait_for("Serial")
-                    said = await probed(session, given.kind, given.wanted)
+                    said = await wait_for_report(session, given.kind, given.wanted)
                     # Checked only while enabled: a report that is missing while disabled can be the
                     # violation.
                     if said == "nothing" and mode is enabled:
@@ -90,7 +90,7 @@ async def test_counts_while_disabled(iut: Iut, given: Input) -> None:
     await compared(iut, play, {"enabled": False, "mode": "Auto"}, enabled, iut.deciding)
 
 
-async def _enabled(session: Session, is_competition: bool) -> None:
+async def _wait_until_enabled(session: Session, is_competition: bool) -> None:
     """Wait until the program sees that the robot is enabled."""
     words = {"enabled=true", f"is_competition={str(is_competition).lower()}"}
-    await probed(session, "competition", lambda line: words <= set(line.split()))
+    await wait_for_report(session, "competition", lambda line: words <= set(line.split()))

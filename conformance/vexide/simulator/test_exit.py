@@ -2,26 +2,27 @@
 
 import base64
 import binascii
+import contextlib
 import tempfile
 
 import pytest
 
 from conformance.cases import absent, check, requirement
 from conformance.iut import Iut
-from conformance.session import Session
+from conformance.session import LAST_WORDS, Session
 from conformance.verdicts import Inconclusive, NotExercised, Violation
 from conformance.vexide.codec import name_of
-from conformance.vexide.commands import START, competition, hello, motor, raw
-from conformance.vexide.simulator.plain import (
+from conformance.vexide.commands import START, competition, hello, motor, raw_state
+from conformance.vexide.simulator.observations import EXECUTION, wait_for_report
+from conformance.vexide.simulator.probe_sessions import (
     ALL_PORTS,
-    driving,
-    opened,
+    accepted_commands,
+    find_driving_program,
+    open_session,
     own_program,
-    shows,
-    taken,
     visible_program,
+    wait_for_output,
 )
-from conformance.vexide.simulator.reading import EXECUTION, probed
 from conformance.vexide.simulator.tester import (
     SETUP,
     another_session,
@@ -29,7 +30,7 @@ from conformance.vexide.simulator.tester import (
     shake_hands,
     start,
 )
-from conformance.vexide.tester import received
+from conformance.vexide.tester import messages_named
 from conformance.wire import Message
 
 ENDINGS = ["return", "crash", "exit"]
@@ -42,7 +43,7 @@ AT_FIRST = {
 """Reports of the probe program that are valid before any setup command."""
 
 
-async def exited(session: Session) -> Message:
+async def expect_exited(session: Session) -> Message:
     """Wait for the Exited event of a program that ends by itself."""
     return await session.expect(
         "Exited",
@@ -52,7 +53,7 @@ async def exited(session: Session) -> Message:
     )
 
 
-async def own_end(iut: Iut, session: Session) -> None:
+async def wait_for_own_end(iut: Iut, session: Session) -> None:
     """Wait until the IUT's own program ends.
 
     Raises NotExercised if the own program does not end.
@@ -76,24 +77,24 @@ async def own_end(iut: Iut, session: Session) -> None:
 @pytest.mark.parametrize("program", [None, *ENDINGS])
 async def test_exited_is_sent(iut: Iut, program: str | None) -> None:
     """Exited comes after any kind of end of the program."""
-    async with opened(iut, program=program) as session:
+    async with open_session(iut, program=program) as session:
         if program:
             await start(session)
-            await exited(session)
+            await expect_exited(session)
         else:
-            await own_end(iut, session)
+            await wait_for_own_end(iut, session)
 
 
 @requirement("exit.closes-stream")
 @pytest.mark.parametrize("program", [None, *ENDINGS])
 async def test_stream_is_closed(iut: Iut, program: str | None) -> None:
     """The simulator closes the stream after Exited."""
-    async with opened(iut, program=program) as session:
+    async with open_session(iut, program=program) as session:
         if program:
             await start(session)
-            await exited(session)
+            await expect_exited(session)
         else:
-            await own_end(iut, session)
+            await wait_for_own_end(iut, session)
         check(
             await session.until_closed(),
             "the end of the stream after Exited",
@@ -105,24 +106,39 @@ async def test_stream_is_closed(iut: Iut, program: str | None) -> None:
 @pytest.mark.parametrize("program", [None, *ENDINGS])
 async def test_nothing_after_exited(iut: Iut, program: str | None) -> None:
     """No event except Log comes after Exited."""
-    async with opened(iut, program=program) as session:
+    async with open_session(iut, program=program) as session:
         if program:
             await start(session, motor(session, 1))
-            await exited(session)
+            await expect_exited(session)
         else:
-            await own_end(iut, session)
+            await wait_for_own_end(iut, session)
         later = await session.wait_for(*EXECUTION)
+        absent(later, "no event except Log after Exited")
+
+
+@requirement("exit.nothing-after")
+async def test_commands_after_exited(iut: Iut) -> None:
+    """Commands after Exited, such as a second StartExecution, have no effect."""
+    async with open_session(iut, program="return") as session:
+        await start(session, motor(session, 1))
+        await expect_exited(session)
+        # A simulator can have closed the stream already.
+        with contextlib.suppress(Violation):
+            await session.send(START, competition(mode="Auto"), motor(session, 2), START)
+        later = await session.wait_for(*EXECUTION, "Ready")
         absent(later, "no event except Log after Exited")
 
 
 @requirement("exit.error-log")
 async def test_fatal_error_is_logged(iut: Iut) -> None:
     """A Log of level Error comes before Exited after a fatal error."""
-    async with opened(iut, program="crash") as session:
+    async with open_session(iut, program="crash") as session:
         await start(session)
-        end = await exited(session)
+        end = await expect_exited(session)
         errors = [
-            m for m in received(session, "Log") if name_of(m.value["Log"].get("level")) == "Error"
+            m
+            for m in messages_named(session, "Log")
+            if name_of(m.value["Log"].get("level")) == "Error"
         ]
         check(
             any(message.event < end.event for message in errors),
@@ -141,7 +157,7 @@ async def test_fatal_error_is_logged(iut: Iut) -> None:
 @requirement("signature.sent")
 async def test_signature_is_sent(iut: Iut) -> None:
     """A VCodeSig comes between the handshake and the start of the program."""
-    async with opened(iut) as session:
+    async with open_session(iut) as session:
         await shake_hands(session)
         await session.expect("Ready")
         await _signature(session)
@@ -150,7 +166,7 @@ async def test_signature_is_sent(iut: Iut) -> None:
 @requirement("signature.base64")
 async def test_signature_is_base64(iut: Iut) -> None:
     """The signature is Base64 with padding and without line breaks."""
-    async with opened(iut) as session:
+    async with open_session(iut) as session:
         await shake_hands(session)
         await session.expect("Ready")
         message = await _signature(session)
@@ -165,14 +181,14 @@ async def test_signature_is_base64(iut: Iut) -> None:
 @requirement("signature.cold-header")
 async def test_signature_is_a_cold_header(iut: Iut) -> None:
     """The decoded signature has at least 16 bytes and begins with XVX5."""
-    async with opened(iut) as session:
+    async with open_session(iut) as session:
         await shake_hands(session)
         await session.expect("Ready")
         await _signature(session)
 
 
 async def _signature(session: Session) -> Message:
-    early = received(session, "VCodeSig")
+    early = messages_named(session, "VCodeSig")
     message = early[0] if early else await session.wait_for("VCodeSig")
     if message is None:
         came = "VCodeSig had not come before Ready"
@@ -185,7 +201,7 @@ async def _signature(session: Session) -> Message:
 async def test_end_of_input(iut: Iut, when: str) -> None:
     """The simulator ends the session after the frontend has closed the stream."""
     program = "idle" if "idle" in iut.configuration.programs else None
-    async with opened(iut, program=program) as session:
+    async with open_session(iut, program=program) as session:
         if when == "opened":
             await shake_hands(session)
         elif when == "ready":
@@ -210,7 +226,7 @@ async def test_second_session(iut: Iut) -> None:
             await session.expect("Ready", to="after the handshake")
             await session.send(START)
             check(
-                await shows(iut, session),
+                await wait_for_output(iut, session),
                 "the program to run in the first session",
                 "received no output",
             )
@@ -225,7 +241,7 @@ async def test_second_session(iut: Iut) -> None:
             await session.expect("Ready", to="in a second session")
             await session.send(START)
             check(
-                await shows(iut, session),
+                await wait_for_output(iut, session),
                 "the program to run in the second session",
                 "received no output",
             )
@@ -240,6 +256,8 @@ async def test_a_session_that_breaks_off(iut: Iut) -> None:
                 await make_ready(session)
                 await (session.break_off() if reset else session.close())
                 # A simulator that exits normally after its session has time to exit here.
+                if reset and running.process:
+                    await running.process.wait(LAST_WORDS)
                 await session.assert_alive("the end of a session")
             try:
                 async with another_session(iut, running) as session:
@@ -256,7 +274,7 @@ async def test_a_session_that_breaks_off(iut: Iut) -> None:
 @requirement("session.independent")
 async def test_devices_are_not_carried_over(iut: Iut) -> None:
     """The next session does not have the motors that a session configured."""
-    known = await driving(iut, 5)
+    known = await find_driving_program(iut, 5)
     async with iut.instance(known.program) as running:
         async with iut.connect(running) as session:
             await start(session, *(motor(session, number) for number in known.configured))
@@ -279,17 +297,17 @@ async def test_setup_is_not_carried_over(iut: Iut) -> None:
                     competition(enabled=False, mode="Auto", is_competition=True),
                     {"SetBatteryCapacity": {"capacity": 2.0}},
                     {"USD": {"root": folder}},
-                    *await taken(iut, raw(axis1=99)),
+                    *await accepted_commands(iut, raw_state(axis1=99)),
                     requirement=SETUP,
                 )
-                await probed(session, "competition", lambda said: said != "nothing")
+                await wait_for_report(session, "competition", lambda said: said != "nothing")
                 await session.close()
             async with another_session(iut, running) as session:
                 await shake_hands(session)
                 await session.expect("Ready")
                 await session.send(START)
                 for kind, wanted in AT_FIRST.items():
-                    said = await probed(session, kind, lambda line: line != "nothing")
+                    said = await wait_for_report(session, kind, lambda line: line != "nothing")
                     check(
                         said in wanted,
                         f"the program to see {kind} {wanted[0]} as in a first session",

@@ -4,7 +4,7 @@ import base64
 import functools
 import json
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
@@ -17,15 +17,22 @@ from conformance.verdicts import Inconclusive, NotExercised, Violation
 from conformance.vexide.codec import encode
 from conformance.vexide.commands import START, competition, hello, motor, port
 from conformance.vexide.cuts import CUTS, inside_characters
-from conformance.vexide.simulator.plain import Driving, driving, opened, shows, visible_program
-from conformance.vexide.simulator.reading import (
+from conformance.vexide.lengths import LENGTHS, SHORT, pad
+from conformance.vexide.simulator.observations import (
     UPDATES,
-    blank,
+    check_capacity,
     check_written,
-    holds,
+    mark_unwritten,
     motors_reported,
-    probed,
-    smart,
+    smart_port,
+    wait_for_report,
+)
+from conformance.vexide.simulator.probe_sessions import (
+    Driving,
+    find_driving_program,
+    open_session,
+    visible_program,
+    wait_for_output,
 )
 from conformance.vexide.simulator.tester import (
     ENDS,
@@ -45,7 +52,7 @@ _SILENT = "motors of which no update comes in a plain session"
 @requirement("framing.json-lines")
 async def test_every_line_is_json(iut: Iut) -> None:
     """All bytes of a session are UTF-8 lines with one JSON value each."""
-    async with opened(iut) as session:
+    async with open_session(iut) as session:
         await start(session, motor(session, 1), requirement=SETUP)
         await session.wait_for("Exited", within="program", requirement=ENDS)
 
@@ -54,9 +61,9 @@ async def test_every_line_is_json(iut: Iut) -> None:
 @pytest.mark.parametrize("program", ["draw", "drive", "crash", "bytes"])
 async def test_every_line_of_a_program_is_json(iut: Iut, program: str) -> None:
     """Every line that different kinds of programs cause is JSON."""
-    async with opened(iut, program=program) as session:
+    async with open_session(iut, program=program) as session:
         await start(session, motor(session, 1), requirement=SETUP)
-        await shows(iut, session, RUNS)
+        await wait_for_output(iut, session, RUNS)
         await session.wait_for("Exited")
 
 
@@ -67,13 +74,13 @@ async def test_cut_lines(iut: Iut, cut: Segmentation) -> None:
     program = await visible_program(iut)
 
     async def play(cut: Segmentation | None) -> None:
-        async with opened(iut, program=program, segmentation=cut) as session:
+        async with open_session(iut, program=program, segmentation=cut) as session:
             await session.send(hello(extensions=["x-ä€😀"]))
             await session.expect("Handshake", to="in answer to a Handshake in pieces")
             await session.send(motor(session, 1), motor(session, 2), competition())
             await session.expect("Ready")
             await session.send(START)
-            ran = await shows(iut, session)
+            ran = await wait_for_output(iut, session)
             check(ran, "the program to run", "a StartExecution in pieces had no effect")
 
     await compared(iut, play, cut, None, "handshake.answered or start.begins-execution")
@@ -94,7 +101,7 @@ async def test_cut_lines_of_a_later_session(iut: Iut) -> None:
                 await session.send(motor(session, 1), competition())
                 await session.expect("Ready", to="after lines that came byte by byte")
                 await session.send(START)
-                ran = await shows(iut, session)
+                ran = await wait_for_output(iut, session)
                 check(ran, "the program to run", "StartExecution had no effect")
 
     await compared(iut, play, byte_by_byte, None, "session.independent")
@@ -104,8 +111,8 @@ async def test_cut_lines_of_a_later_session(iut: Iut) -> None:
 @pytest.mark.parametrize("cut", CUTS, ids=lambda cut: cut.__name__)
 async def test_cut_configuration(iut: Iut, cut: Segmentation) -> None:
     """Motors whose configuration arrives in pieces are driven, the first and the last."""
-    known = await driving(iut, 0, 7, 20)
-    async with opened(iut, program=known.program, segmentation=cut) as session:
+    known = await find_driving_program(iut, 0, 7, 20)
+    async with open_session(iut, program=known.program, segmentation=cut) as session:
         await start(session, *(motor(session, number) for number in known.configured))
         await _all_driven(iut, session, known)
 
@@ -119,9 +126,9 @@ async def test_cut_text(iut: Iut) -> None:
 
     async def play(cut: Segmentation) -> None:
         with tempfile.TemporaryDirectory(prefix="conformance-ä€😀-") as folder:
-            async with opened(iut, program="probe", segmentation=cut) as session:
-                await start(session, {"USD": {"root": blank(Path(folder))}})
-                said = await probed(session, "sdcard", lambda line: line == "present")
+            async with open_session(iut, program="probe", segmentation=cut) as session:
+                await start(session, {"USD": {"root": mark_unwritten(Path(folder))}})
+                said = await wait_for_report(session, "sdcard", lambda line: line == "present")
                 check(
                     said == "present", "the program to see its SD card", f"the program saw {said}"
                 )
@@ -136,7 +143,7 @@ async def test_other_line_separators(iut: Iut, separator: str) -> None:
     """Only a newline ends a line; a text can contain other separators."""
 
     async def play(text: str) -> None:
-        async with opened(iut) as session:
+        async with open_session(iut) as session:
             line = json.dumps(hello(extensions=[f"x-{text}"]), ensure_ascii=False)
             await session.send_bytes(f"{line}\n".encode())
             await session.expect(
@@ -159,8 +166,8 @@ async def test_many_lines_one_by_one(iut: Iut) -> None:
 
 
 async def _forty_lines(iut: Iut, segmentation: Segmentation | None) -> None:
-    known = await driving(iut, 4, 9)
-    async with opened(iut, program=known.program) as session:
+    known = await find_driving_program(iut, 4, 9)
+    async with open_session(iut, program=known.program) as session:
         await shake_hands(session)
         filler = [competition(enabled=bool(number % 2)) for number in range(39)]
         first, *others = (motor(session, number) for number in known.configured)
@@ -174,11 +181,11 @@ async def _forty_lines(iut: Iut, segmentation: Segmentation | None) -> None:
 async def test_start_behind_other_lines(iut: Iut) -> None:
     """StartExecution counts as the last of several lines in one write."""
     program = await visible_program(iut)
-    async with opened(iut, program=program) as session:
+    async with open_session(iut, program=program) as session:
         await make_ready(session, motor(session, 1))
         modes = [competition(enabled=bool(number % 2)) for number in range(10)]
         await session.send(*modes, START, segmentation=whole)
-        ran = await shows(iut, session)
+        ran = await wait_for_output(iut, session)
         check(ran, "the program to run", "a StartExecution at the end of a write had no effect")
 
 
@@ -190,19 +197,19 @@ async def test_lines_in_one_write_while_running(iut: Iut) -> None:
     *first, last = batteries.values()
 
     async def play(at_once: bool) -> None:
-        async with opened(iut, program="probe") as session:
+        async with open_session(iut, program="probe") as session:
             await start(session)
-            await probed(session, "battery", lambda said: said != "nothing")
+            await wait_for_report(session, "battery", lambda said: said != "nothing")
             if at_once:
                 await session.send(*first, segmentation=whole)
-                await holds(session, 5.0)
+                await check_capacity(session, 5.0)
                 # The mode does not change, so that the program has only the battery to report.
                 await session.send(last, competition(), competition(), segmentation=whole)
-                await holds(session, 3.0)
+                await check_capacity(session, 3.0)
             else:
                 for wh, battery in batteries.items():
                     await session.send(battery)
-                    await holds(session, wh)
+                    await check_capacity(session, wh)
 
     await compared(iut, play, True, False, "battery.set-capacity")
 
@@ -211,15 +218,49 @@ async def test_lines_in_one_write_while_running(iut: Iut) -> None:
 async def test_a_line_and_a_half(iut: Iut) -> None:
     """A write can end inside the next line."""
     program = await visible_program(iut)
-    async with opened(iut, program=program) as session:
+    async with open_session(iut, program=program) as session:
         await make_ready(session, motor(session, 1))
         behind = encode(competition()) + encode(START)
         await session.send_bytes(behind, segmentation=split_at([len(behind) - 8]))
         check(
-            await shows(iut, session),
+            await wait_for_output(iut, session),
             "the program to run",
             "a StartExecution in pieces had no effect",
         )
+
+
+@requirement("framing.segmentation")
+@pytest.mark.parametrize("sizes", LENGTHS.values(), ids=LENGTHS)
+async def test_lines_of_any_length(iut: Iut, sizes: Sequence[int]) -> None:
+    """Each line counts, also if it is as long as a buffer, or almost so long."""
+    known = await find_driving_program(iut, *range(len(sizes)))
+
+    async def play(sizes: Sequence[int]) -> None:
+        async with open_session(iut, program=known.program) as session:
+            await shake_hands(session)
+            for number in known.configured:
+                size = sizes[number % len(sizes)]
+                await session.send_bytes(pad(motor(session, number), size))
+            await session.send_bytes(pad(competition(), sizes[-1]))
+            await session.expect("Ready")
+            await session.send_bytes(pad(START, sizes[0]))
+            await _all_driven(iut, session, known)
+
+    await compared(iut, play, sizes, [SHORT] * len(sizes), "framing.white-space")
+
+
+@requirement("framing.segmentation")
+@pytest.mark.parametrize("size", [size for sizes in LENGTHS.values() for size in sizes])
+async def test_handshake_of_any_length(iut: Iut, size: int) -> None:
+    """A Handshake is answered if its line is as long as a buffer, or almost so long."""
+
+    async def play(size: int) -> None:
+        async with iut.session() as session:
+            filler = "x" * (size - len(encode(hello(extensions=[""]))))
+            await session.send(hello(extensions=[filler]))
+            await session.expect("Handshake", to=f"in answer to a Handshake of {size} bytes")
+
+    await compared(iut, play, size, SHORT, "handshake.answered")
 
 
 @requirement("framing.white-space")
@@ -229,7 +270,7 @@ async def test_any_spelling(iut: Iut, spelling: str) -> None:
     program = await visible_program(iut)
 
     async def play(spell: Callable[[str], str]) -> None:
-        async with opened(iut, program=program) as session:
+        async with open_session(iut, program=program) as session:
 
             async def send(*values: object) -> None:
                 for value in values:
@@ -242,7 +283,11 @@ async def test_any_spelling(iut: Iut, spelling: str) -> None:
             await send(motor(session, 1), competition())
             await session.expect("Ready")
             await send(START)
-            check(await shows(iut, session), "the program to run", "StartExecution had no effect")
+            check(
+                await wait_for_output(iut, session),
+                "the program to run",
+                "StartExecution had no effect",
+            )
 
     await compared(iut, play, SPELLINGS[spelling], lambda line: line, "handshake.answered")
 
@@ -252,7 +297,7 @@ async def test_text_as_itself(iut: Iut) -> None:
     """A text can contain characters beyond ASCII without escapes."""
 
     async def play(text: str) -> None:
-        async with opened(iut) as session:
+        async with open_session(iut) as session:
             await session.send(hello(extensions=[f"x-{text}"]))
             await session.expect(
                 "Handshake", to=f"in answer to a Handshake with the extension x-{text}"
@@ -264,8 +309,8 @@ async def test_text_as_itself(iut: Iut) -> None:
 @requirement("framing.white-space")
 async def test_any_order_of_fields(iut: Iut) -> None:
     """Fields count by their names, in any order."""
-    known = await driving(iut, 2)
-    async with opened(iut, program=known.program) as session:
+    known = await find_driving_program(iut, 2)
+    async with open_session(iut, program=known.program) as session:
         await session.send({"Handshake": {"extensions": [], "version": 1}})
         await session.expect("Handshake", to="in answer to a Handshake with reversed fields")
         device = {"Motor": {"moment_of_inertia": 1.0, "physical_gearset": "Green"}}
@@ -289,27 +334,35 @@ async def test_any_order_of_fields(iut: Iut) -> None:
 
 
 @requirement("framing.white-space")
-@pytest.mark.parametrize("number", ["95e-1", "0.95E+1", "9.50", "9.5e0"])
+@pytest.mark.parametrize(
+    "number",
+    [
+        *("95e-1", "0.95E+1", "9.50", "9.5e0", "0.00000095e7", "9500000000000e-12"),
+        # more digits than a double has; the nearest double is 9.5
+        "9.50000000000000000000000000000000000000001",
+        "9.4999999999999999999999999999999999999999",
+    ],
+)
 async def test_any_spelling_of_numbers(iut: Iut, number: str) -> None:
-    """A number counts by its value, with or without an exponent."""
+    """A number counts by its value, with any exponent and any number of digits."""
 
     async def play(spelling: str) -> None:
-        async with opened(iut, program="probe") as session:
+        async with open_session(iut, program="probe") as session:
             await make_ready(session)
             line = f'{{"SetBatteryCapacity":{{"capacity":{spelling}}}}}\n'
             await session.send_bytes(line.encode())
             await session.send(START)
-            await holds(session, 9.5)
+            await check_capacity(session, 9.5)
 
     await compared(iut, play, number, "9.5", "battery.set-capacity")
 
 
 @requirement("framing.white-space")
-@pytest.mark.parametrize("number", ["1", "1e0"])
+@pytest.mark.parametrize("number", ["1", "1e0", "100000e-5", "0.0000000001E+10"])
 async def test_any_spelling_of_an_inertia(iut: Iut, number: str) -> None:
     """A motor's inertia can be written as an integer or with an exponent."""
-    known = await driving(iut, 2)
-    async with opened(iut, program=known.program) as session:
+    known = await find_driving_program(iut, 2)
+    async with open_session(iut, program=known.program) as session:
         await shake_hands(session)
         for configured in known.configured:
             line = encode(motor(session, configured)).replace(b"1.0", number.encode())
@@ -328,7 +381,7 @@ async def test_long_lines(iut: Iut, size: int) -> None:
 
     async def play(size: int) -> None:
         filler = base64.b64encode(bytes(size * 3 // 4)).decode()
-        async with opened(iut, program=program) as session:
+        async with open_session(iut, program=program) as session:
             await session.send(hello(extensions=[filler]))
             await session.expect("Handshake", to=f"in answer to a Handshake of {size} bytes")
             longer = encode(motor(session, 1)).replace(b":", b":" + b" " * size, 1)
@@ -336,7 +389,11 @@ async def test_long_lines(iut: Iut, size: int) -> None:
             await session.send(competition())
             await session.expect("Ready", to=f"after a line of {size} bytes")
             await session.send(START)
-            check(await shows(iut, session), "the program to run", "StartExecution had no effect")
+            check(
+                await wait_for_output(iut, session),
+                "the program to run",
+                "StartExecution had no effect",
+            )
 
     await compared(iut, play, size, 4, "handshake.answered")
 
@@ -367,7 +424,7 @@ async def _whole_session(iut: Iut, sockets: bool = False) -> None:
         await session.send(motor(session, 1), competition())
         await session.expect("Ready", to=f"after the handshake{over}")
         await session.send(START)
-        ran = await shows(iut, session)
+        ran = await wait_for_output(iut, session)
         check(ran, f"the program to run{over}", "StartExecution had no effect")
 
 
@@ -381,7 +438,7 @@ async def _all_driven(iut: Iut, session: Session, known: Driving) -> None:
     if not left:
         return
     if left - silent:
-        async with opened(iut, program=known.program) as plain:
+        async with open_session(iut, program=known.program) as plain:
             await start(plain, *(motor(plain, number) for number in known.configured))
             silent |= left & await _not_driven(plain, known, silent)
     always = left & silent
@@ -408,7 +465,7 @@ async def _not_driven(session: Session, known: Driving, silent: set[int]) -> set
         update = await session.wait_for("DeviceUpdate", within=left)
         if not update:
             break
-        number = smart(update.value["DeviceUpdate"]["port"])
+        number = smart_port(update.value["DeviceUpdate"]["port"])
         if number in missing:
             missing.remove(number)
     return missing

@@ -8,12 +8,12 @@ from hypothesis import strategies as st
 from conformance.cases import absent, check, explore, requirement
 from conformance.iut import Iut
 from conformance.verdicts import Violation
-from conformance.vexide.commands import START, competition, hello, motor, raw
-from conformance.vexide.simulator.plain import opened
-from conformance.vexide.simulator.reading import EXECUTION
-from conformance.vexide.simulator.tester import SETUP, shake_hands, soon
+from conformance.vexide.commands import START, competition, hello, motor, raw_state
+from conformance.vexide.simulator.observations import EXECUTION
+from conformance.vexide.simulator.probe_sessions import open_session
+from conformance.vexide.simulator.tester import SETUP, first_answer_deadline, shake_hands
 from conformance.vexide.spellings import UNKNOWN_FIELDS, UNKNOWN_FIRST
-from conformance.vexide.tester import received
+from conformance.vexide.tester import messages_named
 
 MOST = 2**31 - 1
 
@@ -36,7 +36,7 @@ async def test_answered_with_extensions(iut: Iut) -> None:
 @requirement("handshake.answered")
 async def test_answered_once(iut: Iut) -> None:
     """Each Handshake command gets exactly one Handshake event."""
-    async with opened(iut) as session:
+    async with open_session(iut) as session:
         await shake_hands(session)
         await session.send(motor(session, 1), competition())
         again = await session.wait_for("Handshake")
@@ -69,7 +69,7 @@ async def test_silent_upon_an_early_command(iut: Iut) -> None:
 
 
 @requirement("handshake.version-at-most-offered")
-@pytest.mark.parametrize("offered", [1, 2, 255, MOST])
+@pytest.mark.parametrize("offered", [1, 2, 255, 65_536, MOST, MOST + 1, 2**32, 2**53 + 1])
 async def test_version_at_most_offered(iut: Iut, offered: int) -> None:
     """The version of the answer is at most the offered version."""
     async with iut.session() as session:
@@ -96,14 +96,17 @@ async def test_version_is_one(iut: Iut, offered: int) -> None:
     """The version of the answer is 1, also if the frontend offers a later version."""
     async with iut.session() as session:
         await session.send(hello(version=offered))
-        if not await session.wait_for("Handshake", within=soon(session)) and offered > 1:
+        if (
+            not await session.wait_for("Handshake", within=first_answer_deadline(session))
+            and offered > 1
+        ):
             check(
                 session.ended,
                 f"an answer to an offer of version {offered}, or the end of the stream",
                 "neither",
             )
             return
-        answers = received(session, "Handshake")
+        answers = messages_named(session, "Handshake")
         answer = answers[0] if answers else await session.expect("Handshake")
         version = answer.value["Handshake"]["version"]
         check(version == 1, "version 1", f"received version {version!r}", answer.event)
@@ -133,8 +136,8 @@ async def test_closes_incompatible(iut: Iut, offered: int) -> None:
     """An offer of a version below 1 gets no answer, and the simulator closes the stream."""
     async with iut.session() as session:
         await session.send(hello(version=offered))
-        closed = await session.until_closed(within=soon(session))
-        answers = received(session, "Handshake")
+        closed = await session.until_closed(within=first_answer_deadline(session))
+        answers = messages_named(session, "Handshake")
         absent(answers[0] if answers else None, f"no answer to an offer of version {offered}")
         check(
             closed,
@@ -173,7 +176,7 @@ async def test_any_offer(iut: Iut, version: int, extensions: list[str]) -> None:
     """A legal offer is answered with offered values, or the stream is closed."""
     async with iut.session() as session:
         await session.send(hello(version, extensions))
-        answer = await session.wait_for("Handshake", within=soon(session))
+        answer = await session.wait_for("Handshake", within=first_answer_deadline(session))
         if answer is None:
             if not (session.ended and version > 1):
                 expected = "an answer or the end of the stream"
@@ -214,11 +217,11 @@ async def test_unknown_field_first(iut: Iut) -> None:
 @requirement("roles.own-messages")
 async def test_sends_events_only(iut: Iut) -> None:
     """All messages of a whole session are events of the specification."""
-    async with opened(iut) as session:
+    async with open_session(iut) as session:
         await shake_hands(session)
         await session.send(motor(session, 1), competition())
         await session.expect("Ready", requirement=SETUP)
         await session.send(START)
         await session.wait_for(*EXECUTION, within=session.seconds("quiet"))
-        await session.send(competition(mode="Auto"), motor(session, 2), raw(axis1=5))
+        await session.send(competition(mode="Auto"), motor(session, 2), raw_state(axis1=5))
         await session.wait_for("Exited")

@@ -13,20 +13,26 @@ from conformance.cases import check, compared, requirement
 from conformance.iut import Iut
 from conformance.session import Session
 from conformance.verdicts import Inconclusive, NotExercised, Violation
-from conformance.vexide.commands import BUTTONS, START, competition, motor, raw, touch
-from conformance.vexide.simulator.plain import opened, require_form, shows, visible_program
-from conformance.vexide.simulator.reading import (
+from conformance.vexide.commands import BUTTONS, START, competition, motor, raw_state, touch
+from conformance.vexide.simulator.observations import (
     NO_GAMEPAD,
-    blank,
+    check_capacity,
     check_written,
-    close_to,
-    holds,
-    probed,
+    is_close,
+    mark_unwritten,
+    wait_for_report,
 )
-from conformance.vexide.simulator.tester import either, make_ready, start
-from conformance.vexide.tester import received
+from conformance.vexide.simulator.probe_sessions import (
+    open_session,
+    require_form,
+    visible_program,
+    wait_for_output,
+)
+from conformance.vexide.simulator.tester import make_ready, program_or_own, start
+from conformance.vexide.tester import messages_named
 
 LONG_PATH = "/".join(["card" * 30] * 3)
+MOST = 2**31 - 1  # the largest integer that published crates hold
 LATEST = "controller.raw-replaces-uuid"  # violated if the latest Raw state is missing
 
 
@@ -38,14 +44,14 @@ LATEST = "controller.raw-replaces-uuid"  # violated if the latest Raw state is m
 async def test_touch(iut: Iut, when: str) -> None:
     """The program sees the position, the duration and the end of a touch."""
     await require_form(iut, touch(10, 20, "Pressed"))
-    async with opened(iut, program="probe") as session:
+    async with open_session(iut, program="probe") as session:
         pressed = touch(10, 20, "Pressed")
         if when == "setup":
             await make_ready(session, pressed)
             await session.send(START)
         else:
             await start(session)
-            await probed(session, "competition", lambda said: said != "nothing")
+            await wait_for_report(session, "competition", lambda said: said != "nothing")
             await session.send(pressed)
         await _sees_touch(session, "Pressed 10 20")
         # A finger can move during a touch, also after Held.
@@ -60,7 +66,7 @@ async def test_touch(iut: Iut, when: str) -> None:
 
 
 async def _sees_touch(session: Session, wanted: str) -> None:
-    said = await probed(session, "touch", lambda line: line == wanted)
+    said = await wait_for_report(session, "touch", lambda line: line == wanted)
     # A program that usually reports touches has possibly lost this touch.
     if said == "nothing" and not await _reports_touches(session):
         raise NotExercised(
@@ -71,7 +77,7 @@ async def _sees_touch(session: Session, wanted: str) -> None:
 
 async def _reports_touches(session: Session) -> bool:
     await session.send(touch(30, 40, "Pressed"))
-    return await probed(session, "touch", lambda line: line != "nothing") != "nothing"
+    return await wait_for_report(session, "touch", lambda line: line != "nothing") != "nothing"
 
 
 # Battery
@@ -80,40 +86,40 @@ async def _reports_touches(session: Session) -> bool:
 @requirement("battery.default")
 async def test_battery_starts_full(iut: Iut) -> None:
     """Without SetBatteryCapacity the battery contains 14 Wh when the program starts."""
-    async with opened(iut, program=either(iut, "probe")) as session:
+    async with open_session(iut, program=program_or_own(iut, "probe")) as session:
         await start(session, motor(session, 1))
-        await holds(session, 14.0)
+        await check_capacity(session, 14.0)
 
 
 @requirement("battery.set-capacity")
 @pytest.mark.parametrize("capacity", [12.5, 7, 0.5])
 async def test_battery_is_set(iut: Iut, capacity: float) -> None:
     """SetBatteryCapacity before StartExecution sets the battery's capacity."""
-    async with opened(iut, program=either(iut, "probe")) as session:
+    async with open_session(iut, program=program_or_own(iut, "probe")) as session:
         command = {"SetBatteryCapacity": {"capacity": capacity}}
         await make_ready(session, motor(session, 1), command)
         # A Battery event from before the command does not show the command's effect.
         await session.wait_for("Exited")
-        stale = len(received(session, "Battery"))
+        stale = len(messages_named(session, "Battery"))
         await session.send(START)
-        await holds(session, capacity, stale)
+        await check_capacity(session, capacity, stale)
 
 
 @requirement("battery.set-capacity")
 async def test_battery_is_set_while_running(iut: Iut) -> None:
     """SetBatteryCapacity takes effect while the program runs, and the latest command counts."""
-    async with opened(iut, program="probe") as session:
+    async with open_session(iut, program="probe") as session:
         await start(session)
-        await probed(session, "battery", lambda said: said != "nothing")
+        await wait_for_report(session, "battery", lambda said: said != "nothing")
         await session.send(
             {"SetBatteryCapacity": {"capacity": 12}}, {"SetBatteryCapacity": {"capacity": 9.5}}
         )
-        told = await holds(session, 9.5)
+        told = await check_capacity(session, 9.5)
         for earlier, capacity in itertools.pairwise((9.5, 3.5, 1.5)):
-            stale = len(received(session, "Battery"))
+            stale = len(messages_named(session, "Battery"))
             await session.send({"SetBatteryCapacity": {"capacity": capacity}})
-            told |= await holds(session, capacity, stale, earlier)
-        last = received(session, "Battery")[-1:]
+            told |= await check_capacity(session, capacity, stale, earlier)
+        last = messages_named(session, "Battery")[-1:]
         check(
             told,
             "a Battery event with the new capacity",
@@ -125,16 +131,16 @@ async def test_battery_is_set_while_running(iut: Iut) -> None:
 @requirement("battery.set-capacity")
 async def test_battery_is_emptied(iut: Iut) -> None:
     """A battery capacity of 0 Wh takes effect."""
-    async with opened(iut, program="probe") as session:
+    async with open_session(iut, program="probe") as session:
         await start(session, {"SetBatteryCapacity": {"capacity": 0.0}})
         try:
-            said = await probed(session, "battery", lambda line: close_to(line, 0))
+            said = await wait_for_report(session, "battery", lambda line: is_close(line, 0))
         except Violation:
             # The specification does not say how long a program runs without energy.
             raise Inconclusive("the program ended before it reported the battery") from None
         if said == "nothing":
             raise Inconclusive("the program does not report the capacity of an empty battery")
-        check(close_to(said, 0), "the program to see an empty battery", f"the program saw {said}")
+        check(is_close(said, 0), "the program to see an empty battery", f"the program saw {said}")
 
 
 # SD card
@@ -151,14 +157,14 @@ async def test_card_is_mounted(iut: Iut, name: str) -> None:
     with tempfile.TemporaryDirectory(prefix="conformance-") as folder:
         root = Path(folder) / name
         root.mkdir(parents=True)
-        setup = [{"USD": {"root": blank(root)}}]
+        setup = [{"USD": {"root": mark_unwritten(root)}}]
         if name == "second":
             other = Path(folder) / "first"
             other.mkdir()
             setup = [{"USD": {"root": str(other)}}, *setup]
-        async with opened(iut, program="probe") as session:
+        async with open_session(iut, program="probe") as session:
             await start(session, *setup)
-            said = await probed(session, "sdcard", lambda line: line == "present")
+            said = await wait_for_report(session, "sdcard", lambda line: line == "present")
             check(said == "present", "the program to see its SD card", f"the program saw {said}")
             check_written(root)
 
@@ -167,11 +173,11 @@ async def test_card_is_mounted(iut: Iut, name: str) -> None:
 async def test_card_is_mounted_while_running(iut: Iut) -> None:
     """USD mounts a card while the program runs."""
     with tempfile.TemporaryDirectory(prefix="conformance-") as folder:
-        async with opened(iut, program="probe") as session:
+        async with open_session(iut, program="probe") as session:
             await start(session)
-            await probed(session, "sdcard", lambda line: line == "absent")
-            await session.send({"USD": {"root": blank(Path(folder))}})
-            said = await probed(session, "sdcard", lambda line: line == "present")
+            await wait_for_report(session, "sdcard", lambda line: line == "absent")
+            await session.send({"USD": {"root": mark_unwritten(Path(folder))}})
+            said = await wait_for_report(session, "sdcard", lambda line: line == "present")
             check(said == "present", "the program to see its SD card", f"the program saw {said}")
             check_written(Path(folder))
 
@@ -183,16 +189,16 @@ async def test_another_card_while_running(iut: Iut) -> None:
         first, second = Path(folder) / "first", Path(folder) / "second"
         for root in (first, second):
             root.mkdir()
-        async with opened(iut, program="probe") as session:
+        async with open_session(iut, program="probe") as session:
             await start(session, {"USD": {"root": str(first)}})
-            await probed(session, "sdcard", lambda line: line == "present")
+            await wait_for_report(session, "sdcard", lambda line: line == "present")
             await session.send({"USD": {"root": None}})
-            with _taking_null(session):
-                said = await probed(session, "sdcard", lambda line: line == "absent")
+            with _blame_null_root(session):
+                said = await wait_for_report(session, "sdcard", lambda line: line == "absent")
             if said != "absent":
                 raise Inconclusive("the card is still present after a null root (sdcard.unmounted)")
-            await session.send({"USD": {"root": blank(second)}})
-            said = await probed(session, "sdcard", lambda line: line == "present")
+            await session.send({"USD": {"root": mark_unwritten(second)}})
+            said = await wait_for_report(session, "sdcard", lambda line: line == "present")
             check(
                 said == "present", "the program to see the other SD card", f"the program saw {said}"
             )
@@ -203,13 +209,13 @@ async def test_another_card_while_running(iut: Iut) -> None:
 async def test_no_card(iut: Iut) -> None:
     """A null root leaves the program without an SD card."""
     with tempfile.TemporaryDirectory(prefix="conformance-") as folder:
-        async with opened(iut, program="probe") as session:
-            with _taking_null(session):
+        async with open_session(iut, program="probe") as session:
+            with _blame_null_root(session):
                 await start(session, {"USD": {"root": folder}}, {"USD": {"root": None}})
-                said = await probed(session, "sdcard", lambda line: line == "absent")
+                said = await wait_for_report(session, "sdcard", lambda line: line == "absent")
                 # A mount that takes time can still happen.
                 await session.wait_for("Exited")
-                said = await probed(session, "sdcard", bool)
+                said = await wait_for_report(session, "sdcard", bool)
             check(said == "absent", "the program to see no SD card", f"the program saw {said}")
 
 
@@ -217,12 +223,12 @@ async def test_no_card(iut: Iut) -> None:
 async def test_card_is_unmounted_while_running(iut: Iut) -> None:
     """A null root unmounts the card of a running program."""
     with tempfile.TemporaryDirectory(prefix="conformance-") as folder:
-        async with opened(iut, program="probe") as session:
+        async with open_session(iut, program="probe") as session:
             await start(session, {"USD": {"root": folder}})
-            await probed(session, "sdcard", lambda line: line == "present")
+            await wait_for_report(session, "sdcard", lambda line: line == "present")
             await session.send({"USD": {"root": None}})
-            with _taking_null(session):
-                said = await probed(session, "sdcard", lambda line: line == "absent")
+            with _blame_null_root(session):
+                said = await wait_for_report(session, "sdcard", lambda line: line == "absent")
             check(
                 said == "absent",
                 "the program to see no SD card after a null root",
@@ -231,7 +237,7 @@ async def test_card_is_unmounted_while_running(iut: Iut) -> None:
 
 
 @contextlib.contextmanager
-def _taking_null(session: Session) -> Iterator[None]:
+def _blame_null_root(session: Session) -> Iterator[None]:
     """Blame encoding.optional-null if the simulator ends the session after a null root."""
     try:
         yield
@@ -256,19 +262,19 @@ async def test_absent_root(iut: Iut) -> None:
 
 
 async def _no_root(iut: Iut, none: dict[str, None]) -> None:
-    program = either(iut, "probe") or await visible_program(iut)
+    program = program_or_own(iut, "probe") or await visible_program(iut)
     with tempfile.TemporaryDirectory(prefix="conformance-") as folder:
-        async with opened(iut, program=program) as session:
+        async with open_session(iut, program=program) as session:
             await start(session, motor(session, 1), {"USD": {"root": folder}}, {"USD": none})
             if program == "probe":
-                said = await probed(session, "sdcard", lambda line: line == "absent")
+                said = await wait_for_report(session, "sdcard", lambda line: line == "absent")
                 if said == "present" and "root" in none:
                     raise Inconclusive(
                         "the card is still present after a null root (sdcard.unmounted)"
                     )
                 check(said == "absent", "the program to see no SD card", f"the program saw {said}")
             else:
-                ran = await shows(iut, session)
+                ran = await wait_for_output(iut, session)
                 check(ran, f"the program to run after USD with {none}", "the program did not run")
 
 
@@ -281,19 +287,19 @@ async def _no_root(iut: Iut, none: dict[str, None]) -> None:
 )
 async def test_controller_state_is_kept(iut: Iut, barred: dict[str, object]) -> None:
     """A controller state that comes while the program cannot read it is available later."""
-    await require_form(iut, raw())
+    await require_form(iut, raw_state())
 
     async def play(mode: dict[str, object]) -> None:
-        async with opened(iut, program="probe") as session:
-            await start(session, competition(**mode), raw(axis1=1), competition(**mode))
-            await probed(session, "competition", lambda said: said != "nothing")
-            await session.send(competition(**mode), raw(axis1=65))
+        async with open_session(iut, program="probe") as session:
+            await start(session, competition(**mode), raw_state(axis1=1), competition(**mode))
+            await wait_for_report(session, "competition", lambda said: said != "nothing")
+            await session.send(competition(**mode), raw_state(axis1=65))
             await session.wait_for("Serial")
             await session.send(competition())
             try:
                 await _axis(session, "65")
             except Violation:
-                if await _readable(session):
+                if await _can_read_controller(session):
                     raise
                 missed = "the program does not see that the mode has changed (competition.update)"
                 raise Inconclusive(missed) from None
@@ -302,24 +308,25 @@ async def test_controller_state_is_kept(iut: Iut, barred: dict[str, object]) -> 
     await compared(iut, play, barred, readable, LATEST)
 
 
-async def _readable(session: Session) -> bool:
+async def _can_read_controller(session: Session) -> bool:
     """Return True if the program sees a mode in which it can read the controller."""
     wanted = {"enabled=true", "mode=Driver"}
-    said = await probed(session, "competition", lambda line: wanted <= set(line.split()))
+    said = await wait_for_report(session, "competition", lambda line: wanted <= set(line.split()))
     return wanted <= set(said.split())
 
 
 @requirement("controller.raw-replaces-uuid")
 async def test_raw_replaces_uuid(iut: Iut) -> None:
     """After a UUID, the latest Raw state counts and stays in effect, also at rest."""
-    await require_form(iut, raw())
-    async with opened(iut, program="probe") as session:
+    await require_form(iut, raw_state())
+    async with open_session(iut, program="probe") as session:
         await start(session, {"ControllerUpdate": {"UUID": NO_GAMEPAD}})
-        for value, level, full in ((127, 100, 100), (-127, 1000, 1000), (0, 0, 1), (-20, 1, 100)):
-            await session.send(raw(axis1=value, battery_level=level, battery_capacity=full))
+        batteries = ((127, 100, 100), (-127, 70_000, 70_000), (5, MOST, MOST), (0, 0, 1))
+        for value, level, full in (*batteries, (-20, 1, 100)):
+            await session.send(raw_state(axis1=value, battery_level=level, battery_capacity=full))
             await _axis(session, str(value))
         await session.wait_for("Serial")
-        said = await probed(session, "controller", lambda line: line == "axis1=-20")
+        said = await wait_for_report(session, "controller", lambda line: line == "axis1=-20")
         check(
             said == "axis1=-20",
             "the program to continue to see axis1=-20",
@@ -330,49 +337,49 @@ async def test_raw_replaces_uuid(iut: Iut) -> None:
 @requirement("controller.raw-replaces-uuid")
 async def test_raw_outlasts_modes(iut: Iut) -> None:
     """The latest Raw state is available after modes in which the program cannot read it."""
-    await require_form(iut, raw())
-    async with opened(iut, program="probe") as session:
-        await start(session, raw(axis1=40))
+    await require_form(iut, raw_state())
+    async with open_session(iut, program="probe") as session:
+        await start(session, raw_state(axis1=40))
         await _axis(session, "40")
         again = competition(is_competition=True)
         await session.send(competition(enabled=False), competition(mode="Auto"), again)
-        await probed(
+        await wait_for_report(
             session, "competition", lambda line: line.endswith("mode=Driver is_competition=true")
         )
         await session.wait_for("Serial")
         await _axis(session, "40")
-        await session.send(raw(axis1=41))
+        await session.send(raw_state(axis1=41))
         await _axis(session, "41")
 
 
 @requirement("controller.raw-replaces-uuid")
 async def test_raw_of_setup(iut: Iut) -> None:
     """The program sees a Raw state that was sent during setup."""
-    await require_form(iut, raw())
-    async with opened(iut, program="probe") as session:
-        await start(session, raw(axis1=65))
+    await require_form(iut, raw_state())
+    async with open_session(iut, program="probe") as session:
+        await start(session, raw_state(axis1=65))
         await _axis(session, "65")
 
 
 @requirement("controller.raw-replaces-uuid")
 async def test_each_input(iut: Iut) -> None:
     """The program sees each axis and button of a Raw state under its name."""
-    await require_form(iut, raw())
+    await require_form(iut, raw_state())
     moves: list[dict[str, int]] = [{"axis2": 31, "axis3": -64, "axis4": 97}]
     # Values near the middle, with several buttons pressed.
     moves += [{"axis2": 1, "axis4": -3, "button_l1": True, "button_up": True, "button_b": True}]
     moves += (dict.fromkeys(("axis2", "axis3", "axis4"), end) for end in (127, -127))
     moves += ({f"button_{name}": True} for name in BUTTONS if name != "all")
-    async with opened(iut, program="probe") as session:
+    async with open_session(iut, program="probe") as session:
         await start(session)
         for moved in (*moves, {}):
-            await session.send(raw(**moved))
+            await session.send(raw_state(**moved))
             words = [f"{name}={str(value).lower()}" for name, value in moved.items()] or ["rest"]
             await _inputs(session, set(words))
 
 
 async def _inputs(session: Session, wanted: set[str]) -> None:
-    said = await probed(session, "inputs", lambda line: set(line.split()) == wanted)
+    said = await wait_for_report(session, "inputs", lambda line: set(line.split()) == wanted)
     if said == "nothing":
         raise NotExercised(
             "the program 'probe' reports no input but axis1; let it write lines such as `inputs "
@@ -386,16 +393,16 @@ async def _inputs(session: Session, wanted: set[str]) -> None:
 @pytest.mark.parametrize("when", ["setup", "running"])
 async def test_uuid_replaces_raw(iut: Iut, when: str) -> None:
     """After the UUID of a missing gamepad, the program no longer sees the Raw state."""
-    await require_form(iut, raw())
+    await require_form(iut, raw_state())
     gamepad, gone = {"ControllerUpdate": {"UUID": NO_GAMEPAD}}, ("none", "axis1=0")
-    async with opened(iut, program="probe") as session:
+    async with open_session(iut, program="probe") as session:
         if when == "setup":
-            await start(session, raw(axis1=65), gamepad)
+            await start(session, raw_state(axis1=65), gamepad)
         else:
-            await start(session, raw(axis1=65))
+            await start(session, raw_state(axis1=65))
             await _axis(session, "65", requirement=LATEST)
             await session.send(gamepad)
-        said = await probed(session, "controller", lambda line: line in gone)
+        said = await wait_for_report(session, "controller", lambda line: line in gone)
         check(
             said in gone,
             "the program to see no controller or a controller at rest",
@@ -408,6 +415,6 @@ async def _axis(session: Session, value: str, requirement: str | None = None) ->
 
     ``requirement`` is the violated requirement; the default is the one under test.
     """
-    said = await probed(session, "controller", lambda line: line == f"axis1={value}")
+    said = await wait_for_report(session, "controller", lambda line: line == f"axis1={value}")
     if said != f"axis1={value}":
         raise Violation(f"the program to see axis1={value}", f"the program saw {said}", requirement)

@@ -7,20 +7,20 @@ from conformance.iut import Iut
 from conformance.session import Session
 from conformance.verdicts import Inconclusive, NotExercised
 from conformance.vexide.commands import motor
-from conformance.vexide.simulator.plain import (
-    opened,
-)
-from conformance.vexide.simulator.reading import (
+from conformance.vexide.simulator.observations import (
     GREETING,
-    lost_at_start,
+    describe_lost_lines,
+    logs_with_output,
     other_channels,
-    printed_as_log,
     serial_bytes,
     serial_event,
     serial_until,
 )
-from conformance.vexide.simulator.tester import either, start
-from conformance.vexide.tester import received
+from conformance.vexide.simulator.probe_sessions import (
+    open_session,
+)
+from conformance.vexide.simulator.tester import program_or_own, start
+from conformance.vexide.tester import messages_named
 
 ALL_BYTES = bytes(range(256))
 
@@ -31,28 +31,28 @@ ALL_BYTES = bytes(range(256))
 @requirement("serial.bytes-exact")
 async def test_text_arrives(iut: Iut) -> None:
     """Printed text arrives on serial channel 1, once and complete."""
-    await _writes(iut, "print", GREETING, f"{GREETING!r}")
+    await _check_written_data(iut, "print", GREETING, f"{GREETING!r}")
 
 
 @requirement("serial.bytes-exact")
 async def test_every_byte_arrives(iut: Iut) -> None:
     """All 256 byte values arrive unchanged."""
-    await _writes(iut, "bytes", ALL_BYTES, "the bytes 00 to FF")
+    await _check_written_data(iut, "bytes", ALL_BYTES, "the bytes 00 to FF")
 
 
 @requirement("serial.bytes-exact")
 async def test_several_texts_arrive(iut: Iut) -> None:
     """Several texts that are written at the same time arrive, each text once."""
-    async with opened(iut, program="probe") as session:
+    async with open_session(iut, program="probe") as session:
         await start(session)
-        lost = await lost_at_start(session)
+        lost = await describe_lost_lines(session)
         every = "each line that the program 'probe' writes at its start, once"
         check(not lost, every, lost, serial_event(session, len(serial_bytes(session)) - 1))
 
 
-async def _writes(iut: Iut, program: str, wanted: bytes, named: str) -> None:
+async def _check_written_data(iut: Iut, program: str, wanted: bytes, named: str) -> None:
     """Check that the program's data arrives on serial channel 1, once and complete."""
-    async with opened(iut, program=program) as session:
+    async with open_session(iut, program=program) as session:
         await start(session)
         await serial_until(session, wanted)
         await session.wait_for("Serial")
@@ -73,7 +73,7 @@ async def _writes(iut: Iut, program: str, wanted: bytes, named: str) -> None:
 @requirement("serial.base64")
 async def test_serial_is_base64(iut: Iut) -> None:
     """The data of every Serial event is Base64."""
-    async with opened(iut, program=either(iut, "bytes")) as session:
+    async with open_session(iut, program=program_or_own(iut, "bytes")) as session:
         await start(session, motor(session, 1))
         if not await session.wait_for("Serial", within="program"):
             raise NotExercised("the program wrote nothing; declare [programs] bytes")
@@ -83,12 +83,12 @@ async def test_serial_is_base64(iut: Iut) -> None:
 @requirement("log.not-for-serial")
 async def test_print_is_no_log(iut: Iut) -> None:
     """Printed text comes as Serial and not as a Log."""
-    async with opened(iut, program="print") as session:
+    async with open_session(iut, program="print") as session:
         await start(session)
         data = await serial_until(session, GREETING)
-        logs = printed_as_log(session)
+        logs = logs_with_output(session)
         # The requirement serial.bytes-exact decides about the channel.
-        came = data or received(session, "Serial")
+        came = data or messages_named(session, "Serial")
         if not came and not logs:
             raise Inconclusive("the text that the program prints came neither as Serial nor as Log")
         check(
@@ -101,7 +101,7 @@ async def test_print_is_no_log(iut: Iut) -> None:
 
 def _require_no_log(session: Session) -> None:
     """Raise Inconclusive if the missing serial data came as a Log."""
-    if printed_as_log(session):
+    if logs_with_output(session):
         raise Inconclusive("the text that the program prints came as Log (log.not-for-serial)")
 
 
@@ -114,7 +114,7 @@ def _require_no_log(session: Session) -> None:
 )
 async def test_changes_are_reported(iut: Iut, program: str, event: str) -> None:
     """The changes that a running program makes are reported by events."""
-    async with opened(iut, program=program) as session:
+    async with open_session(iut, program=program) as session:
         await start(session, motor(session, 1))
         came = await session.wait_for(event, within="program")
         if program == "print" and not came:
@@ -125,7 +125,7 @@ async def test_changes_are_reported(iut: Iut, program: str, event: str) -> None:
 @requirement("execution.reports-changes")
 async def test_render_is_reported(iut: Iut) -> None:
     """A program that uses double buffering makes the simulator send ScreenRender."""
-    async with opened(iut, program="draw") as session:
+    async with open_session(iut, program="draw") as session:
         await start(session)
         while mode := await session.wait_for("ScreenDoubleBufferMode", within="program"):
             if mode.value["ScreenDoubleBufferMode"]["enable"]:
@@ -160,12 +160,13 @@ async def test_colors(iut: Iut) -> None:
 
 
 async def _drawing(iut: Iut, command: str) -> None:
-    async with opened(iut, program=either(iut, "draw")) as session:
+    async with open_session(iut, program=program_or_own(iut, "draw")) as session:
         await start(session, motor(session, 1))
         await session.wait_for("ScreenDraw", within="program")
         await session.wait_for("Exited")
         drawn = [
-            message.value["ScreenDraw"]["command"] for message in received(session, "ScreenDraw")
+            message.value["ScreenDraw"]["command"]
+            for message in messages_named(session, "ScreenDraw")
         ]
         if not any(not command or command in entry for entry in drawn):
             raise NotExercised(

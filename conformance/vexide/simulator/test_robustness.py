@@ -1,6 +1,7 @@
 """Unknown, malformed and unexpected input that any sane simulator survives."""
 
 import json
+import sys
 from typing import Any
 
 import pytest
@@ -11,35 +12,43 @@ from conformance.iut import Iut
 from conformance.verdicts import Inconclusive, NotExercised, Violation
 from conformance.vexide import strategies
 from conformance.vexide.codec import encode
-from conformance.vexide.commands import START, adapted, competition, hello, motor, raw, touch
-from conformance.vexide.dialects import in_dialect
-from conformance.vexide.simulator.plain import (
-    opened,
+from conformance.vexide.commands import (
+    START,
+    competition,
+    hello,
+    motor,
+    raw_state,
+    touch,
+    with_accepted_port,
+)
+from conformance.vexide.dialects import command_in_dialect
+from conformance.vexide.simulator.observations import (
+    GREETING,
+    check_not_ended,
+    serial_bytes,
+    serial_until,
+    wait_until_running,
+)
+from conformance.vexide.simulator.probe_sessions import (
+    open_session,
+    own_first_line,
     own_program,
     port_form,
     refused_form,
-    said_once,
-    shows,
     visible_program,
-)
-from conformance.vexide.simulator.reading import (
-    GREETING,
-    goes_on,
-    runs,
-    serial_bytes,
-    serial_until,
+    wait_for_output,
 )
 from conformance.vexide.simulator.tester import (
     ENDS,
     RUNS,
     SETUP,
-    lives_on,
+    check_still_follows,
+    check_still_served,
     make_ready,
     shake_hands,
     start,
-    undisturbed,
 )
-from conformance.vexide.tester import received
+from conformance.vexide.tester import messages_named
 
 MALFORMED = {
     "text": b"hello\n",
@@ -62,16 +71,19 @@ MALFORMED = {
 }
 
 
+MOTOR = {"Motor": {"physical_gearset": "Green", "moment_of_inertia": 1.0}}
+
+
 @requirement("robustness.malformed-line")
 @pytest.mark.parametrize("line", MALFORMED)
 async def test_malformed_line(iut: Iut, line: str) -> None:
     """A malformed line is ignored, logged, or ends the session; the simulator stays alive."""
     program = await visible_program(iut)
-    async with opened(iut, program=program) as session:
+    async with open_session(iut, program=program) as session:
         await shake_hands(session)
         await session.send(motor(session, 1), competition())
         await session.send_bytes(MALFORMED[line])
-        await lives_on(iut, session, f"the line {MALFORMED[line][:60]!r}")
+        await check_still_served(iut, session, f"the line {MALFORMED[line][:60]!r}")
 
 
 @requirement("robustness.malformed-line")
@@ -79,12 +91,14 @@ async def test_malformed_line(iut: Iut, line: str) -> None:
 async def test_near_misses(iut: Iut, misses: list[NearMiss]) -> None:
     """Commands with one error each are ignored, logged, or end the session."""
     program = await visible_program(iut)
-    async with opened(iut, program=program) as session:
+    async with open_session(iut, program=program) as session:
         await make_ready(session, motor(session, 1))
         for miss in misses:
             await session.send(miss.value)
         wrong = "; ".join(miss.expected for miss in misses[:3])
-        await lives_on(iut, session, f"{len(misses)} commands with one error each: {wrong}")
+        await check_still_served(
+            iut, session, f"{len(misses)} commands with one error each: {wrong}"
+        )
 
 
 @requirement("robustness.unknown-message")
@@ -96,11 +110,11 @@ async def test_near_misses(iut: Iut, misses: list[NearMiss]) -> None:
 async def test_unknown_message(iut: Iut, value: Any) -> None:
     """A command with an unknown name is ignored, logged, or ends the session."""
     program = await visible_program(iut)
-    async with opened(iut, program=program) as session:
+    async with open_session(iut, program=program) as session:
         await shake_hands(session)
         await session.send(motor(session, 1), competition())
         await session.send(value)
-        await lives_on(iut, session, f"the unknown command {str(value)[:40]}")
+        await check_still_served(iut, session, f"the unknown command {str(value)[:40]}")
 
 
 @requirement("robustness.unknown-fields")
@@ -110,11 +124,11 @@ async def test_any_valid_commands(iut: Iut, commands: list[Any]) -> None:
     program = await visible_program(iut)
 
     async def play(commands: list[Any]) -> None:
-        async with opened(iut, program=program) as session:
+        async with open_session(iut, program=program) as session:
             await shake_hands(session)
-            given = [adapted(session, command) for command in commands]
+            given = [with_accepted_port(session, command) for command in commands]
             await session.send(motor(session, 1), *given, competition())
-            await lives_on(iut, session, f"{len(given)} valid commands")
+            await check_still_served(iut, session, f"{len(given)} valid commands")
 
     await compared(iut, play, commands, [competition()] * len(commands), SETUP)
 
@@ -124,7 +138,7 @@ async def test_any_valid_commands(iut: Iut, commands: list[Any]) -> None:
 async def test_unknown_field(iut: Iut, depth: str) -> None:
     """An unknown field at any depth of a command does not break the session."""
     program = await visible_program(iut)
-    async with opened(iut, program=program) as session:
+    async with open_session(iut, program=program) as session:
         await shake_hands(session)
         command = motor(session, 2)
         fields = command["ConfigureDevice"]
@@ -135,23 +149,23 @@ async def test_unknown_field(iut: Iut, depth: str) -> None:
             fields = command["CompetitionMode"]
         fields["x_unknown"] = {"nested": [1, None]}
         await session.send(motor(session, 1), command)
-        await lives_on(iut, session, f"an unknown field in {next(iter(command))}")
+        await check_still_served(iut, session, f"an unknown field in {next(iter(command))}")
 
 
 @requirement("robustness.second-handshake")
 async def test_second_handshake(iut: Iut) -> None:
     """A second Handshake is ignored, logged, or ends the session."""
     program = await visible_program(iut)
-    async with opened(iut, program=program) as session:
+    async with open_session(iut, program=program) as session:
         await make_ready(session, motor(session, 1))
         await session.send(hello())
-        await lives_on(iut, session, "a second Handshake")
+        await check_still_served(iut, session, "a second Handshake")
 
 
 @requirement("robustness.second-handshake")
 async def test_second_handshake_while_running(iut: Iut) -> None:
     """A second Handshake while the program runs is ignored, logged, or ends the session."""
-    await undisturbed(iut, hello(), "a second Handshake", may_close=True)
+    await check_still_follows(iut, hello(), "a second Handshake", may_close=True)
 
 
 @requirement("robustness.second-start")
@@ -159,14 +173,14 @@ async def test_second_handshake_while_running(iut: Iut) -> None:
 async def test_second_start(iut: Iut) -> None:
     """A StartExecution while the program runs does not start the program again."""
     program = await visible_program(iut)
-    greeting = GREETING if program else await said_once(iut)
-    async with opened(iut, program=program) as session:
+    greeting = GREETING if program else await own_first_line(iut)
+    async with open_session(iut, program=program) as session:
         await start(session)
         if greeting not in await serial_until(session, greeting):
             raise Inconclusive("the program did not write its expected text")
         await session.send(START)
         await session.wait_for("Exited", within="response")
-        events = [message.event for message in received(session, "Serial")]
+        events = [message.event for message in messages_named(session, "Serial")]
         again = serial_bytes(session).count(greeting) > 1
         check(
             not again,
@@ -186,17 +200,33 @@ async def test_second_start(iut: Iut) -> None:
 async def test_unknown_device(iut: Iut, device: Any) -> None:
     """The session continues after a device of an unknown kind."""
     program = await visible_program(iut)
-    async with opened(iut, program=program) as session:
+    async with open_session(iut, program=program) as session:
         await shake_hands(session)
         await session.send({"ConfigureDevice": {"port": {"Smart": 8}, "device": device}})
         await session.send(motor(session, 1), competition())
         await session.expect("Ready", to="after a device of an unknown kind")
-        await lives_on(iut, session, "a device of an unknown kind", may_close=False)
+        await check_still_served(iut, session, "a device of an unknown kind", may_close=False)
+
+
+@requirement("devices.config-open")
+@pytest.mark.parametrize("port", [0, 7])
+@pytest.mark.parametrize("device", [{"DigitalOut": {}}, MOTOR], ids=["unknown", "motor"])
+async def test_device_on_an_adi_port(iut: Iut, device: Any, port: int) -> None:
+    """The session continues after a device on an ADI port, which the simulator can ignore."""
+    program = await visible_program(iut)
+    async with open_session(iut, program=program) as session:
+        await shake_hands(session)
+        await session.send({"ConfigureDevice": {"port": {"Adi": port}, "device": device}})
+        await session.send(motor(session, 1), competition())
+        await session.expect("Ready", to="after a device on an ADI port")
+        await check_still_served(iut, session, "a device on an ADI port", may_close=False)
 
 
 UNDEFINED: dict[str, Any] = {
     "adi-first": {"AdiInput": {"port": 0, "voltage": 2.5}},
     "adi-last": {"AdiInput": {"port": 7, "voltage": 5}},
+    "adi-largest": {"AdiInput": {"port": 1, "voltage": -sys.float_info.max}},
+    "adi-smallest": {"AdiInput": {"port": 2, "voltage": 5e-324}},
     "link-opened": {"VEXLinkOpened": {"port": 20, "mode": "Manager"}},
     "link-closed": {"VEXLinkClosed": {"port": 0}},
 }
@@ -207,24 +237,24 @@ UNDEFINED: dict[str, Any] = {
 async def test_undefined_command(iut: Iut, command: str) -> None:
     """A command without a defined effect does not end the session during setup."""
     program = await visible_program(iut)
-    async with opened(iut, program=program) as session:
+    async with open_session(iut, program=program) as session:
         await shake_hands(session)
         await session.send(UNDEFINED[command], motor(session, 1), competition())
         name = next(iter(UNDEFINED[command]))
         await session.expect("Ready", to=f"after {name}")
-        await lives_on(iut, session, name, may_close=False)
+        await check_still_served(iut, session, name, may_close=False)
 
 
 @requirement("commands.undefined-tolerated")
 @pytest.mark.parametrize("command", UNDEFINED)
 async def test_undefined_command_while_running(iut: Iut, command: str) -> None:
     """A command without a defined effect does not end the session while the program runs."""
-    await undisturbed(iut, UNDEFINED[command], next(iter(UNDEFINED[command])))
+    await check_still_follows(iut, UNDEFINED[command], next(iter(UNDEFINED[command])))
 
 
 WHILE_RUNNING = {
     "competition.update": competition(enabled=False, mode="Auto"),
-    "controller.raw-replaces-uuid": raw(axis1=127, button_a=True),
+    "controller.raw-replaces-uuid": raw_state(axis1=127, button_a=True),
     "controller.uuid-replaces-raw": {"ControllerUpdate": {"UUID": "0" * 32}},
     "battery.set-capacity": {"SetBatteryCapacity": {"capacity": 7.0}},
     "touch.registered": touch(10, 10, "Pressed"),
@@ -245,9 +275,9 @@ async def test_survives_while_running(iut: Iut, command: Any) -> None:
     """A command does not end the session while a program runs."""
     name = next(iter(command))
     shown = await own_program(iut)
-    async with opened(iut) as session:
+    async with open_session(iut) as session:
         await start(session, motor(session, 1), requirement=SETUP)
-        await runs(session, "program" if shown.ran else "quiet")
+        await wait_until_running(session, "program" if shown.ran else "quiet")
         await session.send(command)
         await session.until_closed("quiet")
         await session.assert_alive(f"{name} while the program runs")
@@ -255,7 +285,7 @@ async def test_survives_while_running(iut: Iut, command: Any) -> None:
             raise Inconclusive(
                 "the simulator's program also ends without Exited by itself (exit.exited-sent)"
             )
-        await goes_on(session)
+        await check_not_ended(session)
     # Survival alone does not satisfy the requirement.
     iut.require("probe")
 
@@ -264,7 +294,7 @@ async def test_survives_while_running(iut: Iut, command: Any) -> None:
 @pytest.mark.parametrize("program", [None, "draw", "drive", "crash"])
 async def test_every_event_is_well_formed(iut: Iut, program: str | None) -> None:
     """Every event that different kinds of programs cause has the form of its type."""
-    async with opened(iut, program=program) as session:
+    async with open_session(iut, program=program) as session:
         motors = [motor(session, number) for number in (0, 1, 20)]
         await start(session, *motors, requirement=SETUP)
         within = None if program else "program"
@@ -275,17 +305,17 @@ async def test_every_event_is_well_formed(iut: Iut, program: str | None) -> None
 async def test_canonical_commands(iut: Iut) -> None:
     """Every command in its canonical form is understood, and the program runs."""
     program = await visible_program(iut)
-    async with opened(iut, program=program) as session:
+    async with open_session(iut, program=program) as session:
         motors = [motor(session, number) for number in (0, 20)]
         await make_ready(session, *motors, requirement=SETUP)
         await session.send_bytes(encode(START))
-        if not await shows(iut, session, RUNS):
+        if not await wait_for_output(iut, session, RUNS):
             raise NotExercised("nothing showed that the program ran")
 
 
 @requirement("encoding.externally-tagged")
 @pytest.mark.parametrize(
-    "command", [raw(axis1=65), touch(10, 20, "Pressed")], ids=["controller", "touch"]
+    "command", [raw_state(axis1=65), touch(10, 20, "Pressed")], ids=["controller", "touch"]
 )
 async def test_form_of_commands(iut: Iut, command: Any) -> None:
     """A ControllerUpdate and a Touch are read in the form of the specification."""
@@ -293,7 +323,7 @@ async def test_form_of_commands(iut: Iut, command: Any) -> None:
         raise Violation(
             f"{json.dumps(command)[:100]}… to be read, in the form of the specification",
             "the simulator refuses it and reads only the form of version 0.2 of the published "
-            f"Rust crate: {json.dumps(in_dialect(command))[:100]}…",
+            f"Rust crate: {json.dumps(command_in_dialect(command))[:100]}…",
         ).shown_in(refused[0], refused)
 
 

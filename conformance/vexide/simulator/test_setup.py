@@ -10,26 +10,34 @@ from conformance.segmentation import Segmentation, whole
 from conformance.session import Session
 from conformance.verdicts import Inconclusive, Violation
 from conformance.vexide import strategies
-from conformance.vexide.commands import START, adapted, competition, hello, motor, raw
-from conformance.vexide.simulator.plain import (
-    opened,
-    shows,
+from conformance.vexide.commands import (
+    START,
+    competition,
+    hello,
+    motor,
+    raw_state,
+    with_accepted_port,
+)
+from conformance.vexide.simulator.observations import EXECUTION, UPDATES
+from conformance.vexide.simulator.probe_sessions import (
+    accepted_commands,
+    find_driving_program,
+    open_session,
     slow_program,
-    taken,
     takes_mode,
     visible_program,
+    wait_for_output,
 )
-from conformance.vexide.simulator.reading import EXECUTION
 from conformance.vexide.simulator.tester import (
     RUNS,
     SETUP,
-    lives_on,
+    check_still_served,
+    first_answer_deadline,
     make_ready,
     shake_hands,
-    soon,
     start,
 )
-from conformance.vexide.tester import received
+from conformance.vexide.tester import messages_named
 from conformance.wire import Message
 
 ROBOT_CODE = ("Serial", "ScreenDraw", "Exited")  # events that only a running program causes
@@ -43,7 +51,7 @@ IN_HAND = 0.05  # seconds from Handshake to Ready after which the rest of the wr
 @requirement("ready.sent")
 async def test_ready_unasked(iut: Iut) -> None:
     """Ready comes after the handshake without any further command."""
-    async with opened(iut) as session:
+    async with open_session(iut) as session:
         await shake_hands(session)
         await session.expect("Ready", to="after the handshake, with no further command")
 
@@ -51,7 +59,7 @@ async def test_ready_unasked(iut: Iut) -> None:
 @requirement("ready.sent")
 async def test_ready_when_loading_takes_long(iut: Iut) -> None:
     """A program that loads slowly delays Ready, but Ready comes."""
-    async with opened(iut, program="slow") as session:
+    async with open_session(iut, program="slow") as session:
         await shake_hands(session)
         await session.expect("Ready", within="startup")
 
@@ -59,7 +67,7 @@ async def test_ready_when_loading_takes_long(iut: Iut) -> None:
 @requirement("ready.once")
 async def test_ready_once(iut: Iut) -> None:
     """Ready comes exactly once, even if setup continues afterwards."""
-    async with opened(iut) as session:
+    async with open_session(iut) as session:
         await make_ready(session, motor(session, 1))
         await session.send(motor(session, 1), competition(enabled=False), competition())
         await session.wait_for("Ready")
@@ -67,7 +75,7 @@ async def test_ready_once(iut: Iut) -> None:
         await session.wait_for(*EXECUTION)
         await session.send(competition(mode="Auto"), competition(), motor(session, 1))
         await session.wait_for("Ready")
-        every = received(session, "Ready")
+        every = messages_named(session, "Ready")
         check(len(every) == 1, "Ready once", f"received Ready {len(every)} times", every[-1].event)
 
 
@@ -76,21 +84,21 @@ async def test_setup_before_ready(iut: Iut) -> None:
     """Many setup commands directly after the handshake are handled, and Ready follows."""
     # While a slow program loads, all commands come before Ready.
     program = await slow_program(iut)
-    async with opened(iut, program=program) as session:
+    async with open_session(iut, program=program) as session:
         await shake_hands(session)
         motors = [motor(session, number) for number in range(21)]
         await session.send(
             *motors,
             competition(enabled=False),
             {"SetBatteryCapacity": {"capacity": 10.0}},
-            *await taken(iut, raw(axis1=127, axis2=-127)),
+            *await accepted_commands(iut, raw_state(axis1=127, axis2=-127)),
             competition(),
         )
-        await _loaded(iut, session, "after many setup commands in one burst")
-        await lives_on(iut, session, "many setup commands in one burst", may_close=False)
+        await _expect_ready(iut, session, "after many setup commands in one burst")
+        await check_still_served(iut, session, "many setup commands in one burst", may_close=False)
 
 
-async def _loaded(iut: Iut, session: Session, to: str) -> Message:
+async def _expect_ready(iut: Iut, session: Session, to: str) -> Message:
     """Return the Ready of a program that possibly loads slowly.
 
     Raises Inconclusive if no Ready comes without the earlier commands either.
@@ -99,13 +107,15 @@ async def _loaded(iut: Iut, session: Session, to: str) -> Message:
         return await session.expect("Ready", to=to, within="startup")
     except Violation:
         program = session.instance.program
-        if session.ended or await iut.cached(f"Ready of {program}", lambda: _loads(iut, program)):
+        if session.ended or await iut.cached(
+            f"Ready of {program}", lambda: _becomes_ready(iut, program)
+        ):
             raise
     raise Inconclusive("no Ready comes without any command either (ready.sent)")
 
 
-async def _loads(iut: Iut, program: str | None) -> bool:
-    async with opened(iut, program=program) as session:
+async def _becomes_ready(iut: Iut, program: str | None) -> bool:
+    async with open_session(iut, program=program) as session:
         await shake_hands(session)
         return await session.wait_for("Ready", within="startup") is not None
 
@@ -114,12 +124,12 @@ async def _loads(iut: Iut, program: str | None) -> bool:
 async def test_setup_after_ready(iut: Iut) -> None:
     """Setup commands between Ready and StartExecution are handled, and the program starts."""
     program = await visible_program(iut)
-    async with opened(iut, program=program) as session:
+    async with open_session(iut, program=program) as session:
         await make_ready(session)
         await session.send(motor(session, 3, "Red", 0.5), {"SetBatteryCapacity": {"capacity": 7.5}})
         await session.send(competition(), START)
         check(
-            await shows(iut, session),
+            await wait_for_output(iut, session),
             "the program to run after setup commands that follow Ready",
             "received no output",
         )
@@ -146,13 +156,18 @@ async def test_any_setup(iut: Iut, commands: list[Any], cuts: list[int]) -> None
     async def play(cut: Segmentation | None) -> None:
         # Commands in separate writes take longer, and a slow program keeps them before Ready.
         program = await (visible_program if cut else slow_program)(iut)
-        async with opened(iut, program=program) as session:
+        async with open_session(iut, program=program) as session:
             await shake_hands(session)
-            given = [adapted(session, command) for command in await taken(iut, *commands)]
+            given = [
+                with_accepted_port(session, command)
+                for command in await accepted_commands(iut, *commands)
+            ]
             given.append(competition())
             await session.send(*given, segmentation=cut)
             await session.expect("Ready", to="after setup")
-            await lives_on(iut, session, f"a setup of {len(given)} commands", may_close=False)
+            await check_still_served(
+                iut, session, f"a setup of {len(given)} commands", may_close=False
+            )
 
     await however_cut(iut, cuts, "framing.segmentation", play)
 
@@ -161,10 +176,10 @@ async def test_any_setup(iut: Iut, commands: list[Any], cuts: list[int]) -> None
 async def test_start_begins_execution(iut: Iut) -> None:
     """After Ready, StartExecution makes the program run."""
     program = await visible_program(iut)
-    async with opened(iut, program=program) as session:
+    async with open_session(iut, program=program) as session:
         await start(session, motor(session, 1), requirement=SETUP)
         check(
-            await shows(iut, session),
+            await wait_for_output(iut, session),
             "the program to run after StartExecution",
             "StartExecution had no effect",
         )
@@ -174,12 +189,12 @@ async def test_start_begins_execution(iut: Iut) -> None:
 async def test_start_without_setup(iut: Iut) -> None:
     """The program runs without any setup commands."""
     program = await visible_program(iut)
-    async with opened(iut, program=program) as session:
+    async with open_session(iut, program=program) as session:
         await shake_hands(session)
         await session.expect("Ready")
         await session.send(START)
         check(
-            await shows(iut, session),
+            await wait_for_output(iut, session),
             "the program to run without any setup",
             "StartExecution had no effect",
         )
@@ -191,11 +206,11 @@ async def test_start_while_commands_keep_coming(iut: Iut) -> None:
     program = await visible_program(iut)
 
     async def play(pause: float | None) -> None:
-        async with opened(iut, program=program) as session:
+        async with open_session(iut, program=program) as session:
             await start(session, motor(session, 1), requirement=SETUP)
             keeping = asyncio.create_task(_keep_commanding(session, pause))
             try:
-                ran = await shows(iut, session)
+                ran = await wait_for_output(iut, session)
             finally:
                 keeping.cancel()
                 await asyncio.wait({keeping})
@@ -217,13 +232,13 @@ async def _keep_commanding(session: Session, pause: float | None) -> None:
 async def test_start_after_a_while(iut: Iut) -> None:
     """StartExecution can come long after Ready."""
     program = await visible_program(iut)
-    async with opened(iut, program=program) as session:
+    async with open_session(iut, program=program) as session:
         await make_ready(session, motor(session, 1), requirement=SETUP)
         early = await session.wait_for("Exited", within="response")
         absent(early, "no Exited of a program that was not started")
         await session.send(START)
         check(
-            await shows(iut, session),
+            await wait_for_output(iut, session),
             "the program to run after a late StartExecution",
             "StartExecution had no effect",
         )
@@ -233,17 +248,39 @@ async def test_start_after_a_while(iut: Iut) -> None:
 async def test_nothing_runs_before_start(iut: Iut) -> None:
     """After setup and Ready, no robot code runs before StartExecution."""
     program = await visible_program(iut)
-    async with opened(iut, program=program) as session:
-        setup = motor(session, 1), *await taken(iut, raw(axis1=100))
+    async with open_session(iut, program=program) as session:
+        setup = motor(session, 1), *await accepted_commands(iut, raw_state(axis1=100))
         await make_ready(session, *setup, requirement=SETUP)
         await session.send(competition(enabled=False), competition(), motor(session, 2))
         early = await session.wait_for("Serial", "Exited")
         absent(early, "no output of the program before StartExecution")
         await session.send(START)
-        if not await shows(iut, session, RUNS):
+        if not await wait_for_output(iut, session, RUNS):
             raise Violation(
                 "the program to run after StartExecution", "StartExecution had no effect", RUNS
             )
+
+
+@requirement("start.not-before")
+async def test_no_motor_moves_before_start(iut: Iut) -> None:
+    """No motor gets a voltage between Ready and StartExecution."""
+    known = await find_driving_program(iut, 1, 20)
+    async with open_session(iut, program=known.program) as session:
+        motors = [motor(session, number) for number in known.configured]
+        await make_ready(session, *motors, requirement=SETUP)
+        await session.send(competition(enabled=False), competition(), motors[0])
+        # A report of the state at rest is allowed; the oracle judges every report.
+        while await session.wait_for("DeviceUpdate", "Exited"):
+            if messages_named(session, "Exited"):
+                break
+        exited = messages_named(session, "Exited")
+        absent(
+            exited[0] if exited else None,
+            "no end of the program before StartExecution",
+        )
+        await session.send(START)
+        if not await session.wait_for("DeviceUpdate", within="program"):
+            raise Inconclusive(f"no motor moved after StartExecution either ({UPDATES})")
 
 
 @lasting
@@ -251,12 +288,12 @@ async def test_nothing_runs_before_start(iut: Iut) -> None:
 async def test_start_before_ready_is_ignored(iut: Iut) -> None:
     """A StartExecution before Ready starts nothing; the next StartExecution does."""
     program = await slow_program(iut)
-    async with opened(iut, program=program) as session:
+    async with open_session(iut, program=program) as session:
         await shake_hands(session)
         early = session.now
         await session.send(START)
-        ready = await _loaded(iut, session, "despite a StartExecution before it")
-        await _ignored(iut, session, ready, ready.at - early > SURELY_LATER)
+        ready = await _expect_ready(iut, session, "despite a StartExecution before it")
+        await _check_ignored(iut, session, ready, ready.at - early > SURELY_LATER)
 
 
 @requirement("start.ignored-before-ready")
@@ -266,9 +303,9 @@ async def test_start_with_the_handshake(iut: Iut) -> None:
     # The time between two events does not always show their order, because it depends on the
     # machine, too. A program that loads slowly shows the order.
     for program, last in ((visible, False), (visible, False), (slow, True)):
-        async with opened(iut, program=program) as session:
+        async with open_session(iut, program=program) as session:
             await session.send(hello(), START, segmentation=whole)
-            answer = await session.wait_for("Handshake", within=soon(session))
+            answer = await session.wait_for("Handshake", within=first_answer_deadline(session))
             ready = await session.wait_for("Ready", within="startup")
             if not (answer and ready):
                 raise Inconclusive(
@@ -276,7 +313,7 @@ async def test_start_with_the_handshake(iut: Iut) -> None:
                     "handshake finished"
                 )
             try:
-                await _ignored(iut, session, ready, ready.at - answer.at > IN_HAND)
+                await _check_ignored(iut, session, ready, ready.at - answer.at > IN_HAND)
                 return
             except Violation as violation:
                 if last or violation.event is None:
@@ -286,7 +323,7 @@ async def test_start_with_the_handshake(iut: Iut) -> None:
                     raise
 
 
-async def _ignored(iut: Iut, session: Session, ready: Message, surely: bool) -> None:
+async def _check_ignored(iut: Iut, session: Session, ready: Message, surely: bool) -> None:
     """Check that a StartExecution before Ready has no effect.
 
     A later StartExecution must start the program. Raises Inconclusive if the early command has an
@@ -312,13 +349,13 @@ async def _ignored(iut: Iut, session: Session, ready: Message, surely: bool) -> 
             ) from None
         raise
     await session.send(START)
-    if not await shows(iut, session):
+    if not await wait_for_output(iut, session):
         raise Violation("the program to run after the second StartExecution", "received no output")
 
 
 async def _runs_unasked(iut: Iut, program: str | None) -> bool:
     """Return True if the program runs without any StartExecution."""
-    async with opened(iut, program=program) as session:
+    async with open_session(iut, program=program) as session:
         await shake_hands(session)
         await session.expect("Ready", within="startup")
         quiet = 2 * session.seconds("quiet")

@@ -12,9 +12,15 @@ from conformance.segmentation import Segmentation
 from conformance.session import Session
 from conformance.verdicts import Inconclusive, NotExercised, Unreachable, Violation
 from conformance.vexide.commands import START, competition, hello
-from conformance.vexide.simulator.plain import SHOWS_NOTHING, opened, own_program
-from conformance.vexide.simulator.reading import EXECUTION, goes_on, printed_as_log, probed, runs
-from conformance.vexide.tester import received
+from conformance.vexide.simulator.observations import (
+    EXECUTION,
+    check_not_ended,
+    logs_with_output,
+    wait_for_report,
+    wait_until_running,
+)
+from conformance.vexide.simulator.probe_sessions import SHOWS_NOTHING, open_session, own_program
+from conformance.vexide.tester import messages_named
 from conformance.wire import Message
 
 SETUP = "setup.commands-handled"
@@ -31,7 +37,7 @@ async def shake_hands(session: Session) -> Message:
     return await session.expect("Handshake", to="in answer to the Handshake command")
 
 
-def soon(session: Session) -> Left:
+def first_answer_deadline(session: Session) -> Left:
     """Return the deadline for an answer of a new process, which is possibly still starting."""
     return session.left(session.due)
 
@@ -57,7 +63,9 @@ async def start(session: Session, *setup: Any, requirement: str | None = None) -
     await session.send(START)
 
 
-async def lives_on(iut: Iut, session: Session, after: str, may_close: bool = True) -> None:
+async def check_still_served(
+    iut: Iut, session: Session, after: str, may_close: bool = True
+) -> None:
     """Raise Violation unless the simulator still serves the session and runs its program.
 
     With ``may_close``, the simulator can also close the session. If the simulator's own program
@@ -65,17 +73,17 @@ async def lives_on(iut: Iut, session: Session, after: str, may_close: bool = Tru
     or Inconclusive if the simulator does not exit at the end of its input.
     """
     silent = session.instance.program is None and not (await own_program(iut)).ran
-    if not session.ended and not received(session, "Ready"):
+    if not session.ended and not messages_named(session, "Ready"):
         await session.wait_for("Ready", within="response")
-    if not session.ended and received(session, "Ready"):
+    if not session.ended and messages_named(session, "Ready"):
         await session.send(START)
-        await runs(session, "quiet" if silent else "program")
+        await wait_until_running(session, "quiet" if silent else "program")
     await session.assert_alive(after)
     if not may_close:
-        await goes_on(session)
+        await check_not_ended(session)
     if session.ended:
         return
-    check(bool(received(session, "Ready")), f"Ready after {after}", "the simulator hangs")
+    check(bool(messages_named(session, "Ready")), f"Ready after {after}", "the simulator hangs")
     if silent:
         await session.finish()
         if not await session.until_closed():
@@ -86,16 +94,16 @@ async def lives_on(iut: Iut, session: Session, after: str, may_close: bool = Tru
         await session.assert_alive(after)
         raise NotExercised(SHOWS_NOTHING)
     shown = any(message.name in EXECUTION for message in session.received)
-    ran = shown or printed_as_log(session)
+    ran = shown or logs_with_output(session)
     check(bool(ran), f"the program to run after {after}", "the simulator hangs")
 
 
-async def undisturbed(iut: Iut, command: Any, after: str, may_close: bool = False) -> None:
+async def check_still_follows(iut: Iut, command: Any, after: str, may_close: bool = False) -> None:
     """Raise Violation unless a running program still sees changes after a command.
 
     With ``may_close``, the simulator can also close the stream after the command.
     """
-    async with opened(iut, program="probe") as session:
+    async with open_session(iut, program="probe") as session:
         await start(session)
         if not await _follows(session, "Auto"):
             raise Inconclusive(
@@ -115,7 +123,7 @@ async def undisturbed(iut: Iut, command: Any, after: str, may_close: bool = Fals
 
 
 async def _sees_two_changes(iut: Iut) -> bool:
-    async with opened(iut, program="probe") as session:
+    async with open_session(iut, program="probe") as session:
         await start(session)
         return await _follows(session, "Auto") and await _follows(session, "Driver")
 
@@ -124,11 +132,11 @@ async def _follows(session: Session, mode: str) -> bool:
     """Change the competition mode; return True if the program sees the new mode."""
     await session.send(competition(mode=mode))
     wanted = f"mode={mode}"
-    said = await probed(session, "competition", lambda line: wanted in line.split())
+    said = await wait_for_report(session, "competition", lambda line: wanted in line.split())
     return wanted in said.split()
 
 
-def either(iut: Iut, program: str) -> str | None:
+def program_or_own(iut: Iut, program: str) -> str | None:
     """Return a declared program's name, or None for the IUT's own program.
 
     The own program possibly shows the same behaviour.

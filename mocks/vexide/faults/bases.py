@@ -14,6 +14,13 @@ def die() -> None:
     os.kill(os.getpid(), signal.SIGKILL)
 
 
+def member(value: Any, *path: str) -> Any:
+    """Return a member of a decoded message that is possibly malformed; None if it is missing."""
+    for name in path:
+        value = value.get(name) if isinstance(value, dict) else None
+    return value
+
+
 class Hanging(Session):
     """Can stop serving while the stream stays open (`stuck`)."""
 

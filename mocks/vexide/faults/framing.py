@@ -113,6 +113,24 @@ class SplitsText(Session):
         super().receive(data.replace("\u2028".encode(), b"\n"))
 
 
+@fault("buffer-of-1024", violates="framing.segmentation", subtle=True)
+class BufferOf1024(Session):
+    """Reads a line that fills its buffer of 1024 bytes as two lines."""
+
+    def take(self, frame: Frame) -> None:
+        if len(frame.raw) != 1024:
+            super().take(frame)
+
+
+@fault("buffer-of-65536", violates="framing.segmentation", subtle=True)
+class BufferOf65536(Session):
+    """Loses a line whose newline does not fit into its buffer of 65536 bytes."""
+
+    def take(self, frame: Frame) -> None:
+        if len(frame.raw) != 65537:
+            super().take(frame)
+
+
 @fault("own-spelling-only", violates="framing.white-space")
 class OwnSpellingOnly(Session):
     """Ignores a message that is not spelled as its own encoder spells it."""
@@ -159,6 +177,26 @@ class NoExponents(Session):
 
     def take(self, frame: Frame) -> None:
         if re.search(rb"\d[eE][-+]?\d+\s*[],}]", frame.raw):
+            self.close()
+        else:
+            super().take(frame)
+
+
+@fault("twenty-digits", violates="framing.white-space", subtle=True, roles=("simulator",))
+class TwentyDigits(Session):
+    """Ignores a message with a number of more than twenty digits."""
+
+    def take(self, frame: Frame) -> None:
+        if not re.search(rb"[:,]\s*-?[\d.]{21,}", frame.raw):
+            super().take(frame)
+
+
+@fault("small-exponents", violates="framing.white-space", subtle=True)
+class SmallExponents(Session):
+    """Ends the session at a number whose exponent has another size than its value."""
+
+    def take(self, frame: Frame) -> None:
+        if re.search(rb"[eE][-+]?([4-9]|\d\d)\s*[],}]", frame.raw):
             self.close()
         else:
             super().take(frame)

@@ -59,7 +59,7 @@ class UnfitHangs(Hanging):
 class StrangeFieldDies(Session):
     """Crashes at an unknown field in a message."""
 
-    def strange(self, name: str, fields: list[str]) -> None:
+    def report_unknown_fields(self, name: str, fields: list[str]) -> None:
         die()
 
 
@@ -67,8 +67,8 @@ class StrangeFieldDies(Session):
 class StrangeInnerFieldHangs(Hanging):
     """Stops serving at an unknown field inside a value of a message."""
 
-    def strange(self, name: str, fields: list[str]) -> None:
-        super().strange(name, fields)
+    def report_unknown_fields(self, name: str, fields: list[str]) -> None:
+        super().report_unknown_fields(name, fields)
         self.stuck = any("." in field for field in fields)
 
 

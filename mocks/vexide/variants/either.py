@@ -139,7 +139,7 @@ class ClosesOnUnknown(Session):
 class ClosesOnUnknownField(Session):
     """Closes at an unknown field outside of the handshake."""
 
-    def strange(self, name: str, fields: list[str]) -> None:
+    def report_unknown_fields(self, name: str, fields: list[str]) -> None:
         self.close()
 
 

@@ -44,6 +44,14 @@ class StartsUponEarlyReady(Frontend):
         self.start_if_wanted()
 
 
+@variant("offers-few-operations", of="start.sent")
+class OffersFewOperations(Frontend):
+    """Starts the program by itself, and offers only the operation outcome."""
+
+    def operations(self) -> Mapping[str, Operation]:
+        return {"outcome": self.user_looks}
+
+
 @variant("touch-told-at-first", of="touch.single")
 class TouchToldAtFirst(Frontend):
     """Sends Released at the end of its setup, without any touch."""

@@ -15,11 +15,11 @@ from mocks.vexide.simulator import SIGNATURE, Settings, Simulator
 class ClosesOnLaterVersion(Simulator):
     """Closes if a version above its own is offered, as an unsupported version."""
 
-    def greeted(self, content: dict[str, Any], strange: list[str]) -> None:
+    def handle_handshake(self, content: dict[str, Any], strange: list[str]) -> None:
         if content["version"] > 1:
             self.incompatible(content)
         else:
-            super().greeted(content, strange)
+            super().handle_handshake(content, strange)
 
 
 @variant("ready-at-once", of="ready.sent")
@@ -27,7 +27,7 @@ class ReadyAtOnce(Simulator):
     """Sends Ready with the handshake, before its code signature."""
 
     def send_signature(self) -> None:
-        self.loaded()
+        self.become_ready()
         super().send_signature()
 
     def load(self) -> None:
@@ -285,9 +285,9 @@ class CommandAStep(Simulator):
     def handle(self, name: str, content: Any) -> None:
         self.waiting.append((name, content))
         if len(self.waiting) == 1:
-            self.soon()
+            self.schedule_next()
 
-    def soon(self) -> None:
+    def schedule_next(self) -> None:
         asyncio.get_running_loop().call_later(self.settings.tick, self.next)
 
     def next(self) -> None:
@@ -296,4 +296,37 @@ class CommandAStep(Simulator):
         super().handle(*self.waiting[0])
         self.waiting.popleft()
         if self.waiting:
-            self.soon()
+            self.schedule_next()
+
+
+@variant("stands-still-while-disabled", of="devices.update-on-change")
+class StandsStillWhileDisabled(Simulator):
+    """Stops its whole simulation while the robot is disabled."""
+
+    def build(self) -> Robot:
+        return Paused()
+
+
+class Paused(Robot):
+    """A robot for which no time passes while it is disabled."""
+
+    def step(self, seconds: float) -> None:
+        super().step(seconds if self.competition["enabled"] else 0.0)
+
+
+@variant("drives-on-while-disabled", of="devices.update-on-change")
+class DrivesOnWhileDisabled(Simulator):
+    """Leaves its motors to the program while the robot is disabled."""
+
+    def build(self) -> Robot:
+        return Unruly()
+
+
+class Unruly(Robot):
+    """A robot whose motors do not depend on the competition mode."""
+
+    def step(self, seconds: float) -> None:
+        mode = self.competition
+        self.competition = {**mode, "enabled": True}
+        super().step(seconds)
+        self.competition = mode

@@ -245,7 +245,7 @@ class EmptyBatteryExits(Frontend):
     def battery(self, content: dict[str, Any]) -> None:
         super().battery(content)
         if content["capacity"] <= 0:
-            self.exited(None)
+            self.end_normally(None)
 
 
 class Ending(Frontend):

@@ -14,9 +14,9 @@ class WaitsToBeGreeted(Frontend):
     def opened(self) -> None:
         pass
 
-    def greeted(self, content: dict[str, Any], strange: list[str]) -> None:
+    def handle_handshake(self, content: dict[str, Any], strange: list[str]) -> None:
         self.send(self.greeting())
-        super().greeted(content, strange)
+        super().handle_handshake(content, strange)
 
 
 @fault("greets-when-spoken-to", violates="handshake.frontend-begins", subtle=True)
@@ -39,20 +39,20 @@ class GreetsWhenSpokenTo(Frontend):
 class UnknownHandshakeFieldEnds(Frontend):
     """Ends the session at an unknown field in the Handshake."""
 
-    def greeted(self, content: dict[str, Any], strange: list[str]) -> None:
+    def handle_handshake(self, content: dict[str, Any], strange: list[str]) -> None:
         if strange:
             self.refuse(f"unknown fields in the Handshake: {', '.join(strange)}")
         else:
-            super().greeted(content, strange)
+            super().handle_handshake(content, strange)
 
 
 @fault("unknown-handshake-field-stalls", violates="handshake.unknown-fields", subtle=True)
 class UnknownHandshakeFieldStalls(Frontend):
     """Never starts the program after an unknown field in the Handshake."""
 
-    def greeted(self, content: dict[str, Any], strange: list[str]) -> None:
+    def handle_handshake(self, content: dict[str, Any], strange: list[str]) -> None:
         self.started = bool(strange)
-        super().greeted(content, strange)
+        super().handle_handshake(content, strange)
 
 
 @fault("setup-before-answer", violates="handshake.nothing-before")
@@ -63,7 +63,7 @@ class SetupBeforeAnswer(Frontend):
         super().opened()
         self.set_up()
 
-    def greeted(self, content: dict[str, Any], strange: list[str]) -> None:
+    def handle_handshake(self, content: dict[str, Any], strange: list[str]) -> None:
         self.handshaken = True
 
 

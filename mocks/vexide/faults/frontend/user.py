@@ -316,3 +316,89 @@ class LastPort21(Altering, Frontend):
 
     def alter(self, name: str, content: Any) -> None:
         pass
+
+
+@fault("card-not-sent", violates="sdcard.told")
+class CardNotSent(Frontend):
+    """Sends no USD for a card that the user mounts during a session."""
+
+    def send_card(self) -> None:
+        if not self.handshaken:
+            super().send_card()
+
+
+@fault("removed-card-stays", violates="sdcard.told", subtle=True)
+class RemovedCardStays(Frontend):
+    """Sends no USD if the user removes the card."""
+
+    def send_card(self) -> None:
+        if self.world.card is not None:
+            super().send_card()
+
+
+@fault("card-name-only", violates="sdcard.told", subtle=True)
+class CardNameOnly(Altering, Frontend):
+    """Sends only the name of the card's directory, without its path."""
+
+    def alter(self, name: str, content: Any) -> None:
+        if name == "USD" and content["root"]:
+            content["root"] = content["root"].rpartition("/")[2]
+
+
+@fault("card-after-start", violates="setup.starting-state", subtle=True)
+class CardAfterStart(Frontend):
+    """Sends the card and the battery only after StartExecution."""
+
+    def send_card(self) -> None:
+        if self.started:
+            super().send_card()
+
+    def send_battery(self) -> None:
+        if self.started:
+            super().send_battery()
+
+    def start(self) -> None:
+        super().start()
+        if self.world.card is not None:
+            self.send_card()
+        if self.world.battery is not None:
+            self.send_battery()
+
+
+@fault("battery-in-percent", violates="battery.told")
+class BatteryInPercent(Altering, Frontend):
+    """Sends the energy of the battery in percent."""
+
+    def alter(self, name: str, content: Any) -> None:
+        if name == "SetBatteryCapacity":
+            content["capacity"] *= 100 / 14
+
+
+@fault("battery-once", violates="battery.told", subtle=True)
+class BatteryOnce(Frontend):
+    """Sends the energy of the battery once in a session."""
+
+    charged = False
+
+    def send_battery(self) -> None:
+        if not self.charged:
+            super().send_battery()
+        self.charged = True
+
+
+@fault("adi-in-millivolts", violates="adi.told")
+class AdiInMillivolts(Altering, Frontend):
+    """Sends the input of an ADI port in millivolts."""
+
+    def alter(self, name: str, content: Any) -> None:
+        if name == "AdiInput":
+            content["voltage"] *= 1000
+
+
+@fault("adi-ports-from-one", violates="adi.told", subtle=True)
+class AdiPortsFromOne(Altering, Frontend):
+    """Counts the ADI ports from one, except the last port."""
+
+    def alter(self, name: str, content: Any) -> None:
+        if name == "AdiInput" and content["port"] < 7:
+            content["port"] += 1

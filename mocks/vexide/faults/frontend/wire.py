@@ -1,9 +1,12 @@
 """Faults of the frontend in framing, roles, transport, standard error and encoding."""
 
 import asyncio
+from contextlib import AbstractAsyncContextManager
 from typing import Any
 
 from mocks.deviations import fault
+from mocks.streams import Stream
+from mocks.vexide.child import simulator
 from mocks.vexide.faults.bases import Altering
 from mocks.vexide.faults.robustness import OutlivesInput
 from mocks.vexide.frontend import Frontend
@@ -90,7 +93,15 @@ class StderrExited(Frontend):
     def simulator_said(self, line: str) -> None:
         super().simulator_said(line)
         if self.live and line.strip() == '"Exited"':
-            self.exited(None)
+            self.end_normally(None)
+
+
+@fault("stderr-unread", violates="stderr.unstructured", subtle=True, needs={"transport": "stdio"})
+class StderrUnread(Frontend):
+    """Does not read the simulator's standard error, so that its pipe becomes full."""
+
+    def start_simulator(self, command: list[str]) -> AbstractAsyncContextManager[Stream]:
+        return simulator(command, None)
 
 
 @fault("stderr-hidden", violates="stderr.accessible", needs={"transport": "stdio"})

@@ -5,7 +5,7 @@ import urllib.parse
 from typing import Any
 
 from mocks.deviations import fault
-from mocks.vexide.faults.bases import Altering
+from mocks.vexide.faults.bases import Altering, member
 from mocks.vexide.robot import Robot
 from mocks.vexide.simulator import Simulator
 
@@ -51,7 +51,7 @@ class CapacityWithoutPointRefused(Simulator):
     """Ignores a capacity that is written as an integer."""
 
     def message(self, name: str, value: Any) -> None:
-        if name != "SetBatteryCapacity" or isinstance(value[name]["capacity"], float):
+        if not isinstance(member(value, "SetBatteryCapacity", "capacity"), int):
             super().message(name, value)
 
 
@@ -224,7 +224,7 @@ class AbsentRootEnds(Simulator):
     """Ends the session at a USD without root, instead of treating root as null."""
 
     def message(self, name: str, value: Any) -> None:
-        if name == "USD" and "root" not in value["USD"]:
+        if name == "USD" and member(value, "USD") == {}:
             self.close()
         else:
             super().message(name, value)
@@ -235,7 +235,7 @@ class NullRootRefused(Simulator):
     """Ends the session at a USD with a null root; an absent root is accepted."""
 
     def message(self, name: str, value: Any) -> None:
-        if name == "USD" and value["USD"].get("root", "") is None:
+        if member(value, "USD") == {"root": None}:
             self.close()
         else:
             super().message(name, value)

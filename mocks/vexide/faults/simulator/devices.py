@@ -5,7 +5,7 @@ from typing import Any
 from conformance.vexide.codec import name_of
 from mocks.deviations import fault
 from mocks.shapes import Unfit
-from mocks.vexide.faults.bases import Altering, Hanging
+from mocks.vexide.faults.bases import Altering, Hanging, member
 from mocks.vexide.messages import Port, port_form
 from mocks.vexide.robot import Motor, Robot
 from mocks.vexide.simulator import Simulator
@@ -102,6 +102,57 @@ class TiresOfReporting(Simulator):
             super().send(message)
 
 
+class Concealing(Simulator):
+    """Sends no DeviceUpdate while `conceals`."""
+
+    def conceals(self, motor: dict[str, Any]) -> bool:
+        raise NotImplementedError
+
+    def send(self, message: Any) -> None:
+        if name_of(message) == "DeviceUpdate":
+            motor = message["DeviceUpdate"]["status"].get("Motor", {})
+            if self.conceals(motor):
+                return
+        super().send(message)
+
+
+@fault("silent-while-disabled", violates="devices.update-on-change", subtle=True)
+class SilentWhileDisabled(Concealing):
+    """Sends no DeviceUpdate while the robot is disabled, although its motors still turn."""
+
+    def conceals(self, motor: dict[str, Any]) -> bool:
+        return not self.robot.competition["enabled"]
+
+
+@fault("silent-after-stop", violates="devices.update-on-change", subtle=True)
+class SilentAfterStop(Concealing):
+    """Sends no DeviceUpdate of a motor without voltage, although the motor still turns."""
+
+    def conceals(self, motor: dict[str, Any]) -> bool:
+        return not motor.get("voltage")
+
+
+@fault("brake-mode-unreported", violates="devices.update-on-change", subtle=True)
+class BrakeModeUnreported(Concealing):
+    """Sends no DeviceUpdate if only the brake mode of a motor has changed."""
+
+    def build(self) -> Robot:
+        self.told: dict[str, Any] = {}
+        return super().build()
+
+    def send(self, message: Any) -> None:
+        super().send(message)
+        if name_of(message) == "DeviceUpdate":
+            update = message["DeviceUpdate"]
+            self.told[str(update["port"])] = update["status"].get("Motor")
+
+    def conceals(self, motor: dict[str, Any]) -> bool:
+        return any(
+            known and {**known, "brake_mode": motor.get("brake_mode")} == motor
+            for known in self.told.values()
+        )
+
+
 class Phantom(Simulator):
     """Reports a motor on a port without a device."""
 
@@ -146,6 +197,17 @@ class UnknownDeviceCloses(Simulator):
             self.close()
         else:
             super().unusable(name, error)
+
+
+@fault("adi-device-closes", violates="devices.config-open", subtle=True)
+class AdiDeviceCloses(Simulator):
+    """Closes at a ConfigureDevice for an ADI port."""
+
+    def message(self, name: str, value: Any) -> None:
+        if member(value, "ConfigureDevice", "port", "Adi") is not None:
+            self.close()
+        else:
+            super().message(name, value)
 
 
 @fault("unknown-device-stalls", violates="devices.config-open", subtle=True)
@@ -235,8 +297,8 @@ class InertiaWithoutPointRefused(Simulator):
     """Ignores a motor whose inertia is written as an integer."""
 
     def message(self, name: str, value: Any) -> None:
-        motor = value[name]["device"].get("Motor") if name == "ConfigureDevice" else None
-        if motor is None or isinstance(motor["moment_of_inertia"], float):
+        path = ("ConfigureDevice", "device", "Motor", "moment_of_inertia")
+        if not isinstance(member(value, *path), int):
             super().message(name, value)
 
 

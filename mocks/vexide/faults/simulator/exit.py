@@ -1,10 +1,14 @@
 """Faults of the simulator at the program's end."""
 
+import asyncio
 from typing import Any
 
 from conformance.vexide.codec import name_of
 from mocks.deviations import fault
+from mocks.vexide.programs import idle
 from mocks.vexide.simulator import Simulator
+
+_LATE = 0.3  # seconds in which a StartExecution after Exited still has an effect
 
 
 @fault("no-exited", violates="exit.exited-sent")
@@ -22,9 +26,9 @@ class NoExitedAfterCrash(Simulator):
 
     crashed = False
 
-    def exited(self, error: str | None) -> None:
+    def end_program(self, error: str | None) -> None:
         self.crashed = error is not None
-        super().exited(error)
+        super().end_program(error)
 
     def send(self, message: Any) -> None:
         if message != "Exited" or not self.crashed:
@@ -46,9 +50,9 @@ class StaysOpen(Simulator):
 
     gone = False  # the program has ended
 
-    def exited(self, error: str | None) -> None:
+    def end_program(self, error: str | None) -> None:
         self.gone = True
-        super().exited(error)
+        super().end_program(error)
 
     def step(self) -> None:
         if not self.gone:
@@ -69,9 +73,9 @@ class StaysOpenAfterCrash(StaysOpen):
 
     crashed = False
 
-    def exited(self, error: str | None) -> None:
+    def end_program(self, error: str | None) -> None:
         self.crashed = error is not None
-        super().exited(error)
+        super().end_program(error)
 
     def close(self, why: str = "") -> None:
         self.gone = self.gone and self.crashed
@@ -94,11 +98,11 @@ class SerialAfterExited(Simulator):
 
     late: tuple[Any, ...] = ()
 
-    def exited(self, error: str | None) -> None:
+    def end_program(self, error: str | None) -> None:
         events = self.robot.events
         self.late = tuple(event for event in events if name_of(event) == "Serial")
         events[:] = [event for event in events if event not in self.late]
-        super().exited(error)
+        super().end_program(error)
 
     def close(self, why: str = "") -> None:
         for event in self.late:
@@ -110,8 +114,8 @@ class SerialAfterExited(Simulator):
 class CrashUnlogged(Simulator):
     """Sends no Log about the error that ended the program."""
 
-    def exited(self, error: str | None) -> None:
-        super().exited(None)
+    def end_program(self, error: str | None) -> None:
+        super().end_program(None)
 
 
 @fault("crash-logged-as-info", violates="exit.error-log", subtle=True)
@@ -120,3 +124,26 @@ class CrashLoggedAsInfo(Simulator):
 
     def log(self, level: str, message: str) -> None:
         super().log("Info" if level == "Error" else level, message)
+
+
+@fault("runs-again-after-exited", violates="exit.nothing-after", subtle=True)
+class RunsAgainAfterExited(Simulator):
+    """Closes the stream late after Exited, and runs the program again at a StartExecution."""
+
+    over = False
+
+    def end_program(self, error: str | None) -> None:
+        self.report()
+        self.send("Exited")
+        if self.over:
+            self.close()
+        else:
+            self.over = True
+            self.program = idle(self.robot)
+            asyncio.get_running_loop().call_later(_LATE, self.close)
+
+    def second_start(self) -> None:
+        if self.over:
+            self.execute()
+        else:
+            super().second_start()

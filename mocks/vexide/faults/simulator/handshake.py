@@ -45,7 +45,8 @@ class NegativeVersionHangs(Simulator):
             super().incompatible(offer)
 
 
-@fault("answers-version-zero", violates="handshake.closes-incompatible", subtle=True)
+# Every answer to an offer below 1 has a version that was not offered.
+@fault("answers-version-zero", violates="handshake.version-at-most-offered", subtle=True)
 class AnswersVersionZero(Simulator):
     """Answers version 1 to an offer below 1 and continues."""
 
@@ -99,11 +100,11 @@ class ExtensionBesideOthers(Answering):
 class UnknownHandshakeFieldCloses(Simulator):
     """Closes at an unknown field in the Handshake."""
 
-    def greeted(self, content: dict[str, Any], strange: list[str]) -> None:
+    def handle_handshake(self, content: dict[str, Any], strange: list[str]) -> None:
         if strange:
             self.close()
         else:
-            super().greeted(content, strange)
+            super().handle_handshake(content, strange)
 
 
 @fault("unknown-handshake-field-stalls", violates="handshake.unknown-fields", subtle=True)
@@ -112,9 +113,9 @@ class UnknownHandshakeFieldStalls(Simulator):
 
     stalls = False
 
-    def greeted(self, content: dict[str, Any], strange: list[str]) -> None:
+    def handle_handshake(self, content: dict[str, Any], strange: list[str]) -> None:
         self.stalls = bool(strange)
-        super().greeted(content, strange)
+        super().handle_handshake(content, strange)
 
     def load(self) -> None:
         if not self.stalls:

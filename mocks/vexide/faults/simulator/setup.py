@@ -117,8 +117,8 @@ class ReadyWhenAsked(Simulator):
 class ReadyTwice(Simulator):
     """Sends Ready twice."""
 
-    def loaded(self) -> None:
-        super().loaded()
+    def become_ready(self) -> None:
+        super().become_ready()
         self.send("Ready")
 
 
@@ -141,8 +141,8 @@ class StartsEarly(Simulator):
     def early_start(self) -> None:
         self.early = True
 
-    def loaded(self) -> None:
-        super().loaded()
+    def become_ready(self) -> None:
+        super().become_ready()
         if self.early:
             self.execute()
 
@@ -184,9 +184,22 @@ class StartsWhenConfigured(Simulator):
 class StartsByItself(Simulator):
     """Runs the program as soon as the program is loaded."""
 
-    def loaded(self) -> None:
-        super().loaded()
+    def become_ready(self) -> None:
+        super().become_ready()
         self.execute()
+
+
+@fault("drives-before-start", violates="start.not-before", subtle=True)
+class DrivesBeforeStart(Simulator):
+    """Applies a voltage to the motors as soon as the program is loaded."""
+
+    def become_ready(self) -> None:
+        super().become_ready()
+        for motor in self.robot.motors.values():
+            motor.voltage = 6.0
+        self.robot.step(self.settings.tick)
+        self.robot.events[:] = [each for each in self.robot.events if "DeviceUpdate" in each]
+        self.report()
 
 
 @fault("starts-by-competition", violates="start.not-before", subtle=True)
@@ -280,9 +293,9 @@ class ModeLostWhenDisabled(Simulator):
 class GivesUpWaiting(Simulator):
     """Unloads its program if StartExecution does not come within a second after Ready."""
 
-    def loaded(self) -> None:
-        super().loaded()
-        self.later(1.0, self.unload)
+    def become_ready(self) -> None:
+        super().become_ready()
+        self.schedule(1.0, self.unload)
 
     def unload(self) -> None:
         self.ready = False
@@ -307,4 +320,4 @@ class StarvedByCommands(Simulator):
         if self.starting and not self.ended:
             if self._timer is not None:
                 self._timer.cancel()
-            self.later(self.QUIET, self.begin)
+            self.schedule(self.QUIET, self.begin)

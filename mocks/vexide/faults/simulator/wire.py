@@ -12,8 +12,8 @@ from mocks.vexide.simulator import Simulator
 class BlankAfterReady(Simulator):
     """Writes one blank line after Ready."""
 
-    def loaded(self) -> None:
-        super().loaded()
+    def become_ready(self) -> None:
+        super().become_ready()
         self.write(b"\n")
 
 

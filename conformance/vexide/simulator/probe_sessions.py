@@ -11,17 +11,17 @@ from conformance.iut import Iut
 from conformance.segmentation import Segmentation
 from conformance.session import Session
 from conformance.verdicts import Inconclusive, NotExercised, Violation
-from conformance.vexide.commands import PORTS, START, competition, hello, motor, written
-from conformance.vexide.dialects import in_dialect
-from conformance.vexide.simulator.reading import (
+from conformance.vexide.commands import PORTS, START, competition, hello, motor, port_in_form
+from conformance.vexide.dialects import command_in_dialect
+from conformance.vexide.simulator.observations import (
     EXECUTION,
+    logs_with_output,
     motors_reported,
-    printed_as_log,
-    probed,
-    runs,
     serial_bytes,
+    wait_for_report,
+    wait_until_running,
 )
-from conformance.vexide.tester import received
+from conformance.vexide.tester import messages_named
 
 ALL_PORTS = tuple(range(21))
 FORMS = ("tagged", "bare")
@@ -68,7 +68,7 @@ class Driving:
 
 
 @contextlib.asynccontextmanager
-async def opened(
+async def open_session(
     iut: Iut, *, program: str | None = None, segmentation: Segmentation | None = None
 ) -> AsyncIterator[Session]:
     """Open a session with its own instance, after the accepted form of ports is known."""
@@ -84,7 +84,7 @@ async def port_form(iut: Iut) -> str:
 
 
 async def _learn_form(iut: Iut) -> str:
-    program = _declared(iut, "drive", "print")
+    program = _first_declared(iut, "drive", "print")
     trying = asyncio.create_task(_observe(iut, program, "tagged"))
     try:
         # A sign that does not come soon probably never comes. The other observations then run in
@@ -132,7 +132,7 @@ async def _sees(iut: Iut, commands: list[Any], kind: str, accept: Callable[[str]
             await session.expect("Handshake")
             await session.expect("Ready", within="startup")
             await session.send(*commands)
-            said = await probed(session, kind, accept)
+            said = await wait_for_report(session, kind, accept)
             return accept(said) or said == "nothing"
     return False
 
@@ -143,7 +143,7 @@ async def own_program(iut: Iut) -> Shown:
     return await iut.cached("what its own program shows", lambda: _observe(iut, None, form))
 
 
-async def said_once(iut: Iut) -> bytes:
+async def own_first_line(iut: Iut) -> bytes:
     """Return the first line that the IUT's own program writes.
 
     A second run of the program would repeat the line. Raises NotExercised if the program writes
@@ -162,11 +162,11 @@ async def said_once(iut: Iut) -> bytes:
 async def visible_program(iut: Iut) -> str | None:
     """Return the name of a program that shows on the wire that it runs; None for the IUT's own.
 
-    The observations of the own program are cached for ``shows``.
+    The observations of the own program are cached for ``wait_for_output``.
     """
     await port_form(iut)
-    if _declared(iut, "print"):
-        return await _showing(iut) or "print"
+    if _first_declared(iut, "print"):
+        return await _find_showing_program(iut) or "print"
     await own_program(iut)
     return None
 
@@ -180,7 +180,7 @@ async def slow_program(iut: Iut) -> str | None:
     return "slow" if program == "print" and "slow" in iut.configuration.programs else program
 
 
-async def _showing(iut: Iut) -> str | None:
+async def _find_showing_program(iut: Iut) -> str | None:
     """Return `print`, or another program if only that program's events arrive.
 
     Returns None if no program shows events.
@@ -193,7 +193,7 @@ async def _first_to_show(iut: Iut) -> str | None:
     try:
         # A sign that does not come soon probably never comes, so the other programs are tried, too.
         await asyncio.wait({printing}, timeout=iut.configuration.seconds("response"))
-        others = [name for name in _OTHERS if _declared(iut, name)]
+        others = [name for name in _OTHERS if _first_declared(iut, name)]
         if not printing.done() and not iut.configuration.fixed:
             shown = await asyncio.gather(*(_observe(iut, name, "") for name in others))
             printed = printing.done() and printing.result().ran
@@ -206,12 +206,12 @@ async def _first_to_show(iut: Iut) -> str | None:
         await asyncio.wait({printing})
 
 
-async def driving(iut: Iut, *ports: int) -> Driving:
+async def find_driving_program(iut: Iut, *ports: int) -> Driving:
     """Return the program that moves motors at these Smart ports.
 
     The IUT's own program moves only its own motors. Raises NotExercised if it moves no motor.
     """
-    if _declared(iut, "drive"):
+    if _first_declared(iut, "drive"):
         return Driving("drive", ports, ports)
     plain = await own_program(iut)
     if not plain.motors:
@@ -222,7 +222,7 @@ async def driving(iut: Iut, *ports: int) -> Driving:
     return Driving(None, ALL_PORTS, tuple(n for n in ALL_PORTS if n in plain.motors))
 
 
-async def shows(iut: Iut, session: Session, requirement: str | None = None) -> bool:
+async def wait_for_output(iut: Iut, session: Session, requirement: str | None = None) -> bool:
     """Wait for output of the running program; return True if output comes in time.
 
     ``requirement`` is the requirement to blame if the program stays silent; the default is the one
@@ -230,7 +230,7 @@ async def shows(iut: Iut, session: Session, requirement: str | None = None) -> b
     """
     if session.instance.program is None and not (await own_program(iut)).ran:
         raise NotExercised(SHOWS_NOTHING)
-    return await runs(session, requirement=requirement)
+    return await wait_until_running(session, requirement=requirement)
 
 
 async def refused_form(iut: Iut, command: Any) -> tuple[Session, ...]:
@@ -241,11 +241,11 @@ async def refused_form(iut: Iut, command: Any) -> tuple[Session, ...]:
     form is accepted, is ignored, or has no visible effect.
     """
     name = next(iter(command))
-    return await iut.cached(f"form of {name}", lambda: _refused(iut, command))
+    return await iut.cached(f"form of {name}", lambda: _find_refused_form(iut, command))
 
 
-async def _refused(iut: Iut, command: Any) -> tuple[Session, ...]:
-    if await _runs_after(iut, command) or not await _runs_after(iut, in_dialect(command)):
+async def _find_refused_form(iut: Iut, command: Any) -> tuple[Session, ...]:
+    if await _runs_after(iut, command) or not await _runs_after(iut, command_in_dialect(command)):
         return ()
     return tuple(iut.sessions[-2:])
 
@@ -260,16 +260,16 @@ async def _runs_after(iut: Iut, command: Any) -> bool:
             await session.expect("Ready", within="startup")
             await session.send(START)
             with contextlib.suppress(NotExercised):
-                return await shows(iut, session)
+                return await wait_for_output(iut, session)
         return not session.ended
 
 
-async def taken(iut: Iut, *commands: Any) -> list[Any]:
+async def accepted_commands(iut: Iut, *commands: Any) -> list[Any]:
     """Return the commands except those that the simulator reads only in a dialect's form."""
     return [
         command
         for command in commands
-        if in_dialect(command) is None or not await refused_form(iut, command)
+        if command_in_dialect(command) is None or not await refused_form(iut, command)
     ]
 
 
@@ -282,7 +282,7 @@ async def require_form(iut: Iut, command: Any) -> None:
         )
 
 
-def _declared(iut: Iut, *programs: str) -> str | None:
+def _first_declared(iut: Iut, *programs: str) -> str | None:
     """Return the first of these programs that the simulator can be asked to run."""
     if "{program}" not in " ".join(iut.configuration.command):
         return None
@@ -304,12 +304,12 @@ async def _observe(iut: Iut, program: str | None, form: str) -> Shown:
                 await session.send(START)
                 await _run(session, program)
         return Shown(
-            bool(received(session, "Ready")),
+            bool(messages_named(session, "Ready")),
             any(message.name in EXECUTION for message in session.received)
-            or bool(printed_as_log(session)),
+            or bool(logs_with_output(session)),
             frozenset(motors_reported(session)),
             serial_bytes(session),
-            bool(received(session, "Exited")),
+            bool(messages_named(session, "Exited")),
             session.ended,
         )
 
@@ -317,7 +317,7 @@ async def _observe(iut: Iut, program: str | None, form: str) -> Shown:
 def _setup(session: Session, form: str) -> list[Any]:
     motors = [motor(session, number) for number in ALL_PORTS]
     for number, command in enumerate(motors):
-        command["ConfigureDevice"]["port"] = written(number, form)
+        command["ConfigureDevice"]["port"] = port_in_form(number, form)
     return [*motors, competition()]
 
 
@@ -325,11 +325,11 @@ async def _run(session: Session, program: str | None) -> None:
     """Follow the program: a program of the suite runs for ever, other programs can end."""
     left = session.left("program")
     if program is not None:
-        if not await runs(session):
+        if not await wait_until_running(session):
             return
         left = session.left("response")
     wanted = {"drive": "DeviceUpdate", "print": "Serial"}.get(program or "", "Exited")
-    while not received(session, wanted):
+    while not messages_named(session, wanted):
         if not await session.wait_for(wanted, within=left):
             break
     await session.wait_for("Exited")

@@ -12,7 +12,7 @@ from conformance.cases import check
 from conformance.harness.deadlines import Left
 from conformance.session import Session, Within
 from conformance.verdicts import Inconclusive, NotExercised, Violation
-from conformance.vexide.tester import received
+from conformance.vexide.tester import messages_named
 from conformance.wire import Message
 
 GREETING = b"Hello World!\n"
@@ -45,44 +45,46 @@ def serial_text(session: Session) -> str:
 
 def motors_reported(session: Session) -> Iterator[object]:
     """Yield the numbers of the Smart ports in DeviceUpdates, in either form."""
-    for message in received(session, "DeviceUpdate"):
+    for message in messages_named(session, "DeviceUpdate"):
         fields = message.value["DeviceUpdate"]
-        yield smart(fields.get("port") if isinstance(fields, dict) else None)
+        yield smart_port(fields.get("port") if isinstance(fields, dict) else None)
 
 
-def printed_as_log(session: Session) -> list[Message]:
+def logs_with_output(session: Session) -> list[Message]:
     """Return the Logs with the text that the program `print` writes."""
     word = GREETING.decode().strip()
-    return [message for message in received(session, "Log") if word in str(message.value)]
+    return [message for message in messages_named(session, "Log") if word in str(message.value)]
 
 
-async def runs(session: Session, within: str = "program", requirement: str | None = None) -> bool:
+async def wait_until_running(
+    session: Session, within: str = "program", requirement: str | None = None
+) -> bool:
     """Wait until the program shows that it runs; return True if it does.
 
     A Log with the program's text counts, because another requirement decides about such Logs.
-    ``within`` is the timeout for the program. ``requirement`` is passed to ``watch``.
+    ``within`` is the timeout for the program. ``requirement`` is passed to ``wait_for``.
     """
     left = session.left(within)
 
     def enough() -> float:
-        return 0.0 if session.memory.get(_AS_LOG) and printed_as_log(session) else left()
+        return 0.0 if session.memory.get(_AS_LOG) and logs_with_output(session) else left()
 
     came = await session.wait_for(*EXECUTION, within=enough, requirement=requirement)
-    if not came and printed_as_log(session):
+    if not came and logs_with_output(session):
         session.memory[_AS_LOG] = True
         return True
     return came is not None
 
 
-def smart(port: object) -> object:
+def smart_port(port: object) -> object:
     """Return the number of a Smart port in either form; None for other values."""
     number = port.get("Smart") if isinstance(port, dict) else port
     return number if isinstance(number, int) else None
 
 
-async def goes_on(session: Session) -> None:
+async def check_not_ended(session: Session) -> None:
     """Raise Violation if the simulator ended the session although its program had not ended."""
-    if session.ended and not received(session, "Exited"):
+    if session.ended and not messages_named(session, "Exited"):
         await session.settled()
         raise Violation(
             "the session to continue", f"the session ended{session.instance.describe_end()}"
@@ -95,7 +97,7 @@ def serial_bytes(session: Session, channel: int = 1) -> bytes:
     Raises Inconclusive if some data cannot be decoded; the schema check has reported the error.
     """
     data = b""
-    for message in received(session, "Serial"):
+    for message in messages_named(session, "Serial"):
         try:
             fields = message.value["Serial"]
             if fields["channel"] == channel:
@@ -111,7 +113,7 @@ def serial_event(session: Session, byte: int) -> int | None:
     If no event has the byte, the result is the last Serial of channel 1, or of any channel.
     """
     left = byte + 1
-    came = received(session, "Serial")
+    came = messages_named(session, "Serial")
     mine = [message for message in came if message.value["Serial"]["channel"] == 1]
     for message in mine:
         left -= len(_bytes(message.value["Serial"]["data"]))
@@ -122,7 +124,9 @@ def serial_event(session: Session, byte: int) -> int | None:
 
 def other_channels(session: Session) -> str:
     """Describe other serial channels with data for a message; empty if none."""
-    channels = {message.value["Serial"].get("channel") for message in received(session, "Serial")}
+    channels = {
+        message.value["Serial"].get("channel") for message in messages_named(session, "Serial")
+    }
     others = ", ".join(str(channel) for channel in channels if channel != 1)
     return f", but Serial of channel {others}" if others else ""
 
@@ -136,12 +140,12 @@ async def serial_until(session: Session, wanted: bytes) -> bytes:
     """Collect serial data until the data contains ``wanted`` or the program's time is over."""
     left = session.left("program")
     while wanted not in (data := serial_bytes(session)) and left() > 0:
-        if not await _more(session, left):
+        if not await _wait_for_more(session, left):
             break
     return data
 
 
-async def _more(session: Session, left: Left) -> bool:
+async def _wait_for_more(session: Session, left: Left) -> bool:
     """Wait for more serial data; wait less if the program writes only to other channels."""
     within: Within = left
     if other_channels(session) and not serial_bytes(session):
@@ -149,7 +153,7 @@ async def _more(session: Session, left: Left) -> bool:
     return await session.wait_for("Serial", within=within) is not None
 
 
-async def probed(session: Session, kind: str, accept: Callable[[str], bool]) -> str:
+async def wait_for_report(session: Session, kind: str, accept: Callable[[str], bool]) -> str:
     """Return the latest report of a kind from the probe program, without the kind's name.
 
     Waits until a report is accepted or the time is over. Raises Violation if the session ends
@@ -167,7 +171,7 @@ async def probed(session: Session, kind: str, accept: Callable[[str], bool]) -> 
         if accept(latest):
             return latest
         if ended:
-            await goes_on(session)
+            await check_not_ended(session)
             if not lines:
                 session.memory.setdefault(SPEAKS, False)
                 none = "the probe program wrote nothing on serial channel 1"
@@ -175,17 +179,17 @@ async def probed(session: Session, kind: str, accept: Callable[[str], bool]) -> 
             return latest
         if text:
             session.memory[SPEAKS] = True
-        ended = not await _more(session, left)
+        ended = not await _wait_for_more(session, left)
 
 
-async def lost_at_start(session: Session) -> str:
+async def describe_lost_lines(session: Session) -> str:
     """Describe a loss of lines that the probe program writes at its start.
 
     The result is empty if no line was lost. The program writes one line of each kind at once. A
     loss is assumed if only one line came, or if one line came twice and others are missing. A
     single missing kind is a different error.
     """
-    await probed(session, "competition", lambda said: said != "nothing")
+    await wait_for_report(session, "competition", lambda said: said != "nothing")
     wanted = PROBED - session.instance.configuration.unsupported.keys()
     while True:
         lines = serial_text(session).splitlines()
@@ -200,7 +204,9 @@ async def lost_at_start(session: Session) -> str:
     return f"{most!r} came alone, {others}" if len(lines) == 1 and len(lacking) > 1 else ""
 
 
-async def holds(session: Session, wanted: float, stale: int = 0, earlier: float = math.inf) -> bool:
+async def check_capacity(
+    session: Session, wanted: float, stale: int = 0, earlier: float = math.inf
+) -> bool:
     """Check that the battery has a capacity of ``wanted`` Wh.
 
     The check uses the probe program's report, or else the first Battery event that counts. The
@@ -213,47 +219,47 @@ async def holds(session: Session, wanted: float, stale: int = 0, earlier: float 
     Returns False if the first event after the report is too high and no other event follows.
     """
     if "probe" in session.instance.configuration.programs:
-        said = await probed(session, "battery", lambda line: close_to(line, wanted))
-        check(close_to(said, wanted), f"the program to see {wanted} Wh", f"the program saw {said}")
-        seen, behind = received(session, "Serial")[-1].event, False
-        while len(later := _told_since(session, seen)) < 2:
-            behind = bool(later) and not _at_most(later[0], wanted)
+        said = await wait_for_report(session, "battery", lambda line: is_close(line, wanted))
+        check(is_close(said, wanted), f"the program to see {wanted} Wh", f"the program saw {said}")
+        seen, behind = messages_named(session, "Serial")[-1].event, False
+        while len(later := _batteries_after(session, seen)) < 2:
+            behind = bool(later) and not _is_at_most(later[0], wanted)
             if not await session.wait_for("Battery", within="response" if behind else None):
                 break
-        for battery in received(session, "Battery")[stale:]:
-            _check_told(battery, wanted, wanted if battery in later[1:] else earlier)
+        for battery in messages_named(session, "Battery")[stale:]:
+            _check_battery_event(battery, wanted, wanted if battery in later[1:] else earlier)
         return not (behind and len(later) == 1)
     left = session.left("program")
-    while len(received(session, "Battery")) <= stale:
+    while len(messages_named(session, "Battery")) <= stale:
         if not await session.wait_for("Battery", within=left):
             raise NotExercised(
                 "nothing showed the capacity of the battery; declare [programs] probe"
             )
-    _check_told(received(session, "Battery")[stale], wanted, wanted)
+    _check_battery_event(messages_named(session, "Battery")[stale], wanted, wanted)
     return True
 
 
-def _told_since(session: Session, event: int) -> list[Message]:
-    return [battery for battery in received(session, "Battery") if battery.event > event]
+def _batteries_after(session: Session, event: int) -> list[Message]:
+    return [battery for battery in messages_named(session, "Battery") if battery.event > event]
 
 
-def _check_told(battery: Message, wanted: float, most: float) -> None:
+def _check_battery_event(battery: Message, wanted: float, most: float) -> None:
     capacity = battery.value["Battery"]["capacity"]
     # A running program has already used some energy, but little in a short session. A simulator can
     # round the capacity to tenths of a watt-hour.
     check(
-        min(0.9 * wanted, wanted - 0.1) <= capacity and _at_most(battery, most),
+        min(0.9 * wanted, wanted - 0.1) <= capacity and _is_at_most(battery, most),
         f"a Battery event with {wanted} Wh or slightly less",
         f"received capacity {capacity} Wh",
         battery.event,
     )
 
 
-def _at_most(battery: Message, most: float) -> bool:
+def _is_at_most(battery: Message, most: float) -> bool:
     return bool(battery.value["Battery"]["capacity"] <= 1.01 * most)
 
 
-def close_to(line: str, wanted: float) -> bool:
+def is_close(line: str, wanted: float) -> bool:
     """Return True if a line of the probe is about this number of watt-hours."""
     try:
         return math.isclose(float(line.removesuffix("Wh")), wanted, rel_tol=0.01, abs_tol=0.01)
@@ -261,7 +267,7 @@ def close_to(line: str, wanted: float) -> bool:
         return False
 
 
-def blank(card: Path) -> str:
+def mark_unwritten(card: Path) -> str:
     """Return the path of a directory for USD, marked as not yet written to."""
     os.utime(card, (0, 0))
     return str(card)
