@@ -281,9 +281,12 @@ class Oracle:
     def _update(self, value: Any) -> Iterator[Finding]:
         for part in ("sd", "aliases"):
             for uid in _members(value.get(part)):
-                if len(uid) < 30 and uid.isdecimal() and int(uid) >= UIDS:
-                    text = f"{part}: expected a UID of at most 88 bits; received {uid}"
-                    yield Finding("update.uid-form", text)
+                if not (uid.isascii() and uid.isdecimal()):
+                    continue
+                self.exercised.add("update.uid-width")
+                if len(uid) > len(str(UIDS)) or int(uid) >= UIDS:
+                    text = f"{part}: expected a UID of at most 88 bits; received {uid[:40]}"
+                    yield Finding("update.uid-width", text)
 
     def _strings(self, name: str, value: Any) -> Iterator[Finding]:
         self.exercised.add("encoding.strings")

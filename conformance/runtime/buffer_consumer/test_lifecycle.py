@@ -178,17 +178,30 @@ async def test_ends_without_the_mutex(iut: Iut) -> None:
 @pytest.mark.parametrize("operations", ["before", "after"])
 @lasting
 async def test_lazy(iut: Iut, operations: str) -> None:
-    """A consumer maps a buffer only after an operation names it."""
+    """While no operation runs, a consumer opens and closes no view.
+
+    During an operation it can open any buffer.
+    """
     async with memory_tester(iut) as tester:
-        used, idle = await tester.make("arm"), await tester.make("arm")
+        buffers = [await tester.make("arm"), await tester.make("arm")]
         if operations == "after":
-            await reads(used, "angle", (await used.look())["read.params.angle"])
-        # The interval of a background search is unknown.
+            angle = (await buffers[0].look())["read.params.angle"]
+            await reads(buffers[0], "angle", angle)
+        before = mapped(tester)
+        buffers.append(await tester.make("arm"))
+        await tester.session.wait_for(within="quiet")
+        settled = mapped(tester)
+        # The interval of a background task is unknown.
         await tester.session.wait_for(within="response")
         names = mapped(tester)
-        opened = idle.name in names or (used.name in names and operations == "before")
-        check(
-            not opened,
-            f"no view of {idle.name} {operations} operations on another buffer",
-            "a process of the IUT has it mapped",
-        )
+        for buffer in buffers:
+            check(
+                buffer.name in before or buffer.name not in names,
+                f"no new view of {buffer.name} while no operation runs",
+                "a process of the IUT has mapped it",
+            )
+            check(
+                buffer.name not in settled or buffer.name in names,
+                f"the view of {buffer.name} to stay while no operation runs",
+                "no process of the IUT has it mapped any more",
+            )

@@ -41,25 +41,49 @@ async def reads(
 ) -> None:
     """Raise Violation unless get_value answers this value.
 
-    `about` is the violated requirement (None: the requirement under test). If get_value repeats its
-    old answer, but reads the value from a new buffer, the violated requirement is
-    buffers.on-demand.
+    `about` is the violated requirement (None: the requirement under test). A consumer that polls
+    can answer an old value until its next look; only `reads_now` judges that.
     """
     answer, wrong = await _read(buffer, name, value)
-    if not wrong:
-        buffer.told[name] = answer.result
+    if wrong and await _comes_later(buffer, name, value, answer):
         return
-    if not answer.ok:
+    if wrong:
         buffer.kept()
-    if about and answer.ok and name in buffer.told and answer.result == buffer.told[name]:
-        new = await buffer.tester.make(buffer.peripheral.name)
-        await new.put({f"read.params.{name}": value})
-        if not (await _read(new, name, value))[1]:
-            about = "buffers.on-demand"
+        raise _misread(buffer, name, value, wrong, about)
+    buffer.told[name] = answer.result
+
+
+async def reads_now(buffer: Buffer, name: str, value: Any) -> None:
+    """Raise Violation unless get_value answers a value that was written just before.
+
+    The violated requirement is the one under test if the value comes later, else get-value.value.
+    """
+    answer, wrong = await _read(buffer, name, value)
+    if wrong:
+        late = await _comes_later(buffer, name, value, answer)
+        raise _misread(buffer, name, value, wrong, None if late else "get-value.value")
+    buffer.told[name] = answer.result
+
+
+def _misread(buffer: Buffer, name: str, value: Any, wrong: str, about: str | None) -> Violation:
     place = buffer.place(f"read.params.{name}")
-    raise Violation(
-        f"get_value of {name} to answer {value!r}, the value in {place}", f"it {wrong}", about
-    )
+    expected = f"get_value of {name} to answer {value!r}, the value in {place}"
+    return Violation(expected, f"it {wrong}", about)
+
+
+async def _comes_later(buffer: Buffer, name: str, value: Any, answer: Answer) -> bool:
+    """Return True if get_value has repeated an old answer, and answers the value in time."""
+    if not answer.ok or buffer.told.get(name, None) != answer.result or name not in buffer.told:
+        return False
+
+    async def comes() -> bool:
+        later, wrong = await _read(buffer, name, value)
+        if not wrong:
+            buffer.told[name] = later.result
+        return not wrong
+
+    session = buffer.tester.session
+    return await session.poll_until(comes, f"{name} at the next look", "response")
 
 
 async def _read(buffer: Buffer, name: str, value: Any) -> tuple[Answer, str]:

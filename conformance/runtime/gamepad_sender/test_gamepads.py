@@ -2,7 +2,7 @@
 
 import contextlib
 import math
-from collections.abc import Callable
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -22,6 +22,8 @@ from conformance.runtime.gamepad_sender.tester import (
     at,
     at_end,
     away,
+    equals,
+    learn,
     masked,
     on_the_sides,
     pad,
@@ -51,7 +53,7 @@ async def test_indices(iut: Iut) -> None:
     async with operated(iut) as session:
         for index in ("0", "1", "3"):
             await play(session, **{index: pad(pressed=[1])})
-            await shows(session, f"a gamepad '{index}'", masked(2), index, PRESSED)
+            await shows(session, f"a gamepad '{index}'", bool, index)
 
 
 def _as_many(message: Message) -> int:
@@ -80,6 +82,7 @@ async def test_two_gamepads(iut: Iut) -> None:
     """Two gamepads are both in the message, each with its own state."""
     async with operated(iut) as session:
         one, other = pad(0.0, 0.0, 1.0, 0.0, pressed=[0]), pad(-1.0, 0.0, pressed=[5])
+        states = await learn(session, one, other)
         for _ in range(2):
             # A sender can skip a message with an unchanged state, so the state changes in between.
             await play(session, _0=one)
@@ -88,8 +91,8 @@ async def test_two_gamepads(iut: Iut) -> None:
                 GAMEPADS, where=lambda m: _as_many(m) == 2, to="with two gamepads"
             )
             _keys(message, "0", "3")
-            _own(message, "0", [1, 1 << 5], along("rx", 1.0, 1.0))
-            _own(message, "3", [1 << 5, 1], along("lx", -1.0, 1.0))
+            _own(message, "0", states)
+            _own(message, "3", states[::-1])
 
 
 def _keys(message: Message, *indices: str) -> None:
@@ -103,19 +106,18 @@ def _keys(message: Message, *indices: str) -> None:
         raise Violation(f"the keys {', '.join(indices)}", f"received {came}", about, message.event)
 
 
-def _own(
-    message: Message, index: str, masks: list[int], holds: Callable[[Any], bool] = bool
-) -> None:
-    """Raise Violation unless a gamepad has the first of these masks and meets the condition.
+def _own(message: Message, index: str, states: Sequence[Any]) -> None:
+    """Raise Violation unless a gamepad has the first of these states.
 
-    The other masks belong to other gamepads. A mask of no gamepad violates the requirement of
-    buttons.
+    The other states belong to other gamepads. A state of no gamepad violates the requirement of
+    buttons or of axes.
     """
+    own, *others = states
     came = message.value["gamepads"][index]
-    if not (masked(masks[0])(came) and holds(came)):
-        wrong = POSITION if masked(masks[0])(came) else PRESSED
-        about = None if came.get("btn") in masks[1:] else wrong
-        expected = f"gamepad {index} with its own state"
+    if came != own:
+        wrong = POSITION if came.get("btn") == own.get("btn") else PRESSED
+        about = None if came in others else wrong
+        expected = f"gamepad {index} with its own state, {shown(own)} when it is alone"
         raise Violation(expected, f"received {shown(came)}", about, message.event)
 
 
@@ -123,25 +125,28 @@ def _own(
 async def test_four_gamepads(iut: Iut) -> None:
     """Four gamepads are all in one message, each with its own state."""
     async with operated(iut) as session:
-        buttons = [4 * number for number in range(4)]
-        await play(session, **{str(n): pad(pressed=[button]) for n, button in enumerate(buttons)})
+        raws = [pad(pressed=[4 * number]) for number in range(4)]
+        states = await learn(session, *raws)
+        await play(session, **{str(number): raw for number, raw in enumerate(raws)})
         message = await session.expect(
             GAMEPADS, where=lambda m: _as_many(m) == 4, to="with four gamepads"
         )
         _keys(message, *"0123")
-        masks = [1 << button for button in buttons]
         for number in range(4):
-            _own(message, str(number), masks[number:] + masks[:number])
+            _own(message, str(number), states[number:] + states[:number])
 
 
 @requirement("gamepad.each")
 async def test_long_play(iut: Iut) -> None:
     """The last of a hundred states is sent like the first."""
     async with operated(iut) as session:
+        raws = [pad(pressed=[0]), pad(pressed=[1])]
+        states = await learn(session, *raws)
         for number in range(100):
-            await play(session, _0=pad(pressed=[number % 2]))
-            mask = masked(1 << number % 2)
-            await shows(session, f"state {number} of a hundred", mask, wrong=PRESSED)
+            own = states[number % 2]
+            await play(session, _0=raws[number % 2])
+            expected = f"state {number} of a hundred, {shown(own)}"
+            await shows(session, expected, equals(own), wrong=PRESSED)
 
 
 @requirement("gamepad.each")
@@ -149,7 +154,7 @@ async def test_one_comes_and_goes(iut: Iut) -> None:
     """A single gamepad is sent under its own index, after another gamepad was sent before."""
     async with operated(iut) as session:
         await play(session, _2=pad(pressed=[3]))
-        await shows(session, "gamepad 2 with button 3", masked(8), "2", wrong=PRESSED)
+        before = await shows(session, "gamepad 2", bool, "2")
         await play(session, _1=pad(pressed=[4]))
         message = await session.expect(
             GAMEPADS,
@@ -157,7 +162,8 @@ async def test_one_comes_and_goes(iut: Iut) -> None:
             to="with gamepad 1 alone",
         )
         alone = message.value["gamepads"]["1"]
-        check(masked(16)(alone), "gamepad 1 with button 4", f"received {alone}", message.event)
+        expected = f"another state of gamepad 1 than {shown(before)}"
+        check(alone != before, expected, f"received {shown(alone)}", message.event)
 
 
 @requirement("gamepad.at-rest")

@@ -42,7 +42,7 @@ async def shows(
     Raises Violation if there is none:
 
     - of gamepad.each, if nothing is sent or the gamepad is missing
-    - of gamepad.index, if gamepad 0 has another index
+    - of gamepad.index, if gamepad 0 has another index, or an index is not a decimal number
     - of ``wrong``, in all other cases
     """
     try:
@@ -58,8 +58,9 @@ async def shows(
         return isinstance(pad(), dict) and not mark(pad()) and holds(pad())
 
     def about() -> str | None:
-        others = index == "0" and latest[0].value.get("gamepads")
-        lacking = "gamepad.index" if others else EACH
+        others = latest[0].value.get("gamepads") or ()
+        misnamed = others and (index == "0" or not all(map(is_index, others)))
+        lacking = "gamepad.index" if misnamed else EACH
         return wrong if isinstance(pad(), dict) else lacking
 
     async def comes() -> bool:
@@ -73,6 +74,36 @@ async def shows(
     if not (right() or await session.poll_until(comes, soon, "response", about())):
         raise Violation(expected, f"received {shown(pad())}", about(), latest[0].event)
     return pad()
+
+
+def is_index(key: str) -> bool:
+    """Return True for a decimal number without sign or leading zeros."""
+    return key.isascii() and key.isdecimal() and str(int(key)) == key
+
+
+async def learn(session: Session, *raws: Pad) -> list[Any]:
+    """Return how the sender writes each of these states, if it has a single gamepad.
+
+    Each state must be written differently from the state before; otherwise gamepad.buttons is
+    violated. A test about several gamepads compares with these states. It therefore does not depend
+    on the bits of buttons or on the values of axes.
+    """
+    states: list[Any] = []
+    for raw in raws:
+        await play(session, _0=raw)
+        expected = f"another state of gamepad 0 than {shown(states[-1:])} for {shown(raw)}"
+        states.append(await shows(session, expected, differs(states[-1:]), "0", PRESSED))
+    return states
+
+
+def differs(before: Sequence[Any]) -> Callable[[Any], bool]:
+    """Return a condition: the gamepad is in none of these states."""
+    return lambda came: came not in before
+
+
+def equals(state: Any) -> Callable[[Any], bool]:
+    """Return a condition: the gamepad is in this state."""
+    return lambda came: bool(came == state)
 
 
 def at(**positions: float) -> Callable[[Any], bool]:

@@ -7,7 +7,7 @@ from itertools import pairwise
 from typing import Any
 
 from conformance.cases import check, lasting, requirement
-from conformance.definitions.keywords import equal, shown
+from conformance.definitions.keywords import shown
 from conformance.iut import Iut
 from conformance.runtime.log_publisher.tester import (
     LEVELS,
@@ -17,6 +17,7 @@ from conformance.runtime.log_publisher.tester import (
     published,
     publishing,
 )
+from conformance.runtime.numbers import is_same
 from conformance.runtime.shapes import LOG
 from conformance.verdicts import Inconclusive, Violation
 
@@ -28,7 +29,15 @@ TEXTS = [
 LOGGERS = ["runtime", "runtime.a.b", "runtime.device.smart_devices", "runtime.x" + ".y" * 20]
 CONTEXT: list[dict[str, Any]] = [
     {"uid": "226673591177742970880"},
-    {"number": 5, "negative": -1, "large": 2**53 - 1, "real": 0.25, "yes": True, "nothing": None},
+    {
+        "number": 5,
+        "negative": -1,
+        "large": 2**53 - 1,
+        "real": 0.25,
+        "reals": [0.1234567, -1e-9],
+        "yes": True,
+        "nothing": None,
+    },
     {"nested": {"list": [1, [2, {"deep": {"er": [7]}}]]}, "empty": {}, "none": []},
     {
         "sizes": [
@@ -282,7 +291,7 @@ async def test_context(iut: Iut) -> None:
             told = message.value.get("extra")
             there = told if isinstance(told, dict) else {}
             # Report only the wrong values, which can be few among many.
-            wrong = [n for n in extra if n not in there or not equal(extra[n], there[n])]
+            wrong = [n for n in extra if n not in there or not is_same(extra[n], there[n])]
             expected = f"{shown({name: extra[name] for name in wrong})} in extra"
             part = {name: there[name] for name in wrong if name in there} if there else told
             check(not wrong, expected, f"received {shown(part)}", message.event)

@@ -174,7 +174,7 @@ class Buffer:
         data = self.object.read()
         if len(data) < self.layout.size:
             expected = f"{self.name} to keep its {self.layout.size} bytes"
-            raise Violation(expected, f"it has {len(data)} bytes", "lifecycle.kept")
+            raise Violation(expected, f"it has {len(data)} bytes", self._about_size)
         event = self.tester.session.note("memory", None, buffer=self.name, **self._news(data))
         return Image(self, data, event, time.time())
 
@@ -221,7 +221,12 @@ class Buffer:
                 self.object.write(field.offset, bytes_of(field, value))
             except NoObject as error:
                 expected = f"{self.name} to keep its {self.layout.size} bytes"
-                raise Violation(expected, str(error), "lifecycle.kept") from error
+                raise Violation(expected, str(error), self._about_size) from error
+
+    @property
+    def _about_size(self) -> str:
+        """The requirement that an IUT violates if it shortens an object."""
+        return "lifecycle.kept" if self.tester.owns else "operations.nothing-else"
 
     async def fill(self) -> Image:
         """Give every field except `valid` its own value, so that every change is noticed."""

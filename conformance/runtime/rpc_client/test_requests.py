@@ -8,6 +8,7 @@ import pytest
 from conformance.cases import absent, check, requirement
 from conformance.definitions.keywords import equal, shown
 from conformance.iut import Iut
+from conformance.runtime.numbers import is_same
 from conformance.runtime.rpc_client.calls import Call
 from conformance.runtime.rpc_client.tester import Caller, calling
 from conformance.runtime.shapes import NOTIFICATION, REQUEST
@@ -17,7 +18,12 @@ from conformance.wire import Message
 PARAMS: list[list[Any]] = [
     *([], [None], [[]], [{}], [[1, 2]], [{"a": 1}], [False], [0], [""]),
     *([1, 2, 3], [3, 2, 1], ["a", ["b"], {"c": {"d": None}}, 0.5], [-1, -32769, 2**53 - 1, 255]),
-    *(["ä€😀", 'quote " and \\', "x" * 300], [1e300, -0.25], list(range(20)), [[[[["deep"]]]]]),
+    *(
+        ["ä€😀", 'quote " and \\', "x" * 300],
+        [1e300, -0.25, 0.123456789],
+        list(range(20)),
+        [[[[["deep"]]]]],
+    ),
     # The smallest and the greatest value of each MessagePack format.
     [127, 128, 256, 65535, 65536, 2**31, 2**32 - 1, 2**32],
     [-32, -33, -128, -129, -32768, -(2**31), -(2**31) - 1],
@@ -86,7 +92,7 @@ async def test_content(iut: Iut) -> None:
             method = f"module.callMethod_{number}"
             call = await caller.call(method, *params)
             request = call.request
-            mine = request.value[2] == method and equal(params, request.value[3])
+            mine = request.value[2] == method and is_same(params, request.value[3])
             expected = f"a request for {method} with {shown(params)}"
             check(mine, expected, f"received {shown(request.value)}", request.event)
             await call.respond(None, None)

@@ -11,11 +11,12 @@ from collections.abc import AsyncIterator, Sequence
 from typing import Any
 
 from conformance.connections import Connections, ended
-from conformance.definitions.keywords import equal, shown
+from conformance.definitions.keywords import shown
 from conformance.harness.deadlines import in_time
 from conformance.harness.upper import Answer
 from conformance.iut import Iut
 from conformance.runtime.codec import IDS, is_request
+from conformance.runtime.numbers import is_same
 from conformance.runtime.rpc_client.calls import Call, Waiting, outcome, response
 from conformance.runtime.shapes import NOTIFICATION, OTHER, REQUEST, mark
 from conformance.runtime.tester import Unoperated, connected
@@ -338,7 +339,7 @@ class Caller(Connections):
     async def succeeds(self, call: Call, result: Any, after: str = "its response") -> None:
         """Raise Violation unless the call has this result."""
         answer = await self.outcome(call, after)
-        if not answer.ok or not equal(result, answer.result):
+        if not answer.ok or not is_same(result, answer.result):
             came = shown(answer.result) if answer.ok else f"the failure {shown(answer.error)}"
             expected = f"the result {shown(result)} for {call.request.value} after {after}"
             raise Violation(expected, f"received {came}")

@@ -19,6 +19,7 @@ from conformance.runtime.rpc_server.tester import (
     call,
     check_success,
     echoing,
+    has_wide,
     hundred,
     in_pieces,
     names,
@@ -96,6 +97,8 @@ async def test_any_session(iut: Iut, plan: list[Any], cuts: list[int]) -> None:
             await session.send(*values, segmentation=cut)
             came = await answers(session, requests)
             for number, params in requests.items():
+                if came[number][0] is not None and has_wide(params):
+                    continue  # an honest refusal: see rpc.wide-integers
                 turned = alike(params[::-1], came[number][1])
                 about = "rpc.arguments" if turned or not params else "rpc.values"
                 check_success(came[number], params, f"request {number}", about)

@@ -12,6 +12,7 @@ from typing import Any
 from conformance.definitions.keywords import shown
 from conformance.iut import Iut
 from conformance.runtime.codec import encode
+from conformance.runtime.numbers import is_rounded
 from conformance.runtime.shapes import NOTIFICATION, RESPONSE
 from conformance.segmentation import Segmentation, byte_by_byte
 from conformance.session import Session
@@ -339,7 +340,8 @@ def names(iut: Iut) -> list[str]:
 def alike(sent: Any, came: Any) -> bool:
     """Return True if a value is unchanged, apart from lawful conversions of numbers.
 
-    Integers of more than 32 bits can come back as doubles, with the precision of a double.
+    Integers of more than 32 bits can come back as doubles, with the precision of a double. Floats
+    can come back in single precision: rpc.wide-floats checks the rest.
     """
     if isinstance(sent, dict):
         return (
@@ -356,8 +358,22 @@ def alike(sent: Any, came: Any) -> bool:
     wide = type(sent) is int and not -(2**31) <= sent < 2**32
     if wide and type(came) in (float, int):
         return bool(float(sent) == float(came))
-    kinds = (float, int) if type(sent) is float else (type(sent),)
-    return type(came) in kinds and bool(sent == came)
+    if type(sent) is float:
+        return is_rounded(sent, came)
+    return type(came) is type(sent) and bool(sent == came)
+
+
+def has_wide(value: Any) -> bool:
+    """Return True if a value contains an integer that not every double represents exactly.
+
+    A server can refuse such a value, as honestly as another rounds it: see rpc.wide-integers.
+    """
+    match value:
+        case dict():
+            return any(map(has_wide, value.values()))
+        case list():
+            return any(map(has_wide, value))
+    return type(value) is int and abs(value) > 2**53
 
 
 def check_success(outcome: Sequence[Any], wanted: Any, what: str, requirement: str | None) -> None:

@@ -4,8 +4,9 @@ import secrets
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from conformance.definitions.keywords import equal, shown
+from conformance.definitions.keywords import shown
 from conformance.harness.deadlines import Left, counting
+from conformance.runtime.numbers import is_same
 from conformance.runtime.shapes import UPDATE, mark
 from conformance.runtime.tester import done
 from conformance.session import Session
@@ -17,8 +18,8 @@ LINGERING = 1.0  # seconds; a publisher may check for connected devices only onc
 
 
 def new_uids() -> tuple[str, str, str]:
-    """Return three unused UIDs, of 66, 34 and 88 bits."""
-    one, other, largest = (str(2**bits - 1 - secrets.randbits(24)) for bits in (66, 34, 88))
+    """Return three unused UIDs, of 62, 34 and 64 bits. Wider ones are update.uid-width."""
+    one, other, largest = (str(2**bits - 1 - secrets.randbits(24)) for bits in (62, 34, 64))
     return one, other, largest
 
 
@@ -117,10 +118,12 @@ def _counts(session: Session) -> tuple[int, int]:
     return updates, len(session.received) - updates
 
 
-async def listed(session: Session, *uids: str, part: str = "sd") -> Message:
+async def listed(
+    session: Session, *uids: str, part: str = "sd", form: str = "update.uid-form"
+) -> Message:
     """Return the first update whose part of this name contains all these devices.
 
-    Raises Violation of update.uid-form if other UIDs were sent, else of the requirement for missing
+    Raises Violation of ``form`` if other UIDs were sent, else of the requirement for missing
     entries.
     """
     among, lacking = _PARTS[part]
@@ -130,7 +133,7 @@ async def listed(session: Session, *uids: str, part: str = "sd") -> Message:
     except Violation as missing:
         updates = [message for message in session.received if message.name == UPDATE]
         others = updates and among(updates[-1]).keys() - set(uids)
-        wrong = "update.uid-form" if others else lacking
+        wrong = form if others else lacking
         raise Violation(missing.expected, missing.came, wrong) from missing
 
 
@@ -167,8 +170,10 @@ class Told:
     def about(self, wanted: dict[str, Any]) -> str | None:
         """Return update.values if all wrong values were sent but never set; else None."""
         told = self.values()
-        wrong = [n for n in wanted if n not in told or not equal(wanted[n], told[n])]
-        never = all(n in told and not any(equal(told[n], v) for v in self._given(n)) for n in wrong)
+        wrong = [n for n in wanted if n not in told or not is_same(wanted[n], told[n])]
+        never = all(
+            n in told and not any(is_same(v, told[n]) for v in self._given(n)) for n in wrong
+        )
         return "update.values" if wrong and never else None
 
     async def comes_to(self, wanted: dict[str, Any], requirement: str | None = None) -> None:
@@ -179,7 +184,7 @@ class Told:
 
         def holds(message: Message) -> bool:
             told = self.values()
-            return all(name in told and equal(wanted[name], told[name]) for name in wanted)
+            return all(name in told and is_same(wanted[name], told[name]) for name in wanted)
 
         try:
             await until(self.session, "values to be sent", holds, requirement)
@@ -187,7 +192,7 @@ class Told:
             told = self.values()
             requirement = self.about(wanted) or requirement
             # Report only the wrong values, which can be few among many.
-            lost = {n: v for n, v in wanted.items() if n not in told or not equal(v, told[n])}
+            lost = {n: v for n, v in wanted.items() if n not in told or not is_same(v, told[n])}
             expected = f"{shown(lost)} to be sent for {self.uid}"
             came = shown({name: told[name] for name in lost if name in told})
             raise Violation(expected, f"received {came}", requirement) from missing

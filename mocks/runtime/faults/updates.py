@@ -103,7 +103,7 @@ class UidsInHex(Publisher):
         return hex(int(uid))
 
 
-@fault("uids-of-64-bits", violates="update.uid-form", subtle=True)
+@fault("uids-of-64-bits", violates="update.uid-width", subtle=True)
 class UidsOf64Bits(Publisher):
     """Truncates a UID to its lower 64 bits."""
 
@@ -111,7 +111,7 @@ class UidsOf64Bits(Publisher):
         return str(int(uid) % 2**64)
 
 
-@fault("uids-up-to-64-bits", violates="update.uid-form", subtle=True)
+@fault("uids-up-to-64-bits", violates="update.uid-width", subtle=True)
 class UidsUpTo64Bits(Publisher):
     """Writes the largest number of 64 bits for every larger UID, even repeatedly."""
 
@@ -197,6 +197,20 @@ class FloatsAsIntegers(Publisher):
         return {
             name: int(v) if isinstance(v, float) and abs(v) < 2**53 else v for name, v in values
         }
+
+
+@fault("floats-of-four-digits", violates="update.values", subtle=True)
+class FloatsOfFourDigits(Publisher):
+    """Rounds floats to four digits."""
+
+    def values(self, uid: str) -> Any:
+        return {name: _of_four_digits(value) for name, value in super().values(uid).items()}
+
+
+def _of_four_digits(value: Any) -> Any:
+    if isinstance(value, list):
+        return [_of_four_digits(each) for each in value]
+    return float(f"{value:.4g}") if isinstance(value, float) else value
 
 
 @fault("bytes-with-sign", violates="update.values", subtle=True)

@@ -1,6 +1,8 @@
 """Lawful variants of peers that work with buffers."""
 
+import contextlib
 import os
+import time
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
@@ -12,6 +14,7 @@ from conformance.runtime.memory.layout import PLANS, Field, Layout, Plan, planne
 from mocks.deviations import variant
 from mocks.runtime.buffer_consumer import Consumer
 from mocks.runtime.buffer_owner import Owner
+from mocks.runtime.memory.mapped import FOLDER
 from mocks.runtime.memory.owning import Owning
 from mocks.runtime.memory.peer import Asked, Buffer
 from mocks.upper_tester import Operation, Warned
@@ -250,6 +253,33 @@ class KnownByTheirTime(Consumer):
         if self.known.get(key, (0.0, None))[0] != time:
             self.known[key] = time, super().value(buffer, name)
         return self.known[key][1]
+
+
+@variant("polls", of="buffers.on-demand")
+class Polls(Consumer):
+    """Looks at a value every 100 ms, and answers what it saw at its last look."""
+
+    def __init__(self, plan: Plan) -> None:
+        super().__init__(plan)
+        self.seen: dict[tuple[str, str], tuple[float, Any]] = {}
+
+    def value(self, buffer: Buffer, name: str) -> Any:
+        at, value = self.seen.get((buffer.name, name), (0.0, None))
+        if time.monotonic() - at > 0.1:
+            value = super().value(buffer, name)
+            self.seen[buffer.name, name] = time.monotonic(), value
+        return value
+
+
+@variant("looks-at-all", of="lifecycle.lazy")
+class LooksAtAll(Consumer):
+    """Opens all buffers that exist, during each operation."""
+
+    def buffer(self, args: Mapping[str, Any]) -> Buffer:
+        for name in sorted(os.listdir(FOLDER)):
+            with contextlib.suppress(ValueError):
+                super().buffer({"buffer": name})
+        return super().buffer(args)
 
 
 @variant("invalid-is-empty", of="lifecycle.invalid-absent")

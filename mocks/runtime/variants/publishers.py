@@ -1,5 +1,6 @@
 """Lawful variants of publishers: log messages, gamepad input and updates."""
 
+import ctypes
 import math
 import time
 from collections.abc import Mapping
@@ -118,6 +119,36 @@ class WholeFloats(update_publisher.Publisher):
 def _whole(value: Any) -> Any:
     small = isinstance(value, float) and abs(value) < 2**53
     return int(value) if small and value.is_integer() else value
+
+
+@variant("floats-of-single-precision", of="update.values")
+class FloatsOfSinglePrecision(update_publisher.Publisher):
+    """Stores floats in single precision; a greater float becomes infinite."""
+
+    def values(self, uid: str) -> Any:
+        return {name: _single(value) for name, value in self.changed[uid].items()}
+
+
+@variant("context-in-single-precision", of="log.context")
+class ContextInSinglePrecision(log_publisher.Publisher):
+    """Stores floats of the context in single precision."""
+
+    def context(self, extra: Mapping[str, Any]) -> Any:
+        return {name: _single(value) for name, value in extra.items()}
+
+
+def _single(value: Any) -> Any:
+    if isinstance(value, list):
+        return [_single(each) for each in value]
+    return ctypes.c_float(value).value if isinstance(value, float) else value
+
+
+@variant("uids-of-64-bits", of="update.uid-width")
+class UidsOf64Bits(update_publisher.Publisher):
+    """Keeps a UID in 64 bits."""
+
+    def uid(self, uid: str) -> str:
+        return str(min(int(uid), 2**64 - 1))
 
 
 @variant("told-by-parameters", of="update.goes-on")

@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import ctypes
 from collections.abc import Coroutine
 from typing import Any
 
@@ -33,6 +34,19 @@ class IntroducesItself(Client):
     def request(self, number: int, method: str, params: list[Any]) -> Any:
         self.send(self.notification("calling", [method]))
         return super().request(number, method, params)
+
+
+@variant("floats-of-single-precision", of="rpc.request-content")
+class FloatsOfSinglePrecision(Client):
+    """Writes floats in single precision if they are within its range."""
+
+    def request(self, number: int, method: str, params: list[Any]) -> Any:
+        return super().request(number, method, [_single(param) for param in params])
+
+
+def _single(value: Any) -> Any:
+    within = isinstance(value, float) and abs(value) < 1e38
+    return ctypes.c_float(value).value if within else value
 
 
 @variant("ids-downwards", of="rpc.request-id")

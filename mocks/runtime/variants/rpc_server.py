@@ -1,6 +1,8 @@
 """Lawful variants of the RPC server."""
 
 import asyncio
+import contextlib
+import ctypes
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any
@@ -194,6 +196,34 @@ class Doubles(Server):
         return super().response(number, error, _double(result))
 
 
+@variant("refuses-wide-integers", of="rpc.wide-integers")
+class RefusesWideIntegers(Server):
+    """Answers integers beyond 64 bits with a sign with an error."""
+
+    def request(self, number: int, method: str, params: list[Any]) -> None:
+        if _is_wide(params):
+            self.answer(number, "an integer beyond 64 bits with a sign", None)
+        else:
+            super().request(number, method, params)
+
+
+@variant("singles", of="rpc.wide-floats")
+class Singles(Server):
+    """Stores floats in single precision."""
+
+    def response(self, number: int, error: Any, result: Any) -> list[Any]:
+        return super().response(number, error, _single(result))
+
+
+@variant("silent-about-unencodable", of="rpc.unencodable-result")
+class SilentAboutUnencodable(Server):
+    """Does not answer if the result cannot be encoded."""
+
+    def send(self, value: Any) -> None:
+        with contextlib.suppress(TypeError):
+            self.write(self.encode(value))
+
+
 @variant("arguments-unchecked", of="rpc.argument-count")
 class ArgumentsUnchecked(Server):
     """Uses 0 for missing arguments of subtract, and ignores additional ones."""
@@ -215,6 +245,22 @@ def _text(value: Any) -> Any:
     if isinstance(value, list):
         return [_text(entry) for entry in value]
     return {"$raw": value["$bin"]} if mark(value) == "$bin" else value
+
+
+def _is_wide(value: Any) -> bool:
+    if isinstance(value, list):
+        return any(map(_is_wide, value))
+    if isinstance(value, dict):
+        return any(map(_is_wide, value.values()))
+    return type(value) is int and value >= 2**63
+
+
+def _single(value: Any) -> Any:
+    if isinstance(value, list):
+        return [_single(entry) for entry in value]
+    if isinstance(value, dict) and not mark(value):
+        return {key: _single(entry) for key, entry in value.items()}
+    return ctypes.c_float(value).value if type(value) is float else value
 
 
 def _double(value: Any) -> Any:

@@ -16,7 +16,7 @@ from mocks.runtime.memory.peer import Buffer
 from mocks.upper_tester import Warned
 
 
-@fault("cached", violates="buffers.on-demand")
+@fault("cached", violates="get-value.value")
 class Cached(Consumer):
     """Caches values forever."""
 

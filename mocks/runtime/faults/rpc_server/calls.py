@@ -177,7 +177,43 @@ class NumbersOf63Bits(_Echo):
         return value - 2**64 if type(value) is int and value >= 2**63 else value
 
 
-@fault("floats-of-single-precision", violates="rpc.values", subtle=True)
+@fault("floats-of-four-digits", violates="rpc.values", subtle=True)
+class FloatsOfFourDigits(_Echo):
+    """Rounds floats to four digits."""
+
+    def change(self, value: Any) -> Any:
+        return float(f"{value:.4g}") if type(value) is float else value
+
+
+@fault("text-of-1024-bytes-cut", violates="rpc.values", subtle=True)
+class TextOf1024BytesCut(_Echo):
+    """Loses the last character of a text of exactly 1024 bytes."""
+
+    def change(self, value: Any) -> Any:
+        return value[:-1] if isinstance(value, str) and len(value.encode()) == 1024 else value
+
+
+@fault("arrays-of-65536-empty", violates="rpc.values", subtle=True)
+class ArraysOf65536Empty(Server):
+    """Counts the elements of an array in 16 bits."""
+
+    def response(self, number: int, error: Any, result: Any) -> list[Any]:
+        if isinstance(result, list):
+            result = [
+                part[: len(part) % 65536] if isinstance(part, list) else part for part in result
+            ]
+        return super().response(number, error, result)
+
+
+@fault("infinity-as-nil", violates="rpc.wide-floats", subtle=True)
+class InfinityAsNil(_Echo):
+    """Converts floats that are not finite to nil, as JSON does."""
+
+    def change(self, value: Any) -> Any:
+        return None if mark(value) == "$float" else value
+
+
+@fault("floats-of-single-precision", violates="rpc.wide-floats", subtle=True)
 class FloatsOfSinglePrecision(_Echo):
     """Stores floats in single precision."""
 
