@@ -102,6 +102,11 @@ async def _probe(iut: Iut, session: Session, to: str, about: str | None) -> None
     )
 
 
+async def _serves(iut: Iut, session: Session) -> None:
+    """Raise Violation of rpc.each-answered if even a plain request is not answered."""
+    await call(session, next(_PROBES), usual(iut))
+
+
 def _wanted(after: str, came: str) -> tuple[str, str]:
     return f"a response to the next request after {after}", came
 
@@ -129,6 +134,8 @@ async def test_malformed_requests(iut: Iut, kind: str) -> None:
         left = list(chosen.items())
         while left:
             async with iut.connect(instance) as session:
+                if len(left) == len(chosen):
+                    await _serves(iut, session)
                 served = Served(iut, instance, session)
                 while left and not session.ended:
                     what, value = left.pop(0)
@@ -145,6 +152,8 @@ async def test_twenty_malformed(iut: Iut, what: str) -> None:
         while sent < 20:
             async with iut.connect(instance) as session:
                 served = Served(iut, instance, session)
+                if not sent:
+                    await _serves(iut, session)
                 while sent < 20 and not session.ended:
                     await session.send(_named(MALFORMED[what], usual(iut)))
                     await session.taken()
@@ -169,8 +178,10 @@ BROKEN: dict[str, bytes] = {
 async def test_broken_bytes(iut: Iut) -> None:
     """After bytes that are not a request, the next client is served."""
     async with iut.instance() as instance:
-        for what, data in BROKEN.items():
+        for number, (what, data) in enumerate(BROKEN.items()):
             async with iut.connect(instance) as session:
+                if not number:
+                    await _serves(iut, session)
                 await session.send_bytes(data)
                 await session.until_closed(session.seconds("quiet") / 4)
                 await session.close()
@@ -181,6 +192,7 @@ async def test_broken_bytes(iut: Iut) -> None:
 async def test_responses_to_a_server(iut: Iut) -> None:
     """A response to a server has no effect, even with a request's id."""
     async with iut.instance() as instance, iut.connect(instance) as session:
+        await _serves(iut, session)
         served = Served(iut, instance, session)
         for number, error, result in (
             (1, None, "result"),
@@ -200,6 +212,7 @@ async def test_clients_leave(iut: Iut, how: str) -> None:
     """
     async with iut.instance() as instance:
         async with iut.connect(instance) as session:
+            await _serves(iut, session)
             sleep = await procedure(iut, session, "sleep")
             # Long enough to be pending for certain. Only five, because a server can run one after
             # another.
