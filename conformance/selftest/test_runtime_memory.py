@@ -2,8 +2,11 @@
 
 import asyncio
 import ctypes
+import errno
 import json
+import mmap
 import os
+import signal
 import subprocess
 import sys
 import uuid
@@ -17,7 +20,7 @@ import pytest
 import yaml
 from hypothesis import HealthCheck, given, settings
 
-from conformance import generation, mutex
+from conformance import bus_errors, generation, mutex
 from conformance.definitions import locate, protocols
 from conformance.harness import memory
 from conformance.harness.deadlines import counting
@@ -287,6 +290,59 @@ async def test_objects_and_their_mutex(name: str) -> None:
     assert memory.inode(name) is not None
     memory.remove(name)
     assert memory.inode(name) is None
+
+
+@pytest.mark.asyncio
+async def test_an_object_that_is_shortened(name: str) -> None:
+    """An object that loses its bytes ends no process, even if its mutex is used meanwhile."""
+    shared = SharedObject.create(name, 4 * mmap.PAGESIZE, 3 * mmap.PAGESIZE)
+    other = SharedObject.create(f"{name}-2", 100, 0)
+    try:
+        async with other.locked(counting(1)):
+            with pytest.raises(memory.Shortened):
+                async with shared.locked(counting(1)):
+                    os.truncate(memory.FOLDER / name, 0)
+            with pytest.raises(memory.Shortened):
+                shared.trylock()
+            assert not shared.read()
+        assert other.trylock()
+        other.unlock()
+    finally:
+        shared.close()
+        other.close()
+        memory.remove(f"{name}-2")
+
+
+def test_a_mutex_whose_memory_is_lost(name: str) -> None:
+    """Access to a lost mutex continues with zeros, and is remembered."""
+    shared = SharedObject.create(name, 4 * mmap.PAGESIZE, 3 * mmap.PAGESIZE)
+    os.truncate(memory.FOLDER / name, 0)
+    assert mutex.trylock(shared._mutex)
+    mutex.unlock(shared._mutex)
+    assert bus_errors.is_lost(shared._start)
+    shared.close()
+
+
+def test_other_bus_errors_end_a_process() -> None:
+    """A bus error in memory that is not watched ends the process."""
+    code = (
+        "import mmap, tempfile; from conformance import bus_errors as b; b.announce(4096, 10);"
+        "f = tempfile.TemporaryFile(); f.truncate(4096); m = mmap.mmap(f.fileno(), 4096);"
+        "f.truncate(0); m[0]"
+    )
+    assert subprocess.run([sys.executable, "-c", code]).returncode == -signal.SIGBUS
+
+
+@pytest.mark.parametrize("reason", ["EROFS", "ENOSPC"])
+def test_a_machine_without_room(monkeypatch: pytest.MonkeyPatch, reason: str) -> None:
+    """A read-only or full folder is a fault of the machine."""
+
+    def refuse(*_: Any) -> None:
+        raise OSError(getattr(errno, reason), "refused")
+
+    assert not memory.obstacle()
+    monkeypatch.setattr(os, "write", refuse)
+    assert "this machine cannot write" in memory.obstacle()
 
 
 @pytest.mark.parametrize("wrong", ["", "/", "..", "a/b", "x" * 300, "rt-none", "a\0b"])

@@ -15,11 +15,12 @@ from conformance.runtime.memory.held_mutex import (
     invalidated,
     spares_the_new,
     waits_for_mutex,
+    writes_before_release,
 )
 from conformance.runtime.memory.operations import again, offered, run
 from conformance.runtime.memory.samples import filling, sample
 from conformance.runtime.memory.tester import memory_tester
-from conformance.runtime.memory.writing import Writing, writes_whole
+from conformance.runtime.memory.writing import Writing, write, writes_whole
 from conformance.verdicts import Violation
 
 WRITING = Writing(
@@ -219,6 +220,15 @@ async def test_reads_under_contention(iut: Iut) -> None:
                 "get_value to answer three numbers that were written together",
                 f"it answered {str(answer.result)[:200]}",
             )
+
+
+@requirement("operations.atomic")
+async def test_complete_at_release(iut: Iut) -> None:
+    """A value has its bit and its timestamp when the operation releases the mutex."""
+    async with memory_tester(iut) as tester:
+        buffer = await tester.make("arm")
+        begin = partial(write, tester, buffer, WRITING)
+        await writes_before_release(buffer, WRITING.fields, buffer.bits(["mode"]), begin)
 
 
 @requirement("operations.atomic")

@@ -12,12 +12,13 @@ from conformance.runtime.memory.held_mutex import (
     invalidated,
     spares_the_new,
     waits_for_mutex,
+    writes_before_release,
 )
 from conformance.runtime.memory.operations import again, offered, run
 from conformance.runtime.memory.samples import filling
 from conformance.runtime.memory.taking import loses_no_bit, takes_whole
 from conformance.runtime.memory.tester import memory_tester, new_uid
-from conformance.runtime.memory.writing import Writing, writes_whole
+from conformance.runtime.memory.writing import Writing, write, writes_whole
 
 
 @requirement("operations.mutex")
@@ -219,3 +220,13 @@ async def test_data_under_contention(iut: Iut) -> None:
     A new value always has its bit, its timestamp and the second value.
     """
     await writes_whole(iut, WRITING)
+
+
+@requirement("operations.atomic")
+async def test_complete_at_release(iut: Iut) -> None:
+    """Data have their bits and their timestamp when the operation releases the mutex."""
+    async with memory_tester(iut) as tester:
+        buffer = await tester.connect("arm")
+        names = [WRITING.fields[0].rpartition(".")[2], WRITING.beside]
+        begin = partial(write, tester, buffer, WRITING)
+        await writes_before_release(buffer, WRITING.fields, buffer.bits(names), begin)

@@ -7,7 +7,7 @@ from typing import Any
 from conformance.harness import memory
 from conformance.iut import Iut
 from conformance.runtime.memory.buffer import Buffer, Image, bytes_of
-from conformance.runtime.memory.tester import ROBOT, Tester
+from conformance.runtime.memory.tester import ROBOT, Tester, on_this_machine
 from conformance.runtime.shapes import notification
 from conformance.session import Session
 from conformance.verdicts import Conclusion, Violation
@@ -155,13 +155,14 @@ async def gamepad_tester(iut: Iut) -> AsyncIterator[GamepadTester]:
     """Start a receiver and its tester. All objects are removed at the end."""
     made: GamepadTester | None = None
     try:
-        async with iut.session() as session:
-            made = GamepadTester(iut, session)
-            await made.load(ROBOT)
-            yield made
-            # Collect the names of all objects, to remove them even if the receiver is killed.
-            with contextlib.suppress(Conclusion):
-                await made.buffer("")
+        with on_this_machine():
+            async with iut.session() as session:
+                made = GamepadTester(iut, session)
+                await made.load(ROBOT)
+                yield made
+                # Collect the names of all objects, to remove them even if the receiver is killed.
+                with contextlib.suppress(Conclusion):
+                    await made.buffer("")
     finally:
         if made is not None:
             made.close()

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from conformance.harness import memory
-from conformance.harness.memory import Locked, NoObject, SharedObject
+from conformance.harness.memory import Locked, NoObject, SharedObject, Shortened
 from conformance.mutex import BrokenMutex, WrittenOver
 from conformance.runtime.memory.catalog import Peripheral
 from conformance.runtime.memory.layout import Field, Layout
@@ -158,6 +158,9 @@ class Buffer:
         except WrittenOver as error:
             expected = f"the mutex of {self.name} to stay unchanged while the tester holds it"
             raise Violation(expected, str(error), "operations.mutex") from error
+        except Shortened as error:
+            expected = f"{self.name} to keep its {self.object.size} bytes"
+            raise Violation(expected, str(error), self._about_size) from error
         except (BrokenMutex, NoObject) as error:
             expected = f"a mutex at offset {self.layout['mutex'].offset} of {self.name}"
             # A mutex that the tester has created was correct before.
@@ -171,12 +174,17 @@ class Buffer:
 
     def peek(self) -> Image:
         """Return the current contents, read without the mutex."""
+        data = self._bytes()
+        event = self.tester.session.note("memory", None, buffer=self.name, **self._news(data))
+        return Image(self, data, event, time.time())
+
+    def _bytes(self) -> bytes:
+        """Return all current bytes. Raises Violation if the object has been shortened."""
         data = self.object.read()
         if len(data) < self.layout.size:
             expected = f"{self.name} to keep its {self.layout.size} bytes"
             raise Violation(expected, f"it has {len(data)} bytes", self._about_size)
-        event = self.tester.session.note("memory", None, buffer=self.name, **self._news(data))
-        return Image(self, data, event, time.time())
+        return data
 
     @property
     def contents(self) -> Sequence[bytes]:
@@ -187,7 +195,7 @@ class Buffer:
     def peek_at(self, field: str) -> Any:
         """Return the current value of one field; adds no event to the transcript."""
         where = self.layout[field]
-        return where.decode(where.of(self.object.read()))
+        return where.decode(where.of(self._bytes()))
 
     def _news(self, data: bytes) -> dict[str, Any]:
         """Return the details for the transcript: first all bytes, later only changed fields."""

@@ -16,8 +16,8 @@ from conformance.verdicts import Violation
 
 LONG = 1.25  # seconds: longer than the timeout of many programs for a mutex
 _BEGUN = 0.01  # seconds after the beginning of a second, clearly less than a tenth
-_TIMES = 100  # attempts at most to see a change that takes a few microseconds
-_TRIED = 0.5  # seconds for all attempts
+_TIMES = 300  # attempts at most to see a change that takes a few microseconds
+_TRIED = 1.0  # seconds for all attempts
 _WAITS = 0.001  # seconds in which a program starts an operation
 _GLIMPSE = 0.02  # seconds in which a program continues after the mutex is released
 _AWAKE = 0.5  # seconds in which a waiting program notices that the mutex is free
@@ -84,6 +84,53 @@ async def frees_it_last(
     written before each run, so that the operation changes them. ``begin`` starts the run with a
     given number.
     """
+
+    def unchanged(earlier: Image, later: Image) -> None:
+        try:
+            later.only(earlier, ())
+        except Violation as found:
+            expected = f"{found.expected} while the tester holds the mutex"
+            about = found.requirement or "operations.mutex"
+            raise Violation(expected, found.came, about, found.event) from found
+
+    await _look_at_each_release(buffer, values, begin, unchanged)
+
+
+async def writes_before_release(
+    buffer: Buffer,
+    fields: tuple[str, str, str],
+    bits: int,
+    begin: Callable[[int], Awaitable[object]],
+) -> None:
+    """Run an operation repeatedly, and lock the mutex immediately after each release.
+
+    Raises Violation of operations.atomic if a new value is there without its bits or its timestamp.
+    ``fields`` are the value, the timestamp and the bitmap that one run writes. A part that follows
+    within less than a microsecond cannot be seen.
+    """
+    value, timestamp, bitmap = fields
+
+    def complete(earlier: Image, _: Image) -> None:
+        if earlier[value]:
+            about = "operations.atomic"
+            earlier.holds({bitmap: bits}, about)
+            if earlier[timestamp] == 1.0:
+                place = f"{buffer.place(timestamp)} to be set together with {value}"
+                raise Violation(place, "it is as before", about)
+
+    await _look_at_each_release(buffer, {value: 0, timestamp: 1.0, bitmap: 0}, begin, complete)
+
+
+async def _look_at_each_release(
+    buffer: Buffer,
+    values: Mapping[str, Any],
+    begin: Callable[[int], Awaitable[object]],
+    judge: Callable[[Image, Image], None],
+) -> None:
+    """Let an operation wait for the mutex many times, and look as soon as it releases the mutex.
+
+    ``judge`` gets the image at that moment, and the image a moment later.
+    """
     left, number = counting(_TRIED), 0
     while left() > 0 and number < _TIMES:
         number += 1
@@ -95,14 +142,11 @@ async def frees_it_last(
             await asyncio.sleep(_WAITS)
         try:
             if looks := buffer.object.glimpse(before, _GLIMPSE):
-                earlier, later = (Image(buffer, data, 0, time.time()) for data in looks)
-                later.only(earlier, ())
+                judge(*(Image(buffer, data, 0, time.time()) for data in looks))
             await going
-        except Violation as found:
+        except Violation:
             going.cancel()
-            expected = f"{found.expected} while the tester holds the mutex"
-            about = found.requirement or "operations.mutex"
-            raise Violation(expected, found.came, about, found.event) from found
+            raise
 
 
 async def invalidated(

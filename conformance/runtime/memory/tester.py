@@ -3,7 +3,15 @@
 import asyncio
 import contextlib
 import secrets
-from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping, Sequence
+from collections.abc import (
+    AsyncIterator,
+    Awaitable,
+    Callable,
+    Collection,
+    Iterator,
+    Mapping,
+    Sequence,
+)
 from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
@@ -391,14 +399,26 @@ async def memory_tester(iut: Iut, catalog: str | None = ROBOT) -> AsyncIterator[
     """Start an IUT that reads a catalog, and its tester. All objects are removed at the end."""
     made: Tester | None = None
     try:
-        async with iut.session() as session:
-            made = Tester(iut, session)
-            if catalog is not None:
-                await made.load(catalog)
-            yield made
+        with on_this_machine():
+            async with iut.session() as session:
+                made = Tester(iut, session)
+                if catalog is not None:
+                    await made.load(catalog)
+                yield made
     finally:
         if made is not None:
             made.close()
+
+
+@contextlib.contextmanager
+def on_this_machine() -> Iterator[None]:
+    """Raise Inconclusive if a test fails while this machine cannot hold shared memory."""
+    try:
+        yield
+    except Conclusion as failed:
+        if reason := memory.obstacle():
+            raise Inconclusive(f"{reason}. Then: {failed}") from failed
+        raise
 
 
 def new_uid() -> int:

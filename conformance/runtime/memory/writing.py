@@ -9,8 +9,9 @@ from typing import Any
 from conformance.cases import check
 from conformance.harness.upper import Answer
 from conformance.iut import Iut
+from conformance.runtime.memory.buffer import Buffer
 from conformance.runtime.memory.contention import ROUNDS, often, some_succeed
-from conformance.runtime.memory.tester import memory_tester
+from conformance.runtime.memory.tester import Tester, memory_tester
 
 
 @dataclass(frozen=True)
@@ -27,6 +28,11 @@ class Writing:
     bit: str
     given: Callable[[int], Mapping[str, Any]]
     beside: str = ""
+
+
+async def write(tester: Tester, buffer: Buffer, writing: Writing, number: int) -> None:
+    """Write a value other than zero that belongs to a number."""
+    await tester.ask(writing.operation, **buffer.arguments, **writing.given(number + 1))
 
 
 async def writes_whole(iut: Iut, writing: Writing) -> None:

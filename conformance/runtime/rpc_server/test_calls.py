@@ -225,10 +225,10 @@ async def test_failure(iut: Iut) -> None:
 async def test_errors_without_results(iut: Iut) -> None:
     """A response with an error has a nil result."""
     async with iut.session() as session:
-        about_silence = dict.fromkeys(_needy(iut), "rpc.wrong-arguments")
-        about_silence |= dict.fromkeys(_names_of(iut, "unencodable"), "rpc.unencodable-result")
-        for number, name in enumerate((ABSENT, *names(iut)), 1):
-            about = about_silence.get(name, "rpc.each-answered")
+        needy, silent = _needy(iut), _names_of(iut, "unencodable")
+        asked = [name for name in names(iut) if name not in silent]
+        for number, name in enumerate((ABSENT, *asked), 1):
+            about = "rpc.wrong-arguments" if name in needy else "rpc.each-answered"
             error, result = await call(session, number, name, what=name, requirement=about)
             expected = f"a nil result with the error {shown(error)}"
             check(error is None or result is None, expected, f"received the result {shown(result)}")

@@ -80,6 +80,19 @@ class BitInASecondStep(Consumer):
         return Warned(None, warnings)
 
 
+@fault("bit-after-the-release", violates="operations.atomic", subtle=True)
+class BitAfterTheRelease(Consumer):
+    """Sets the bit of a parameter directly after it has released the mutex."""
+
+    def mark(self, buffer: Buffer, bitmap: str, names: Any) -> None:
+        self.late = buffer, names
+
+    def release(self, buffer: Buffer) -> None:
+        super().release(buffer)
+        if late := self.__dict__.pop("late", None):
+            super().mark(late[0], "write", late[1])
+
+
 @fault("reads-by-halves", violates="operations.atomic")
 class ReadsByHalves(Consumer):
     """Releases the mutex between reading two elements of an array."""
