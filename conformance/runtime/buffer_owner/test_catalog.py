@@ -15,10 +15,13 @@ async def test_clamped_data(iut: Iut) -> None:
             *((arm, "angle", 9.5, 1.5), (arm, "speed", -101, -100), (arm, "power", 201, 200)),
             *((arm, "floor", -6, -5), (panel, "level", -1, 0)),
         ]:
+            # A warning that every operation has is not about the value.
+            plain = await tester.tested("set_data", **buffer.arguments, values={name: bound})
             await buffer.put({f"read.params.{name}": 0})
             answer = await tester.tested("set_data", **buffer.arguments, values={name: value})
             (await buffer.look()).holds({f"read.params.{name}": bound})
-            check(bool(answer.warnings), f"a warning about {name}, {value}", "received none")
+            warnings = [text for text in answer.warnings if text not in plain.warnings]
+            check(bool(warnings), f"a warning about {name}, {value}", "received none")
 
 
 @requirement("catalog.clamped-data")

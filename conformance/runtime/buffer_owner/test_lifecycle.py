@@ -55,6 +55,8 @@ async def test_kept(iut: Iut) -> None:
             )
             again.object.close()
             tester.buffers.remove(again)
+        # The peripheral is connected: a second connect can fail, but makes no other buffer.
+        await tester.with_uid("connect", uid, type="arm")
         buffer.kept()
         buffer.peek()
 

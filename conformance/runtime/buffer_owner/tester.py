@@ -5,13 +5,15 @@ from conformance.harness import memory
 from conformance.runtime.memory.answers import own_bit
 from conformance.runtime.memory.buffer import Buffer, Image
 from conformance.runtime.memory.catalog import Parameter
-from conformance.runtime.memory.operations import Operation
+from conformance.runtime.memory.operations import Operation, run
 from conformance.runtime.memory.samples import sample
 from conformance.runtime.memory.tester import Tester, new_uid
 from conformance.verdicts import Violation
 
 SET_VALID = Operation("set_valid", {"valid": False}, ("valid",))
 """The only operation that ignores the valid bit."""
+CYCLE = Operation("cycle", {})
+"""One cycle of the device process, which an owner need not offer."""
 OPERATIONS = (
     Operation(
         "set_data",
@@ -44,6 +46,22 @@ async def connected(tester: Tester, buffer: Buffer, uid: int, whether: bool) -> 
         came = "another object of that name" if told == buffer.name else told[:80]
         raise Violation(expected, f"it is {came}", "lifecycle.kept")
     buffer.kept()
+
+
+async def aborts(
+    tester: Tester, buffer: Buffer, operation: Operation, before: Image, which: str
+) -> None:
+    """Raise Violation if an operation on a buffer without its valid bit has an effect or a result.
+
+    ``which`` completes "a buffer …".
+    """
+    answer = await run(tester, buffer, operation)
+    (await buffer.look()).only(before, ())
+    check(
+        not (answer.ok and answer.result),
+        f"no result of the operation '{operation.name}' on a buffer {which}",
+        f"it answered {str(answer.result)[:200]}",
+    )
 
 
 async def set_alone(buffer: Buffer, param: Parameter) -> Image:

@@ -21,10 +21,13 @@ from conformance.runtime.numbers import is_same
 from conformance.runtime.shapes import LOG
 from conformance.verdicts import Inconclusive, Violation
 
+# The lengths around which formats and buffers of common sizes end.
+LENGTHS = (255, 256, 1023, 1024, 1025, 4095, 4096, 4097, 65535, 65536, 65537)
 TEXTS = [
     *("plain", "two words", "", " blanks around ", "new\nline\ttab", "quote \" and \\ and '", "{}"),
     *("%s %d %(event)s", "{event} {0}", "ä€😀", "\x1b[31mred\x1b[0m", "null", "5", "x" * 31),
-    *("x" * 32, "x" * 256, "ß" * 66_000),
+    *("x" * length for length in (32, *LENGTHS)),
+    "ß" * 66_000,
 ]
 LOGGERS = ["runtime", "runtime.a.b", "runtime.device.smart_devices", "runtime.x" + ".y" * 20]
 CONTEXT: list[dict[str, Any]] = [

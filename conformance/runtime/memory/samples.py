@@ -65,8 +65,8 @@ def _ends(param: Parameter) -> list[Any]:
     of: Any = getattr(ctypes, f"c_{param.type}")
     bits, signed = 8 * ctypes.sizeof(of), of(-1).value < 0
     if param.kind == REAL:
-        great = 2.0 ** (100 if bits == 32 else 1000)
-        return [-great, 2.0**-20, great]
+        great, denormal = (2.0**100, 2.0**-140) if bits == 32 else (2.0**1000, 2.0**-1060)
+        return [-great, 2.0**-20, denormal, great]
     greatest = (1 << (bits - signed)) - 1
     greatest -= greatest >> 53  # keep only the first 53 bits, which a double represents exactly
     return [-(1 << (bits - 1)), -1, greatest] if signed else [greatest, 0]

@@ -27,7 +27,7 @@ PARAMS: list[list[Any]] = [
     # The smallest and the greatest value of each MessagePack format.
     [127, 128, 256, 65535, 65536, 2**31, 2**32 - 1, 2**32],
     [-32, -33, -128, -129, -32768, -(2**31), -(2**31) - 1],
-    ["x" * size for size in (31, 32, 255, 256)],
+    ["x" * size for size in (31, 32, 255, 256, 1023, 1024, 1025, 4095, 4096, 4097)],
     *([list(range(15))], [list(range(16))], [{f"key {n}": n for n in range(16)}]),
 ]
 
@@ -100,7 +100,7 @@ async def test_content(iut: Iut) -> None:
 
 
 @requirement("rpc.request-content")
-@pytest.mark.parametrize("size", [5_000, 100_000])
+@pytest.mark.parametrize("size", [5_000, 65_530, 65_540, 100_000])
 async def test_long_argument(iut: Iut, size: int) -> None:
     """A request contains all its arguments, even if one is longer than a typical buffer."""
     async with calling(iut) as caller:

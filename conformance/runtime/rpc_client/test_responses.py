@@ -22,6 +22,9 @@ RESULTS: list[Any] = [
     *(None, False, True, 0, -1, 2**53 - 1, 0.5, "", "text", "ä€😀", [], {}, [None], [[], [1]]),
     *({"a": {"b": [None]}}, [1, "error", None], {"error": "x"}, {"message": "no error"}, "x" * 300),
     *({"none": None, "some": 0.1}, 1e300, -(2**31) - 1, 2**32),
+    # The lengths around which formats and buffers of common sizes end.
+    *("x" * length for length in (255, 256, 1023, 1024, 1025, 4095, 4096, 4097)),
+    *("x" * length for length in (65535, 65536, 65537)),
 ]
 ERRORS: list[Any] = [
     *({"message": "failed", "code": 17}, "failed", ["failed", {}], 17, -1, 0.5, True),

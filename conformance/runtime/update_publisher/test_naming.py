@@ -21,6 +21,9 @@ from conformance.session import Session
 from conformance.verdicts import Violation
 from conformance.wire import Message
 
+# The lengths around which formats and buffers of common sizes end.
+LENGTHS = (31, 32, 255, 256, 1023, 1024, 1025, 4095, 4096, 4097)
+
 
 @requirement("update.aliases")
 async def test_aliases(iut: Iut) -> None:
@@ -36,7 +39,7 @@ async def test_aliases(iut: Iut) -> None:
                 absent(message, f"no alias of {other}")
         given = [
             (other, "ä€ arm"),
-            *((one, alias) for alias in ("Right Motor", "x" * 32, "x" * 256)),
+            *((one, alias) for alias in ("Right Motor", *("x" * length for length in LENGTHS))),
         ]
         now: dict[str, str | None] = {one: "Left Motor"}
         for number, (uid, alias) in enumerate(given, 2):

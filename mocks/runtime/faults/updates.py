@@ -269,6 +269,15 @@ class AliasesCut(Publisher):
         return {uid: alias[:31] for uid, alias in super().named().items()}
 
 
+@fault("aliases-of-1024-bytes-lost", violates="update.aliases", subtle=True)
+class AliasesOf1024BytesLost(Publisher):
+    """Omits an alias of more than 1024 bytes."""
+
+    def named(self) -> dict[Any, Any]:
+        known = super().named()
+        return {uid: alias for uid, alias in known.items() if len(alias.encode()) <= 1024}
+
+
 @fault("aliases-in-lower-case", violates="update.aliases", subtle=True)
 class AliasesInLowerCase(Publisher):
     """Writes aliases in lower case."""

@@ -88,6 +88,42 @@ class SetSubOnInvalid(Owner):
             self.check_valid = valid  # type: ignore[method-assign]
 
 
+@fault("answers-while-disconnected", violates="operations.validity", subtle=True)
+class AnswersWhileDisconnected(Owner):
+    """Answers the bitmaps of a disconnected peripheral, without clearing them."""
+
+    gone: Buffer | None = None
+
+    async def disconnect(self, type_: str, uid: str) -> None:
+        await super().disconnect(type_, uid)
+        self.gone = self.buffers[self.name(type_, uid)]
+
+    async def get_read(self, buffer: Buffer) -> list[str]:
+        if buffer is self.gone and not buffer["valid"]:
+            return self.names(buffer.peripheral, buffer["control.read"])
+        return await super().get_read(buffer)
+
+
+@fault("cycles-while-invalid", violates="operations.validity", subtle=True)
+class CyclesWhileInvalid(Owner):
+    """Sends the values of an invalid buffer in a cycle."""
+
+    async def cycle(self, buffer: Buffer) -> list[dict[str, Any]]:
+        if buffer["valid"]:
+            return await super().cycle(buffer)
+        names = self.names(buffer.peripheral, buffer["control.write"])
+        return [{"message": "DEV_WRITE", "values": dict.fromkeys(names, 0)}]
+
+
+@fault("panels-while-invalid", violates="operations.validity", subtle=True)
+class PanelsWhileInvalid(Owner):
+    """Stores data in an invalid buffer without a control block."""
+
+    def check_valid(self, buffer: Buffer) -> None:
+        if buffer.layout.control:
+            super().check_valid(buffer)
+
+
 @fault("piecewise", violates="operations.atomic")
 class Piecewise(Owner):
     """Reads values one by one, and releases the mutex between two of them."""
