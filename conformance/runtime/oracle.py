@@ -110,6 +110,8 @@ class Oracle:
         self._open: Recent[int, _Called] = Recent()
         self._answered: Recent[int, Walk] = Recent()
         self._answers = 0
+        self._notified = 0
+        """Notifications of the client that nothing has answered."""
         self._asked: Recent[int, int] = Recent()
         """Requests that have reached the client, and that the client can answer."""
         self._gone: set[str] = set()
@@ -207,6 +209,7 @@ class Oracle:
 
     def _notification(self, value: Any) -> Iterator[Finding]:
         self._lenient |= not is_notification(value)
+        self._notified += 1
         yield from ()
 
     def _response(self, value: Any) -> Iterator[Finding]:
@@ -218,7 +221,7 @@ class Oracle:
         if not wrong:
             self.exercised |= {"rpc.response-id", "rpc.each-answered"}
         elif not self._lenient:
-            yield from wrong
+            yield from self._to_a_notification(number) or wrong
         if walk.state is Call.ANSWERED and number in self._open:
             self._answers += 1
             self._passes(self._open.pop(number))
@@ -229,6 +232,14 @@ class Oracle:
             if error and result is not None:
                 text = f"expected a nil result with an error; received the result {shown(result)}"
                 yield Finding("rpc.error-without-result", text)
+
+    def _to_a_notification(self, number: Any) -> list[Finding]:
+        """Return a finding if a response without its request seems to answer a notification."""
+        if not self._notified or (self._open and number is not None):
+            return []
+        self._notified -= 1
+        text = f"expected no response to a notification; received one with the id {shown(number)}"
+        return [Finding("rpc.notification-unanswered", text)]
 
     def _walk(self, number: int) -> Walk:
         if call := self._open.get(number):

@@ -24,6 +24,8 @@ ABSENT = "conformance_no_such_procedure"
 
 SEGMENTATION = "encoding.segmentation"
 _IDS = "rpc.response-id"
+_OWN = (_IDS, "rpc.notification-unanswered")
+"""The requirements that a response violates which answers no request."""
 
 _PROBES: dict[str, list[Any]] = {
     "echo": ["x"],
@@ -77,9 +79,9 @@ async def answers(
             missing.remove(number)
             told: list[Any] = [*message.value[2:], None, None]
             came[number] = (told[0], told[1])
-        elif any(finding.requirement == _IDS for finding in session.judge.findings):
+        elif found := [f for f in session.judge.findings if f.requirement in _OWN]:
             instead = f"received {shown(message.value)}"
-            raise Violation(f"{RESPONSE} {text}", instead, _IDS, message.event)
+            raise Violation(f"{RESPONSE} {text}", instead, found[0].requirement, message.event)
         else:
             strange = strange or message
     return came
