@@ -290,6 +290,10 @@ class Oracle:
                 )
 
     def _update(self, value: Any) -> Iterator[Finding]:
+        self.exercised.add("update.aliases-present")
+        if "aliases" not in value:
+            text = "expected the key aliases in an update; the key is missing"
+            yield Finding("update.aliases-present", text)
         for part in ("sd", "aliases"):
             for uid in _members(value.get(part)):
                 if not (uid.isascii() and uid.isdecimal()):

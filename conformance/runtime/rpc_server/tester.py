@@ -242,6 +242,12 @@ async def disturbed(iut: Iut) -> str:
     return ""
 
 
+async def turns_others_away(iut: Iut) -> bool:
+    """Return True if the server closes a connection that is opened while it serves another."""
+    plain = Iut(iut.testbed, "")
+    return await iut.cached("another client is turned away", plain.turns_away_beside)
+
+
 @contextlib.asynccontextmanager
 async def not_the_first(iut: Iut) -> AsyncIterator[None]:
     """Blame rpc.each-answered for failures in this block if no later connection is answered.
@@ -266,8 +272,7 @@ async def not_the_first(iut: Iut) -> AsyncIterator[None]:
     except Violation as missing:
         if missing.event is not None:
             raise
-        plain = Iut(iut.testbed, "")
-        if await iut.cached("another client is turned away", plain.turns_away_beside):
+        if await turns_others_away(iut):
             raise Hindered(
                 "the server closes a connection that is opened while it serves another"
             ) from None

@@ -69,6 +69,16 @@ async def test_form(iut: Iut) -> None:
     """An update has the maps sd and aliases."""
     one, *_ = new_uids()
     async with operated(iut) as session:
+        await connect(session, one, {"value": 1}, "arm")
+        await listed(session, one)
+        await _rounds(session, 2)
+
+
+@requirement("update.aliases-present")
+async def test_empty_aliases(iut: Iut) -> None:
+    """An update has the map aliases, also if no device has an alias."""
+    one, *_ = new_uids()
+    async with operated(iut) as session:
         await connect(session, one, {"value": 1})
         await listed(session, one)
 

@@ -78,7 +78,7 @@ class WithinAMap(Publisher):
         self.write(encode({"time": 0.0, "update": message}))
 
 
-@fault("no-empty-aliases", violates="update.form", subtle=True)
+@fault("no-empty-aliases", violates="update.aliases-present", subtle=True)
 class NoEmptyAliases(Publisher):
     """Omits aliases if there are none."""
 

@@ -143,6 +143,14 @@ def _single(value: Any) -> Any:
     return ctypes.c_float(value).value if isinstance(value, float) else value
 
 
+@variant("no-empty-aliases", of="update.aliases-present")
+class NoEmptyAliases(update_publisher.Publisher):
+    """Omits aliases if no device has one."""
+
+    def message(self) -> dict[str, Any]:
+        return {name: part for name, part in super().message().items() if name == "sd" or part}
+
+
 @variant("uids-of-64-bits", of="update.uid-width")
 class UidsOf64Bits(update_publisher.Publisher):
     """Keeps a UID in 64 bits."""
