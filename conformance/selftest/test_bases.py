@@ -15,7 +15,7 @@ from conformance.configuration import Configuration
 from conformance.definitions import protocols
 from conformance.iut import Iut
 from conformance.running.testbed import Testbed
-from conformance.runtime.rpc_server.tester import SEGMENTATION, in_pieces
+from conformance.runtime.rpc_server.tester import SEGMENTATION, blame_pieces
 from conformance.verdicts import Violation
 
 T = TypeVar("T")
@@ -69,7 +69,7 @@ def test_the_plainest_sessions_show_what_is_violated(role: str, fault: str, viol
 def test_what_fails_where_nothing_in_pieces_is_answered_is_laid_to_that(fault: str) -> None:
     async def laid(iut: Iut) -> str | None:
         with pytest.raises(Violation) as raised:
-            async with in_pieces(iut):
+            async with blame_pieces(iut):
                 raise Violation("all to be answered", "nothing came", ANSWERED)
         return raised.value.requirement
 

@@ -27,9 +27,9 @@ from conformance.harness.deadlines import counting
 from conformance.harness.memory import Locked, NoObject, SharedObject
 from conformance.runtime.memory import lists, strategies
 from conformance.runtime.memory.catalog import CatalogError, Parameter, Peripheral, load
-from conformance.runtime.memory.declared import LayoutError, declared
-from conformance.runtime.memory.layout import PLANS, Field, planned
-from conformance.runtime.memory.samples import filling, sample
+from conformance.runtime.memory.declared import LayoutError, parse_layout
+from conformance.runtime.memory.layout import PLANS, Field, plan_layout
+from conformance.runtime.memory.samples import fill_values, sample
 from conformance.selftest.driving import Place
 from conformance.selftest.standing import ask, ended, mock
 from conformance.verdicts import Hindered
@@ -117,7 +117,7 @@ def test_golden_images(path: Path) -> None:
     """Fields have the offsets of the image, and bytes and values match in both directions."""
     image = json.loads(path.read_text("utf-8"))
     catalog = load((FOLDER / "catalogs" / image["catalog"]).read_bytes())
-    layout = planned(catalog[image["type"]])
+    layout = plan_layout(catalog[image["type"]])
     assert layout.size == image["size"]
     assert {"mutex", *(row[0] for row in image["fields"])} == set(layout.fields)
     for field, offset, text, value in image["fields"]:
@@ -133,13 +133,13 @@ def test_any_legal_catalog(text: str) -> None:
     """Fields never overlap, and a layout survives its JSON form."""
     for peripheral in load(text).values():
         for plan in PLANS.values():
-            layout = planned(peripheral, plan)
+            layout = plan_layout(peripheral, plan)
             assert layout.overlaps == []
-            assert declared(json.loads(json.dumps(layout.to_json())), peripheral) == layout
+            assert parse_layout(json.loads(json.dumps(layout.to_json())), peripheral) == layout
 
 
 def test_overlaps_are_told() -> None:
-    layout = planned(Peripheral("p", ()))
+    layout = plan_layout(Peripheral("p", ()))
     wrong = {**layout.fields, "valid": Field("valid", 39, 1), "more": Field("more", 60, 40)}
     assert len(type(layout)(layout.size, wrong).overlaps) == 3
 
@@ -157,7 +157,7 @@ def test_overlaps_are_told() -> None:
 def test_what_is_no_layout(change: dict[str, Any]) -> None:
     peripheral = Peripheral("p", ())
     with pytest.raises(LayoutError):
-        declared({**planned(peripheral).to_json(), **change}, peripheral)
+        parse_layout({**plan_layout(peripheral).to_json(), **change}, peripheral)
 
 
 def test_a_layout_of_another_kind() -> None:
@@ -176,7 +176,7 @@ def test_a_layout_of_another_kind() -> None:
         },
         "write": None,
     }
-    layout = declared(told, peripheral)
+    layout = parse_layout(told, peripheral)
     assert layout["read.params.x"].encode(1.0) == bytes.fromhex("0000803f")
     assert layout["read.params.n"].decode(b"\xff\x00\x7f") == [-1, 0, 127]
     assert not layout.control
@@ -185,8 +185,8 @@ def test_a_layout_of_another_kind() -> None:
 
 def test_fillings_are_within_bounds_and_not_zero() -> None:
     for peripheral in load((FOLDER / "catalogs" / "robot.yaml").read_bytes()).values():
-        layout = planned(peripheral)
-        values = filling(peripheral, layout)
+        layout = plan_layout(peripheral)
+        values = fill_values(peripheral, layout)
         assert {*values} == {*layout.fields} - {"mutex", "valid"}
         for name, value in values.items():
             assert any(layout[name].encode(value)), name

@@ -144,7 +144,7 @@ def test_they_measure_what_their_types_hold() -> None:
         if path.name.startswith("violation-"):
             continue
         for peripheral in catalog.load(path.read_bytes()).values():
-            plan = layout.planned(peripheral, layout.PLANS["natural"])
+            plan = layout.plan_layout(peripheral, layout.PLANS["natural"])
             readable = [param for param in peripheral.params if param.readable]
             for second in range(40):
                 for name, value in devices.measured(readable, second / 2).items():

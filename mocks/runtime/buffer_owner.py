@@ -15,7 +15,7 @@ from conformance.runtime.memory.layout import PLANS, Plan
 from mocks import upper_tester
 from mocks.runtime.devices import measured, there
 from mocks.runtime.memory import peer
-from mocks.runtime.memory.owning import Owning
+from mocks.runtime.memory.owner import BufferOwner
 from mocks.runtime.memory.peer import Asked, Buffer
 from mocks.upper_tester import Operation, Warned
 
@@ -23,7 +23,7 @@ STEP = 0.1  # seconds between two measurements
 UID = "1"  # UID of each simulated device
 
 
-class Owner(Owning, Asked):
+class Owner(BufferOwner, Asked):
     """The owner of any peripherals. Each of its operations is a method."""
 
     def __init__(self, plan: Plan) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 from conformance.harness import memory
 from conformance.harness.upper import Answer
-from conformance.runtime.memory.answers import same
+from conformance.runtime.memory.answers import is_same_answer
 from conformance.runtime.memory.buffer import Buffer
 from conformance.runtime.memory.operations import Operation
 from conformance.runtime.memory.tester import Tester
@@ -30,30 +30,30 @@ async def set_value(
     """
     answer = await buffer.tester.ask("set_value", **buffer.arguments, param=name, value=value)
     if not answer.ok:
-        buffer.kept()
+        buffer.check_kept()
         expected = f"set_value of {name} = {value!r} to succeed"
         raise Violation(expected, f"it failed: {answer.why}", about)
     return answer
 
 
-async def reads(
+async def check_reads(
     buffer: Buffer, name: str, value: Any, about: str | None = "get-value.value"
 ) -> None:
     """Raise Violation unless get_value answers this value.
 
     `about` is the violated requirement (None: the requirement under test). A consumer that polls
-    can answer an old value until its next look; only `reads_now` judges that.
+    can answer an old value until its next look; only `check_reads_now` judges that.
     """
     answer, wrong = await _read(buffer, name, value)
     if wrong and await _comes_later(buffer, name, value, answer):
         return
     if wrong:
-        buffer.kept()
-        raise _misread(buffer, name, value, wrong, about)
+        buffer.check_kept()
+        raise _read_violation(buffer, name, value, wrong, about)
     buffer.told[name] = answer.result
 
 
-async def reads_now(buffer: Buffer, name: str, value: Any) -> None:
+async def check_reads_now(buffer: Buffer, name: str, value: Any) -> None:
     """Raise Violation unless get_value answers a value that was written just before.
 
     The violated requirement is the one under test if the value comes later, else get-value.value.
@@ -61,11 +61,13 @@ async def reads_now(buffer: Buffer, name: str, value: Any) -> None:
     answer, wrong = await _read(buffer, name, value)
     if wrong:
         late = await _comes_later(buffer, name, value, answer)
-        raise _misread(buffer, name, value, wrong, None if late else "get-value.value")
+        raise _read_violation(buffer, name, value, wrong, None if late else "get-value.value")
     buffer.told[name] = answer.result
 
 
-def _misread(buffer: Buffer, name: str, value: Any, wrong: str, about: str | None) -> Violation:
+def _read_violation(
+    buffer: Buffer, name: str, value: Any, wrong: str, about: str | None
+) -> Violation:
     place = buffer.place(f"read.params.{name}")
     expected = f"get_value of {name} to answer {value!r}, the value in {place}"
     return Violation(expected, f"it {wrong}", about)
@@ -91,20 +93,20 @@ async def _read(buffer: Buffer, name: str, value: Any) -> tuple[Answer, str]:
     answer = await buffer.tester.ask("get_value", **buffer.arguments, param=name)
     if not answer.ok:
         return answer, f"failed: {answer.why}"
-    right = same(value, answer.result, buffer.peripheral[name].kind)
+    right = is_same_answer(value, answer.result, buffer.peripheral[name].kind)
     return answer, "" if right else f"answered {str(answer.result)[:200]}"
 
 
-async def listed(tester: Tester) -> list[str]:
+async def list_names(tester: Tester) -> list[str]:
     """Return the names that `list` answers."""
-    answer = await tester.tested("list")
+    answer = await tester.check_operation("list")
     names = answer.result
     if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
         raise Inconclusive(f"expected names of buffers from 'list'; received {str(names)[:200]}")
     return [name.removeprefix("/dev/shm/").removeprefix("/") for name in names]
 
 
-def mapped(tester: Tester) -> set[str]:
+def mapped_names(tester: Tester) -> set[str]:
     """Return the shared memory objects that processes of the IUT have mapped now.
 
     Raises NotExercised if this cannot be observed.

@@ -16,10 +16,14 @@ async def test_clamped_data(iut: Iut) -> None:
             *((arm, "floor", -6, -5), (panel, "level", -1, 0)),
         ]:
             # A warning that every operation has is not about the value.
-            plain = await tester.tested("set_data", **buffer.arguments, values={name: bound})
+            plain = await tester.check_operation(
+                "set_data", **buffer.arguments, values={name: bound}
+            )
             await buffer.put({f"read.params.{name}": 0})
-            answer = await tester.tested("set_data", **buffer.arguments, values={name: value})
-            (await buffer.look()).holds({f"read.params.{name}": bound})
+            answer = await tester.check_operation(
+                "set_data", **buffer.arguments, values={name: value}
+            )
+            (await buffer.look()).check_fields({f"read.params.{name}": bound})
             warnings = [text for text in answer.warnings if text not in plain.warnings]
             check(bool(warnings), f"a warning about {name}, {value}", "received none")
 
@@ -33,8 +37,8 @@ async def test_clamped_wherever_the_bounds_are(iut: Iut) -> None:
             for param in buffer.peripheral.params:
                 for value, stored in around_bounds(param):
                     only = {param.name: value}
-                    await tester.tested("set_data", **buffer.arguments, values=only)
-                    (await buffer.look()).holds({f"read.params.{param.name}": stored})
+                    await tester.check_operation("set_data", **buffer.arguments, values=only)
+                    (await buffer.look()).check_fields({f"read.params.{param.name}": stored})
 
 
 @requirement("catalog.no-limit")
@@ -45,5 +49,7 @@ async def test_data_of_more_than_16(iut: Iut) -> None:
             buffer = await tester.connect(type_)
             for param in (peripheral.params[16], peripheral.params[-1]):
                 value = sample(param, 5)
-                await tester.tested("set_data", **buffer.arguments, values={param.name: value})
-                (await buffer.look()).holds({f"read.params.{param.name}": value})
+                await tester.check_operation(
+                    "set_data", **buffer.arguments, values={param.name: value}
+                )
+                (await buffer.look()).check_fields({f"read.params.{param.name}": value})

@@ -14,7 +14,7 @@ from conformance.harness.memory import Locked, NoObject, SharedObject, Shortened
 from conformance.mutex import BrokenMutex, WrittenOver
 from conformance.runtime.memory.catalog import Peripheral
 from conformance.runtime.memory.layout import Field, Layout
-from conformance.runtime.memory.samples import filling
+from conformance.runtime.memory.samples import fill_values
 from conformance.verdicts import Violation
 
 if TYPE_CHECKING:
@@ -40,19 +40,19 @@ class Image:
     def __getitem__(self, field: str) -> Any:
         return self.buffer.layout[field].decode(self.raw(field))
 
-    def holds(self, expected: Mapping[str, Any], requirement: str | None = None) -> None:
+    def check_fields(self, expected: Mapping[str, Any], requirement: str | None = None) -> None:
         """Raise Violation unless these fields have these values, bit by bit."""
         for name, value in expected.items():
             field = self.buffer.layout[name]
             self._same(field, bytes_of(field, value), value, requirement)
 
-    def is_valid(self) -> None:
+    def check_valid(self) -> None:
         """Raise Violation unless the valid bit is set; other bits of its byte are ignored."""
         if not self["valid"]:
             expected = f"{self.buffer.place('valid')} to be set"
             raise Violation(expected, "it is clear", event=self.event)
 
-    def only(
+    def check_only(
         self, before: "Image", changed: Collection[str], requirement: str | None = None
     ) -> None:
         """Raise Violation if a field that is not in ``changed`` differs from the earlier image."""
@@ -60,7 +60,7 @@ class Image:
             if name != "mutex" and name not in changed:
                 self._same(field, before.raw(name), before[name], requirement)
 
-    def stamped(self, block: str, since: float, requirement: str | None = None) -> None:
+    def check_stamped(self, block: str, since: float, requirement: str | None = None) -> None:
         """Raise Violation unless a block's timestamp is between `since` and now."""
         name = f"{block}.timestamp"
         if not since - _BEFORE - _SLACK <= self[name] <= self.at + _SLACK:
@@ -118,7 +118,7 @@ class Buffer:
         """The arguments that identify the buffer in an operation."""
         return {"buffer": self.name, "type": self.peripheral.name}
 
-    def kept(self) -> None:
+    def check_kept(self) -> None:
         """Raise Violation unless the name still refers to the same object.
 
         An owner keeps the object, and a consumer never unlinks it.
@@ -131,7 +131,7 @@ class Buffer:
                 "lifecycle.kept" if self.tester.owns else "lifecycle.never-unlinks",
             )
 
-    def shared(self) -> None:
+    def check_shared(self) -> None:
         """Raise Violation of format.mutex if the mutex is private to a process."""
         if self.object.private:
             expected = f"{self.place('mutex')} to be created with PTHREAD_PROCESS_SHARED"
@@ -139,7 +139,7 @@ class Buffer:
             raise Violation(expected, f"it is private to a process: {found}", "format.mutex")
 
     @contextlib.asynccontextmanager
-    async def held(self) -> AsyncIterator[None]:
+    async def hold(self) -> AsyncIterator[None]:
         """Hold the mutex within the block. Raises Violation if it is not free in time."""
         session = self.tester.session
         asked = session.now
@@ -169,7 +169,7 @@ class Buffer:
 
     async def look(self) -> Image:
         """Return the current contents, read while the mutex is held."""
-        async with self.held():
+        async with self.hold():
             return self.peek()
 
     def peek(self) -> Image:
@@ -211,7 +211,7 @@ class Buffer:
 
     async def put(self, values: Mapping[str, Any]) -> Image:
         """Write fields as another process could; return the contents afterwards."""
-        async with self.held():
+        async with self.hold():
             self.poke(values)
             return self.peek()
 
@@ -238,7 +238,7 @@ class Buffer:
 
     async def fill(self) -> Image:
         """Give every field except `valid` its own value, so that every change is noticed."""
-        return await self.put(filling(self.peripheral, self.layout))
+        return await self.put(fill_values(self.peripheral, self.layout))
 
 
 def bytes_of(field: Field, value: Any) -> bytes:

@@ -12,7 +12,7 @@ class LayoutError(ValueError):
     """A layout that is impossible; the text says why."""
 
 
-def declared(raw: Any, peripheral: Peripheral) -> Layout:
+def parse_layout(raw: Any, peripheral: Peripheral) -> Layout:
     """Return the layout that an implementation declares for a peripheral's buffer.
 
     Raises LayoutError if the layout is invalid.

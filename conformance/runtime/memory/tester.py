@@ -25,15 +25,15 @@ from conformance.harness.upper import Answer
 from conformance.iut import Iut
 from conformance.mutex import BrokenMutex
 from conformance.runtime.memory import catalog, lists
-from conformance.runtime.memory.bits import observed
+from conformance.runtime.memory.bits import find_bits
 from conformance.runtime.memory.buffer import RELEASED, Buffer
 from conformance.runtime.memory.catalog import Peripheral
-from conformance.runtime.memory.declared import LayoutError, declared
-from conformance.runtime.memory.holding import Holding
+from conformance.runtime.memory.declared import LayoutError, parse_layout
+from conformance.runtime.memory.held_time import HeldTime
 from conformance.runtime.memory.layout import Layout
 from conformance.runtime.memory.layout_checks import check_layout
 from conformance.runtime.memory.lists import Lists
-from conformance.runtime.tester import has_answered, patience
+from conformance.runtime.tester import has_answered, operation_timeout
 from conformance.session import Session
 from conformance.verdicts import (
     Conclusion,
@@ -77,7 +77,7 @@ class Tester:
         """By buffer: the type and the UID of the peripheral that connected first."""
         self._invalid: set[str] = set()
         """Buffers that were invalid after their peripherals had connected."""
-        self.holding = Holding(lambda: session.now)
+        self.holding = HeldTime(lambda: session.now)
         self._among_others = True
 
     # Operations
@@ -102,7 +102,7 @@ class Tester:
         return answer
 
     @contextlib.asynccontextmanager
-    async def alone(self) -> AsyncIterator[None]:
+    async def exclude_other_lists(self) -> AsyncIterator[None]:
         """Within the block no other IUT lists buffers. All objects are removed at its end."""
         async with lists.folder(self.iut, shared=False):
             self._among_others = False
@@ -114,7 +114,7 @@ class Tester:
     async def _asked(self, operation: str, **arguments: Any) -> tuple[Answer, str]:
         """Run an operation once; return its answer, and a reason for waiting."""
         instance = self.session.instance
-        limit, waits = patience(self.session), ""
+        limit, waits = operation_timeout(self.session), ""
         try:
             asked = asyncio.ensure_future(self.session.operate(operation, **arguments))
             if operation == "list":
@@ -128,7 +128,7 @@ class Tester:
                 text = f"it did not answer the operation '{operation}' within {limit:g} s"
                 how = instance.upper.instead or instance.describe_end()
                 raise Unreachable(text + how) from None
-            await self._nothing_is_stuck()
+            await self._check_nothing_stuck()
             if operation == "list" and (waits := waits or self._waits_for_others()):
                 raise Hindered(waits) from None
             expected = f"the operation '{operation}' to be answered"
@@ -142,7 +142,7 @@ class Tester:
             raise
         return answer, waits
 
-    async def _nothing_is_stuck(self) -> None:
+    async def _check_nothing_stuck(self) -> None:
         """Raise Violation if a mutex was left locked, which explains the missing answer."""
         for buffer in self.buffers:
             with contextlib.suppress(BrokenMutex, NoObject):
@@ -163,7 +163,7 @@ class Tester:
             self.names,
         )
 
-    async def tested(self, operation: str, **arguments: Any) -> Answer:
+    async def check_operation(self, operation: str, **arguments: Any) -> Answer:
         """Run an operation under test. Raises Violation if it fails."""
         answer = await self.ask(operation, **arguments)
         if not answer.ok:
@@ -172,12 +172,12 @@ class Tester:
                 raise Violation(expected, "it was clear", "lifecycle.created-valid")
             for buffer in self.buffers:
                 if buffer.name == name:
-                    buffer.kept()
+                    buffer.check_kept()
             expected = f"the operation '{operation}' to succeed"
             raise Violation(expected, f"it failed: {answer.why}")
         return answer
 
-    async def means(self, operation: str, **arguments: Any) -> Answer:
+    async def require(self, operation: str, **arguments: Any) -> Answer:
         """Run an operation that a test needs as a means. Raises Inconclusive if it fails."""
         answer = await self.ask(operation, **arguments)
         answer.required(operation)
@@ -185,7 +185,7 @@ class Tester:
 
     async def load(self, name: str | Path = ROBOT) -> None:
         """Make the IUT read a catalog; the tester reads it too."""
-        await self.means("catalog", path=self._reads(name))
+        await self.require("catalog", path=self._reads(name))
 
     def _reads(self, name: str | Path) -> str:
         """Read a catalog and forget all layouts; return its path."""
@@ -194,14 +194,14 @@ class Tester:
         self._layouts.clear()
         return str(path)
 
-    async def understands(self, name: str | Path, access: bool = True) -> None:
+    async def check_understands(self, name: str | Path, access: bool = True) -> None:
         """Make the IUT read a catalog and report the layout of every type.
 
         Raises Violation if the IUT fails, or if a parameter is missing in a layout.
         """
-        await self.tested("catalog", path=self._reads(name))
+        await self.check_operation("catalog", path=self._reads(name))
         for type_ in self.catalog:
-            await self.layout(type_, access, self.tested)
+            await self.layout(type_, access, self.check_operation)
 
     async def layout(
         self,
@@ -211,14 +211,14 @@ class Tester:
     ) -> Layout:
         """Return the IUT's layout of a type, checked by `check_layout`.
 
-        Raises Inconclusive if the IUT reports none. If ``asked`` is `tested`, raises Violation
+        Raises Inconclusive if the IUT reports none. If ``asked`` is `check_operation`, raises Violation
         instead.
         """
         if type_ not in self._layouts:
             peripheral = self.catalog[type_]
-            answer = await (asked or self.means)("layout", type=type_)
+            answer = await (asked or self.require)("layout", type=type_)
             try:
-                layout = declared(answer.result, peripheral)
+                layout = parse_layout(answer.result, peripheral)
             except LayoutError as error:
                 raise Inconclusive(f"the layout of {type_} is wrong: {error}") from error
             try:
@@ -246,7 +246,7 @@ class Tester:
 
     async def connect(self, type_: str, uid: int | None = None) -> Buffer:
         """Connect a peripheral, by default a new one, and return its buffer."""
-        await self.with_bits(type_)
+        await self.layout_with_bits(type_)
         chosen = new_uid() if uid is None else uid
         buffer = await self._connected(type_, chosen)
         of = self._of.setdefault(buffer.name, (type_, chosen))
@@ -282,14 +282,14 @@ class Tester:
             raise Violation(expected, f"it has {opened.size} bytes", "buffers.shared-memory")
         return buffer
 
-    async def connects(self, type_: str) -> bool:
+    async def can_connect(self, type_: str) -> bool:
         """Return True if a peripheral of a type can be connected."""
         answer = await self.with_uid("connect", new_uid(), type=type_)
         if isinstance(answer.result, dict):
             self.names.add(str(answer.result.get("buffer")))
         return answer.ok
 
-    async def ready(self, type_: str) -> Buffer:
+    async def valid_buffer(self, type_: str) -> Buffer:
         """Return a valid buffer of a type, from the owner or newly created."""
         return await (self.connect(type_) if self.owns else self.make(type_))
 
@@ -297,7 +297,7 @@ class Tester:
 
     async def make(self, type_: str, valid: bool = True) -> Buffer:
         """Create a buffer in the IUT's layout, with a different value in every field."""
-        layout = await self.with_bits(type_)
+        layout = await self.layout_with_bits(type_)
         buffer = self._make(type_, layout)
         await buffer.fill()
         await buffer.put({"valid": int(valid)})
@@ -317,7 +317,7 @@ class Tester:
 
     # The bits of parameters
 
-    async def with_bits(self, type_: str) -> Layout:
+    async def layout_with_bits(self, type_: str) -> Layout:
         """Return the layout of a type with the bits of all parameters.
 
         If the IUT does not declare the bits, the tester finds them with the IUT's operations.
@@ -330,7 +330,7 @@ class Tester:
         if peripheral not in known:
             known[peripheral] = {}
             with contextlib.suppress(Conclusion):
-                known[peripheral] = await observed(await self._blank(type_, layout))
+                known[peripheral] = await find_bits(await self._blank(type_, layout))
         self._layouts[type_] = replace(layout, bits=known[peripheral])
         return self._layouts[type_]
 
@@ -358,7 +358,7 @@ class Tester:
         if not await process.wait(within):
             raise Inconclusive(f"it did not exit within {within:g} s after the end of its input")
 
-    async def unlinks(self, buffers: Sequence[Buffer]) -> None:
+    async def check_unlinks(self, buffers: Sequence[Buffer]) -> None:
         """Shut down the IUT. Raises Violation unless it unlinks these buffers."""
         await self.shut_down()
         await self.until(lambda: not any(memory.inode(each.name) for each in buffers), "response")
@@ -399,7 +399,7 @@ async def memory_tester(iut: Iut, catalog: str | None = ROBOT) -> AsyncIterator[
     """Start an IUT that reads a catalog, and its tester. All objects are removed at the end."""
     made: Tester | None = None
     try:
-        with on_this_machine():
+        with blame_this_machine():
             async with iut.session() as session:
                 made = Tester(iut, session)
                 if catalog is not None:
@@ -411,7 +411,7 @@ async def memory_tester(iut: Iut, catalog: str | None = ROBOT) -> AsyncIterator[
 
 
 @contextlib.contextmanager
-def on_this_machine() -> Iterator[None]:
+def blame_this_machine() -> Iterator[None]:
     """Raise Inconclusive if a test fails while this machine cannot hold shared memory."""
     try:
         yield

@@ -11,7 +11,7 @@ from conformance.definitions.keywords import equal, shown
 from conformance.iut import Iut
 from conformance.runtime.codec import encode
 from conformance.runtime.encodings import encodings
-from conformance.runtime.rpc_client.tester import calling
+from conformance.runtime.rpc_client.tester import open_caller
 from conformance.runtime.tester import A_WHILE
 from conformance.segmentation import byte_by_byte, split_at
 from conformance.session import Session
@@ -35,7 +35,7 @@ ERRORS: list[Any] = [
 @requirement("rpc.matching")
 async def test_in_reverse(iut: Iut) -> None:
     """Three calls that are answered in reverse order each get their own result."""
-    async with calling(iut) as caller:
+    async with open_caller(iut) as caller:
         calls = await caller.calls(3)
         for number, call in reversed(list(enumerate(calls))):
             await call.respond(None, [number, call.number])
@@ -51,7 +51,7 @@ async def test_in_any_order(iut: Iut, count: int) -> None:
         raise NotExercised(
             "a hook is a process for each call: use the standard streams for many calls"
         )
-    async with calling(iut) as caller:
+    async with open_caller(iut) as caller:
         calls = list(enumerate(await caller.calls(count)))
         shuffled = random.Random(iut.configuration.seed).sample(calls, len(calls))
         by_connection: dict[Session, list[Any]] = {}
@@ -77,7 +77,7 @@ async def test_in_any_order(iut: Iut, count: int) -> None:
 @requirement("rpc.matching")
 async def test_one_after_another(iut: Iut) -> None:
     """Each of many consecutive calls gets the result of its own response."""
-    async with calling(iut) as caller:
+    async with open_caller(iut) as caller:
         for number in range(30):
             call = await caller.call("method", number)
             await call.respond(None, f"result {number}")
@@ -87,7 +87,7 @@ async def test_one_after_another(iut: Iut) -> None:
 @requirement("rpc.success")
 async def test_results(iut: Iut) -> None:
     """A call with a nil error succeeds with the result of the response."""
-    async with calling(iut) as caller:
+    async with open_caller(iut) as caller:
         for result in RESULTS:
             call = await caller.call("method")
             await call.respond(None, result)
@@ -98,7 +98,7 @@ async def test_results(iut: Iut) -> None:
 @lasting
 async def test_after_a_while(iut: Iut) -> None:
     """A call succeeds after the connection was silent for several seconds."""
-    async with calling(iut) as caller:
+    async with open_caller(iut) as caller:
         for result in ("soon", "after a while"):
             call = await caller.call("method")
             await call.respond(None, result)
@@ -112,7 +112,7 @@ async def test_after_a_while(iut: Iut) -> None:
 @requirement("rpc.failure")
 async def test_errors(iut: Iut) -> None:
     """A call fails with any error except nil, including false, 0 and empty values."""
-    async with calling(iut) as caller:
+    async with open_caller(iut) as caller:
         after = ""
         for error in ERRORS:
             call = await caller.call("method", after=after)
@@ -124,7 +124,7 @@ async def test_errors(iut: Iut) -> None:
 @requirement("rpc.failure")
 async def test_errors_with_results(iut: Iut) -> None:
     """A call fails if its response has both an error and a result."""
-    async with calling(iut) as caller:
+    async with open_caller(iut) as caller:
         after = ""
         for error in ("failed", {"message": "failed"}, False):
             call = await caller.call("method", after=after)
@@ -136,7 +136,7 @@ async def test_errors_with_results(iut: Iut) -> None:
 @requirement("rpc.error-reachable")
 async def test_error_objects(iut: Iut) -> None:
     """The program receives the content of the error."""
-    async with calling(iut) as caller:
+    async with open_caller(iut) as caller:
         after = ""
         for error in ({"message": "jammed", "code": 17}, "jammed", ["jammed", {"code": 17}]):
             call = await caller.call("method", after=after)
@@ -163,7 +163,7 @@ RESULT = [5, -1, 1.5, "text", [1, [2]], {"key": {"a": None}}, True, 300, 2**40]
 @requirement("encoding.wider-forms")
 async def test_wider_forms(iut: Iut) -> None:
     """Wider integers, lengths and counts and narrower floats do not change a response's meaning."""
-    async with calling(iut) as caller:
+    async with open_caller(iut) as caller:
         plain = await caller.plain(RESULT)
         for name in encodings(None):
             call = await caller.call("method")
@@ -174,7 +174,7 @@ async def test_wider_forms(iut: Iut) -> None:
 @requirement("encoding.segmentation")
 async def test_cut_anywhere(iut: Iut) -> None:
     """A response that arrives in pieces is one response, wherever it is cut."""
-    async with calling(iut) as caller:
+    async with open_caller(iut) as caller:
         plain = await caller.plain(RESULT)
         call = await caller.call("method")
         whole = encode(call.answer(None, RESULT))
@@ -190,7 +190,7 @@ async def test_cut_anywhere(iut: Iut) -> None:
 @requirement("encoding.segmentation")
 async def test_together(iut: Iut) -> None:
     """Three responses in one write are three responses, also if the last is cut."""
-    async with calling(iut) as caller:
+    async with open_caller(iut) as caller:
         calls = await caller.calls(3)
         if any(call.session is not caller.session for call in calls):
             raise NotExercised("the client opens a connection for each call")
@@ -207,7 +207,7 @@ async def test_together(iut: Iut) -> None:
 @requirement("encoding.segmentation")
 async def test_long_response(iut: Iut) -> None:
     """A response of 100 kB is read in any segmentation."""
-    async with calling(iut) as caller:
+    async with open_caller(iut) as caller:
         call = await caller.call("method")
         await call.respond(None, "0123456789" * 10_000)
         await caller.succeeds(call, "0123456789" * 10_000, "a long response")

@@ -19,7 +19,7 @@ from conformance.runtime.codec import IDS, is_request
 from conformance.runtime.numbers import is_same
 from conformance.runtime.rpc_client.calls import Call, Waiting, outcome, response
 from conformance.runtime.shapes import NOTIFICATION, OTHER, REQUEST, mark
-from conformance.runtime.tester import Unoperated, connected
+from conformance.runtime.tester import Unoperated, connect_or_prompt
 from conformance.session import Session
 from conformance.verdicts import Inconclusive, NotExercised, Violation
 from conformance.wire import Message
@@ -204,7 +204,7 @@ class Caller(Connections):
 
     async def _answers(self) -> bool:
         """Return True if another client answers any operation, including the simplest call."""
-        async with calling(Iut(self._iut.testbed, "")) as other:
+        async with open_caller(Iut(self._iut.testbed, "")) as other:
             if await other._notifies():
                 return True
             call = await other.call("method")
@@ -399,9 +399,9 @@ class Caller(Connections):
 
 
 @contextlib.asynccontextmanager
-async def calling(iut: Iut) -> AsyncIterator[Caller]:
+async def open_caller(iut: Iut) -> AsyncIterator[Caller]:
     """Open a session with a client, and cancel its operations at the end."""
-    async with connected(iut, "notify", method=PROMPT, params=[]) as session:
+    async with connect_or_prompt(iut, "notify", method=PROMPT, params=[]) as session:
         caller = Caller(session, iut)
         async with caller.accepting(iut):
             try:

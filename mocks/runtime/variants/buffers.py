@@ -10,12 +10,12 @@ from typing import Any
 import yaml
 
 from conformance.runtime.memory.catalog import KINDS, CatalogError, Parameter, Peripheral
-from conformance.runtime.memory.layout import PLANS, Field, Layout, Plan, planned
+from conformance.runtime.memory.layout import PLANS, Field, Layout, Plan, plan_layout
 from mocks.deviations import variant
 from mocks.runtime.buffer_consumer import Consumer
 from mocks.runtime.buffer_owner import Owner
 from mocks.runtime.memory.mapped import FOLDER
-from mocks.runtime.memory.owning import Owning
+from mocks.runtime.memory.owner import BufferOwner
 from mocks.runtime.memory.peer import Asked, Buffer
 from mocks.upper_tester import Operation, Warned
 
@@ -25,7 +25,7 @@ class Figure(Asked):
     """Places the device control block before the other blocks."""
 
     def layout(self, peripheral: Peripheral) -> Layout:
-        return planned(peripheral, PLANS["figure"])
+        return plan_layout(peripheral, PLANS["figure"])
 
 
 @variant("packed", of="catalog.types")
@@ -33,7 +33,7 @@ class Packed(Asked):
     """Uses no padding, and stores the attributes of the mutex after the mutex."""
 
     def layout(self, peripheral: Peripheral) -> Layout:
-        return planned(peripheral, PLANS["packed"])
+        return plan_layout(peripheral, PLANS["packed"])
 
 
 class _Downwards(Asked):
@@ -152,7 +152,7 @@ class ExplicitAccess(Asked):
 
 
 @variant("names-of-its-own", of="buffers.shared-memory")
-class NamesOfItsOwn(Owning):
+class NamesOfItsOwn(BufferOwner):
     """Uses its own pattern for the names of objects."""
 
     def name(self, type_: str, uid: str) -> str:
@@ -188,7 +188,7 @@ class SubscribedInsideOut(Owner):
 
 
 @variant("left-to-others", of="lifecycle.removed-at-exit")
-class LeftToOthers(Owning):
+class LeftToOthers(BufferOwner):
     """Leaves the unlinking of its buffers to another process of the runtime."""
 
     def unlink(self, buffer: Buffer) -> None:

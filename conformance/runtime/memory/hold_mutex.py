@@ -23,13 +23,13 @@ _GLIMPSE = 0.02  # seconds in which a program continues after the mutex is relea
 _AWAKE = 0.5  # seconds in which a waiting program notices that the mutex is free
 
 
-def early_in_a_second() -> float:
+def seconds_until_early() -> float:
     """Return the seconds, at least LONG, until shortly after the beginning of a second."""
     free = time.time() + LONG
     return LONG + math.ceil(free) - free + _BEGUN
 
 
-async def waits_for_mutex(
+async def check_waits_for_mutex(
     tester: Tester,
     buffer: Buffer,
     name: str,
@@ -44,13 +44,13 @@ async def waits_for_mutex(
     ``hold`` is the time in seconds for which the mutex is held (default: the quiet time).
     """
     for _ in range(2):
-        async with buffer.held():
+        async with buffer.hold():
             before = buffer.peek()
             asked = asyncio.create_task(tester.ask(name, **arguments))
             await asyncio.wait({asked}, timeout=hold or tester.session.seconds("quiet"))
             during = buffer.peek()
             try:
-                during.only(before, (), "operations.mutex")
+                during.check_only(before, (), "operations.mutex")
                 if asked.done() and asked.result().ok:
                     raise Violation(
                         f"the operation '{name}' to wait for the mutex of {buffer.name}",
@@ -59,23 +59,23 @@ async def waits_for_mutex(
                     )
             except Violation:
                 asked.cancel()
-                buffer.kept()
+                buffer.check_kept()
                 raise
         free, left = time.time(), tester.session.left(_AWAKE)
-        answer = await _goes_on(tester, buffer, name, asked)
+        answer = await _wait_for_answer(tester, buffer, name, asked)
         if answer.ok:
             return free
         if left() > 0:
-            await tester.tested(name, **arguments)
+            await tester.check_operation(name, **arguments)
             return free
     raise Violation(
         f"the operation '{name}' to continue after the mutex of {buffer.name} was released",
         f"it waited for more than {_AWAKE:g} s and failed: {answer.why}",
-        _about(tester),
+        _requirement_if_stuck(tester),
     )
 
 
-async def frees_it_last(
+async def check_releases_last(
     buffer: Buffer, values: Mapping[str, Any], begin: Callable[[int], Awaitable[object]]
 ) -> None:
     """Run an operation repeatedly, and lock the mutex immediately after each release.
@@ -87,7 +87,7 @@ async def frees_it_last(
 
     def unchanged(earlier: Image, later: Image) -> None:
         try:
-            later.only(earlier, ())
+            later.check_only(earlier, ())
         except Violation as found:
             expected = f"{found.expected} while the tester holds the mutex"
             about = found.requirement or "operations.mutex"
@@ -96,7 +96,7 @@ async def frees_it_last(
     await _look_at_each_release(buffer, values, begin, unchanged)
 
 
-async def writes_before_release(
+async def check_writes_before_release(
     buffer: Buffer,
     fields: tuple[str, str, str],
     bits: int,
@@ -113,7 +113,7 @@ async def writes_before_release(
     def complete(earlier: Image, _: Image) -> None:
         if earlier[value]:
             about = "operations.atomic"
-            earlier.holds({bitmap: bits}, about)
+            earlier.check_fields({bitmap: bits}, about)
             if earlier[timestamp] == 1.0:
                 place = f"{buffer.place(timestamp)} to be set together with {value}"
                 raise Violation(place, "it is as before", about)
@@ -134,7 +134,7 @@ async def _look_at_each_release(
     left, number = counting(_TRIED), 0
     while left() > 0 and number < _TIMES:
         number += 1
-        async with buffer.held():
+        async with buffer.hold():
             buffer.poke(values)
             before = buffer.object.read()
             going = asyncio.ensure_future(begin(number))
@@ -149,7 +149,7 @@ async def _look_at_each_release(
             raise
 
 
-async def invalidated(
+async def check_aborts_if_invalidated(
     tester: Tester, buffer: Buffer, name: str, arguments: Mapping[str, Any]
 ) -> None:
     """Run an operation whose buffer becomes invalid while it waits for the mutex.
@@ -159,15 +159,15 @@ async def invalidated(
     """
     asked: asyncio.Task[Answer] | None = None
     try:
-        async with buffer.held():
+        async with buffer.hold():
             asked = asyncio.create_task(tester.ask(name, **arguments))
             await asyncio.wait({asked}, timeout=tester.session.seconds("quiet"))
             if asked.done():
                 return
             buffer.poke({"valid": 0})
             before = buffer.peek()
-        answer = await _goes_on(tester, buffer, name, asked)
-        (await buffer.look()).only(before, (), "operations.validity")
+        answer = await _wait_for_answer(tester, buffer, name, asked)
+        (await buffer.look()).check_only(before, (), "operations.validity")
         if answer.ok and answer.result:
             raise Violation(
                 f"no result of the operation '{name}': {buffer.name} became invalid "
@@ -180,7 +180,7 @@ async def invalidated(
             asked.cancel()
 
 
-async def spares_the_new(
+async def check_keeps_new_values(
     tester: Tester, buffer: Buffer, operation: Operation, new: Mapping[str, Any], bit: str
 ) -> None:
     """Run an operation that waits for the mutex while another process writes new values.
@@ -191,36 +191,36 @@ async def spares_the_new(
     """
     old = await buffer.look()
     before = await buffer.put(new)
-    await tester.tested(operation.name, **operation.on(buffer))
-    _bits_stay(await buffer.look(), before, operation, new, bit)
+    await tester.check_operation(operation.name, **operation.on(buffer))
+    _check_bits_stay(await buffer.look(), before, operation, new, bit)
     await buffer.put({name: old[name] for name in new})
     asked: asyncio.Task[Answer] | None = None
     try:
-        async with buffer.held():
+        async with buffer.hold():
             asked = asyncio.create_task(tester.ask(operation.name, **operation.on(buffer)))
             await asyncio.wait({asked}, timeout=tester.session.seconds("quiet"))
             if asked.done():
                 return
             buffer.poke(new)
             before = buffer.peek()
-        await _goes_on(tester, buffer, operation.name, asked)
+        await _wait_for_answer(tester, buffer, operation.name, asked)
         image = await buffer.look()
-        image.only(before, operation.changes, "operations.atomic")
-        _bits_stay(image, before, operation, new, "operations.atomic")
+        image.check_only(before, operation.changes, "operations.atomic")
+        _check_bits_stay(image, before, operation, new, "operations.atomic")
     finally:
         if asked:
             asked.cancel()
 
 
-def _bits_stay(
+def _check_bits_stay(
     image: Image, before: Image, operation: Operation, new: Collection[str], requirement: str
 ) -> None:
     """Raise Violation if an operation that sets bits has cleared a bit."""
     for name in [name for name in operation.changes if name in new]:
-        image.holds({name: image[name] | before[name]}, requirement)
+        image.check_fields({name: image[name] | before[name]}, requirement)
 
 
-async def _goes_on(
+async def _wait_for_answer(
     tester: Tester, buffer: Buffer, name: str, asked: asyncio.Task[Answer]
 ) -> Answer:
     """Return the answer of an operation after the mutex was released.
@@ -228,7 +228,7 @@ async def _goes_on(
     Raises Violation if no answer arrives.
     """
     response = tester.session.instance.configuration.seconds("response")
-    about = _about(tester)
+    about = _requirement_if_stuck(tester)
     try:
         with tester.session.deadline(
             "going on behind a mutex", (1 + GRACE) * response, about
@@ -242,6 +242,6 @@ async def _goes_on(
         ) from None
 
 
-def _about(tester: Tester) -> str:
+def _requirement_if_stuck(tester: Tester) -> str:
     """Return the requirement that an operation violates if it does not continue after a mutex."""
     return "format.mutex" if tester.owns else "operations.mutex"
