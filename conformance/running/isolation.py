@@ -366,8 +366,8 @@ def _stands(
         return (
             not (kind and kind.handled == name),
             name in proven,
-            entry is None or entry.level != "must",
             name not in concluded,
+            entry is None or entry.level != "must",
             -dependent,
             ids.index(name) if entry else len(ids),
         )

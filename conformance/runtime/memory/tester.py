@@ -211,8 +211,8 @@ class Tester:
     ) -> Layout:
         """Return the IUT's layout of a type, checked by `check_layout`.
 
-        Raises Inconclusive if the IUT reports none. If ``asked`` is `check_operation`, raises Violation
-        instead.
+        Raises Inconclusive if the IUT reports none. If ``asked`` is `check_operation`, it raises a
+        Violation instead.
         """
         if type_ not in self._layouts:
             peripheral = self.catalog[type_]

@@ -24,7 +24,7 @@ ABSENT = "conformance_no_such_procedure"
 
 SEGMENTATION = "encoding.segmentation"
 _IDS = "rpc.response-id"
-_OWN = (_IDS, "rpc.notification-unanswered")
+_OWN = (_IDS, "rpc.notification-unanswered", "rpc.clients-apart")
 """The requirements that a response violates which answers no request."""
 
 _PROBES: dict[str, list[Any]] = {
