@@ -238,6 +238,9 @@ async def test_clients_leave(iut: Iut, how: str) -> None:
             else:
                 await session.finish()
                 await session.until_closed(0.1)
+            # A server that dies of this should be gone before the next client asks.
+            if process := instance.process:
+                await process.wait(session.seconds("quiet"))
         await Served(iut, instance, session).check_new_client("a client that disconnected")
         async with blame_later_connections(iut), iut.connect(instance) as later:
             await call(later, 10, sleep, 0.3, requirement=None)
