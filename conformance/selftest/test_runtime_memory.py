@@ -432,9 +432,9 @@ def test_a_folder_that_another_run_has_for_itself(
     iut: Any = SimpleNamespace(left=counting, configuration=SimpleNamespace(max_wait=0.05))
 
     async def tries() -> None:
-        async with lists.folder(iut, shared=True), lists.folder(iut, shared=True):
+        async with lists.lock_folder(iut, shared=True), lists.lock_folder(iut, shared=True):
             with pytest.raises(Hindered):
-                async with lists.folder(iut, shared=False):
+                async with lists.lock_folder(iut, shared=False):
                     pytest.fail("it was not for itself")
 
     asyncio.run(tries())

@@ -104,7 +104,7 @@ class Tester:
     @contextlib.asynccontextmanager
     async def exclude_other_lists(self) -> AsyncIterator[None]:
         """Within the block no other IUT lists buffers. All objects are removed at its end."""
-        async with lists.folder(self.iut, shared=False):
+        async with lists.lock_folder(self.iut, shared=False):
             self._among_others = False
             try:
                 yield
@@ -157,7 +157,7 @@ class Tester:
                     ) from None
 
     def _waits_for_others(self) -> str:
-        return lists.waits_for(
+        return lists.describe_held_buffer(
             self.session.instance.configuration.value("buffer_name"),
             {type_: self._layouts.get(type_) for type_ in self.catalog},
             self.names,

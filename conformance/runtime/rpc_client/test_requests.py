@@ -107,7 +107,7 @@ async def test_long_argument(iut: Iut, size: int) -> None:
         argument = "0123456789" * (size // 10)
         running = caller.begin("method", argument)
         try:
-            request = await caller.sent(running, "for a call")
+            request = await caller.expect_request(running, "for a call")
         except (Violation, Inconclusive) as missing:
             if caller.begun or (isinstance(missing, Violation) and missing.event is not None):
                 raise
@@ -125,7 +125,7 @@ async def test_two_calls(iut: Iut) -> None:
     to = "for a second call while the first call waits"
     async with open_caller(iut) as caller:
         first = await caller.call("first")
-        await caller.sent(caller.begin("second"), to, [first.running])
+        await caller.expect_request(caller.begin("second"), to, [first.running])
 
 
 @requirement("rpc.notification-form")
@@ -162,7 +162,7 @@ async def test_notifying_ends(iut: Iut) -> None:
     """Notify returns although no response arrives, and later calls succeed."""
     async with open_caller(iut) as caller:
         await _notifies(caller)
-        await caller.works("notifications")
+        await caller.check_works("notifications")
 
 
 @requirement("rpc.notification-waits-for-nothing")
@@ -173,7 +173,7 @@ async def test_notifying_ends_while_calls_wait(iut: Iut) -> None:
         await _notifies(caller)
         for call in waiting:
             await call.respond(None, "result")
-            await caller.succeeds(call, "result")
+            await caller.check_succeeds(call, "result")
 
 
 async def _notifies(caller: Caller) -> None:
@@ -208,7 +208,7 @@ async def test_strings(iut: Iut) -> None:
             await call.respond(None, None)
             await _over(caller, call)
         await caller.notify("grün_€", "text")
-        await caller.works("a notification")
+        await caller.check_works("a notification")
 
 
 @requirement("rpc.own-direction")
@@ -222,7 +222,7 @@ async def test_requests_to_a_client(iut: Iut) -> None:
         await session.wait_for("nothing but what is on its way")
         await call.respond(None, "result")
         try:
-            await caller.survives(
+            await caller.check_survives(
                 call, "result", "its response, sent after a request to the client"
             )
         except Violation as harmed:

@@ -40,7 +40,7 @@ async def test_in_reverse(iut: Iut) -> None:
         for number, call in reversed(list(enumerate(calls))):
             await call.respond(None, [number, call.number])
         for number, call in enumerate(calls):
-            await caller.succeeds(call, [number, call.number])
+            await caller.check_succeeds(call, [number, call.number])
 
 
 @requirement("rpc.matching")
@@ -69,9 +69,9 @@ async def test_in_any_order(iut: Iut, count: int) -> None:
                 if call.running.exception() or not call.running.result().ok:
                     continue
             if number % 3:
-                await caller.succeeds(call, number)
+                await caller.check_succeeds(call, number)
             else:
-                await caller.fails(call, f"the error {number}", requirement="rpc.failure")
+                await caller.check_fails(call, f"the error {number}", requirement="rpc.failure")
 
 
 @requirement("rpc.matching")
@@ -81,7 +81,7 @@ async def test_one_after_another(iut: Iut) -> None:
         for number in range(30):
             call = await caller.call("method", number)
             await call.respond(None, f"result {number}")
-            await caller.succeeds(call, f"result {number}")
+            await caller.check_succeeds(call, f"result {number}")
 
 
 @requirement("rpc.success")
@@ -91,7 +91,7 @@ async def test_results(iut: Iut) -> None:
         for result in RESULTS:
             call = await caller.call("method")
             await call.respond(None, result)
-            await caller.succeeds(call, result)
+            await caller.check_succeeds(call, result)
 
 
 @requirement("rpc.success")
@@ -102,7 +102,7 @@ async def test_after_a_while(iut: Iut) -> None:
         for result in ("soon", "after a while"):
             call = await caller.call("method")
             await call.respond(None, result)
-            await caller.succeeds(call, result)
+            await caller.check_succeeds(call, result)
             if result == "soon" and await caller.session.until_closed(A_WHILE):
                 raise NotExercised(
                     "the client closes a connection that is silent for a few seconds"
@@ -118,7 +118,7 @@ async def test_errors(iut: Iut) -> None:
             call = await caller.call("method", after=after)
             await call.respond(error, None)
             after = f"the error {shown(error)}"
-            await caller.fails(call, after)
+            await caller.check_fails(call, after)
 
 
 @requirement("rpc.failure")
@@ -130,7 +130,7 @@ async def test_errors_with_results(iut: Iut) -> None:
             call = await caller.call("method", after=after)
             await call.respond(error, 42)
             after = f"the error {shown(error)} with the result 42"
-            await caller.fails(call, after)
+            await caller.check_fails(call, after)
 
 
 @requirement("rpc.error-reachable")
@@ -142,7 +142,7 @@ async def test_error_objects(iut: Iut) -> None:
             call = await caller.call("method", after=after)
             await call.respond(error, None)
             after = f"the error {shown(error)}"
-            told = await caller.fails(call, after, requirement="rpc.failure")
+            told = await caller.check_fails(call, after, requirement="rpc.failure")
             text = told if isinstance(told, str) else shown(told)
             check(
                 _within(error, told) or "jammed" in text,
@@ -168,7 +168,7 @@ async def test_wider_forms(iut: Iut) -> None:
         for name in encodings(None):
             call = await caller.call("method")
             await caller.session.send_bytes(encodings(call.answer(None, RESULT))[name])
-            await caller.succeeds(call, plain, f"its response in {name}")
+            await caller.check_succeeds(call, plain, f"its response in {name}")
 
 
 @requirement("encoding.segmentation")
@@ -179,12 +179,12 @@ async def test_cut_anywhere(iut: Iut) -> None:
         call = await caller.call("method")
         whole = encode(call.answer(None, RESULT))
         await caller.session.send_bytes(whole, segmentation=byte_by_byte)
-        await caller.succeeds(call, plain, "its response, byte by byte")
+        await caller.check_succeeds(call, plain, "its response, byte by byte")
         for place in range(1, len(whole), 3):
             call = await caller.call("method")
             whole = encode(call.answer(None, RESULT))
             await caller.session.send_bytes(whole, segmentation=split_at([place]))
-            await caller.succeeds(call, plain, f"its response, cut after byte {place}")
+            await caller.check_succeeds(call, plain, f"its response, cut after byte {place}")
 
 
 @requirement("encoding.segmentation")
@@ -199,7 +199,7 @@ async def test_together(iut: Iut) -> None:
         answers = [call.answer(None, f"result {number}") for number, call in enumerate(calls)]
         await caller.session.send(*answers, segmentation=split_at([-2]))
         for number, call in enumerate(calls):
-            await caller.succeeds(
+            await caller.check_succeeds(
                 call, f"result {number}", "its response, sent together with others"
             )
 
@@ -210,4 +210,4 @@ async def test_long_response(iut: Iut) -> None:
     async with open_caller(iut) as caller:
         call = await caller.call("method")
         await call.respond(None, "0123456789" * 10_000)
-        await caller.succeeds(call, "0123456789" * 10_000, "a long response")
+        await caller.check_succeeds(call, "0123456789" * 10_000, "a long response")

@@ -27,14 +27,14 @@ async def _unknown(iut: Iut) -> None:
     async with open_caller(iut) as caller:
         done = await caller.call("before")
         await done.respond(None, "before")
-        await caller.succeeds(done, "before")
+        await caller.check_succeeds(done, "before")
         call = await caller.call("method")
         near = {(call.number + step) % 2**32 for step in (1, 2**8, 2**16, 2**31)}
         strange = {0, 1, 2**16, 2**32 - 1, done.number, *near}
         for number in sorted(strange - {call.number}):
             await caller.session.send([1, number, None, "wrong"], [1, number, "wrong", None])
         await call.respond(None, "right")
-        await caller.succeeds(call, "right", "responses with unknown ids")
+        await caller.check_succeeds(call, "right", "responses with unknown ids")
 
 
 async def _known(iut: Iut) -> None:
@@ -45,7 +45,7 @@ async def _known(iut: Iut) -> None:
             for call in (second, first):
                 await call.respond(None, call.number)
             for call in (first, second):
-                await caller.succeeds(call, call.number)
+                await caller.check_succeeds(call, call.number)
 
 
 @requirement("robustness.unknown-ids")
@@ -54,11 +54,11 @@ async def test_second_response(iut: Iut) -> None:
     async with open_caller(iut) as caller:
         call = await caller.call("method")
         await call.session.send(call.answer(None, "first"), call.answer(None, "second"))
-        await caller.succeeds(call, "first", "two responses")
+        await caller.check_succeeds(call, "first", "two responses")
         await call.respond("third", None)
         # The next call can have the same id.
         await caller.session.taken()
-        await caller.works("a second and third response")
+        await caller.check_works("a second and third response")
 
 
 MALFORMED: dict[str, Callable[[Call], Any]] = {
@@ -89,7 +89,7 @@ async def test_malformed_responses(iut: Iut) -> None:
                 await caller.session.send(make(call))
                 await caller.session.taken()
                 await call.respond(None, "right")
-                await caller.survives(call, "right", what)
+                await caller.check_survives(call, "right", what)
 
 
 BROKEN = {
@@ -122,7 +122,7 @@ async def test_no_response(iut: Iut) -> None:
     async with open_caller(iut) as caller:
         call = await caller.call("method", timeout=0.2)
         try:
-            await caller.fails(call, "its timeout of 0.2 s", own or 0.0)
+            await caller.check_fails(call, "its timeout of 0.2 s", own or 0.0)
         except Violation as waits:
             if own or call.running.done():
                 raise
@@ -131,7 +131,7 @@ async def test_no_response(iut: Iut) -> None:
         await call.respond(None, "late")
         # The next call can have the same id.
         await caller.session.taken()
-        await caller.works("a call without a response")
+        await caller.check_works("a call without a response")
 
 
 @requirement("robustness.no-response")
@@ -142,4 +142,4 @@ async def test_server_goes(iut: Iut) -> None:
     async with open_caller(iut) as caller:
         call = await caller.call("method")
         await caller.session.close()
-        await caller.fails(call, "the end of the connection")
+        await caller.check_fails(call, "the end of the connection")

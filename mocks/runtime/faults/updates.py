@@ -204,12 +204,12 @@ class FloatsOfFourDigits(Publisher):
     """Rounds floats to four digits."""
 
     def values(self, uid: str) -> Any:
-        return {name: _of_four_digits(value) for name, value in super().values(uid).items()}
+        return {name: _round(value) for name, value in super().values(uid).items()}
 
 
-def _of_four_digits(value: Any) -> Any:
+def _round(value: Any) -> Any:
     if isinstance(value, list):
-        return [_of_four_digits(each) for each in value]
+        return [_round(each) for each in value]
     return float(f"{value:.4g}") if isinstance(value, float) else value
 
 

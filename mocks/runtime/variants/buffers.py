@@ -301,7 +301,7 @@ class ElementsClamped(Asked):
         return [clamp(single, element, warnings) for element in value]
 
 
-def _fitted(buffer: Buffer, field: str, value: Any) -> Any:
+def _fit(buffer: Buffer, field: str, value: Any) -> Any:
     """Return the value for a field; an array is cut or extended."""
     whole = buffer[field] if isinstance(value, list) and field in buffer.layout.fields else None
     return [*value, *whole[len(value) :]][: len(whole)] if isinstance(whole, list) else value
@@ -312,7 +312,7 @@ class ArraysOfAnyLength(Owner):
     """Stores the elements of an array that fit, and keeps the others."""
 
     async def set_data(self, buffer: Buffer, values: dict[str, Any]) -> list[str]:
-        fitted = {n: _fitted(buffer, f"read.params.{n}", value) for n, value in values.items()}
+        fitted = {n: _fit(buffer, f"read.params.{n}", value) for n, value in values.items()}
         return await super().set_data(buffer, fitted)
 
 
@@ -322,5 +322,5 @@ class ArraysOfAnyLengthToWrite(Consumer):
 
     async def set_value(self, buffer: Buffer, name: str, value: Any) -> Warned:
         whole = [*value, *bytes(8)] if isinstance(value, list) else value
-        fitted = _fitted(buffer, f"write.params.{name}", whole)
+        fitted = _fit(buffer, f"write.params.{name}", whole)
         return await super().set_value(buffer, name, fitted)

@@ -113,10 +113,10 @@ class WholeFloats(update_publisher.Publisher):
     """Sends floats with whole values as integers."""
 
     def values(self, uid: str) -> Any:
-        return {name: _whole(value) for name, value in self.changed[uid].items()}
+        return {name: _to_integers(value) for name, value in self.changed[uid].items()}
 
 
-def _whole(value: Any) -> Any:
+def _to_integers(value: Any) -> Any:
     small = isinstance(value, float) and abs(value) < 2**53
     return int(value) if small and value.is_integer() else value
 
@@ -126,7 +126,7 @@ class FloatsOfSinglePrecision(update_publisher.Publisher):
     """Stores floats in single precision; a greater float becomes infinite."""
 
     def values(self, uid: str) -> Any:
-        return {name: _single(value) for name, value in self.changed[uid].items()}
+        return {name: _to_single(value) for name, value in self.changed[uid].items()}
 
 
 @variant("context-in-single-precision", of="log.context")
@@ -134,12 +134,12 @@ class ContextInSinglePrecision(log_publisher.Publisher):
     """Stores floats of the context in single precision."""
 
     def context(self, extra: Mapping[str, Any]) -> Any:
-        return {name: _single(value) for name, value in extra.items()}
+        return {name: _to_single(value) for name, value in extra.items()}
 
 
-def _single(value: Any) -> Any:
+def _to_single(value: Any) -> Any:
     if isinstance(value, list):
-        return [_single(each) for each in value]
+        return [_to_single(each) for each in value]
     return ctypes.c_float(value).value if isinstance(value, float) else value
 
 

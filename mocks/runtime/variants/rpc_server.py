@@ -144,7 +144,7 @@ class TextForBytes(Server):
     """Uses one type for text and bytes, and answers both as text."""
 
     def response(self, number: int, error: Any, result: Any) -> list[Any]:
-        return super().response(number, error, _text(result))
+        return super().response(number, error, _to_text(result))
 
 
 @variant("text-for-keys", of="rpc.map-keys")
@@ -152,7 +152,7 @@ class TextForKeys(Server):
     """Converts all keys of maps to text."""
 
     def response(self, number: int, error: Any, result: Any) -> list[Any]:
-        return super().response(number, error, _keyed(result))
+        return super().response(number, error, _to_text_keys(result))
 
 
 @variant("refuses-keys", of="rpc.map-keys")
@@ -193,7 +193,7 @@ class Doubles(Server):
     """Uses doubles for all numbers, and writes whole numbers of 32 bits as integers."""
 
     def response(self, number: int, error: Any, result: Any) -> list[Any]:
-        return super().response(number, error, _double(result))
+        return super().response(number, error, _to_double(result))
 
 
 @variant("refuses-wide-integers", of="rpc.wide-integers")
@@ -212,7 +212,7 @@ class Singles(Server):
     """Stores floats in single precision."""
 
     def response(self, number: int, error: Any, result: Any) -> list[Any]:
-        return super().response(number, error, _single(result))
+        return super().response(number, error, _to_single(result))
 
 
 @variant("silent-about-unencodable", of="rpc.unencodable-result")
@@ -235,15 +235,15 @@ class ArgumentsUnchecked(Server):
         return lambda *args: called(*[*args, 0, 0][:2])
 
 
-def _keyed(value: Any) -> Any:
+def _to_text_keys(value: Any) -> Any:
     if isinstance(value, list):
-        return [_keyed(entry) for entry in value]
+        return [_to_text_keys(entry) for entry in value]
     return {str(key): part for key, part in value["$map"]} if mark(value) == "$map" else value
 
 
-def _text(value: Any) -> Any:
+def _to_text(value: Any) -> Any:
     if isinstance(value, list):
-        return [_text(entry) for entry in value]
+        return [_to_text(entry) for entry in value]
     return {"$raw": value["$bin"]} if mark(value) == "$bin" else value
 
 
@@ -255,19 +255,19 @@ def _is_wide(value: Any) -> bool:
     return type(value) is int and value >= 2**63
 
 
-def _single(value: Any) -> Any:
+def _to_single(value: Any) -> Any:
     if isinstance(value, list):
-        return [_single(entry) for entry in value]
+        return [_to_single(entry) for entry in value]
     if isinstance(value, dict) and not mark(value):
-        return {key: _single(entry) for key, entry in value.items()}
+        return {key: _to_single(entry) for key, entry in value.items()}
     return ctypes.c_float(value).value if type(value) is float else value
 
 
-def _double(value: Any) -> Any:
+def _to_double(value: Any) -> Any:
     if isinstance(value, list):
-        return [_double(entry) for entry in value]
+        return [_to_double(entry) for entry in value]
     if isinstance(value, dict) and not mark(value):
-        return {key: _double(entry) for key, entry in value.items()}
+        return {key: _to_double(entry) for key, entry in value.items()}
     if type(value) not in (int, float):
         return value
     narrow = -(2**31) <= value < 2**32 and value == int(value)

@@ -6,7 +6,7 @@ from typing import Any
 
 from mocks.deviations import fault
 from mocks.runtime.buffer_owner import Owner
-from mocks.runtime.faults.buffers.operations import one_by_one
+from mocks.runtime.faults.buffers.operations import read_one_by_one
 from mocks.runtime.memory.peer import Buffer
 
 
@@ -129,7 +129,7 @@ class Piecewise(Owner):
     """Reads values one by one, and releases the mutex between two of them."""
 
     async def values(self, buffer: Buffer, bitmap: str, block: str) -> dict[str, Any]:
-        return await one_by_one(self, buffer, bitmap, block)
+        return await read_one_by_one(self, buffer, bitmap, block)
 
 
 @fault("clears-later", violates="operations.atomic", subtle=True)

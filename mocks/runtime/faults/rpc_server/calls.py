@@ -12,12 +12,12 @@ from mocks.runtime.faults.dying import die
 from mocks.runtime.rpc_server import Server
 
 
-def changed(value: Any, change: Callable[[Any], Any]) -> Any:
+def change_parts(value: Any, change: Callable[[Any], Any]) -> Any:
     """Return a value with a change applied to every part except keys."""
     if isinstance(value, list):
-        return [changed(part, change) for part in value]
+        return [change_parts(part, change) for part in value]
     if isinstance(value, dict) and not mark(value):
-        return {key: changed(part, change) for key, part in value.items()}
+        return {key: change_parts(part, change) for key, part in value.items()}
     return change(value)
 
 
@@ -135,7 +135,7 @@ class _Echo(Server):
         return value
 
     def call(self, method: str, params: list[Any], then: Callable[[Any, Any], None]) -> None:
-        altered = changed(params, self.change) if method == "echo" else params
+        altered = change_parts(params, self.change) if method == "echo" else params
         super().call(method, altered, then)
 
 
@@ -383,13 +383,13 @@ class LongBytesAsText(Server):
     """Answers bytes as text if there are more than 255."""
 
     def response(self, number: int, error: Any, result: Any) -> list[Any]:
-        return super().response(number, error, _as_text(result, 256))
+        return super().response(number, error, _to_text(result, 256))
 
 
-def _as_text(value: Any, least: int) -> Any:
+def _to_text(value: Any, least: int) -> Any:
     """Return a value with long bytes converted to text."""
     if isinstance(value, list):
-        return [_as_text(entry, least) for entry in value]
+        return [_to_text(entry, least) for entry in value]
     if mark(value) == "$bin":
         data = bytes.fromhex(value["$bin"])
         return data.decode(errors="ignore") if len(data) >= least else value
