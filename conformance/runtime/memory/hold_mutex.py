@@ -16,8 +16,8 @@ from conformance.verdicts import Violation
 
 LONG = 1.25  # seconds: longer than the timeout of many programs for a mutex
 _BEGUN = 0.01  # seconds after the beginning of a second, clearly less than a tenth
-_TIMES = 300  # attempts at most to see a change that takes a few microseconds
-_TRIED = 1.0  # seconds for all attempts
+_TRIED = 0.5  # seconds of attempts to see a change after the release
+_WATCHED = 2.5  # seconds of attempts to see a part of a write that is late by a microsecond
 _WAITS = 0.001  # seconds in which a program starts an operation
 _GLIMPSE = 0.02  # seconds in which a program continues after the mutex is released
 _AWAKE = 0.5  # seconds in which a waiting program notices that the mutex is free
@@ -93,7 +93,7 @@ async def check_releases_last(
             about = found.requirement or "operations.mutex"
             raise Violation(expected, found.came, about, found.event) from found
 
-    await _look_at_each_release(buffer, values, begin, unchanged)
+    await _look_at_each_release(buffer, values, begin, unchanged, _TRIED)
 
 
 async def check_writes_before_release(
@@ -118,7 +118,7 @@ async def check_writes_before_release(
                 place = f"{buffer.place(timestamp)} to be set together with {value}"
                 raise Violation(place, "it is as before", about)
 
-    await _look_at_each_release(buffer, {value: 0, timestamp: 1.0, bitmap: 0}, begin, complete)
+    await _look_at_each_release(buffer, {value: 0, timestamp: 1.0, bitmap: 0}, begin, complete, _WATCHED)
 
 
 async def _look_at_each_release(
@@ -126,13 +126,14 @@ async def _look_at_each_release(
     values: Mapping[str, Any],
     begin: Callable[[int], Awaitable[object]],
     judge: Callable[[Image, Image], None],
+    seconds: float,
 ) -> None:
     """Let an operation wait for the mutex many times, and look as soon as it releases the mutex.
 
     ``judge`` gets the image at that moment, and the image a moment later.
     """
-    left, number = counting(_TRIED), 0
-    while left() > 0 and number < _TIMES:
+    left, number = counting(seconds), 0
+    while left() > 0:
         number += 1
         async with buffer.hold():
             buffer.poke(values)
