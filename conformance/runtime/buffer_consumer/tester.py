@@ -116,8 +116,11 @@ def mapped_names(tester: Tester) -> set[str]:
         raise NotExercised("needs an IUT that is started by a command, and /proc")
     prefix, found = f"{memory.FOLDER}/", set()
     for folder in Path("/proc").glob("[0-9]*"):
-        with contextlib.suppress(OSError):
+        with contextlib.suppress(ProcessLookupError, FileNotFoundError):
             if os.getpgid(int(folder.name)) == process.pid:
-                lines = (folder / "maps").read_text("utf-8", "replace").splitlines()
+                try:
+                    lines = (folder / "maps").read_text("utf-8", "replace").splitlines()
+                except PermissionError as error:
+                    raise NotExercised(f"needs the memory maps of the IUT: {error}") from error
                 found |= {line.partition(prefix)[2] for line in lines if prefix in line}
     return found

@@ -118,7 +118,9 @@ async def check_writes_before_release(
                 place = f"{buffer.place(timestamp)} to be set together with {value}"
                 raise Violation(place, "it is as before", about)
 
-    await _look_at_each_release(buffer, {value: 0, timestamp: 1.0, bitmap: 0}, begin, complete, _WATCHED)
+    await _look_at_each_release(
+        buffer, {value: 0, timestamp: 1.0, bitmap: 0}, begin, complete, _WATCHED
+    )
 
 
 async def _look_at_each_release(
