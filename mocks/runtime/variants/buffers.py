@@ -9,7 +9,7 @@ from typing import Any
 
 import yaml
 
-from conformance.runtime.memory.catalog import KINDS, CatalogError, Parameter, Peripheral
+from conformance.runtime.memory.catalog import KINDS, OTHER, CatalogError, Parameter, Peripheral
 from conformance.runtime.memory.layout import PLANS, Field, Layout, Plan, plan_layout
 from mocks.deviations import variant
 from mocks.runtime.buffer_consumer import Consumer
@@ -253,6 +253,26 @@ class KnownByTheirTime(Consumer):
         if self.known.get(key, (0.0, None))[0] != time:
             self.known[key] = time, super().value(buffer, name)
         return self.known[key][1]
+
+
+@variant("refuses-other-types", of="catalog.other-types")
+class RefusesOtherTypes(Asked):
+    """Has no layout for characters, pointers and long doubles."""
+
+    def layout(self, peripheral: Peripheral) -> Layout:
+        if any(param.kind == OTHER for param in peripheral.params):
+            raise ValueError(f"a type of {peripheral.name} is not supported")
+        return super().layout(peripheral)
+
+
+@variant("unlinks-at-exit", of="lifecycle.never-unlinks")
+class UnlinksAtExit(Consumer):
+    """Unlinks the buffers that it has used when it exits, as the last process may."""
+
+    def close(self) -> None:
+        for buffer in self.buffers.values():
+            buffer.mapped.unlink()
+        super().close()
 
 
 @variant("polls", of="buffers.on-demand")
