@@ -6,7 +6,7 @@ from typing import Any
 from conformance.cases import check, requirement
 from conformance.harness.memory import FOLDER
 from conformance.iut import Iut
-from conformance.runtime.buffer_consumer.tester import check_reads, list_names
+from conformance.runtime.buffer_consumer.tester import check_reads, list_names, set_value
 from conformance.runtime.memory.operations import OTHER_LENGTHS, check_partly_stored
 from conformance.runtime.memory.tester import memory_tester, new_uid
 
@@ -30,6 +30,10 @@ async def test_odd_operations(iut: Iut) -> None:
             check(refused, f"'{name}' with {what} to fail", "it succeeded")
             (await buffer.look()).check_only(before, ())
             await check_reads(buffer, "angle", before["read.params.angle"])
+            await set_value(buffer, "mode", 7, None)
+            image = await buffer.look()
+            image.check_fields({"write.params.mode": 7})
+            image.check_only(before, {"write.params.mode", "write.timestamp", "control.write"})
 
 
 @requirement("robustness.odd-operations")

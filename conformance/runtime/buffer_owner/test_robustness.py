@@ -25,7 +25,10 @@ async def test_odd_operations(iut: Iut) -> None:
             refused = not answer.ok or bool(answer.warnings)
             check(refused, f"'{name}' with {what} to fail", "it succeeded")
             (await buffer.look()).check_only(before, ())
-            await tester.check_operation("set_data", **buffer.arguments, values={"angle": 0.5})
+            await tester.check_operation("set_data", **buffer.arguments, values={"light": True})
+            image = await buffer.look()
+            image.check_fields({"read.params.light": True})
+            image.check_only(before, {"read.params.light", "read.timestamp", "control.update"})
 
 
 @requirement("robustness.odd-operations")

@@ -124,6 +124,22 @@ class PanelsWhileInvalid(Owner):
             super().check_valid(buffer)
 
 
+@fault("refused-data-come-later", violates="robustness.odd-operations", subtle=True)
+class RefusedDataComeLater(Owner):
+    """Stores the known part of refused data together with the next data."""
+
+    def __init__(self, *args: Any) -> None:
+        super().__init__(*args)
+        self.rest: dict[str, Any] = {}
+
+    async def set_data(self, buffer: Buffer, values: dict[str, Any]) -> list[str]:
+        known = buffer.layout.params("read")
+        if unknown := values.keys() - known.keys():
+            self.rest = {name: values[name] for name in values if name not in unknown}
+        values, self.rest = ({**self.rest, **values}, {}) if not unknown else (values, self.rest)
+        return await super().set_data(buffer, values)
+
+
 @fault("piecewise", violates="operations.atomic")
 class Piecewise(Owner):
     """Reads values one by one, and releases the mutex between two of them."""
