@@ -10,6 +10,7 @@ import os
 import platform
 import struct
 import threading
+from collections.abc import Callable
 
 _ROBUST = 1
 _SHARED = 1
@@ -33,6 +34,8 @@ _FIELDS = struct.Struct("=i16s4x16s")
 SIZE = 48 if os.uname().machine == "aarch64" else 40 if ctypes.sizeof(ctypes.c_void_p) == 8 else 24
 
 _GNU = platform.libc_ver()[0] == "glibc" and _FIELDS.size <= SIZE
+
+_SPINS = 1000  # attempts between two looks at the clock
 
 _library = ctypes.CDLL(None, use_errno=False)
 
@@ -98,7 +101,38 @@ def trylock(address: int) -> bool:
     if _GNU and not _harmless(address):
         raise BrokenMutex("the bytes at this address are not a mutex")
     _held.restore()
-    code = _library.pthread_mutex_trylock(ctypes.c_void_p(address))
+    return _taken(address, _library.pthread_mutex_trylock(ctypes.c_void_p(address)))
+
+
+def lock_at_once(
+    address: int, left: Callable[[], float], look: Callable[[], bytes]
+) -> bytes | None:
+    """Lock a mutex as soon as another process releases it, and return the first look.
+
+    The function spins, so that less than a microsecond passes between the release and the look. If
+    no other process has the mutex, it is locked after some spins. Returns None if ``left`` is
+    negative before the mutex is free. Raises BrokenMutex.
+    """
+    if _GNU and not _harmless(address):
+        raise BrokenMutex("the bytes at this address are not a mutex")
+    _held.restore()
+    trylock, pointer = _library.pthread_mutex_trylock, ctypes.c_void_p(address)
+    futex = ctypes.c_int.from_address(address)
+    for _ in range(_SPINS):
+        # Only glibc keeps the owner here; another library's mutex is locked a little later.
+        if futex.value:
+            break
+    while left() >= 0:
+        for _ in range(_SPINS):
+            code = trylock(pointer)
+            if code != errno.EBUSY:
+                seen = look()
+                return seen if _taken(address, code) else None
+    return None
+
+
+def _taken(address: int, code: int) -> bool:
+    """Return whether a call of trylock has locked the mutex."""
     if code in (errno.EBUSY, errno.EDEADLK):
         return False
     if code == errno.EOWNERDEAD:

@@ -2,13 +2,14 @@
 
 An object can belong to the IUT, which can shorten or remove it at any time. The suite therefore
 reads and writes through the file: missing bytes are then an error and no signal. Only the mutex
-uses a memory map. Only ``remove`` unlinks objects, because Python's resource tracker does not know
-them.
+uses a memory map, whose loss the suite survives: see `conformance.bus_errors`. Only ``remove``
+unlinks objects, because Python's resource tracker does not know them.
 """
 
 import asyncio
 import contextlib
 import ctypes
+import errno
 import mmap
 import os
 import stat
@@ -16,16 +17,23 @@ import time
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 
-from conformance import mutex
+from conformance import bus_errors, mutex
+from conformance.harness.deadlines import counting
 
 FOLDER = Path("/dev/shm")
 LARGEST = 16 * 1024 * 1024  # bytes; a larger object is refused
+_ROOM = 256 * 1024  # bytes: more than the buffers of one test need
+_FULL = (errno.EROFS, errno.ENOSPC, errno.EDQUOT, errno.EACCES, errno.EPERM, errno.ENOENT)
 _POLL = 0.0005  # seconds between two attempts to lock a mutex
 _MOMENT = 0.001  # seconds for writes of another process after it has unlocked
 
 
 class NoObject(Exception):
     """The object does not exist, or is not usable; the text gives the reason."""
+
+
+class Shortened(NoObject):
+    """The object has lost bytes since it was opened."""
 
 
 class Locked(TimeoutError):
@@ -43,7 +51,9 @@ class SharedObject:
         self._map = mmap.mmap(descriptor, self.size)
         self._view = (ctypes.c_char * self.size).from_buffer(self._map)
         self._mutex_at = mutex_at
-        self._mutex = ctypes.addressof(self._view) + mutex_at
+        self._start = ctypes.addressof(self._view)
+        self._mutex = self._start + mutex_at
+        bus_errors.announce(self._start, self.size)
 
     @classmethod
     def open(cls, name: str, mutex_at: int) -> "SharedObject":
@@ -74,12 +84,17 @@ class SharedObject:
             if not mutex_at + mutex.SIZE <= status.st_size <= LARGEST:
                 raise NoObject(f"{path} has {status.st_size} bytes")
             return cls(name, descriptor, mutex_at)
+        except (OSError, ValueError) as error:
+            # The object can shrink between the check of its size and its mapping.
+            os.close(descriptor)
+            raise NoObject(f"{path} cannot be mapped: {error}") from error
         except BaseException:
             os.close(descriptor)
             raise
 
     def close(self) -> None:
         """Close the object without removing it."""
+        bus_errors.forget(self._start)
         del self._view
         self._map.close()
         os.close(self._descriptor)
@@ -98,32 +113,42 @@ class SharedObject:
         os.pwrite(self._descriptor, data, offset)
 
     def trylock(self) -> bool:
-        """Lock the mutex if it is free. Raises NoObject or mutex.BrokenMutex."""
-        if os.fstat(self._descriptor).st_size < self.size:
-            raise NoObject(f"{self.name} was shortened")
-        return mutex.trylock(self._mutex)
+        """Lock the mutex if it is free. Raises Shortened or mutex.BrokenMutex."""
+        self._check_size()
+        locked = mutex.trylock(self._mutex)
+        if locked and bus_errors.is_lost(self._start):
+            self.unlock()
+        self._check_size()
+        return locked
+
+    def _check_size(self) -> None:
+        """Raise Shortened if bytes of the object are lost, now or since its mutex was used."""
+        size = os.fstat(self._descriptor).st_size
+        if size < self.size or bus_errors.is_lost(self._start):
+            raise Shortened(f"{self.name} was shortened to {size} bytes")
 
     def glimpse(self, before: bytes, seconds: float) -> tuple[bytes, bytes] | None:
         """Return the content just after another process has unlocked, and 1 ms later.
 
-        The function waits until a byte outside the mutex differs from ``before``, and then locks
-        the mutex. Both reads happen while the mutex is locked; it is unlocked afterwards. Returns
-        None after ``seconds``. The function blocks the event loop.
+        The function locks the mutex again and again, as soon as another process has released it,
+        until a byte outside the mutex differs from ``before``. Both reads happen while the mutex is
+        locked; it is unlocked afterwards. Returns None after ``seconds``. The function blocks the
+        event loop.
         """
-        until = time.monotonic() + seconds
-        while self._beside_mutex(self.read()) == self._beside_mutex(before):
-            if time.monotonic() > until:
-                return None
+        left = counting(seconds)
         # A defect of the mutex shows in every other lock, too.
         with contextlib.suppress(mutex.BrokenMutex, NoObject):
-            while time.monotonic() < until:
-                if self.trylock():
-                    try:
-                        first = self.read()
+            while left() >= 0:
+                self._check_size()
+                first = mutex.lock_at_once(self._mutex, left, lambda: self._map[:])
+                if first is None:
+                    return None
+                try:
+                    if self._beside_mutex(first) != self._beside_mutex(before):
                         time.sleep(_MOMENT)
                         return first, self.read()
-                    finally:
-                        self.unlock()
+                finally:
+                    self.unlock()
         return None
 
     def _beside_mutex(self, data: bytes) -> bytes:
@@ -135,8 +160,14 @@ class SharedObject:
         return mutex.private(self._mutex)
 
     def unlock(self) -> None:
-        """Unlock the mutex. Raises mutex.BrokenMutex, for example if it was overwritten."""
-        mutex.unlock(self._mutex)
+        """Unlock the mutex. Raises mutex.BrokenMutex, for example if it was overwritten.
+
+        Raises Shortened if bytes of the object are lost.
+        """
+        try:
+            mutex.unlock(self._mutex)
+        finally:
+            self._check_size()
 
     @contextlib.asynccontextmanager
     async def locked(self, left: Callable[[], float]) -> AsyncIterator[None]:
@@ -150,6 +181,23 @@ class SharedObject:
             yield
         finally:
             self.unlock()
+
+
+def obstacle() -> str:
+    """Return why this machine cannot hold shared-memory objects now; empty if it can.
+
+    The probe is a file without a name, which no IUT can see.
+    """
+    try:
+        descriptor = os.open(FOLDER, os.O_TMPFILE | os.O_RDWR, 0o600)
+        try:
+            os.write(descriptor, bytes(_ROOM))
+        finally:
+            os.close(descriptor)
+    except OSError as error:
+        if error.errno in _FULL:
+            return f"this machine cannot write to {FOLDER}: {error.strerror}"
+    return ""
 
 
 def inode(name: str) -> int | None:

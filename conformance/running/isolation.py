@@ -302,7 +302,12 @@ class Isolation:
                 others.add(name)
             else:
                 trials.append(trial)
-        stands = _stands(trials, culprit.label, self._testbed)
+        concluded = {
+            name
+            for name, (_, result) in cheapest.items()
+            if any(not each.judged and each.requirement == name for each in result.evidence)
+        }
+        stands = _stands(trials, culprit.label, self._testbed, concluded)
         trials = [
             replace(each, shown=Shown.STANDS) if each.requirement == stands else each
             for each in trials
@@ -351,11 +356,14 @@ def _trial(
     return Trial(requirement, result.id, Shown.UNDECIDED, again.detail, again.reproduce)
 
 
-def _stands(trials: Sequence[Trial], culprit: str, testbed: Testbed) -> str:
+def _stands(
+    trials: Sequence[Trial], culprit: str, testbed: Testbed, concluded: Collection[str]
+) -> str:
     """The requirement that the end itself violates, of those for which no other evidence is.
 
     - the requirement that says how the culprit is handled (`MessageType.handled`);
     - else one whose test needs the culprit;
+    - else one that a test concluded (``concluded``), before one that only the judge found;
     - else a prerequisite of the others, in the order of the specification.
     """
     protocol, peer = testbed.configuration.protocol, testbed.role.peer
@@ -370,6 +378,7 @@ def _stands(trials: Sequence[Trial], culprit: str, testbed: Testbed) -> str:
         return (
             not (kind and kind.handled == name),
             name in proven,
+            name not in concluded,
             entry is None or entry.level != "must",
             -dependent,
             ids.index(name) if entry else len(ids),

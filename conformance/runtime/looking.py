@@ -20,7 +20,7 @@ from conformance.harness.memory import FOLDER, LARGEST
 from conformance.judging.judge import Finding
 from conformance.runtime.memory import catalog, declared
 from conformance.runtime.memory.catalog import INTEGER, REAL, Parameter, Peripheral
-from conformance.runtime.memory.layout import Field, Layout, planned
+from conformance.runtime.memory.layout import Field, Layout, plan_layout
 
 OWNER, CONSUMER = "buffer-owner", "buffer-consumer"
 PARTIES = (OWNER, CONSUMER)
@@ -225,7 +225,10 @@ def _types(path: Path, layouts: Path | None) -> Mapping[str, tuple[Peripheral, L
                 "expected an object from types to layouts, and at least one peripheral"
             )
         return {
-            name: (entry, declared.declared(raw[name], entry) if layouts else planned(entry))
+            name: (
+                entry,
+                declared.parse_layout(raw[name], entry) if layouts else plan_layout(entry),
+            )
             for name, entry in peripherals.items()
             if not layouts or name in raw
         }

@@ -102,14 +102,39 @@ class _Called:
     passed: int = 0
 
 
+class Conversation:
+    """The open connections of one implementation, whose ids do not belong together."""
+
+    def __init__(self, running: bool = False) -> None:
+        self._connections: list[Oracle] = []
+
+    def join(self, connection: "Oracle") -> None:
+        """Add a connection."""
+        self._connections.append(connection)
+
+    def leave(self, connection: "Oracle") -> None:
+        """Remove a connection that one side has closed."""
+        if connection in self._connections:
+            self._connections.remove(connection)
+
+    def is_used_elsewhere(self, number: int, connection: "Oracle") -> bool:
+        """Return True if another open connection has a request with this id."""
+        others = (each for each in self._connections if each is not connection)
+        return any(each.has_request(number) for each in others)
+
+
 class Oracle:
     """The state of one connection: open requests, and sides that have closed."""
 
-    def __init__(self) -> None:
+    def __init__(self, conversation: Conversation | None = None) -> None:
         self.exercised: set[str] = set()
+        self._conversation = conversation or Conversation()
+        self._conversation.join(self)
         self._open: Recent[int, _Called] = Recent()
         self._answered: Recent[int, Walk] = Recent()
         self._answers = 0
+        self._notified = 0
+        """Notifications of the client that nothing has answered."""
         self._asked: Recent[int, int] = Recent()
         """Requests that have reached the client, and that the client can answer."""
         self._gone: set[str] = set()
@@ -186,6 +211,7 @@ class Oracle:
                 text = f"{_few(self._open)} had no response when the client closed the stream"
                 yield Finding("rpc.each-answered", text, inconclusive=True)
         self._gone.add(sender)
+        self._conversation.leave(self)
 
     # RPC
 
@@ -207,6 +233,7 @@ class Oracle:
 
     def _notification(self, value: Any) -> Iterator[Finding]:
         self._lenient |= not is_notification(value)
+        self._notified += 1
         yield from ()
 
     def _response(self, value: Any) -> Iterator[Finding]:
@@ -218,7 +245,7 @@ class Oracle:
         if not wrong:
             self.exercised |= {"rpc.response-id", "rpc.each-answered"}
         elif not self._lenient:
-            yield from wrong
+            yield from self._stray(number) or wrong
         if walk.state is Call.ANSWERED and number in self._open:
             self._answers += 1
             self._passes(self._open.pop(number))
@@ -229,6 +256,23 @@ class Oracle:
             if error and result is not None:
                 text = f"expected a nil result with an error; received the result {shown(result)}"
                 yield Finding("rpc.error-without-result", text)
+
+    def has_request(self, number: int) -> bool:
+        """Return True if this connection had a request with this id, answered or not."""
+        return number in self._open or number in self._answered
+
+    def _stray(self, number: Any) -> list[Finding]:
+        """Return a finding if a response without its request is another client's, or answers a
+        notification.
+        """
+        if type(number) is int and self._conversation.is_used_elsewhere(number, self):
+            text = f"expected only the client's own responses; received the id {number}, which "
+            return [Finding("rpc.clients-apart", text + "another client has used")]
+        if not self._notified or (self._open and number is not None):
+            return []
+        self._notified -= 1
+        text = f"expected no response to a notification; received one with the id {shown(number)}"
+        return [Finding("rpc.notification-unanswered", text)]
 
     def _walk(self, number: int) -> Walk:
         if call := self._open.get(number):
@@ -279,11 +323,18 @@ class Oracle:
                 )
 
     def _update(self, value: Any) -> Iterator[Finding]:
+        self.exercised.add("update.aliases-present")
+        if "aliases" not in value:
+            text = "expected the key aliases in an update; the key is missing"
+            yield Finding("update.aliases-present", text)
         for part in ("sd", "aliases"):
             for uid in _members(value.get(part)):
-                if len(uid) < 30 and uid.isdecimal() and int(uid) >= UIDS:
-                    text = f"{part}: expected a UID of at most 88 bits; received {uid}"
-                    yield Finding("update.uid-form", text)
+                if not (uid.isascii() and uid.isdecimal()):
+                    continue
+                self.exercised.add("update.uid-width")
+                if len(uid) > len(str(UIDS)) or int(uid) >= UIDS:
+                    text = f"{part}: expected a UID of at most 88 bits; received {uid[:40]}"
+                    yield Finding("update.uid-width", text)
 
     def _strings(self, name: str, value: Any) -> Iterator[Finding]:
         self.exercised.add("encoding.strings")

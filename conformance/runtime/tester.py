@@ -20,7 +20,7 @@ _EAGER = 0.5  # seconds in which an IUT that connects by itself usually has conn
 
 
 @contextlib.asynccontextmanager
-async def connected(iut: Iut, operation: str, **arguments: Any) -> AsyncIterator[Session]:
+async def connect_or_prompt(iut: Iut, operation: str, **arguments: Any) -> AsyncIterator[Session]:
     """Open a session with an IUT that connects, now or for its first message.
 
     If the IUT does not connect within a short time, the tester runs this operation. Messages that
@@ -46,7 +46,7 @@ async def _prompt(instance: Instance, operation: str, arguments: dict[str, Any])
         await instance.upper(operation, **arguments)
 
 
-async def takes_part(session: Session, operation: str, **arguments: Any) -> None:
+async def wait_until_started(session: Session, operation: str, **arguments: Any) -> None:
     """Wait until the IUT sends a message, which it must do after this operation succeeds.
 
     Over datagrams, no other event shows that the IUT has started. Raises Unreachable if the IUT
@@ -57,7 +57,7 @@ async def takes_part(session: Session, operation: str, **arguments: Any) -> None
         return
     operated = instance.upper.offers(operation)
     seconds = session.due if operated else session.seconds("quiet")
-    does = asyncio.ensure_future(_does(instance, operation, arguments))
+    does = asyncio.ensure_future(_succeeds(instance, operation, arguments))
     sends = asyncio.ensure_future(session.wait_for(within=seconds))
     ends = asyncio.ensure_future(process.wait(seconds))
     try:
@@ -73,13 +73,13 @@ async def takes_part(session: Session, operation: str, **arguments: Any) -> None
     if not answered:
         raise Unreachable(
             f"it sent nothing within {seconds:g} s, and "
-            f"{_unanswered(instance, operation)}{instance.describe_end()}{instance.slow}"
+            f"{_unanswered_text(instance, operation)}{instance.describe_end()}{instance.slow}"
         )
     if succeeded:
         await session.expect(to=f"after the operation '{operation}'")
 
 
-async def _does(instance: Instance, operation: str, arguments: dict[str, Any]) -> bool:
+async def _succeeds(instance: Instance, operation: str, arguments: dict[str, Any]) -> bool:
     """Return True once the operation has succeeded; wait forever if it is not answered."""
     try:
         return (await instance.upper(operation, **arguments)).ok
@@ -93,7 +93,7 @@ async def _does(instance: Instance, operation: str, arguments: dict[str, Any]) -
     return False
 
 
-def _unanswered(instance: Instance, operation: str) -> str:
+def _unanswered_text(instance: Instance, operation: str) -> str:
     """Describe a missing answer and its remedy, as the end of a sentence."""
     return (
         f"does not answer the operation '{operation}' on its standard "
@@ -107,7 +107,7 @@ class Unoperated(NotExercised):
 
 
 @contextlib.asynccontextmanager
-async def operated(
+async def open_operated(
     iut: Iut, opened: contextlib.AbstractAsyncContextManager[Session] | None = None
 ) -> AsyncIterator[Session]:
     """Open a session with an IUT that is operated; by default over datagrams.
@@ -124,7 +124,7 @@ async def operated(
             yield session
         except Unoperated as missing:
             known.append(str(missing))
-            await _unasked(session, left)
+            await _judge_unasked(session, left)
             process = session.instance.process
             if process and process.exit and not session.received:
                 end = session.instance.describe_end()
@@ -132,7 +132,7 @@ async def operated(
             raise
 
 
-async def _unasked(session: Session, left: Left) -> None:
+async def _judge_unasked(session: Session, left: Left) -> None:
     """Wait for messages that an IUT sends by itself; ``left`` limits the first wait."""
     process = session.instance.process
     if process and process.exit:
@@ -144,16 +144,16 @@ async def _unasked(session: Session, left: Left) -> None:
         within = "response"
 
 
-async def done(session: Session, operation: str, **arguments: Any) -> Any:
+async def run_operation(session: Session, operation: str, **arguments: Any) -> Any:
     """Return the result of an operation that must succeed.
 
     Raises Inconclusive if the operation fails, and Unoperated if it is not provided.
     """
     try:
         asked = session.operate(operation, **arguments)
-        answer = await in_time(asked, session.left(patience(session)))
+        answer = await in_time(asked, session.left(operation_timeout(session)))
     except TimeoutError:
-        lacking = _unanswered(session.instance, operation)
+        lacking = _unanswered_text(session.instance, operation)
         raise Unoperated(f"needs an operation: the IUT {lacking}") from None
     except NotExercised as missing:
         raise Unoperated(str(missing)) from missing
@@ -170,7 +170,7 @@ def has_answered(session: Session) -> bool:
     return any((event.event or "").endswith(" answered") for event in session.events)
 
 
-def patience(session: Session) -> float:
+def operation_timeout(session: Session) -> float:
     """Seconds allowed for an operation; more while the IUT can still be starting."""
     response = session.instance.configuration.seconds("response")
     return (1 + GRACE) * response if has_answered(session) else session.due

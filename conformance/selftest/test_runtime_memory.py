@@ -2,8 +2,11 @@
 
 import asyncio
 import ctypes
+import errno
 import json
+import mmap
 import os
+import signal
 import subprocess
 import sys
 import uuid
@@ -17,16 +20,16 @@ import pytest
 import yaml
 from hypothesis import HealthCheck, given, settings
 
-from conformance import generation, mutex
+from conformance import bus_errors, generation, mutex
 from conformance.definitions import locate, protocols
 from conformance.harness import memory
 from conformance.harness.deadlines import counting
 from conformance.harness.memory import Locked, NoObject, SharedObject
 from conformance.runtime.memory import lists, strategies
 from conformance.runtime.memory.catalog import CatalogError, Parameter, Peripheral, load
-from conformance.runtime.memory.declared import LayoutError, declared
-from conformance.runtime.memory.layout import PLANS, Field, planned
-from conformance.runtime.memory.samples import filling, sample
+from conformance.runtime.memory.declared import LayoutError, parse_layout
+from conformance.runtime.memory.layout import PLANS, Field, plan_layout
+from conformance.runtime.memory.samples import fill_values, sample
 from conformance.selftest.driving import Place
 from conformance.selftest.standing import ask, ended, mock
 from conformance.verdicts import Hindered
@@ -114,7 +117,7 @@ def test_golden_images(path: Path) -> None:
     """Fields have the offsets of the image, and bytes and values match in both directions."""
     image = json.loads(path.read_text("utf-8"))
     catalog = load((FOLDER / "catalogs" / image["catalog"]).read_bytes())
-    layout = planned(catalog[image["type"]])
+    layout = plan_layout(catalog[image["type"]])
     assert layout.size == image["size"]
     assert {"mutex", *(row[0] for row in image["fields"])} == set(layout.fields)
     for field, offset, text, value in image["fields"]:
@@ -130,13 +133,13 @@ def test_any_legal_catalog(text: str) -> None:
     """Fields never overlap, and a layout survives its JSON form."""
     for peripheral in load(text).values():
         for plan in PLANS.values():
-            layout = planned(peripheral, plan)
+            layout = plan_layout(peripheral, plan)
             assert layout.overlaps == []
-            assert declared(json.loads(json.dumps(layout.to_json())), peripheral) == layout
+            assert parse_layout(json.loads(json.dumps(layout.to_json())), peripheral) == layout
 
 
 def test_overlaps_are_told() -> None:
-    layout = planned(Peripheral("p", ()))
+    layout = plan_layout(Peripheral("p", ()))
     wrong = {**layout.fields, "valid": Field("valid", 39, 1), "more": Field("more", 60, 40)}
     assert len(type(layout)(layout.size, wrong).overlaps) == 3
 
@@ -154,7 +157,7 @@ def test_overlaps_are_told() -> None:
 def test_what_is_no_layout(change: dict[str, Any]) -> None:
     peripheral = Peripheral("p", ())
     with pytest.raises(LayoutError):
-        declared({**planned(peripheral).to_json(), **change}, peripheral)
+        parse_layout({**plan_layout(peripheral).to_json(), **change}, peripheral)
 
 
 def test_a_layout_of_another_kind() -> None:
@@ -173,7 +176,7 @@ def test_a_layout_of_another_kind() -> None:
         },
         "write": None,
     }
-    layout = declared(told, peripheral)
+    layout = parse_layout(told, peripheral)
     assert layout["read.params.x"].encode(1.0) == bytes.fromhex("0000803f")
     assert layout["read.params.n"].decode(b"\xff\x00\x7f") == [-1, 0, 127]
     assert not layout.control
@@ -182,8 +185,8 @@ def test_a_layout_of_another_kind() -> None:
 
 def test_fillings_are_within_bounds_and_not_zero() -> None:
     for peripheral in load((FOLDER / "catalogs" / "robot.yaml").read_bytes()).values():
-        layout = planned(peripheral)
-        values = filling(peripheral, layout)
+        layout = plan_layout(peripheral)
+        values = fill_values(peripheral, layout)
         assert {*values} == {*layout.fields} - {"mutex", "valid"}
         for name, value in values.items():
             assert any(layout[name].encode(value)), name
@@ -289,6 +292,59 @@ async def test_objects_and_their_mutex(name: str) -> None:
     assert memory.inode(name) is None
 
 
+@pytest.mark.asyncio
+async def test_an_object_that_is_shortened(name: str) -> None:
+    """An object that loses its bytes ends no process, even if its mutex is used meanwhile."""
+    shared = SharedObject.create(name, 4 * mmap.PAGESIZE, 3 * mmap.PAGESIZE)
+    other = SharedObject.create(f"{name}-2", 100, 0)
+    try:
+        async with other.locked(counting(1)):
+            with pytest.raises(memory.Shortened):
+                async with shared.locked(counting(1)):
+                    os.truncate(memory.FOLDER / name, 0)
+            with pytest.raises(memory.Shortened):
+                shared.trylock()
+            assert not shared.read()
+        assert other.trylock()
+        other.unlock()
+    finally:
+        shared.close()
+        other.close()
+        memory.remove(f"{name}-2")
+
+
+def test_a_mutex_whose_memory_is_lost(name: str) -> None:
+    """Access to a lost mutex continues with zeros, and is remembered."""
+    shared = SharedObject.create(name, 4 * mmap.PAGESIZE, 3 * mmap.PAGESIZE)
+    os.truncate(memory.FOLDER / name, 0)
+    assert mutex.trylock(shared._mutex)
+    mutex.unlock(shared._mutex)
+    assert bus_errors.is_lost(shared._start)
+    shared.close()
+
+
+def test_other_bus_errors_end_a_process() -> None:
+    """A bus error in memory that is not watched ends the process."""
+    code = (
+        "import mmap, tempfile; from conformance import bus_errors as b; b.announce(4096, 10);"
+        "f = tempfile.TemporaryFile(); f.truncate(4096); m = mmap.mmap(f.fileno(), 4096);"
+        "f.truncate(0); m[0]"
+    )
+    assert subprocess.run([sys.executable, "-c", code]).returncode == -signal.SIGBUS
+
+
+@pytest.mark.parametrize("reason", ["EROFS", "ENOSPC"])
+def test_a_machine_without_room(monkeypatch: pytest.MonkeyPatch, reason: str) -> None:
+    """A read-only or full folder is a fault of the machine."""
+
+    def refuse(*_: Any) -> None:
+        raise OSError(getattr(errno, reason), "refused")
+
+    assert not memory.obstacle()
+    monkeypatch.setattr(os, "write", refuse)
+    assert "this machine cannot write" in memory.obstacle()
+
+
 @pytest.mark.parametrize("wrong", ["", "/", "..", "a/b", "x" * 300, "rt-none", "a\0b"])
 def test_names_that_are_none(wrong: str) -> None:
     with pytest.raises(NoObject):
@@ -376,9 +432,9 @@ def test_a_folder_that_another_run_has_for_itself(
     iut: Any = SimpleNamespace(left=counting, configuration=SimpleNamespace(max_wait=0.05))
 
     async def tries() -> None:
-        async with lists.folder(iut, shared=True), lists.folder(iut, shared=True):
+        async with lists.lock_folder(iut, shared=True), lists.lock_folder(iut, shared=True):
             with pytest.raises(Hindered):
-                async with lists.folder(iut, shared=False):
+                async with lists.lock_folder(iut, shared=False):
                     pytest.fail("it was not for itself")
 
     asyncio.run(tries())

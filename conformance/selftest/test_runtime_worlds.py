@@ -144,15 +144,15 @@ def test_they_measure_what_their_types_hold() -> None:
         if path.name.startswith("violation-"):
             continue
         for peripheral in catalog.load(path.read_bytes()).values():
-            plan = layout.planned(peripheral, layout.PLANS["natural"])
+            plan = layout.plan_layout(peripheral, layout.PLANS["natural"])
             readable = [param for param in peripheral.params if param.readable]
             for second in range(40):
-                for name, value in devices.measured(readable, second / 2).items():
+                for name, value in devices.measure(readable, second / 2).items():
                     field = plan[f"read.params.{name}"]
                     assert field.decode(field.encode(value)) == pytest.approx(value, rel=1e-6)
                     assert peripheral[name].clamp(value) == value
     for number in range(4):
-        assert {devices.there(second, number) for second in range(15)} == {True, False}
+        assert {devices.is_connected(second, number) for second in range(15)} == {True, False}
 
 
 def awaited(holds: Callable[[], bool]) -> bool:

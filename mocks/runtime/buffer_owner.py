@@ -13,9 +13,9 @@ from typing import Any
 from conformance.runtime.memory.catalog import Peripheral
 from conformance.runtime.memory.layout import PLANS, Plan
 from mocks import upper_tester
-from mocks.runtime.devices import measured, there
+from mocks.runtime.devices import is_connected, measure
 from mocks.runtime.memory import peer
-from mocks.runtime.memory.owning import Owning
+from mocks.runtime.memory.owner import BufferOwner
 from mocks.runtime.memory.peer import Asked, Buffer
 from mocks.upper_tester import Operation, Warned
 
@@ -23,7 +23,7 @@ STEP = 0.1  # seconds between two measurements
 UID = "1"  # UID of each simulated device
 
 
-class Owner(Owning, Asked):
+class Owner(BufferOwner, Asked):
     """The owner of any peripherals. Each of its operations is a method."""
 
     def __init__(self, plan: Plan) -> None:
@@ -112,7 +112,7 @@ class Owner(Owning, Asked):
         for step in itertools.count():
             seconds = step * STEP
             for number, peripheral in enumerate(self.catalog.values()):
-                await self.live(peripheral, seconds, number == 0 or there(seconds, number))
+                await self.live(peripheral, seconds, number == 0 or is_connected(seconds, number))
             await asyncio.sleep(STEP)
 
     async def live(self, peripheral: Peripheral, seconds: float, connected: bool) -> None:
@@ -130,7 +130,7 @@ class Owner(Owning, Asked):
             written |= await self.get_write(buffer)
         readable = [param for param in peripheral.params if param.readable]
         taken = {param.name: written[param.name] for param in readable if param.name in written}
-        await self.set_data(buffer, {**measured(readable, seconds), **taken})
+        await self.set_data(buffer, {**measure(readable, seconds), **taken})
 
 
 PEER = Owner

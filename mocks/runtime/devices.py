@@ -15,13 +15,13 @@ STAYS, AWAY = 10.0, 5.0  # seconds that a device is connected, and then disconne
 USUAL = 100.0  # range of a number without bounds
 
 
-def measured(params: Iterable[Parameter], seconds: float) -> dict[str, Any]:
+def measure(params: Iterable[Parameter], seconds: float) -> dict[str, Any]:
     """Return the values of these parameters, except those that JSON cannot express."""
     known = [param for param in params if param.kind != OTHER]
     return {param.name: _value(param, seconds + n) for n, param in enumerate(known)}
 
 
-def there(seconds: float, number: int) -> bool:
+def is_connected(seconds: float, number: int) -> bool:
     """Return True while a device is connected; no two devices disconnect together."""
     return (seconds + number * AWAY) % (STAYS + AWAY) < STAYS
 

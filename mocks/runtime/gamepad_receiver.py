@@ -16,7 +16,7 @@ from mocks import datagrams, upper_tester
 from mocks.datagrams import Datagrams
 from mocks.run import note
 from mocks.runtime.memory import peer
-from mocks.runtime.memory.owning import Owning
+from mocks.runtime.memory.owner import BufferOwner
 from mocks.runtime.memory.peer import Buffer
 from mocks.upper_tester import Operation, Warned
 
@@ -24,7 +24,7 @@ TYPE = "gamepad"
 AXES = ("lx", "ly", "rx", "ry")
 
 
-class Receiver(Owning):
+class Receiver(BufferOwner):
     """Stores the last input of every gamepad in a buffer. Each step is a method."""
 
     def __init__(self, *args: Any) -> None:

@@ -40,13 +40,13 @@ def read(path: Path) -> list[Mapping[str, Any]]:
     latest = 0.0
     for number, move in enumerate(moves, 1):
         try:
-            latest = _checked(move, latest)
+            latest = _check(move, latest)
         except ValueError as error:
             raise ValueError(f"{path}: move {number}: {error}") from None
     return moves
 
 
-def _checked(move: Any, latest: float) -> float:
+def _check(move: Any, latest: float) -> float:
     """Return the time of a move, which is not before the latest one. Raises ValueError."""
     if not isinstance(move, dict) or not {"at"} <= move.keys() <= MOVE.keys():
         raise ValueError(
@@ -65,7 +65,7 @@ def _is_number(value: Any, low: float, high: float) -> bool:
     return type(value) in (int, float) and low <= value <= high
 
 
-def _are(values: Any, kind: Callable[[Any], bool]) -> bool:
+def _all_are(values: Any, kind: Callable[[Any], bool]) -> bool:
     return isinstance(values, list) and all(map(kind, values))
 
 
@@ -74,11 +74,11 @@ MOVE: Mapping[str, tuple[str, Callable[[Any], bool]]] = {
     "gamepad": ("an integer of at least 0", lambda value: type(value) is int and value >= 0),
     "axes": (
         "four numbers from -1 to 1",
-        lambda value: _are(value, lambda axis: _is_number(axis, -1, 1)) and len(value) == 4,
+        lambda value: _all_are(value, lambda axis: _is_number(axis, -1, 1)) and len(value) == 4,
     ),
     "buttons": (
         f"a list of numbers from 0 to {BUTTONS - 1}",
-        lambda value: _are(value, lambda button: type(button) is int and 0 <= button < BUTTONS),
+        lambda value: _all_are(value, lambda button: type(button) is int and 0 <= button < BUTTONS),
     ),
     "gone": ("true or false", lambda value: type(value) is bool),
 }

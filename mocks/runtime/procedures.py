@@ -41,13 +41,13 @@ def read(path: Path) -> dict[str, Procedure]:
     found = {}
     for name, does in loaded.items():
         try:
-            found[str(name)] = declared(does, kept)
+            found[str(name)] = make_procedure(does, kept)
         except ValueError as error:
             raise ValueError(f"{path}: {name}: {error}") from None
     return found
 
 
-def declared(does: Any, kept: dict[str, Any]) -> Procedure:
+def make_procedure(does: Any, kept: dict[str, Any]) -> Procedure:
     """Return the procedure of a declaration; `kept` stores arguments for all procedures.
 
     Raises ValueError.

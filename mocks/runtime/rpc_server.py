@@ -192,7 +192,7 @@ def _procedure(text: str) -> tuple[str, Procedure]:
     name, equals, result = text.partition("=")
     if not equals:
         raise ValueError(text)
-    return name, procedures.declared({"result": json.loads(result)}, {})
+    return name, procedures.make_procedure({"result": json.loads(result)}, {})
 
 
 async def main(args: argparse.Namespace, peer: type[Server]) -> int:

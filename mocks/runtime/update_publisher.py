@@ -14,7 +14,7 @@ from conformance.runtime.codec import encode
 from conformance.runtime.memory.catalog import Parameter
 from mocks import datagrams, upper_tester
 from mocks.datagrams import Datagrams
-from mocks.runtime.devices import measured, there
+from mocks.runtime.devices import is_connected, measure
 
 Values = dict[str, Any]
 
@@ -126,19 +126,19 @@ async def main(args: argparse.Namespace, peer: type[Publisher]) -> int:
 async def _work(publisher: Publisher) -> None:
     """Simulate devices with changing values; the sensor comes and goes, with a delayed alias."""
     switch, motor, sensor = DEVICES
-    publisher.connect(switch, measured(DEVICES[switch], 0), None)
-    publisher.connect(motor, measured(DEVICES[motor], 0), "left motor")
+    publisher.connect(switch, measure(DEVICES[switch], 0), None)
+    publisher.connect(motor, measure(DEVICES[motor], 0), "left motor")
     for second in itertools.count():
         known = sensor in publisher.devices
-        if there(second, 0) != known:
+        if is_connected(second, 0) != known:
             if known:
                 publisher.disconnect(sensor)
             else:
-                publisher.connect(sensor, measured(DEVICES[sensor], second), None)
+                publisher.connect(sensor, measure(DEVICES[sensor], second), None)
         elif known and sensor not in publisher.aliases:
             publisher.alias(sensor, "front")
         for uid in publisher.devices:
-            publisher.change(uid, measured(DEVICES[uid], second))
+            publisher.change(uid, measure(DEVICES[uid], second))
         await asyncio.sleep(publisher.period * CHANGES)
 
 

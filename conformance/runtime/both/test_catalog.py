@@ -12,28 +12,28 @@ from conformance.runtime.memory.tester import ROBOT, Tester, catalogs, memory_te
 from conformance.verdicts import Violation
 
 
-async def told_apart(iut: Iut, name: str | Path, requirement: str) -> None:
+async def check_understood(iut: Iut, name: str | Path, requirement: str) -> None:
     """Make the IUT read a catalog that differs from the usual one in one respect.
 
     A violation counts against ``requirement``, unless the usual catalog shows the same violation.
     """
     async with memory_tester(iut, None) as tester:
         try:
-            await tester.understands(name)
+            await tester.check_understands(name)
         except Violation as found:
             try:
-                await tester.understands(ROBOT)
+                await tester.check_understands(ROBOT)
             except Violation as plain:
                 if plain.requirement == found.requirement:
                     raise found from plain
             raise Violation(found.expected, found.came, requirement, found.event) from found
 
 
-async def refused(iut: Iut, name: str, type_: str = "sensor") -> bool:
+async def is_refused(iut: Iut, name: str, type_: str = "sensor") -> bool:
     """Return True if the IUT refuses to read or to use a catalog."""
     async with memory_tester(iut, None) as tester:
         try:
-            return not await _used(tester, name, type_)
+            return not await _is_used(tester, name, type_)
         except Violation:
             # An exit counts as a refusal; a missing answer does not.
             process = tester.session.instance.process
@@ -42,50 +42,50 @@ async def refused(iut: Iut, name: str, type_: str = "sensor") -> bool:
             raise
 
 
-async def _used(tester: Tester, name: str, type_: str) -> bool:
+async def _is_used(tester: Tester, name: str, type_: str) -> bool:
     """Return True if a catalog can be read and used without an error."""
     if not (await tester.ask("catalog", path=str(catalogs() / name))).ok:
         return False
     if not (await tester.ask("layout", type=type_)).ok:
         return False
-    return not tester.owns or await tester.connects(type_)
+    return not tester.owns or await tester.can_connect(type_)
 
 
 @requirement("catalog.yaml")
 async def test_styles_of_yaml(iut: Iut) -> None:
     """Order, quotes, comments, indentation, forms of numbers and line ends make no difference."""
-    await told_apart(iut, "styles.yaml", "catalog.yaml")
+    await check_understood(iut, "styles.yaml", "catalog.yaml")
     with tempfile.TemporaryDirectory(prefix="conformance-") as folder:
         path = Path(folder) / "crlf.yaml"
         path.write_bytes((catalogs() / "styles.yaml").read_bytes().replace(b"\n", b"\r\n"))
-        await told_apart(iut, path, "catalog.yaml")
+        await check_understood(iut, path, "catalog.yaml")
 
 
 @requirement("catalog.yaml-flow")
 async def test_flow_style(iut: Iut) -> None:
     """Flow style and anchors are accepted, for a word and for a list."""
-    await told_apart(iut, "flow.yaml", "catalog.yaml-flow")
+    await check_understood(iut, "flow.yaml", "catalog.yaml-flow")
 
 
 @requirement("catalog.optional-keys")
 async def test_without_bounds(iut: Iut) -> None:
     """Bounds, delay and device_id are optional."""
     async with memory_tester(iut, None) as tester:
-        await tester.understands(PLAIN)
+        await tester.check_understands(PLAIN)
 
 
 @requirement("catalog.optional-access")
 async def test_name_and_type_are_enough(iut: Iut) -> None:
     """A parameter needs only a name and a type."""
     async with memory_tester(iut, None) as tester:
-        await tester.understands("minimal.yaml", access=False)
+        await tester.check_understands("minimal.yaml", access=False)
 
 
 @requirement("catalog.required-keys")
 async def test_missing_keys(iut: Iut) -> None:
     """A catalog with a parameter without a name or a type is refused."""
     for key in ("name", "type"):
-        was = await refused(iut, f"violation-no-{key}.yaml")
+        was = await is_refused(iut, f"violation-no-{key}.yaml")
         check(was, f"a catalog with a parameter without a {key} to be refused", "it was used")
 
 
@@ -93,28 +93,28 @@ async def test_missing_keys(iut: Iut) -> None:
 async def test_unknown_types(iut: Iut) -> None:
     """A catalog with a type that ctypes does not have is refused."""
     for which, type_ in (("unknown", "integer"), ("wide", "int128")):
-        was = await refused(iut, f"violation-type-{which}.yaml")
+        was = await is_refused(iut, f"violation-type-{which}.yaml")
         check(was, f"a catalog with the type {type_} to be refused", "it was used")
 
 
 @requirement("catalog.names")
 async def test_identifiers(iut: Iut) -> None:
     """Every legal Python identifier is accepted as a name."""
-    await told_apart(iut, "names.yaml", "catalog.names")
+    await check_understood(iut, "names.yaml", "catalog.names")
 
 
 @requirement("catalog.types")
 async def test_types(iut: Iut) -> None:
     """Every type of integer, float or boolean has the size of its ctypes type."""
     async with memory_tester(iut, None) as tester:
-        await tester.understands("types.yaml")
+        await tester.check_understands("types.yaml")
 
 
 @requirement("catalog.other-types")
 async def test_other_types(iut: Iut) -> None:
     """Characters, pointers and long doubles have fields in a buffer too."""
     async with memory_tester(iut, None) as tester:
-        await tester.understands("other-types.yaml")
+        await tester.check_understands("other-types.yaml")
 
 
 @requirement("catalog.arrays")
@@ -131,27 +131,27 @@ async def test_arrays(iut: Iut) -> None:
 @requirement("catalog.at-most-16")
 async def test_16_parameters(iut: Iut) -> None:
     """A Smart Device can have 16 parameters."""
-    await told_apart(iut, "sixteen.yaml", "catalog.at-most-16")
+    await check_understood(iut, "sixteen.yaml", "catalog.at-most-16")
 
 
 @requirement("catalog.more-than-16")
 async def test_17_parameters(iut: Iut) -> None:
     """A catalog with a Smart Device with 17 parameters is refused."""
-    was = await refused(iut, "violation-17-parameters.yaml")
+    was = await is_refused(iut, "violation-17-parameters.yaml")
     check(was, "a Smart Device with 17 parameters to be refused", "it was used")
 
 
 @requirement("catalog.malformed")
 async def test_unclosed_brackets(iut: Iut) -> None:
     """An array type without its closing bracket is refused."""
-    was = await refused(iut, "violation-type-unclosed.yaml")
+    was = await is_refused(iut, "violation-type-unclosed.yaml")
     check(was, "a catalog with the type int8[3 to be refused", "it was used")
 
 
 @requirement("catalog.no-limit")
 async def test_more_than_16_parameters(iut: Iut) -> None:
     """A peripheral that is not a Smart Device can have 17 or 40 parameters."""
-    await told_apart(iut, "many.yaml", "catalog.no-limit")
+    await check_understood(iut, "many.yaml", "catalog.no-limit")
 
 
 @requirement("catalog.device-id")
@@ -165,7 +165,7 @@ async def test_device_id(iut: Iut) -> None:
 @requirement("catalog.ignored-keys")
 async def test_ignored_keys(iut: Iut) -> None:
     """The keys delay and subscribed make no Smart Device; bounds of booleans are no error."""
-    await told_apart(iut, "ignored.yaml", "catalog.ignored-keys")
+    await check_understood(iut, "ignored.yaml", "catalog.ignored-keys")
 
 
 @requirement("format.read-block")
@@ -213,12 +213,14 @@ async def test_array_bounds(iut: Iut) -> None:
         ("curve", [0.25, -9.0, 9.0]),
     ]
     async with memory_tester(iut, "arrays.yaml") as tester:
-        buffer = await tester.ready("gauge")
+        buffer = await tester.valid_buffer("gauge")
         for name, values in cases:
             if tester.owns:
-                await tester.tested("set_data", **buffer.arguments, values={name: values})
+                await tester.check_operation("set_data", **buffer.arguments, values={name: values})
             else:
-                await tester.tested("set_value", **buffer.arguments, param=name, value=values)
+                await tester.check_operation(
+                    "set_value", **buffer.arguments, param=name, value=values
+                )
             field = f"{'read' if tester.owns else 'write'}.params.{name}"
             param = buffer.peripheral[name]
             bounded = [max(param.lower, min(param.upper, value)) for value in values]

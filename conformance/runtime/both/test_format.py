@@ -28,6 +28,6 @@ async def test_any_catalog(iut: Iut, text: str) -> None:
         async with memory_tester(iut, None) as tester:
             tester.catalog = load(text)
             tester.session.note("catalog file", None, content=text)
-            await tester.tested("catalog", path=str(path))
+            await tester.check_operation("catalog", path=str(path))
             for type_ in tester.catalog:
                 await tester.layout(type_)

@@ -10,4 +10,4 @@ async def smoke(iut: Iut) -> None:
     """Check that the consumer can read a buffer."""
     async with memory_tester(iut, ONE) as tester:
         buffer = await tester.make("arm")
-        await tester.tested("get_value", **buffer.arguments, param="angle")
+        await tester.check_operation("get_value", **buffer.arguments, param="angle")

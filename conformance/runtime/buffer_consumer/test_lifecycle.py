@@ -8,7 +8,12 @@ import pytest
 from conformance.cases import check, lasting, requirement
 from conformance.harness import memory
 from conformance.iut import Iut
-from conformance.runtime.buffer_consumer.tester import listed, mapped, reads, set_value
+from conformance.runtime.buffer_consumer.tester import (
+    check_reads,
+    list_names,
+    mapped_names,
+    set_value,
+)
 from conformance.runtime.memory.buffer import Buffer
 from conformance.runtime.memory.tester import memory_tester, new_uid
 from conformance.verdicts import Conclusion
@@ -28,14 +33,14 @@ async def test_list(iut: Iut) -> None:
                 await buffer.put({"valid": 1})
             for buffer in invalid:
                 await buffer.put({"valid": 0})
-            names = await listed(tester)
+            names = await list_names(tester)
             for buffer in valid:
                 if buffer.name not in names and buffer is idle:
                     # If the buffer cannot be used again either, the list is not the violated
                     # requirement.
                     value = buffer.peek_at("read.params.angle")
-                    await reads(buffer, "angle", value, "lifecycle.views-stay")
-                is_listed(names, buffer, "valid")
+                    await check_reads(buffer, "angle", value, "lifecycle.views-stay")
+                check_listed(names, buffer, "valid")
             for buffer in invalid:
                 check(
                     buffer.name not in names,
@@ -43,9 +48,9 @@ async def test_list(iut: Iut) -> None:
                     "it is listed",
                 )
         added = await tester.make("limit-switch")
-        is_listed(await listed(tester), added, "new")
+        check_listed(await list_names(tester), added, "new")
         memory.remove(panel.name)
-        gone = panel.name not in await listed(tester)
+        gone = panel.name not in await list_names(tester)
         check(
             gone, f"{panel.name}, which no longer exists, to be missing in the list", "it is listed"
         )
@@ -56,18 +61,18 @@ async def test_list_of_many(iut: Iut) -> None:
     """Each of twenty buffers is listed and can be read."""
     async with memory_tester(iut) as tester:
         buffers = [await tester.make("limit-switch") for _ in range(20)]
-        names = await listed(tester)
+        names = await list_names(tester)
         for buffer in buffers:
-            is_listed(names, buffer, "one of twenty")
+            check_listed(names, buffer, "one of twenty")
         for buffer in buffers:
-            await reads(buffer, "switch0", bool((await buffer.look())["read.params.switch0"]))
+            await check_reads(buffer, "switch0", bool((await buffer.look())["read.params.switch0"]))
 
 
-def is_listed(names: list[str], buffer: Buffer, how: str) -> None:
+def check_listed(names: list[str], buffer: Buffer, how: str) -> None:
     """Raise Violation unless a buffer is in the list."""
     came = ", ".join(names)[:300] or "none"
     if buffer.name not in names:
-        buffer.kept()
+        buffer.check_kept()
     check(buffer.name in names, f"{buffer.name}, which is {how}, in the list", f"received {came}")
 
 
@@ -105,18 +110,18 @@ async def test_valid_again(iut: Iut) -> None:
         buffer = await tester.make("arm")
         for angle in (0.125, 0.1875):
             await buffer.put({"read.params.angle": angle})
-            await reads(buffer, "angle", angle)
+            await check_reads(buffer, "angle", angle)
         await set_value(buffer, "angle", 0.25)
-        (await buffer.look()).holds({"write.params.angle": 0.25}, "set-value.value")
+        (await buffer.look()).check_fields({"write.params.angle": 0.25}, "set-value.value")
         for angle in (0.25, 0.5, 0.75):
             await buffer.put({"valid": 0})
             await tester.ask("get_value", **buffer.arguments, param="angle")
             await tester.ask("set_value", **buffer.arguments, param="angle", value=1.0)
-            buffer.kept()
+            buffer.check_kept()
             await buffer.put({"valid": 1, "read.params.angle": angle, "control.write": 0})
-            await reads(buffer, "angle", angle, None)
+            await check_reads(buffer, "angle", angle, None)
             await set_value(buffer, "angle", -angle, None)
-            (await buffer.look()).holds({"write.params.angle": -angle})
+            (await buffer.look()).check_fields({"write.params.angle": -angle})
 
 
 @requirement("lifecycle.never-unlinks")
@@ -137,7 +142,7 @@ async def test_never_unlinks(iut: Iut) -> None:
         await tester.ask("get_value", **buffers[0].arguments, param="angle")
         await tester.ask("list")
         for buffer in buffers:
-            buffer.kept()
+            buffer.check_kept()
         await tester.shut_down()
         # A helper process of the IUT can remove objects shortly after the IUT has exited.
         process = tester.session.instance.process
@@ -146,7 +151,7 @@ async def test_never_unlinks(iut: Iut) -> None:
             lambda: not all(memory.inode(buffer.name) for buffer in buffers), "quiet"
         )
         for buffer in buffers:
-            buffer.kept()
+            buffer.check_kept()
 
 
 @requirement("lifecycle.dies-without-mutex")
@@ -178,17 +183,28 @@ async def test_ends_without_the_mutex(iut: Iut) -> None:
 @pytest.mark.parametrize("operations", ["before", "after"])
 @lasting
 async def test_lazy(iut: Iut, operations: str) -> None:
-    """A consumer maps a buffer only after an operation names it."""
+    """While no operation runs, a consumer opens and closes no view.
+
+    During an operation it can open any buffer.
+    """
     async with memory_tester(iut) as tester:
-        used, idle = await tester.make("arm"), await tester.make("arm")
+        buffers = [await tester.make("arm"), await tester.make("arm")]
         if operations == "after":
-            await reads(used, "angle", (await used.look())["read.params.angle"])
-        # The interval of a background search is unknown.
+            angle = (await buffers[0].look())["read.params.angle"]
+            await check_reads(buffers[0], "angle", angle)
+        before = mapped_names(tester)
+        buffers.append(await tester.make("arm"))
+        await tester.session.wait_for(within="quiet")
+        settled = mapped_names(tester)
+        # The interval of a background task is unknown.
         await tester.session.wait_for(within="response")
-        names = mapped(tester)
-        opened = idle.name in names or (used.name in names and operations == "before")
-        check(
-            not opened,
-            f"no view of {idle.name} {operations} operations on another buffer",
-            "a process of the IUT has it mapped",
-        )
+        names = mapped_names(tester)
+        for buffer in buffers:
+            check(
+                buffer.name in before or buffer.name not in names,
+                f"no new view of {buffer.name} while no operation runs",
+                "a process of the IUT has mapped it",
+            )
+            stays = buffer.name not in settled or buffer.name in names | mapped_names(tester)
+            expected = f"the view of {buffer.name} to stay while no operation runs"
+            check(stays, expected, "no process of the IUT has it mapped any more")

@@ -7,19 +7,20 @@ from typing import Any
 from conformance.cases import check, lasting, requirement
 from conformance.harness.upper import Answer
 from conformance.iut import Iut
-from conformance.runtime.buffer_consumer.tester import OPERATIONS, SET_VALUE, reads, set_value
-from conformance.runtime.memory.contention import ROUNDS, often, some_succeed
-from conformance.runtime.memory.held_mutex import (
+from conformance.runtime.buffer_consumer.tester import OPERATIONS, SET_VALUE, check_reads, set_value
+from conformance.runtime.memory.contention import ROUNDS, require_success, run_often
+from conformance.runtime.memory.hold_mutex import (
     LONG,
-    frees_it_last,
-    invalidated,
-    spares_the_new,
-    waits_for_mutex,
+    check_aborts_if_invalidated,
+    check_keeps_new_values,
+    check_releases_last,
+    check_waits_for_mutex,
+    check_writes_before_release,
 )
-from conformance.runtime.memory.operations import again, offered, run
-from conformance.runtime.memory.samples import filling, sample
+from conformance.runtime.memory.operations import offered_operations, run, run_again
+from conformance.runtime.memory.samples import fill_values, sample
 from conformance.runtime.memory.tester import memory_tester
-from conformance.runtime.memory.writing import Writing, writes_whole
+from conformance.runtime.memory.write import Writing, check_writes_whole, write
 from conformance.verdicts import Violation
 
 WRITING = Writing(
@@ -36,10 +37,10 @@ async def test_waits_for_the_mutex(iut: Iut) -> None:
     """While the tester holds the mutex, no operation changes anything or ends."""
     async with memory_tester(iut) as tester:
         buffer = await tester.make("arm")
-        for operation in await offered(tester, buffer, OPERATIONS):
+        for operation in await offered_operations(tester, buffer, OPERATIONS):
             await buffer.put({"control.write": 0})
-            await waits_for_mutex(tester, buffer, operation.name, operation.on(buffer))
-        await reads(buffer, "angle", (await buffer.look())["read.params.angle"])
+            await check_waits_for_mutex(tester, buffer, operation.name, operation.on(buffer))
+        await check_reads(buffer, "angle", (await buffer.look())["read.params.angle"])
 
 
 @requirement("operations.mutex")
@@ -49,7 +50,7 @@ async def test_waits_long(iut: Iut) -> None:
     async with memory_tester(iut) as tester:
         buffer = await tester.make("arm")
         await buffer.put({"control.write": 0})
-        await waits_for_mutex(tester, buffer, SET_VALUE.name, SET_VALUE.on(buffer), LONG)
+        await check_waits_for_mutex(tester, buffer, SET_VALUE.name, SET_VALUE.on(buffer), LONG)
 
 
 @requirement("operations.mutex")
@@ -57,10 +58,10 @@ async def test_frees_the_mutex_last(iut: Iut) -> None:
     """All changes of an operation are complete when it releases the mutex."""
     async with memory_tester(iut) as tester:
         buffer = await tester.make("arm")
-        filled = filling(buffer.peripheral, buffer.layout)
-        for operation in await offered(tester, buffer, (SET_VALUE,)):
+        filled = fill_values(buffer.peripheral, buffer.layout)
+        for operation in await offered_operations(tester, buffer, (SET_VALUE,)):
             values = {name: filled[name] for name in operation.changes}
-            await frees_it_last(buffer, values, partial(again, tester, buffer, operation))
+            await check_releases_last(buffer, values, partial(run_again, tester, buffer, operation))
 
 
 @requirement("operations.mutex-released")
@@ -77,7 +78,7 @@ async def test_mutex_is_free_afterwards(iut: Iut) -> None:
             *({"param": "speed", "value": "fast"}, {"param": "track", "value": [1.0]}),
             {"param": "angle", "value": 99.0},
         ]
-        known = await offered(tester, buffer, OPERATIONS)
+        known = await offered_operations(tester, buffer, OPERATIONS)
         for valid in (1, 0):
             await buffer.put({"valid": valid})
             for operation in known:
@@ -105,14 +106,14 @@ async def test_invalid_buffer(iut: Iut) -> None:
             before = await buffer.put({"control.write": 0} if buffer.layout.control else {})
             value = sample(buffer.peripheral[name], 2)
             await tester.ask("set_value", **buffer.arguments, param=name, value=value)
-            (await buffer.look()).only(before, ())
+            (await buffer.look()).check_only(before, ())
             answer = await tester.ask("get_value", **buffer.arguments, param=name)
             check(
                 not (answer.ok and answer.result is not None),
                 "no result of get_value on an invalid buffer",
                 f"it answered {str(answer.result)[:100]}",
             )
-            (await buffer.look()).only(before, ())
+            (await buffer.look()).check_only(before, ())
 
 
 @requirement("operations.validity")
@@ -121,13 +122,13 @@ async def test_invalid_afterwards(iut: Iut) -> None:
     async with memory_tester(iut) as tester:
         buffer = await tester.make("arm")
         await set_value(buffer, "angle", 0.5)
-        await reads(buffer, "angle", (await buffer.look())["read.params.angle"])
-        known = await offered(tester, buffer, OPERATIONS)
+        await check_reads(buffer, "angle", (await buffer.look())["read.params.angle"])
+        known = await offered_operations(tester, buffer, OPERATIONS)
         await buffer.fill()
         before = await buffer.put({"valid": 0, "control.write": 0})
         for operation in known:
             answer = await run(tester, buffer, operation)
-            (await buffer.look()).only(before, ())
+            (await buffer.look()).check_only(before, ())
             check(
                 not answer.ok or answer.result in (None, {}, []),
                 f"no result of {operation.name} on a buffer that has become invalid",
@@ -140,9 +141,9 @@ async def test_invalid_meanwhile(iut: Iut) -> None:
     """An operation aborts if its buffer becomes invalid while it waits for the mutex."""
     async with memory_tester(iut) as tester:
         buffer = await tester.make("arm")
-        for operation in await offered(tester, buffer, OPERATIONS):
+        for operation in await offered_operations(tester, buffer, OPERATIONS):
             await buffer.put({"valid": 1})
-            await invalidated(tester, buffer, operation.name, operation.on(buffer))
+            await check_aborts_if_invalidated(tester, buffer, operation.name, operation.on(buffer))
 
 
 @requirement("operations.atomic")
@@ -153,7 +154,7 @@ async def test_spares_the_new(iut: Iut) -> None:
         await buffer.put({"control.write": 0})
         new = {f"write.params.{name}": sample(buffer.peripheral[name], 9) for name in BESIDE}
         bits = {"control.write": buffer.bits(BESIDE)}
-        await spares_the_new(tester, buffer, SET_VALUE, new | bits, WRITING.bit)
+        await check_keeps_new_values(tester, buffer, SET_VALUE, new | bits, WRITING.bit)
 
 
 @requirement("operations.nothing-else")
@@ -165,17 +166,17 @@ async def test_nothing_else(iut: Iut) -> None:
         for param in buffer.peripheral.params:
             before = await buffer.look()
             if param.readable:
-                await tester.tested("get_value", **buffer.arguments, param=param.name)
-                (await buffer.look()).only(before, ())
+                await tester.check_operation("get_value", **buffer.arguments, param=param.name)
+                (await buffer.look()).check_only(before, ())
             if param.writeable:
                 await set_value(buffer, param.name, sample(param, 7))
                 changed = {f"write.params.{param.name}", "write.timestamp", "control.write"}
-                (await buffer.look()).only(before, changed)
-        for operation in await offered(tester, buffer, OPERATIONS):
+                (await buffer.look()).check_only(before, changed)
+        for operation in await offered_operations(tester, buffer, OPERATIONS):
             before = await buffer.fill()
             await run(tester, buffer, operation)
-            (await buffer.look()).only(before, operation.changes)
-        (await other.look()).only(beside, ())
+            (await buffer.look()).check_only(before, operation.changes)
+        (await other.look()).check_only(beside, ())
 
 
 @requirement("operations.nothing-else")
@@ -185,9 +186,9 @@ async def test_nothing_else_without_control_block(iut: Iut) -> None:
         buffer = await tester.make("panel")
         before = await buffer.look()
         await tester.ask("list")
-        (await buffer.look()).only(before, ())
+        (await buffer.look()).check_only(before, ())
         await set_value(buffer, "label", [9, 8, 7, 6, 5, 4, 3, 2])
-        (await buffer.look()).only(before, {"write.params.label", "write.timestamp"})
+        (await buffer.look()).check_only(before, {"write.params.label", "write.timestamp"})
 
 
 @requirement("operations.atomic")
@@ -198,12 +199,12 @@ async def test_reads_under_contention(iut: Iut) -> None:
         await buffer.put({"read.params.track": [0.0, 0.0, 0.0]})
         came: list[Answer] = []
         given = [{"param": "track"}] * ROUNDS
-        reading = asyncio.create_task(often(tester, buffer, "get_value", given, came))
+        reading = asyncio.create_task(run_often(tester, buffer, "get_value", given, came))
         number = 0
         while not reading.done():
             number += 1
             value = float(number % 1024)
-            async with buffer.held():
+            async with buffer.hold():
                 # In two steps, so that an IUT that does not lock the mutex sees only the first.
                 for values in ([value, 0.0, 0.0], [value, value, value]):
                     buffer.poke({"read.params.track": values})
@@ -211,7 +212,7 @@ async def test_reads_under_contention(iut: Iut) -> None:
             await asyncio.sleep(0)
         await reading
         tester.session.note("contention", None, written=number, read=len(came))
-        some_succeed("get_value", came)
+        require_success("get_value", came)
         for answer in (answer for answer in came if answer.ok):
             whole = isinstance(answer.result, list) and len({*map(float, answer.result)}) == 1
             check(
@@ -222,10 +223,19 @@ async def test_reads_under_contention(iut: Iut) -> None:
 
 
 @requirement("operations.atomic")
+async def test_complete_at_release(iut: Iut) -> None:
+    """A value has its bit and its timestamp when the operation releases the mutex."""
+    async with memory_tester(iut) as tester:
+        buffer = await tester.make("arm")
+        begin = partial(write, tester, buffer, WRITING)
+        await check_writes_before_release(buffer, WRITING.fields, buffer.bits(["mode"]), begin)
+
+
+@requirement("operations.atomic")
 async def test_writes_under_contention(iut: Iut) -> None:
     """A thousand values are written while another process reads them, each with its bit.
 
     A new value always has its bit and its timestamp. A cleared bit is set again only with a new
     value.
     """
-    await writes_whole(iut, WRITING)
+    await check_writes_whole(iut, WRITING)

@@ -6,8 +6,8 @@ from typing import Any
 from conformance.cases import check, requirement
 from conformance.harness.memory import FOLDER
 from conformance.iut import Iut
-from conformance.runtime.buffer_consumer.tester import listed, reads
-from conformance.runtime.memory.operations import OTHER_LENGTHS, as_far_as_it_goes
+from conformance.runtime.buffer_consumer.tester import check_reads, list_names, set_value
+from conformance.runtime.memory.operations import OTHER_LENGTHS, check_partly_stored
 from conformance.runtime.memory.tester import memory_tester, new_uid
 
 ODD: dict[str, tuple[str, dict[str, Any]]] = {
@@ -28,8 +28,12 @@ async def test_odd_operations(iut: Iut) -> None:
             answer = await tester.ask(name, **buffer.arguments, **arguments)
             refused = not answer.ok or bool(answer.warnings)
             check(refused, f"'{name}' with {what} to fail", "it succeeded")
-            (await buffer.look()).only(before, ())
-            await reads(buffer, "angle", before["read.params.angle"])
+            (await buffer.look()).check_only(before, ())
+            await check_reads(buffer, "angle", before["read.params.angle"])
+            await set_value(buffer, "mode", 7, None)
+            image = await buffer.look()
+            image.check_fields({"write.params.mode": 7})
+            image.check_only(before, {"write.params.mode", "write.timestamp", "control.write"})
 
 
 @requirement("robustness.odd-operations")
@@ -41,8 +45,8 @@ async def test_arrays_of_other_lengths(iut: Iut) -> None:
             before = await buffer.look()
             arguments = {**buffer.arguments, "param": name, "value": given}
             answer = await tester.ask("set_value", **arguments)
-            as_far_as_it_goes(answer, await buffer.look(), before, f"write.params.{name}", given)
-            await reads(buffer, "angle", before["read.params.angle"])
+            check_partly_stored(answer, await buffer.look(), before, f"write.params.{name}", given)
+            await check_reads(buffer, "angle", before["read.params.angle"])
 
 
 @requirement("robustness.odd-operations")
@@ -56,13 +60,13 @@ async def test_unknown_buffers(iut: Iut) -> None:
             answer = await tester.ask("get_value", buffer=name, type="arm", param="angle")
             failed = not answer.ok or bool(answer.warnings)
             check(failed, f"get_value of {name[:20]!r} to fail", "it succeeded")
-        await reads(buffer, "angle", (await buffer.look())["read.params.angle"])
+        await check_reads(buffer, "angle", (await buffer.look())["read.params.angle"])
 
 
 @requirement("robustness.foreign-objects")
 async def test_foreign_objects(iut: Iut) -> None:
     """Other objects under /dev/shm do not prevent a consumer from finding its buffers."""
-    async with memory_tester(iut) as tester, tester.alone():
+    async with memory_tester(iut) as tester, tester.exclude_other_lists():
         uid = new_uid()
 
         def others(number: str) -> None:
@@ -82,10 +86,10 @@ async def test_foreign_objects(iut: Iut) -> None:
         try:
             os.symlink(FOLDER / "nowhere", FOLDER / f"rt-arm-{uid}-xlink")
             tester.names.add(f"rt-arm-{uid}-xlink")
-            names = await listed(tester)
+            names = await list_names(tester)
         finally:
             directory.rmdir()
         check(
             buffer.name in names, f"{buffer.name} in the list", f"received {', '.join(names)[:200]}"
         )
-        await reads(buffer, "angle", (await buffer.look())["read.params.angle"])
+        await check_reads(buffer, "angle", (await buffer.look())["read.params.angle"])

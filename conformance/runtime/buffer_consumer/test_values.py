@@ -5,9 +5,9 @@ from typing import Any
 
 from conformance.cases import lasting, requirement
 from conformance.iut import Iut
-from conformance.runtime.buffer_consumer.tester import reads, set_value
+from conformance.runtime.buffer_consumer.tester import check_reads, set_value
 from conformance.runtime.memory.catalog import REAL
-from conformance.runtime.memory.held_mutex import early_in_a_second, waits_for_mutex
+from conformance.runtime.memory.hold_mutex import check_waits_for_mutex, seconds_until_early
 from conformance.runtime.memory.samples import extremes, sample
 from conformance.runtime.memory.tester import memory_tester
 
@@ -34,7 +34,7 @@ async def test_get_value(iut: Iut) -> None:
         for name, values in EXTREMES.items():
             for value in values:
                 await buffer.put({f"read.params.{name}": value})
-                await reads(buffer, name, value)
+                await check_reads(buffer, name, value)
 
 
 @requirement("get-value.value")
@@ -45,10 +45,10 @@ async def test_get_value_of_every_type(iut: Iut) -> None:
             buffer = await tester.make(type_)
             image = await buffer.look()
             for param in buffer.peripheral.params:
-                await reads(buffer, param.name, image[f"read.params.{param.name}"])
+                await check_reads(buffer, param.name, image[f"read.params.{param.name}"])
                 for value in extremes(param):
                     await buffer.put({f"read.params.{param.name}": value})
-                    await reads(buffer, param.name, value)
+                    await check_reads(buffer, param.name, value)
 
 
 @requirement("get-value.value")
@@ -62,8 +62,8 @@ async def test_get_value_after_set_value(iut: Iut) -> None:
                 wanted = sample(buffer.peripheral[name], 10)
                 await set_value(buffer, name, not sensed if name == "grip" else wanted)
                 now = await buffer.look()
-                now.holds({f"read.params.{name}": sensed}, "operations.nothing-else")
-                await reads(buffer, name, sensed)
+                now.check_fields({f"read.params.{name}": sensed}, "operations.nothing-else")
+                await check_reads(buffer, name, sensed)
 
 
 @requirement("set-value.value")
@@ -77,7 +77,7 @@ async def test_set_value(iut: Iut) -> None:
                     answer = await set_value(buffer, param.name, value)
                     # A warning means that the value was clamped.
                     about = "catalog.one-bound" if answer.warnings else None
-                    (await buffer.look()).holds({f"write.params.{param.name}": value}, about)
+                    (await buffer.look()).check_fields({f"write.params.{param.name}": value}, about)
 
 
 @requirement("set-value.value")
@@ -89,7 +89,7 @@ async def test_negative_values(iut: Iut) -> None:
         for name, value in cases.items():
             await set_value(buffer, name, value)
             exact = float(value) if buffer.peripheral[name].kind == REAL else value
-            (await buffer.look()).holds({f"write.params.{name}": exact})
+            (await buffer.look()).check_fields({f"write.params.{name}": exact})
 
 
 @requirement("set-value.bit")
@@ -102,10 +102,10 @@ async def test_bits(iut: Iut) -> None:
             await buffer.put({"control.write": bits(others)})
             for _ in range(2):
                 await set_value(buffer, name, sample(buffer.peripheral[name], 3))
-                (await buffer.look()).holds({"control.write": bits([*others, name])})
+                (await buffer.look()).check_fields({"control.write": bits([*others, name])})
         await buffer.put({"control.write": 0})
         await set_value(buffer, "light", sample(buffer.peripheral["light"], 3))
-        (await buffer.look()).holds({"control.write": bits(["light"])})
+        (await buffer.look()).check_fields({"control.write": bits(["light"])})
 
 
 @requirement("set-value.bit")
@@ -115,7 +115,7 @@ async def test_bit_of_a_clamped_value(iut: Iut) -> None:
         buffer = await tester.make("arm")
         await buffer.put({"control.write": 0})
         await set_value(buffer, "speed", 1000, "catalog.clamped")
-        (await buffer.look()).holds({"control.write": buffer.bits(["speed"])})
+        (await buffer.look()).check_fields({"control.write": buffer.bits(["speed"])})
 
 
 @requirement("set-value.timestamp")
@@ -128,7 +128,7 @@ async def test_timestamp(iut: Iut) -> None:
                 await buffer.put({"write.timestamp": 1.0})
                 since = time.time()
                 await set_value(buffer, name, value)
-                (await buffer.look()).stamped("write", since)
+                (await buffer.look()).check_stamped("write", since)
 
 
 @requirement("set-value.timestamp")
@@ -139,10 +139,10 @@ async def test_time_behind_the_mutex(iut: Iut) -> None:
         buffer = await tester.make("arm")
         arguments = {**buffer.arguments, "param": "angle", "value": 0.5}
         # An implementation that caches the time would use the time of this operation.
-        await tester.tested("set_value", **arguments)
-        hold = early_in_a_second()
-        since = await waits_for_mutex(tester, buffer, "set_value", arguments, hold)
-        (await buffer.look()).stamped("write", since)
+        await tester.check_operation("set_value", **arguments)
+        hold = seconds_until_early()
+        since = await check_waits_for_mutex(tester, buffer, "set_value", arguments, hold)
+        (await buffer.look()).check_stamped("write", since)
 
 
 @requirement("set-value.value")
@@ -156,7 +156,7 @@ async def test_each_element(iut: Iut) -> None:
                 values = [*values]
                 values[index] = -values[index]
                 await set_value(buffer, name, values)
-                (await buffer.look()).holds({f"write.params.{name}": values})
+                (await buffer.look()).check_fields({f"write.params.{name}": values})
 
 
 @requirement("get-value.value")
@@ -170,4 +170,4 @@ async def test_each_element_read(iut: Iut) -> None:
                 values = [*values]
                 values[index] = -values[index]
                 await buffer.put({f"read.params.{name}": values})
-                await reads(buffer, name, values)
+                await check_reads(buffer, name, values)

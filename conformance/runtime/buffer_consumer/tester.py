@@ -7,7 +7,7 @@ from typing import Any
 
 from conformance.harness import memory
 from conformance.harness.upper import Answer
-from conformance.runtime.memory.answers import same
+from conformance.runtime.memory.answers import is_same_answer
 from conformance.runtime.memory.buffer import Buffer
 from conformance.runtime.memory.operations import Operation
 from conformance.runtime.memory.tester import Tester
@@ -30,36 +30,62 @@ async def set_value(
     """
     answer = await buffer.tester.ask("set_value", **buffer.arguments, param=name, value=value)
     if not answer.ok:
-        buffer.kept()
+        buffer.check_kept()
         expected = f"set_value of {name} = {value!r} to succeed"
         raise Violation(expected, f"it failed: {answer.why}", about)
     return answer
 
 
-async def reads(
+async def check_reads(
     buffer: Buffer, name: str, value: Any, about: str | None = "get-value.value"
 ) -> None:
     """Raise Violation unless get_value answers this value.
 
-    `about` is the violated requirement (None: the requirement under test). If get_value repeats its
-    old answer, but reads the value from a new buffer, the violated requirement is
-    buffers.on-demand.
+    `about` is the violated requirement (None: the requirement under test). A consumer that polls
+    can answer an old value until its next look; only `check_reads_now` judges that.
     """
     answer, wrong = await _read(buffer, name, value)
-    if not wrong:
-        buffer.told[name] = answer.result
+    if wrong and await _comes_later(buffer, name, value, answer):
         return
-    if not answer.ok:
-        buffer.kept()
-    if about and answer.ok and name in buffer.told and answer.result == buffer.told[name]:
-        new = await buffer.tester.make(buffer.peripheral.name)
-        await new.put({f"read.params.{name}": value})
-        if not (await _read(new, name, value))[1]:
-            about = "buffers.on-demand"
+    if wrong:
+        buffer.check_kept()
+        raise _read_violation(buffer, name, value, wrong, about)
+    buffer.told[name] = answer.result
+
+
+async def check_reads_now(buffer: Buffer, name: str, value: Any) -> None:
+    """Raise Violation unless get_value answers a value that was written just before.
+
+    The violated requirement is the one under test if the value comes later, else get-value.value.
+    """
+    answer, wrong = await _read(buffer, name, value)
+    if wrong:
+        late = await _comes_later(buffer, name, value, answer)
+        raise _read_violation(buffer, name, value, wrong, None if late else "get-value.value")
+    buffer.told[name] = answer.result
+
+
+def _read_violation(
+    buffer: Buffer, name: str, value: Any, wrong: str, about: str | None
+) -> Violation:
     place = buffer.place(f"read.params.{name}")
-    raise Violation(
-        f"get_value of {name} to answer {value!r}, the value in {place}", f"it {wrong}", about
-    )
+    expected = f"get_value of {name} to answer {value!r}, the value in {place}"
+    return Violation(expected, f"it {wrong}", about)
+
+
+async def _comes_later(buffer: Buffer, name: str, value: Any, answer: Answer) -> bool:
+    """Return True if get_value has repeated an old answer, and answers the value in time."""
+    if not answer.ok or buffer.told.get(name, None) != answer.result or name not in buffer.told:
+        return False
+
+    async def comes() -> bool:
+        later, wrong = await _read(buffer, name, value)
+        if not wrong:
+            buffer.told[name] = later.result
+        return not wrong
+
+    session = buffer.tester.session
+    return await session.poll_until(comes, f"{name} at the next look", "response")
 
 
 async def _read(buffer: Buffer, name: str, value: Any) -> tuple[Answer, str]:
@@ -67,20 +93,20 @@ async def _read(buffer: Buffer, name: str, value: Any) -> tuple[Answer, str]:
     answer = await buffer.tester.ask("get_value", **buffer.arguments, param=name)
     if not answer.ok:
         return answer, f"failed: {answer.why}"
-    right = same(value, answer.result, buffer.peripheral[name].kind)
+    right = is_same_answer(value, answer.result, buffer.peripheral[name].kind)
     return answer, "" if right else f"answered {str(answer.result)[:200]}"
 
 
-async def listed(tester: Tester) -> list[str]:
+async def list_names(tester: Tester) -> list[str]:
     """Return the names that `list` answers."""
-    answer = await tester.tested("list")
+    answer = await tester.check_operation("list")
     names = answer.result
     if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
         raise Inconclusive(f"expected names of buffers from 'list'; received {str(names)[:200]}")
     return [name.removeprefix("/dev/shm/").removeprefix("/") for name in names]
 
 
-def mapped(tester: Tester) -> set[str]:
+def mapped_names(tester: Tester) -> set[str]:
     """Return the shared memory objects that processes of the IUT have mapped now.
 
     Raises NotExercised if this cannot be observed.
@@ -90,8 +116,11 @@ def mapped(tester: Tester) -> set[str]:
         raise NotExercised("needs an IUT that is started by a command, and /proc")
     prefix, found = f"{memory.FOLDER}/", set()
     for folder in Path("/proc").glob("[0-9]*"):
-        with contextlib.suppress(OSError):
+        with contextlib.suppress(ProcessLookupError, FileNotFoundError):
             if os.getpgid(int(folder.name)) == process.pid:
-                lines = (folder / "maps").read_text("utf-8", "replace").splitlines()
+                try:
+                    lines = (folder / "maps").read_text("utf-8", "replace").splitlines()
+                except PermissionError as error:
+                    raise NotExercised(f"needs the memory maps of the IUT: {error}") from error
                 found |= {line.partition(prefix)[2] for line in lines if prefix in line}
     return found

@@ -10,4 +10,4 @@ async def smoke(iut: Iut) -> None:
     """Check that a peripheral of a short catalog connects and has a valid buffer."""
     async with memory_tester(iut, ONE) as tester:
         buffer = await tester.connect("arm")
-        (await buffer.look()).is_valid()
+        (await buffer.look()).check_valid()

@@ -9,11 +9,11 @@ from typing import Any
 
 from conformance.cases import check, lasting, requirement
 from conformance.iut import Iut
-from conformance.runtime.memory.answers import answers
+from conformance.runtime.memory.answers import check_values
 from conformance.runtime.memory.buffer import Buffer
-from conformance.runtime.memory.held_mutex import early_in_a_second, waits_for_mutex
-from conformance.runtime.memory.samples import UID, extremes, fitted, sample
-from conformance.runtime.memory.taking import clears, takes, takes_plainly
+from conformance.runtime.memory.hold_mutex import check_waits_for_mutex, seconds_until_early
+from conformance.runtime.memory.read_and_clear import check_alone, check_answers_bits, check_clears
+from conformance.runtime.memory.samples import UID, extremes, fit, sample
 from conformance.runtime.memory.tester import Tester, memory_tester
 from conformance.verdicts import Inconclusive, NotExercised
 
@@ -39,8 +39,8 @@ async def test_values(iut: Iut) -> None:
         buffer = await tester.connect("arm")
         for name, values in EXTREMES.items():
             for value in values:
-                await tester.tested("set_data", **buffer.arguments, values={name: value})
-                (await buffer.look()).holds({f"read.params.{name}": value})
+                await tester.check_operation("set_data", **buffer.arguments, values={name: value})
+                (await buffer.look()).check_fields({f"read.params.{name}": value})
 
 
 @requirement("set-data.values")
@@ -52,13 +52,15 @@ async def test_values_of_every_type(iut: Iut) -> None:
             params = buffer.peripheral.params
             for number in (1, 2):
                 values = {param.name: sample(param, number + i) for i, param in enumerate(params)}
-                await tester.tested("set_data", **buffer.arguments, values=values)
-                (await buffer.look()).holds({f"read.params.{n}": v for n, v in values.items()})
+                await tester.check_operation("set_data", **buffer.arguments, values=values)
+                (await buffer.look()).check_fields(
+                    {f"read.params.{n}": v for n, v in values.items()}
+                )
             for param in params:
                 for value in extremes(param):
                     only = {param.name: value}
-                    await tester.tested("set_data", **buffer.arguments, values=only)
-                    (await buffer.look()).holds({f"read.params.{param.name}": value})
+                    await tester.check_operation("set_data", **buffer.arguments, values=only)
+                    (await buffer.look()).check_fields({f"read.params.{param.name}": value})
 
 
 @requirement("set-data.values")
@@ -67,10 +69,10 @@ async def test_values_one_after_the_other(iut: Iut) -> None:
     async with memory_tester(iut) as tester:
         buffer = await tester.connect("arm")
         first, second = {"angle": 0.5, "touched": True}, {"ticks": 99, "trim": [1, 2, 3, 4]}
-        await tester.tested("set_data", **buffer.arguments, values=first)
-        await tester.tested("set_data", **buffer.arguments, values=second)
+        await tester.check_operation("set_data", **buffer.arguments, values=first)
+        await tester.check_operation("set_data", **buffer.arguments, values=second)
         image = await buffer.look()
-        image.holds({f"read.params.{n}": v for n, v in {**first, **second}.items()})
+        image.check_fields({f"read.params.{n}": v for n, v in {**first, **second}.items()})
 
 
 @requirement("set-data.bits")
@@ -81,17 +83,21 @@ async def test_bits(iut: Iut) -> None:
         bits = buffer.bits
         await buffer.put({"control.update": bits(["speed"])})
         for angle in (0.5, 0.25, 0.25):
-            await tester.tested("set_data", **buffer.arguments, values={"angle": angle})
-            (await buffer.look()).holds({"control.update": bits(["speed", "angle"])})
-        await tester.tested("set_data", **buffer.arguments, values={"light": True, "ticks": 5})
-        (await buffer.look()).holds({"control.update": bits(["speed", "angle", "light", "ticks"])})
+            await tester.check_operation("set_data", **buffer.arguments, values={"angle": angle})
+            (await buffer.look()).check_fields({"control.update": bits(["speed", "angle"])})
+        await tester.check_operation(
+            "set_data", **buffer.arguments, values={"light": True, "ticks": 5}
+        )
+        (await buffer.look()).check_fields(
+            {"control.update": bits(["speed", "angle", "light", "ticks"])}
+        )
         await buffer.put({"control.update": 0})
-        await tester.tested("set_data", **buffer.arguments, values={"angle": 0.25})
-        (await buffer.look()).holds({"control.update": bits(["angle"])})
+        await tester.check_operation("set_data", **buffer.arguments, values={"angle": 0.25})
+        (await buffer.look()).check_fields({"control.update": bits(["angle"])})
         known = [param for param in buffer.peripheral.params if param.readable]
         every = {param.name: sample(param, 1) for param in known}
-        await tester.tested("set_data", **buffer.arguments, values=every)
-        (await buffer.look()).holds({"control.update": bits(every)})
+        await tester.check_operation("set_data", **buffer.arguments, values=every)
+        (await buffer.look()).check_fields({"control.update": bits(every)})
 
 
 @requirement("set-data.timestamp")
@@ -103,8 +109,8 @@ async def test_timestamp(iut: Iut) -> None:
             for value in (True, True, False):
                 await buffer.put({"read.timestamp": 1.0})
                 since = time.time()
-                await tester.tested("set_data", **buffer.arguments, values={name: value})
-                (await buffer.look()).stamped("read", since)
+                await tester.check_operation("set_data", **buffer.arguments, values={name: value})
+                (await buffer.look()).check_stamped("read", since)
 
 
 @requirement("set-data.timestamp")
@@ -115,27 +121,27 @@ async def test_time_behind_the_mutex(iut: Iut) -> None:
         buffer = await tester.connect("arm")
         arguments = {**buffer.arguments, "values": {"angle": 0.5}}
         # An implementation that caches the time would use the time of this operation.
-        await tester.tested("set_data", **arguments)
-        hold = early_in_a_second()
-        since = await waits_for_mutex(tester, buffer, "set_data", arguments, hold)
-        (await buffer.look()).stamped("read", since)
+        await tester.check_operation("set_data", **arguments)
+        hold = seconds_until_early()
+        since = await check_waits_for_mutex(tester, buffer, "set_data", arguments, hold)
+        (await buffer.look()).check_stamped("read", since)
 
 
 @requirement("get-write.values")
 async def test_get_write(iut: Iut) -> None:
     """get_write answers the values in the write block whose bits are set."""
-    await takes(iut, "get_write", "write")
+    await check_answers_bits(iut, "get_write", "write")
 
 
 @requirement("get-write.clears")
 async def test_get_write_clears(iut: Iut) -> None:
     """get_write clears all bits."""
-    await clears(iut, "get_write")
+    await check_clears(iut, "get_write")
 
 
-async def names_read(tester: Tester, buffer: Buffer) -> list[str]:
+async def read_names(tester: Tester, buffer: Buffer) -> list[str]:
     """Return the sorted names that get_read answers."""
-    answer = await tester.tested("get_read", **buffer.arguments)
+    answer = await tester.check_operation("get_read", **buffer.arguments)
     result = answer.result or []
     if not isinstance(result, list) or not all(isinstance(name, str) for name in result):
         raise Inconclusive(f"expected names from get_read; it answered {str(result)[:200]}")
@@ -149,7 +155,7 @@ async def test_get_read(iut: Iut) -> None:
         buffer = await tester.connect("arm")
         for names in (["angle", "light", "ticks"], ["light"], [], ["speed", "touched"]):
             await buffer.put({"control.read": buffer.bits(names)})
-            came = await names_read(tester, buffer)
+            came = await read_names(tester, buffer)
             check(
                 came == sorted(names),
                 f"get_read to answer {', '.join(sorted(names)) or 'nothing'}",
@@ -160,7 +166,7 @@ async def test_get_read(iut: Iut) -> None:
 @requirement("get-read.clears")
 async def test_get_read_clears(iut: Iut) -> None:
     """get_read clears all bits."""
-    await clears(iut, "get_read")
+    await check_clears(iut, "get_read")
 
 
 @requirement("set-read.sets")
@@ -170,8 +176,8 @@ async def test_set_read(iut: Iut) -> None:
         buffer = await tester.connect("arm")
         for names in (["angle"], ["light", "speed"], ["ticks", "touched", "temperature"]):
             await buffer.put({"control.read": 0})
-            await tester.tested("set_read", **buffer.arguments, params=names)
-            (await buffer.look()).holds({"control.read": buffer.bits(names)})
+            await tester.check_operation("set_read", **buffer.arguments, params=names)
+            (await buffer.look()).check_fields({"control.read": buffer.bits(names)})
 
 
 @requirement("set-data.values")
@@ -184,8 +190,8 @@ async def test_each_element(iut: Iut) -> None:
             for index in range(len(values)):
                 values = [*values]
                 values[index] = -values[index]
-                await tester.tested("set_data", **buffer.arguments, values={name: values})
-                (await buffer.look()).holds({f"read.params.{name}": values})
+                await tester.check_operation("set_data", **buffer.arguments, values={name: values})
+                (await buffer.look()).check_fields({f"read.params.{name}": values})
 
 
 @requirement("cycle.dev-read")
@@ -193,15 +199,19 @@ async def test_cycle_reads(iut: Iut) -> None:
     """A cycle requests the parameters in the Read bitmap once, and clears it."""
     async with memory_tester(iut) as tester:
         buffer = await tester.connect("arm")
-        await _by_themselves(tester, buffer, get_read=dict.fromkeys(["angle", "light"]))
+        await _check_parts_alone(tester, buffer, get_read=dict.fromkeys(["angle", "light"]))
         await buffer.put({"control.write": 0})
         for names in (["angle", "light"], [], ["ticks"]):
             await buffer.put({"control.read": buffer.bits(names)})
-            asked = [sorted(m.get("params") or []) for m in await cycle(tester, buffer, "DEV_READ")]
+            asked = [
+                sorted(m.get("params") or []) for m in await run_cycle(tester, buffer, "DEV_READ")
+            ]
             wanted = [sorted(names)] if names else []
             check(asked == wanted, f"DEV_READ messages of {wanted}", f"received {asked}")
-            (await buffer.look()).holds({"control.read": 0})
-        check(not await cycle(tester, buffer, "DEV_READ"), "no DEV_READ", "another one was sent")
+            (await buffer.look()).check_fields({"control.read": 0})
+        check(
+            not await run_cycle(tester, buffer, "DEV_READ"), "no DEV_READ", "another one was sent"
+        )
 
 
 @requirement("cycle.dev-write")
@@ -210,18 +220,20 @@ async def test_cycle_writes(iut: Iut) -> None:
     async with memory_tester(iut) as tester:
         buffer = await tester.connect("arm")
         plain = {name: sample(buffer.peripheral[name], 4) for name in ("speed", "target", "light")}
-        await _by_themselves(tester, buffer, get_write=plain)
+        await _check_parts_alone(tester, buffer, get_write=plain)
         await buffer.put({"control.read": 0})
         for number, names in enumerate((["speed", "target", "light"], [], ["mode"])):
             values = {name: sample(buffer.peripheral[name], number + 1) for name in names}
             fields = {f"write.params.{name}": value for name, value in values.items()}
             await buffer.put({**fields, "control.write": buffer.bits(names)})
             sent: dict[str, Any] = {}
-            for message in await cycle(tester, buffer, "DEV_WRITE"):
+            for message in await run_cycle(tester, buffer, "DEV_WRITE"):
                 sent |= message.get("values") or {}
-            answers(buffer.peripheral, values, sent, "a DEV_WRITE")
-            (await buffer.look()).holds({"control.write": 0})
-        check(not await cycle(tester, buffer, "DEV_WRITE"), "no DEV_WRITE", "another one was sent")
+            check_values(buffer.peripheral, values, sent, "a DEV_WRITE")
+            (await buffer.look()).check_fields({"control.write": 0})
+        check(
+            not await run_cycle(tester, buffer, "DEV_WRITE"), "no DEV_WRITE", "another one was sent"
+        )
 
 
 @requirement("cycle.dev-write")
@@ -230,29 +242,31 @@ async def test_cycle_reads_and_writes(iut: Iut) -> None:
     async with memory_tester(iut) as tester:
         buffer = await tester.connect("arm")
         value = sample(buffer.peripheral["target"], 1)
-        await _by_themselves(tester, buffer, get_read={"angle": None}, get_write={"target": value})
+        await _check_parts_alone(
+            tester, buffer, get_read={"angle": None}, get_write={"target": value}
+        )
         read, write = buffer.bits(["angle"]), buffer.bits(["target"])
         fields = {"write.params.target": value, "control.read": read, "control.write": write}
         await buffer.put(fields)
-        answer = await tester.means("cycle", **buffer.arguments)
+        answer = await tester.require("cycle", **buffer.arguments)
         sent = {m.get("message") for m in answer.result or () if isinstance(m, dict)}
         check(sent == {"DEV_READ", "DEV_WRITE"}, "a DEV_READ and a DEV_WRITE", f"received {sent}")
-        (await buffer.look()).holds({"control.read": 0, "control.write": 0})
+        (await buffer.look()).check_fields({"control.read": 0, "control.write": 0})
 
 
-async def _by_themselves(tester: Tester, buffer: Buffer, **taken: Mapping[str, Any]) -> None:
+async def _check_parts_alone(tester: Tester, buffer: Buffer, **taken: Mapping[str, Any]) -> None:
     """Raise Violation if the operations that make up a cycle fail when they run alone.
 
     ``taken`` are the expected values by operation. An operation that is not offered is skipped.
     """
     for operation, values in taken.items():
         with contextlib.suppress(NotExercised, Inconclusive):
-            await takes_plainly(tester, buffer, operation, values)
+            await check_alone(tester, buffer, operation, values)
 
 
-async def cycle(tester: Tester, buffer: Buffer, name: str) -> list[dict[str, Any]]:
+async def run_cycle(tester: Tester, buffer: Buffer, name: str) -> list[dict[str, Any]]:
     """Return the messages of a name that one cycle sends."""
-    answer = await tester.means("cycle", **buffer.arguments)
+    answer = await tester.require("cycle", **buffer.arguments)
     sent = answer.result if isinstance(answer.result, list) else []
     return [m for m in sent if isinstance(m, dict) and m.get("message") == name]
 
@@ -265,7 +279,7 @@ async def test_set_valid(iut: Iut) -> None:
             buffer = await tester.connect(type_)
             for before, wanted in ((1, False), (0, False), (0, True), (1, True)):
                 await buffer.put({"valid": before})
-                await tester.tested("set_valid", **buffer.arguments, valid=wanted)
+                await tester.check_operation("set_valid", **buffer.arguments, valid=wanted)
                 came = (await buffer.look())["valid"]
                 check(
                     bool(came) == wanted,
@@ -317,7 +331,7 @@ async def test_set_sub(iut: Iut) -> None:
         ):
             await subscribe(tester, buffer, 7, names, delay)
             image = await buffer.look()
-            image.holds({"control.subscription": bits(names)})
+            image.check_fields({"control.subscription": bits(names)})
             came = image.raw("control.delay")
             check(
                 came in numbers(delay, len(came)),
@@ -332,7 +346,7 @@ async def test_set_sub_uid(iut: Iut) -> None:
     """Every bit of a UID is stored, up to the width of the field."""
     async with memory_tester(iut) as tester:
         buffer = await tester.connect("arm")
-        mine, bits = fitted(UID, buffer.layout), 8 * buffer.layout["control.uid"].size
+        mine, bits = fit(UID, buffer.layout), 8 * buffer.layout["control.uid"].size
         seen: dict[bytes, int] = {}
         for uid in (
             mine,

@@ -2,11 +2,11 @@
 
 from conformance.cases import check, requirement
 from conformance.iut import Iut
-from conformance.runtime.buffer_owner.tester import OPERATIONS, each_has_a_bit, set_alone
-from conformance.runtime.memory.bits import is_bitmap
+from conformance.runtime.buffer_owner.tester import OPERATIONS, check_own_bits, set_alone
+from conformance.runtime.memory.bits import check_bitmap
 from conformance.runtime.memory.buffer import Buffer
-from conformance.runtime.memory.held_mutex import waits_for_mutex
-from conformance.runtime.memory.operations import offered
+from conformance.runtime.memory.hold_mutex import check_waits_for_mutex
+from conformance.runtime.memory.operations import offered_operations
 from conformance.runtime.memory.tester import Tester, memory_tester, new_uid
 from conformance.verdicts import Inconclusive, Violation
 
@@ -53,11 +53,13 @@ async def test_one_buffer_each(iut: Iut) -> None:
             expected = f"different buffers for the {type_} {other} and the {type_} {one}"
             check(None in names or names[0] != names[1], expected, f"both have {names[0]}")
         before = {buffer.name: await buffer.fill() for buffer in every}
-        await tester.tested("set_data", **second.arguments, values={"angle": 0.25, "touched": True})
-        await tester.tested("set_read", **second.arguments, params=["speed"])
+        await tester.check_operation(
+            "set_data", **second.arguments, values={"angle": 0.25, "touched": True}
+        )
+        await tester.check_operation("set_read", **second.arguments, params=["speed"])
         await tester.with_uid("disconnect", uid, type="panel")
         for buffer in (first, fourth):
-            (await buffer.look()).only(before[buffer.name], ())
+            (await buffer.look()).check_only(before[buffer.name], ())
 
 
 async def _named(tester: Tester, type_: str, uid: int) -> str | None:
@@ -82,11 +84,11 @@ async def test_many(iut: Iut) -> None:
                 came = f"{len(buffers)} were connected; {refused}"
                 raise Violation(f"{_MANY} peripherals to be connected", came) from refused
             values = {"angle": len(buffers) / 32}
-            await tester.tested("set_data", **buffers[-1].arguments, values=values)
+            await tester.check_operation("set_data", **buffers[-1].arguments, values=values)
         for number, buffer in enumerate(buffers, 1):
             image = await buffer.look()
-            image.is_valid()
-            image.holds({"read.params.angle": number / 32})
+            image.check_valid()
+            image.check_fields({"read.params.angle": number / 32})
 
 
 @requirement("format.mutex")
@@ -94,12 +96,12 @@ async def test_mutex_between_processes(iut: Iut) -> None:
     """An operation that waits for a mutex continues after another process unlocks it."""
     async with memory_tester(iut) as tester:
         first, second = await tester.connect("arm"), await tester.connect("arm")
-        first.shared()
-        second.shared()
+        first.check_shared()
+        second.check_shared()
         for buffer, angle in ((first, 0.25), (second, -0.25), (first, 0.5)):
             arguments = {**buffer.arguments, "values": {"angle": angle}}
-            await waits_for_mutex(tester, buffer, "set_data", arguments)
-            (await buffer.look()).holds({"read.params.angle": angle})
+            await check_waits_for_mutex(tester, buffer, "set_data", arguments)
+            (await buffer.look()).check_fields({"read.params.angle": angle})
 
 
 @requirement("format.bit-order")
@@ -113,7 +115,7 @@ async def test_order_of_bits(iut: Iut) -> None:
                 if param.readable:
                     bits = 1 << declared.get(param.name, index)
                     came = (await set_alone(buffer, param))["control.update"]
-                    is_bitmap(buffer, "control.update", bits, came, "set-data.bits")
+                    check_bitmap(buffer, "control.update", bits, came, "set-data.bits")
 
 
 @requirement("format.bitmaps")
@@ -121,7 +123,7 @@ async def test_every_bit(iut: Iut) -> None:
     """Each parameter has its own bit, up to the last of 16."""
     async with memory_tester(iut) as tester:
         for type_ in ("arm", "latch"):
-            await each_has_a_bit(await tester.connect(type_))
+            await check_own_bits(await tester.connect(type_))
 
 
 @requirement("format.bitmaps")
@@ -132,14 +134,16 @@ async def test_other_bitmaps(iut: Iut) -> None:
         buffer = await tester.connect("arm")
         bits = buffer.bits(chosen)
         await buffer.put({"control.read": 0})
-        await tester.tested("set_read", **buffer.arguments, params=chosen)
+        await tester.check_operation("set_read", **buffer.arguments, params=chosen)
         came = (await buffer.look())["control.read"]
-        is_bitmap(buffer, "control.read", bits, came, "set-read.sets")
-        known = {operation.name for operation in await offered(tester, buffer, OPERATIONS)}
+        check_bitmap(buffer, "control.read", bits, came, "set-read.sets")
+        known = {
+            operation.name for operation in await offered_operations(tester, buffer, OPERATIONS)
+        }
         for bitmap in ("read", "write", "update"):
             if f"get_{bitmap}" in known:
                 await buffer.put({f"control.{bitmap}": bits})
-                answer = await tester.tested(f"get_{bitmap}", **buffer.arguments)
+                answer = await tester.check_operation(f"get_{bitmap}", **buffer.arguments)
                 names = sorted(answer.result) if answer.result else []
                 if names != sorted(chosen):
                     # The bits are assigned wrongly only if one parameter is extra and another is

@@ -2,7 +2,7 @@
 
 from conformance.cases import check, requirement
 from conformance.iut import Iut
-from conformance.runtime.buffer_owner.tester import connected
+from conformance.runtime.buffer_owner.tester import change_connection
 from conformance.runtime.memory.tester import memory_tester, new_uid
 
 OFTEN = 100
@@ -14,7 +14,7 @@ async def test_first_connect(iut: Iut) -> None:
     async with memory_tester(iut) as tester:
         for type_ in tester.catalog:
             buffer = await tester.connect(type_)
-            (await buffer.look()).is_valid()
+            (await buffer.look()).check_valid()
 
 
 @requirement("lifecycle.disconnect")
@@ -25,7 +25,7 @@ async def test_disconnect(iut: Iut) -> None:
         buffer, other = await tester.connect("arm", uid), await tester.connect("arm")
         for number in range(2 * OFTEN):
             wanted = number % 2 == 1
-            await connected(tester, buffer, uid, wanted)
+            await change_connection(tester, buffer, uid, wanted)
             # The first six changes are checked one by one, later ones only at the end, to be fast.
             if number < 6 or number >= 2 * OFTEN - 2:
                 came = (await buffer.look())["valid"]
@@ -34,7 +34,7 @@ async def test_disconnect(iut: Iut) -> None:
                     f"{buffer.place('valid')} to be {'set' if wanted else 'clear'}",
                     f"it is {came:#04x} after {number + 1} changes",
                 )
-                (await other.look()).is_valid()
+                (await other.look()).check_valid()
 
 
 @requirement("lifecycle.kept")
@@ -44,7 +44,7 @@ async def test_kept(iut: Iut) -> None:
         uid = new_uid()
         buffer = await tester.connect("arm", uid)
         for number in range(OFTEN):
-            await connected(tester, buffer, uid, False)
+            await change_connection(tester, buffer, uid, False)
             if number in (0, 1, OFTEN - 1):
                 buffer.peek()
             again = await tester.connect("arm", uid)
@@ -55,7 +55,9 @@ async def test_kept(iut: Iut) -> None:
             )
             again.object.close()
             tester.buffers.remove(again)
-        buffer.kept()
+        # The peripheral is connected: a second connect can fail, but makes no other buffer.
+        await tester.with_uid("connect", uid, type="arm")
+        buffer.check_kept()
         buffer.peek()
 
 
@@ -66,11 +68,11 @@ async def test_kept_while_others_come(iut: Iut) -> None:
         for type_ in ("arm", "panel"):
             uid = new_uid()
             buffer = await tester.connect(type_, uid)
-            await connected(tester, buffer, uid, False)
+            await change_connection(tester, buffer, uid, False)
             for other in ("arm", "panel"):
                 await tester.connect(other)
-            buffer.kept()
-            await connected(tester, buffer, uid, True)
+            buffer.check_kept()
+            await change_connection(tester, buffer, uid, True)
 
 
 @requirement("lifecycle.views-stay")
@@ -81,13 +83,13 @@ async def test_views_stay(iut: Iut) -> None:
             uid = new_uid()
             buffer = await tester.connect(type_, uid)
             before = await buffer.fill()
-            await connected(tester, buffer, uid, False)
-            (await buffer.look()).only(before, {"valid", "mutex"})
-            await connected(tester, buffer, uid, True)
-            await tester.tested("set_data", **buffer.arguments, values={name: value})
+            await change_connection(tester, buffer, uid, False)
+            (await buffer.look()).check_only(before, {"valid", "mutex"})
+            await change_connection(tester, buffer, uid, True)
+            await tester.check_operation("set_data", **buffer.arguments, values={name: value})
             image = await buffer.look()
-            image.holds({f"read.params.{name}": value})
-            image.is_valid()
+            image.check_fields({f"read.params.{name}": value})
+            image.check_valid()
 
 
 @requirement("lifecycle.removed-at-exit")
@@ -100,5 +102,5 @@ async def test_removed_at_exit(iut: Iut) -> None:
             await tester.connect("panel"),
             await tester.connect("arm", uid),
         ]
-        await connected(tester, buffers[2], uid, False)
-        await tester.unlinks(buffers)
+        await change_connection(tester, buffers[2], uid, False)
+        await tester.check_unlinks(buffers)

@@ -1,23 +1,32 @@
 """Tests of every operation of an owner: the mutex, the valid bit, and unchanged fields."""
 
+import contextlib
 from functools import partial
 from typing import Any
 
-from conformance.cases import check, lasting, requirement
+from conformance.cases import lasting, requirement
 from conformance.iut import Iut
-from conformance.runtime.buffer_owner.tester import OPERATIONS, SET_VALID, connected
-from conformance.runtime.memory.held_mutex import (
-    LONG,
-    frees_it_last,
-    invalidated,
-    spares_the_new,
-    waits_for_mutex,
+from conformance.runtime.buffer_owner.tester import (
+    CYCLE,
+    OPERATIONS,
+    SET_VALID,
+    change_connection,
+    check_aborts,
 )
-from conformance.runtime.memory.operations import again, offered, run
-from conformance.runtime.memory.samples import filling
-from conformance.runtime.memory.taking import loses_no_bit, takes_whole
+from conformance.runtime.memory.hold_mutex import (
+    LONG,
+    check_aborts_if_invalidated,
+    check_keeps_new_values,
+    check_releases_last,
+    check_waits_for_mutex,
+    check_writes_before_release,
+)
+from conformance.runtime.memory.operations import Operation, offered_operations, run, run_again
+from conformance.runtime.memory.read_and_clear import check_answers_whole, check_loses_no_bit
+from conformance.runtime.memory.samples import fill_values
 from conformance.runtime.memory.tester import memory_tester, new_uid
-from conformance.runtime.memory.writing import Writing, writes_whole
+from conformance.runtime.memory.write import Writing, check_writes_whole, write
+from conformance.verdicts import NotExercised
 
 
 @requirement("operations.mutex")
@@ -25,9 +34,9 @@ async def test_waits_for_the_mutex(iut: Iut) -> None:
     """While the tester holds the mutex, no operation changes anything or ends."""
     async with memory_tester(iut) as tester:
         buffer = await tester.connect("arm")
-        for operation in await offered(tester, buffer, (*OPERATIONS, SET_VALID)):
+        for operation in await offered_operations(tester, buffer, (*OPERATIONS, SET_VALID)):
             await buffer.fill()
-            await waits_for_mutex(tester, buffer, operation.name, operation.on(buffer))
+            await check_waits_for_mutex(tester, buffer, operation.name, operation.on(buffer))
 
 
 @requirement("operations.mutex")
@@ -37,10 +46,12 @@ async def test_connects_wait_for_the_mutex(iut: Iut) -> None:
         uid = new_uid()
         buffer = await tester.connect("arm", uid)
         for whether in (False, True):
-            await connected(tester, buffer, uid, whether)
+            await change_connection(tester, buffer, uid, whether)
         await buffer.fill()
         for name in ("disconnect", "connect"):
-            await waits_for_mutex(tester, buffer, name, {"type": "arm", "uid": tester.uid(uid)})
+            await check_waits_for_mutex(
+                tester, buffer, name, {"type": "arm", "uid": tester.uid(uid)}
+            )
 
 
 @requirement("operations.mutex")
@@ -50,7 +61,7 @@ async def test_waits_long(iut: Iut) -> None:
     async with memory_tester(iut) as tester:
         buffer, operation = await tester.connect("arm"), OPERATIONS[0]
         await buffer.fill()
-        await waits_for_mutex(tester, buffer, operation.name, operation.on(buffer), LONG)
+        await check_waits_for_mutex(tester, buffer, operation.name, operation.on(buffer), LONG)
 
 
 @requirement("operations.mutex")
@@ -58,10 +69,10 @@ async def test_frees_the_mutex_last(iut: Iut) -> None:
     """All changes of an operation are complete when it releases the mutex."""
     async with memory_tester(iut) as tester:
         buffer = await tester.connect("arm")
-        filled = filling(buffer.peripheral, buffer.layout)
-        for operation in await offered(tester, buffer, OPERATIONS):
+        filled = fill_values(buffer.peripheral, buffer.layout)
+        for operation in await offered_operations(tester, buffer, OPERATIONS):
             values = {name: filled[name] for name in operation.changes}
-            await frees_it_last(buffer, values, partial(again, tester, buffer, operation))
+            await check_releases_last(buffer, values, partial(run_again, tester, buffer, operation))
 
 
 @requirement("operations.mutex-released")
@@ -69,7 +80,7 @@ async def test_mutex_is_free_afterwards(iut: Iut) -> None:
     """After each operation the mutex is free, also for an invalid buffer."""
     async with memory_tester(iut) as tester:
         buffer = await tester.connect("arm")
-        known = await offered(tester, buffer, (*OPERATIONS, SET_VALID))
+        known = await offered_operations(tester, buffer, (*OPERATIONS, SET_VALID))
         for valid in (1, 0):
             await buffer.fill()
             await buffer.put({"valid": valid})
@@ -108,19 +119,27 @@ async def test_invalid_buffer(iut: Iut) -> None:
     """An operation on an invalid buffer changes nothing and has no result."""
     async with memory_tester(iut) as tester:
         buffer = await tester.connect("arm")
-        await tester.tested("set_data", **buffer.arguments, values={"angle": 0.5})
+        await tester.check_operation("set_data", **buffer.arguments, values={"angle": 0.5})
         await buffer.fill()
-        known = await offered(tester, buffer, OPERATIONS)
+        known = await offered_operations(tester, buffer, OPERATIONS)
         await buffer.fill()
         before = await buffer.put({"valid": 0})
         for operation in known:
-            answer = await run(tester, buffer, operation)
-            (await buffer.look()).only(before, ())
-            check(
-                not (answer.ok and answer.result),
-                f"no result of the operation '{operation.name}' on an invalid buffer",
-                f"it answered {str(answer.result)[:200]}",
-            )
+            await check_aborts(tester, buffer, operation, before, "that is invalid")
+        with contextlib.suppress(NotExercised):
+            await check_aborts(tester, buffer, CYCLE, before, "that is invalid")
+
+
+@requirement("operations.validity")
+async def test_invalid_without_control_block(iut: Iut) -> None:
+    """Without a device_id, data for an invalid buffer are not stored either."""
+    async with memory_tester(iut) as tester:
+        buffer = await tester.connect("panel")
+        set_level = Operation("set_data", {"values": {"level": 42}})
+        await tester.check_operation(set_level.name, **set_level.on(buffer))
+        await buffer.fill()
+        before = await buffer.put({"valid": 0})
+        await check_aborts(tester, buffer, set_level, before, "that is invalid")
 
 
 @requirement("operations.validity")
@@ -132,17 +151,16 @@ async def test_valid_after_disconnect(iut: Iut) -> None:
     async with memory_tester(iut) as tester:
         uid = new_uid()
         buffer = await tester.connect("arm", uid)
-        known = await offered(tester, buffer, OPERATIONS)
+        known = await offered_operations(tester, buffer, OPERATIONS)
         await buffer.fill()
         await tester.with_uid("disconnect", uid, type="arm")
         before = await buffer.look()
-        before.holds({"valid": 0}, "lifecycle.disconnect")
+        before.check_fields({"valid": 0}, "lifecycle.disconnect")
         for operation in known:
-            await run(tester, buffer, operation)
-        (await buffer.look()).only(before, ())
-        await connected(tester, buffer, uid, True)
-        await tester.tested("set_data", **buffer.arguments, values={"angle": 0.5})
-        (await buffer.look()).holds({"read.params.angle": 0.5})
+            await check_aborts(tester, buffer, operation, before, "of a disconnected peripheral")
+        await change_connection(tester, buffer, uid, True)
+        await tester.check_operation("set_data", **buffer.arguments, values={"angle": 0.5})
+        (await buffer.look()).check_fields({"read.params.angle": 0.5})
 
 
 @requirement("operations.validity")
@@ -150,10 +168,10 @@ async def test_invalid_meanwhile(iut: Iut) -> None:
     """An operation aborts if its buffer becomes invalid while it waits for the mutex."""
     async with memory_tester(iut) as tester:
         buffer = await tester.connect("arm")
-        for operation in await offered(tester, buffer, OPERATIONS):
+        for operation in await offered_operations(tester, buffer, OPERATIONS):
             await buffer.fill()
             await buffer.put({"valid": 1})
-            await invalidated(tester, buffer, operation.name, operation.on(buffer))
+            await check_aborts_if_invalidated(tester, buffer, operation.name, operation.on(buffer))
 
 
 @requirement("operations.atomic")
@@ -165,7 +183,7 @@ async def test_spares_the_new(iut: Iut) -> None:
         await buffer.put({"control.update": 0, "control.read": 0})
         bits = buffer.bits(["trim", "angle"])
         new = {"control.update": bits, "control.read": bits, "write.params.mode": 9}
-        await spares_the_new(tester, buffer, set_data, new, WRITING.bit)
+        await check_keeps_new_values(tester, buffer, set_data, new, WRITING.bit)
 
 
 @requirement("operations.nothing-else")
@@ -174,11 +192,11 @@ async def test_nothing_else(iut: Iut) -> None:
     async with memory_tester(iut) as tester:
         buffer, other = await tester.connect("arm"), await tester.connect("arm")
         beside = await other.fill()
-        for operation in await offered(tester, buffer, (*OPERATIONS, SET_VALID)):
+        for operation in await offered_operations(tester, buffer, (*OPERATIONS, SET_VALID)):
             before = await buffer.fill()
-            await tester.tested(operation.name, **operation.on(buffer))
-            (await buffer.look()).only(before, operation.changes)
-        (await other.look()).only(beside, ())
+            await tester.check_operation(operation.name, **operation.on(buffer))
+            (await buffer.look()).check_only(before, operation.changes)
+        (await other.look()).check_only(beside, ())
 
 
 @requirement("operations.nothing-else")
@@ -187,20 +205,20 @@ async def test_nothing_else_without_control_block(iut: Iut) -> None:
     async with memory_tester(iut) as tester:
         buffer = await tester.connect("panel")
         before = await buffer.fill()
-        await tester.tested("set_data", **buffer.arguments, values={"level": 42})
-        (await buffer.look()).only(before, {"read.params.level", "read.timestamp"})
+        await tester.check_operation("set_data", **buffer.arguments, values={"level": 42})
+        (await buffer.look()).check_only(before, {"read.params.level", "read.timestamp"})
 
 
 @requirement("operations.atomic")
 async def test_contention(iut: Iut) -> None:
     """A thousand values are read while another process writes, and none is lost."""
-    await takes_whole(iut, "get_write", "write")
+    await check_answers_whole(iut, "get_write", "write")
 
 
 @requirement("operations.atomic")
 async def test_bits_under_contention(iut: Iut) -> None:
     """A thousand Read bitmaps are read while another process sets bits, and none is lost."""
-    await loses_no_bit(iut, "get_read")
+    await check_loses_no_bit(iut, "get_read")
 
 
 WRITING = Writing(
@@ -218,4 +236,14 @@ async def test_data_under_contention(iut: Iut) -> None:
 
     A new value always has its bit, its timestamp and the second value.
     """
-    await writes_whole(iut, WRITING)
+    await check_writes_whole(iut, WRITING)
+
+
+@requirement("operations.atomic")
+async def test_complete_at_release(iut: Iut) -> None:
+    """Data have their bits and their timestamp when the operation releases the mutex."""
+    async with memory_tester(iut) as tester:
+        buffer = await tester.connect("arm")
+        names = [WRITING.fields[0].rpartition(".")[2], WRITING.beside]
+        begin = partial(write, tester, buffer, WRITING)
+        await check_writes_before_release(buffer, WRITING.fields, buffer.bits(names), begin)

@@ -5,7 +5,7 @@ from typing import Any
 from conformance.cases import check, requirement
 from conformance.harness import memory
 from conformance.iut import Iut
-from conformance.runtime.memory.operations import OTHER_LENGTHS, as_far_as_it_goes
+from conformance.runtime.memory.operations import OTHER_LENGTHS, check_partly_stored
 from conformance.runtime.memory.tester import memory_tester, new_uid
 
 ODD: dict[str, tuple[str, dict[str, Any]]] = {
@@ -24,8 +24,11 @@ async def test_odd_operations(iut: Iut) -> None:
             answer = await tester.ask(name, **buffer.arguments, **arguments)
             refused = not answer.ok or bool(answer.warnings)
             check(refused, f"'{name}' with {what} to fail", "it succeeded")
-            (await buffer.look()).only(before, ())
-            await tester.tested("set_data", **buffer.arguments, values={"angle": 0.5})
+            (await buffer.look()).check_only(before, ())
+            await tester.check_operation("set_data", **buffer.arguments, values={"light": True})
+            image = await buffer.look()
+            image.check_fields({"read.params.light": True})
+            image.check_only(before, {"read.params.light", "read.timestamp", "control.update"})
 
 
 @requirement("robustness.odd-operations")
@@ -36,8 +39,8 @@ async def test_arrays_of_other_lengths(iut: Iut) -> None:
         for name, given in OTHER_LENGTHS:
             before = await buffer.fill()
             answer = await tester.ask("set_data", **buffer.arguments, values={name: given})
-            as_far_as_it_goes(answer, await buffer.look(), before, f"read.params.{name}", given)
-            await tester.tested("set_data", **buffer.arguments, values={"angle": 0.5})
+            check_partly_stored(answer, await buffer.look(), before, f"read.params.{name}", given)
+            await tester.check_operation("set_data", **buffer.arguments, values={"angle": 0.5})
 
 
 @requirement("robustness.odd-operations")
@@ -49,11 +52,11 @@ async def test_unknown_parameter_to_read(iut: Iut) -> None:
         await buffer.put({"control.read": 0})
         await tester.ask("set_read", **buffer.arguments, params=["angle", "nowhere"])
         image = await buffer.look()
-        image.only(before, {"control.read"})
+        image.check_only(before, {"control.read"})
         bits = buffer.bits(["angle"])
         expected = f"{buffer.place('control.read')} to be 0 or {bits:#x}"
         check(image["control.read"] in (0, bits), expected, f"it is {image['control.read']:#x}")
-        await tester.tested("set_data", **buffer.arguments, values={"angle": 0.5})
+        await tester.check_operation("set_data", **buffer.arguments, values={"angle": 0.5})
 
 
 @requirement("robustness.left-behind")
@@ -74,8 +77,8 @@ async def test_left_behind(iut: Iut) -> None:
         )
         check(answer.ok, expected, f"it failed: {answer.why}")
         again = await tester.connect("arm", uid)
-        await tester.tested("set_data", **again.arguments, values={"angle": 0.25})
-        (await again.look()).holds({"read.params.angle": 0.25})
+        await tester.check_operation("set_data", **again.arguments, values={"angle": 0.25})
+        (await again.look()).check_fields({"read.params.angle": 0.25})
 
 
 @requirement("robustness.odd-operations")
@@ -88,4 +91,4 @@ async def test_unknown_buffers(iut: Iut) -> None:
             check(not answer.ok, f"set_data of {name[:20]!r} to fail", "it succeeded")
         answer = await tester.ask("connect", type="nothing", uid="1")
         check(not answer.ok, "connect of a type that is not in the catalog to fail", "it succeeded")
-        await tester.tested("set_data", **buffer.arguments, values={"angle": 0.5})
+        await tester.check_operation("set_data", **buffer.arguments, values={"angle": 0.5})

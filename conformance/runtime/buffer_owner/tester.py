@@ -2,16 +2,18 @@
 
 from conformance.cases import check
 from conformance.harness import memory
-from conformance.runtime.memory.answers import own_bit
+from conformance.runtime.memory.answers import check_own_bit
 from conformance.runtime.memory.buffer import Buffer, Image
 from conformance.runtime.memory.catalog import Parameter
-from conformance.runtime.memory.operations import Operation
+from conformance.runtime.memory.operations import Operation, run
 from conformance.runtime.memory.samples import sample
 from conformance.runtime.memory.tester import Tester, new_uid
 from conformance.verdicts import Violation
 
 SET_VALID = Operation("set_valid", {"valid": False}, ("valid",))
 """The only operation that ignores the valid bit."""
+CYCLE = Operation("cycle", {})
+"""One cycle of the device process, which an owner need not offer."""
 OPERATIONS = (
     Operation(
         "set_data",
@@ -32,7 +34,7 @@ OPERATIONS = (
 )
 
 
-async def connected(tester: Tester, buffer: Buffer, uid: int, whether: bool) -> None:
+async def change_connection(tester: Tester, buffer: Buffer, uid: int, whether: bool) -> None:
     """Connect a peripheral again, or disconnect it. Raises Violation unless its buffer stays."""
     operation = "connect" if whether else "disconnect"
     answer = await tester.with_uid(operation, uid, type=buffer.peripheral.name)
@@ -43,21 +45,37 @@ async def connected(tester: Tester, buffer: Buffer, uid: int, whether: bool) -> 
         expected = f"{buffer.name} as the buffer of a reconnected peripheral"
         came = "another object of that name" if told == buffer.name else told[:80]
         raise Violation(expected, f"it is {came}", "lifecycle.kept")
-    buffer.kept()
+    buffer.check_kept()
+
+
+async def check_aborts(
+    tester: Tester, buffer: Buffer, operation: Operation, before: Image, which: str
+) -> None:
+    """Raise Violation if an operation on a buffer without its valid bit has an effect or a result.
+
+    ``which`` completes "a buffer …".
+    """
+    answer = await run(tester, buffer, operation)
+    (await buffer.look()).check_only(before, ())
+    check(
+        not (answer.ok and answer.result),
+        f"no result of the operation '{operation.name}' on a buffer {which}",
+        f"it answered {str(answer.result)[:200]}",
+    )
 
 
 async def set_alone(buffer: Buffer, param: Parameter) -> Image:
     """Set one parameter of a buffer whose bitmap is clear; return the image afterwards."""
     await buffer.put({"control.update": 0})
     values = {param.name: sample(param, 3)}
-    await buffer.tester.tested("set_data", **buffer.arguments, values=values)
+    await buffer.tester.check_operation("set_data", **buffer.arguments, values=values)
     return await buffer.look()
 
 
-async def each_has_a_bit(buffer: Buffer) -> None:
+async def check_own_bits(buffer: Buffer) -> None:
     """Raise Violation unless set_data gives each readable parameter its own bit."""
     seen: dict[int, str] = {}
     for param in buffer.peripheral.params:
         if param.readable:
             bits = int((await set_alone(buffer, param))["control.update"])
-            own_bit(buffer.place("control.update"), bits, param.name, seen, "set-data.bits")
+            check_own_bit(buffer.place("control.update"), bits, param.name, seen, "set-data.bits")

@@ -10,4 +10,4 @@ async def smoke(iut: Iut) -> set[str]:
     """Send the first message of a gamepad; return the name of the buffer's object."""
     async with gamepad_tester(iut) as tester:
         await tester.play({"0": pad(lx=0.5)})
-        return {(await tester.made("0")).name}
+        return {(await tester.expect_buffer("0")).name}

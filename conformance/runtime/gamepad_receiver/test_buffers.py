@@ -7,7 +7,7 @@ from conformance.cases import check, requirement
 from conformance.iut import Iut
 from conformance.runtime.gamepad_receiver.tester import AXES, TYPE, gamepad_tester, pad
 from conformance.runtime.memory.buffer import RELEASED
-from conformance.runtime.memory.held_mutex import frees_it_last
+from conformance.runtime.memory.hold_mutex import check_releases_last
 from conformance.verdicts import Violation
 
 
@@ -17,7 +17,7 @@ async def test_first_message(iut: Iut) -> None:
     async with gamepad_tester(iut) as tester:
         for index, first in (("0", pad(1, lx=0.5)), ("2", pad(1, lx=0.5)), ("1", pad())):
             await tester.play({index: first})
-            buffer = await tester.made(index)
+            buffer = await tester.expect_buffer(index)
             left = tester.session.left("response")
             while not (await buffer.look())["valid"]:
                 place = buffer.place("valid")
@@ -31,9 +31,9 @@ async def test_back_again(iut: Iut) -> None:
         for number in range(1, 4):
             values, back = {"lx": number / 8}, "lifecycle.created-valid" if number > 1 else None
             about = back or "receiver.axes"
-            image = await tester.plays({"0": pad(1, lx=number / 8)}, "0", values, about)
-            image.is_valid()
-            await tester.plays({"1": pad(1, lx=number / 8)}, "1", values, about)
+            image = await tester.play_and_expect({"0": pad(1, lx=number / 8)}, "0", values, about)
+            image.check_valid()
+            await tester.play_and_expect({"1": pad(1, lx=number / 8)}, "1", values, about)
             await tester.play({})
 
 
@@ -42,7 +42,7 @@ async def test_object(iut: Iut) -> None:
     """The buffer is under /dev/shm, and at least as large as its layout."""
     async with gamepad_tester(iut) as tester:
         await tester.play({"0": pad(1, lx=0.5)})
-        buffer = await tester.made("0")
+        buffer = await tester.expect_buffer("0")
         size = buffer.layout.size
         came = f"it has {buffer.object.size}"
         check(buffer.object.size >= size, f"{buffer.name} to have {size} bytes", came)
@@ -52,40 +52,40 @@ async def test_object(iut: Iut) -> None:
 async def test_one_buffer_each(iut: Iut) -> None:
     """A message about one gamepad does not change another, except for its valid bit."""
     async with gamepad_tester(iut) as tester:
-        before = await tester.plays({"1": pad(3, ly=0.5)}, "1", {"ly": 0.5})
+        before = await tester.play_and_expect({"1": pad(3, ly=0.5)}, "1", {"ly": 0.5})
         for number in range(5):
-            await tester.plays({"0": pad(number, lx=number / 8)}, "0", {"lx": number / 8})
-        (await before.buffer.look()).only(before, {"valid"})
+            await tester.play_and_expect({"0": pad(number, lx=number / 8)}, "0", {"lx": number / 8})
+        (await before.buffer.look()).check_only(before, {"valid"})
 
 
 @requirement("operations.nothing-else")
 async def test_nothing_else(iut: Iut) -> None:
     """A message changes only the parameters and the timestamp of the read block."""
     async with gamepad_tester(iut) as tester:
-        await tester.plays({"0": pad(1, lx=0.5)}, "0", {"lx": 0.5})
-        buffer = await tester.made("0")
+        await tester.play_and_expect({"0": pad(1, lx=0.5)}, "0", {"lx": 0.5})
+        buffer = await tester.expect_buffer("0")
         names = [f"read.params.{param.name}" for param in tester.catalog[TYPE].params]
         fields = {} if "write.timestamp" not in buffer.layout.fields else {"write.timestamp": 5.0}
         before = await buffer.put(fields)
-        image = await tester.plays({"0": pad(6, ly=-0.5)}, "0", {"ly": -0.5})
-        image.only(before, {*names, "read.timestamp"})
+        image = await tester.play_and_expect({"0": pad(6, ly=-0.5)}, "0", {"ly": -0.5})
+        image.check_only(before, {*names, "read.timestamp"})
 
 
 @requirement("operations.mutex")
 async def test_waits_for_the_mutex(iut: Iut) -> None:
     """A message changes nothing while the tester holds the mutex; later messages do."""
     async with gamepad_tester(iut) as tester:
-        await tester.plays({"0": pad(1, lx=0.5)}, "0", {"lx": 0.5})
-        buffer = await tester.made("0")
-        async with buffer.held():
+        await tester.play_and_expect({"0": pad(1, lx=0.5)}, "0", {"lx": 0.5})
+        buffer = await tester.expect_buffer("0")
+        async with buffer.hold():
             before = buffer.peek()
             await tester.play({"0": pad(2, lx=-0.5)})
             # The receiver may answer nothing while it waits for the mutex, so no event can end this
             # wait.
             await asyncio.sleep(tester.session.seconds("quiet"))
-            buffer.peek().only(before, ())
+            buffer.peek().check_only(before, ())
         try:
-            await tester.plays({"0": pad(2, lx=-0.25)}, "0", {"lx": -0.25})
+            await tester.play_and_expect({"0": pad(2, lx=-0.25)}, "0", {"lx": -0.25})
         except Violation as stuck:
             # The receiver has waited, but does not continue.
             raise Violation(stuck.expected, stuck.came, "format.mutex", stuck.event) from stuck
@@ -95,15 +95,15 @@ async def test_waits_for_the_mutex(iut: Iut) -> None:
 async def test_frees_the_mutex_last(iut: Iut) -> None:
     """All changes of a message are complete when the mutex is released."""
     async with gamepad_tester(iut) as tester:
-        await tester.plays({"0": pad(1, lx=0.5)}, "0", {"lx": 0.5})
-        buffer = await tester.made("0")
+        await tester.play_and_expect({"0": pad(1, lx=0.5)}, "0", {"lx": 0.5})
+        buffer = await tester.expect_buffer("0")
         values = {f"read.params.{axis}": -0.5 for axis in AXES}
         values |= {name: 1.0 for name in buffer.layout.fields if name == "read.timestamp"}
 
         async def play(number: int) -> None:
             await tester.play({"0": pad(number, **dict.fromkeys(AXES, number / 256))})
 
-        await frees_it_last(buffer, values, play)
+        await check_releases_last(buffer, values, play)
 
 
 @requirement("format.mutex")
@@ -116,30 +116,30 @@ async def test_mutex_between_processes(iut: Iut) -> None:
 
     async with gamepad_tester(iut) as tester:
         for index in ("0", "1"):
-            await tester.plays(both(0.5), index, {"lx": 0.5})
-            (await tester.made(index)).shared()
+            await tester.play_and_expect(both(0.5), index, {"lx": 0.5})
+            (await tester.expect_buffer(index)).check_shared()
         for index, lx in (("0", 0.75), ("1", -0.75), ("0", -0.5)):
-            async with (await tester.made(index)).held():
+            async with (await tester.expect_buffer(index)).hold():
                 await tester.play(both(lx))
                 # Time for the receiver to wait for the mutex; no event shows this.
                 await asyncio.sleep(tester.session.seconds("quiet"))
             # The receiver can have dropped the first message; the next message counts.
-            await tester.plays(both(lx / 2), index, {"lx": lx / 2}, None)
+            await tester.play_and_expect(both(lx / 2), index, {"lx": lx / 2}, None)
 
 
 @requirement("operations.mutex-released")
 async def test_mutex_is_free_afterwards(iut: Iut) -> None:
     """After a message the mutex is free, for correct, clamped and missing values."""
     async with gamepad_tester(iut) as tester:
-        await tester.plays({"0": pad(1, lx=0.5)}, "0", {"lx": 0.5})
-        buffer = await tester.made("0")
+        await tester.play_and_expect({"0": pad(1, lx=0.5)}, "0", {"lx": 0.5})
+        buffer = await tester.expect_buffer("0")
         odd = [pad(1, lx=9.0), {**pad(), "ly": "up"}, {**pad(), "btn": None}, {"btn": 1}]
         for number, one in enumerate(odd, 1):
             await tester.play({"0": one})
             try:
-                await tester.plays({"1": pad(1, lx=number / 8)}, "1", {"lx": number / 8})
+                await tester.play_and_expect({"1": pad(1, lx=number / 8)}, "1", {"lx": number / 8})
                 await buffer.look()
-                await tester.plays({"0": pad(1, lx=number / 4)}, "0", {"lx": number / 4})
+                await tester.play_and_expect({"0": pad(1, lx=number / 4)}, "0", {"lx": number / 4})
             except Violation as found:
                 if found.requirement == RELEASED:
                     raise
@@ -152,14 +152,14 @@ async def test_mutex_is_free_afterwards(iut: Iut) -> None:
 async def test_kept(iut: Iut) -> None:
     """The buffer stays the same after many messages, some without the gamepad."""
     async with gamepad_tester(iut) as tester:
-        await tester.plays({"0": pad(1, lx=0.5)}, "0", {"lx": 0.5})
-        buffer = await tester.made("0")
+        await tester.play_and_expect({"0": pad(1, lx=0.5)}, "0", {"lx": 0.5})
+        buffer = await tester.expect_buffer("0")
         for number in range(30):
             lx = number / 32
             others = {"1": pad(number, lx=lx)} if number % 3 else {}
             await tester.play(others)
-            await tester.plays({"0": pad(lx=lx), **others}, "0", {"lx": lx})
-            again = await tester.made("0")
+            await tester.play_and_expect({"0": pad(lx=lx), **others}, "0", {"lx": lx})
+            again = await tester.expect_buffer("0")
             check(
                 again is buffer,
                 f"{buffer.name} to stay the buffer of the gamepad 0",
@@ -172,5 +172,5 @@ async def test_removed_at_exit(iut: Iut) -> None:
     """After the receiver has exited, no buffer is left."""
     async with gamepad_tester(iut) as tester:
         await tester.play({index: pad(**dict.fromkeys(AXES, 0.5)) for index in ("0", "5")})
-        buffers = [await tester.made(index) for index in ("0", "5")]
-        await tester.unlinks(buffers)
+        buffers = [await tester.expect_buffer(index) for index in ("0", "5")]
+        await tester.check_unlinks(buffers)

@@ -7,7 +7,7 @@ from typing import Any
 from conformance.harness import memory
 from conformance.iut import Iut
 from conformance.runtime.memory.buffer import Buffer, Image, bytes_of
-from conformance.runtime.memory.tester import ROBOT, Tester
+from conformance.runtime.memory.tester import ROBOT, Tester, blame_this_machine
 from conformance.runtime.shapes import notification
 from conformance.session import Session
 from conformance.verdicts import Conclusion, Violation
@@ -51,7 +51,7 @@ class GamepadTester(Tester):
 
     async def buffer(self, index: str) -> Buffer | None:
         """Return the buffer of a gamepad, or None."""
-        answer = await self.means("buffers")
+        answer = await self.require("buffers")
         self.warnings += answer.warnings
         told = answer.result if isinstance(answer.result, dict) else {}
         self.names.update(entry for entry in told.values() if isinstance(entry, str))
@@ -61,10 +61,12 @@ class GamepadTester(Tester):
         known = next((buffer for buffer in self.buffers if buffer.name == name), None)
         if known is None:
             return await self.open(name, TYPE)
-        known.kept()
+        known.check_kept()
         return known
 
-    async def made(self, index: str, about: str | None = "lifecycle.created-valid") -> Buffer:
+    async def expect_buffer(
+        self, index: str, about: str | None = "lifecycle.created-valid"
+    ) -> Buffer:
         """Wait for the buffer of a gamepad and return it. Raises Violation if none appears."""
         about = self._counts(about)
         found: list[Buffer | None] = []
@@ -86,12 +88,12 @@ class GamepadTester(Tester):
         Raises Violation with the actual values. `about` is the violated requirement (None: the
         requirement under test).
         """
-        buffer = await (self.made(index) if about else self.made(index, None))
+        buffer = await (self.expect_buffer(index) if about else self.expect_buffer(index, None))
         about = self._counts(about)
         fields = {f"read.params.{name}": value for name, value in values.items()}
 
         async def there() -> bool:
-            async with buffer.held():
+            async with buffer.hold():
                 data = buffer.object.read()
                 return all(
                     buffer.layout[name].of(data) == bytes_of(buffer.layout[name], value)
@@ -102,13 +104,13 @@ class GamepadTester(Tester):
         await self.session.poll_until(there, "the values of a gamepad", within, about)
         image = await buffer.look()
         try:
-            image.holds(fields, about)
+            image.check_fields(fields, about)
         except Violation as missing:
-            await self.takes_all(missing)
+            await self.blame_skipped_messages(missing)
             raise
         return image
 
-    async def takes_all(self, missing: Violation) -> None:
+    async def blame_skipped_messages(self, missing: Violation) -> None:
         """Blame receiver.axes if the receiver skips plain messages.
 
         The messages are sent while no other process uses the mutex.
@@ -117,7 +119,7 @@ class GamepadTester(Tester):
         async def all_taken() -> bool:
             async with gamepad_tester(Iut(self.iut.testbed, "")) as plain:
                 await plain.play({"0": pad(1)})
-                other = await plain.made("0")
+                other = await plain.expect_buffer("0")
                 for number in range(1, _PLAIN):
                     lx = number / _PLAIN
                     await plain.play({"0": pad(1, lx=lx)})
@@ -138,7 +140,7 @@ class GamepadTester(Tester):
             about = "receiver.axes"
             raise Violation(missing.expected, missing.came, about, missing.event) from missing
 
-    async def plays(
+    async def play_and_expect(
         self,
         pads: Mapping[str, Any],
         index: str,
@@ -155,13 +157,14 @@ async def gamepad_tester(iut: Iut) -> AsyncIterator[GamepadTester]:
     """Start a receiver and its tester. All objects are removed at the end."""
     made: GamepadTester | None = None
     try:
-        async with iut.session() as session:
-            made = GamepadTester(iut, session)
-            await made.load(ROBOT)
-            yield made
-            # Collect the names of all objects, to remove them even if the receiver is killed.
-            with contextlib.suppress(Conclusion):
-                await made.buffer("")
+        with blame_this_machine():
+            async with iut.session() as session:
+                made = GamepadTester(iut, session)
+                await made.load(ROBOT)
+                yield made
+                # Collect the names of all objects, to remove them even if the receiver is killed.
+                with contextlib.suppress(Conclusion):
+                    await made.buffer("")
     finally:
         if made is not None:
             made.close()

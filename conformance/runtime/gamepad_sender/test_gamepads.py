@@ -2,7 +2,7 @@
 
 import contextlib
 import math
-from collections.abc import Callable
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -18,18 +18,20 @@ from conformance.runtime.gamepad_sender.tester import (
     POSITION,
     PRESSED,
     Pad,
-    along,
-    at,
-    at_end,
-    away,
-    masked,
-    on_the_sides,
+    equals,
+    expect_pad,
+    has_mask,
+    is_along,
+    is_at,
+    is_at_end,
+    is_away,
+    is_on_sides,
+    learn,
     pad,
     play,
-    shows,
 )
 from conformance.runtime.shapes import GAMEPADS
-from conformance.runtime.tester import operated
+from conformance.runtime.tester import open_operated
 from conformance.verdicts import Inconclusive, NotExercised, Violation
 from conformance.wire import Message
 
@@ -39,7 +41,7 @@ REST = dict.fromkeys(AXES, 0.0)
 @requirement("gamepad.form")
 async def test_form(iut: Iut) -> None:
     """A message has the gamepads, each with four axes and the buttons."""
-    async with operated(iut) as session:
+    async with open_operated(iut) as session:
         for raw in (pad(), pad(0.5, -0.5, 0.25, 0.25, pressed=[0, 16])):
             await play(session, _0=raw)
             await session.expect(GAMEPADS, to="for a gamepad", requirement=EACH)
@@ -48,13 +50,13 @@ async def test_form(iut: Iut) -> None:
 @requirement("gamepad.index")
 async def test_indices(iut: Iut) -> None:
     """The index of a gamepad is a string of decimal digits."""
-    async with operated(iut) as session:
+    async with open_operated(iut) as session:
         for index in ("0", "1", "3"):
             await play(session, **{index: pad(pressed=[1])})
-            await shows(session, f"a gamepad '{index}'", masked(2), index, PRESSED)
+            await expect_pad(session, f"a gamepad '{index}'", bool, index)
 
 
-def _as_many(message: Message) -> int:
+def _count_pads(message: Message) -> int:
     """Return the number of gamepads in a message."""
     pads = message.value["gamepads"]
     return len(pads) if isinstance(pads, dict) else 0
@@ -63,10 +65,10 @@ def _as_many(message: Message) -> int:
 @requirement("gamepad.index")
 async def test_index_of_two_digits(iut: Iut) -> None:
     """The index of the thirteenth gamepad is also a string, if the sender supports it."""
-    async with operated(iut) as session:
+    async with open_operated(iut) as session:
         await play(session, _12=pad(pressed=[1]))
         try:
-            message = await session.expect(GAMEPADS, where=lambda m: _as_many(m) > 0)
+            message = await session.expect(GAMEPADS, where=lambda m: _count_pads(m) > 0)
         except Violation as missing:
             raise NotExercised(
                 "needs a sender that supports more than twelve gamepads"
@@ -78,21 +80,22 @@ async def test_index_of_two_digits(iut: Iut) -> None:
 @requirement("gamepad.each")
 async def test_two_gamepads(iut: Iut) -> None:
     """Two gamepads are both in the message, each with its own state."""
-    async with operated(iut) as session:
+    async with open_operated(iut) as session:
         one, other = pad(0.0, 0.0, 1.0, 0.0, pressed=[0]), pad(-1.0, 0.0, pressed=[5])
+        states = await learn(session, one, other)
         for _ in range(2):
             # A sender can skip a message with an unchanged state, so the state changes in between.
             await play(session, _0=one)
             await play(session, _0=one, _3=other)
             message = await session.expect(
-                GAMEPADS, where=lambda m: _as_many(m) == 2, to="with two gamepads"
+                GAMEPADS, where=lambda m: _count_pads(m) == 2, to="with two gamepads"
             )
-            _keys(message, "0", "3")
-            _own(message, "0", [1, 1 << 5], along("rx", 1.0, 1.0))
-            _own(message, "3", [1 << 5, 1], along("lx", -1.0, 1.0))
+            _check_keys(message, "0", "3")
+            _check_own(message, "0", states)
+            _check_own(message, "3", states[::-1])
 
 
-def _keys(message: Message, *indices: str) -> None:
+def _check_keys(message: Message, *indices: str) -> None:
     """Raise Violation unless a message has exactly these gamepads.
 
     If index 0 is missing, the violated requirement is gamepad.index.
@@ -103,53 +106,55 @@ def _keys(message: Message, *indices: str) -> None:
         raise Violation(f"the keys {', '.join(indices)}", f"received {came}", about, message.event)
 
 
-def _own(
-    message: Message, index: str, masks: list[int], holds: Callable[[Any], bool] = bool
-) -> None:
-    """Raise Violation unless a gamepad has the first of these masks and meets the condition.
+def _check_own(message: Message, index: str, states: Sequence[Any]) -> None:
+    """Raise Violation unless a gamepad has the first of these states.
 
-    The other masks belong to other gamepads. A mask of no gamepad violates the requirement of
-    buttons.
+    The other states belong to other gamepads. A state of no gamepad violates the requirement of
+    buttons or of axes.
     """
+    own, *others = states
     came = message.value["gamepads"][index]
-    if not (masked(masks[0])(came) and holds(came)):
-        wrong = POSITION if masked(masks[0])(came) else PRESSED
-        about = None if came.get("btn") in masks[1:] else wrong
-        expected = f"gamepad {index} with its own state"
+    if came != own:
+        wrong = POSITION if came.get("btn") == own.get("btn") else PRESSED
+        about = None if came in others else wrong
+        expected = f"gamepad {index} with its own state, {shown(own)} when it is alone"
         raise Violation(expected, f"received {shown(came)}", about, message.event)
 
 
 @requirement("gamepad.each")
 async def test_four_gamepads(iut: Iut) -> None:
     """Four gamepads are all in one message, each with its own state."""
-    async with operated(iut) as session:
-        buttons = [4 * number for number in range(4)]
-        await play(session, **{str(n): pad(pressed=[button]) for n, button in enumerate(buttons)})
+    async with open_operated(iut) as session:
+        raws = [pad(pressed=[4 * number]) for number in range(4)]
+        states = await learn(session, *raws)
+        await play(session, **{str(number): raw for number, raw in enumerate(raws)})
         message = await session.expect(
-            GAMEPADS, where=lambda m: _as_many(m) == 4, to="with four gamepads"
+            GAMEPADS, where=lambda m: _count_pads(m) == 4, to="with four gamepads"
         )
-        _keys(message, *"0123")
-        masks = [1 << button for button in buttons]
+        _check_keys(message, *"0123")
         for number in range(4):
-            _own(message, str(number), masks[number:] + masks[:number])
+            _check_own(message, str(number), states[number:] + states[:number])
 
 
 @requirement("gamepad.each")
 async def test_long_play(iut: Iut) -> None:
     """The last of a hundred states is sent like the first."""
-    async with operated(iut) as session:
+    async with open_operated(iut) as session:
+        raws = [pad(pressed=[0]), pad(pressed=[1])]
+        states = await learn(session, *raws)
         for number in range(100):
-            await play(session, _0=pad(pressed=[number % 2]))
-            mask = masked(1 << number % 2)
-            await shows(session, f"state {number} of a hundred", mask, wrong=PRESSED)
+            own = states[number % 2]
+            await play(session, _0=raws[number % 2])
+            expected = f"state {number} of a hundred, {shown(own)}"
+            await expect_pad(session, expected, equals(own), wrong=PRESSED)
 
 
 @requirement("gamepad.each")
 async def test_one_comes_and_goes(iut: Iut) -> None:
     """A single gamepad is sent under its own index, after another gamepad was sent before."""
-    async with operated(iut) as session:
+    async with open_operated(iut) as session:
         await play(session, _2=pad(pressed=[3]))
-        await shows(session, "gamepad 2 with button 3", masked(8), "2", wrong=PRESSED)
+        before = await expect_pad(session, "gamepad 2", bool, "2")
         await play(session, _1=pad(pressed=[4]))
         message = await session.expect(
             GAMEPADS,
@@ -157,17 +162,18 @@ async def test_one_comes_and_goes(iut: Iut) -> None:
             to="with gamepad 1 alone",
         )
         alone = message.value["gamepads"]["1"]
-        check(masked(16)(alone), "gamepad 1 with button 4", f"received {alone}", message.event)
+        expected = f"another state of gamepad 1 than {shown(before)}"
+        check(alone != before, expected, f"received {shown(alone)}", message.event)
 
 
 @requirement("gamepad.at-rest")
 async def test_at_rest(iut: Iut) -> None:
     """Joysticks at rest are at (0, 0), at the beginning and after a movement."""
-    async with operated(iut) as session:
+    async with open_operated(iut) as session:
         # A sender may send nothing for a gamepad that was never moved.
         with contextlib.suppress(Inconclusive):
             await play(session, _0=pad())
-            await shows(session, "all axes at 0", at(**REST))
+            await expect_pad(session, "all axes at 0", is_at(**REST))
         await play(session, _0=pad(0.6, -0.7, 1.0, 0.2))
         try:
             await play(session, _0=pad())
@@ -175,60 +181,60 @@ async def test_at_rest(iut: Iut) -> None:
             raise Violation(
                 "a message after the joysticks have come to rest", str(failed)
             ) from failed
-        await shows(session, "all axes at 0", at(**REST))
+        await expect_pad(session, "all axes at 0", is_at(**REST))
 
 
 @requirement("gamepad.at-rest")
 async def test_not_at_rest(iut: Iut) -> None:
     """A joystick in a corner, outside the unit circle, is not at (0, 0)."""
-    async with operated(iut) as session:
+    async with open_operated(iut) as session:
         for stick, x in ((("lx", "ly"), 1.0), (("rx", "ry"), -1.0)):
             await play(session, _0=pad(x, 1.0, -x, 1.0))
-            await shows(session, f"{' and '.join(stick)} away from (0, 0)", away(*stick))
+            await expect_pad(session, f"{' and '.join(stick)} away from (0, 0)", is_away(*stick))
 
 
 @requirement("gamepad.axes")
 @pytest.mark.parametrize("name", AXES)
 async def test_axes(iut: Iut, name: str) -> None:
     """Moving a joystick along one axis changes only the value of that axis."""
-    async with operated(iut) as session:
+    async with open_operated(iut) as session:
         # The specification does not say if up is positive.
         sign = 1.0 if name.endswith("x") else 0.0
         for raw in (1.0, -1.0, 0.5):
-            await play(session, _0=_moved(name, raw))
+            await play(session, _0=_move(name, raw))
             expected = f"{name} for this axis at {raw}, and the others at 0"
             if sign and raw < 0:
                 expected += ", with the opposite sign as before"
             # A message that was sent meanwhile can contain the previous position; the sign
             # identifies it.
-            sign = (await shows(session, expected, along(name, raw, sign)))[name] * raw
+            sign = (await expect_pad(session, expected, is_along(name, raw, sign)))[name] * raw
 
 
 @requirement("gamepad.axes")
 @pytest.mark.parametrize("name", AXES)
 async def test_half_way(iut: Iut, name: str) -> None:
     """Half way, a joystick is nearer to 0 than at the end."""
-    async with operated(iut) as session:
-        await play(session, _0=_moved(name, 1.0))
-        end = (await shows(session, f"{name} away from 0", along(name, 1.0, 0.0)))[name]
+    async with open_operated(iut) as session:
+        await play(session, _0=_move(name, 1.0))
+        end = (await expect_pad(session, f"{name} away from 0", is_along(name, 1.0, 0.0)))[name]
         for raw in (0.5, -0.5):
-            await play(session, _0=_moved(name, raw))
+            await play(session, _0=_move(name, raw))
             expected = f"{name} nearer to 0 for this axis at {raw} than {end:.3f} for 1.0"
-            await shows(session, expected, along(name, raw, end, abs(end) - NEAR))
+            await expect_pad(session, expected, is_along(name, raw, end, abs(end) - NEAR))
 
 
 @requirement("gamepad.axes")
 @pytest.mark.parametrize("name", AXES)
 async def test_same_way_round(iut: Iut, name: str) -> None:
     """The positive direction is the same for each gamepad, and with a second gamepad."""
-    async with operated(iut) as session:
-        await play(session, _0=_moved(name, 1.0))
-        alone = (await shows(session, f"{name} away from 0", along(name, 1.0, 0.0)))[name]
+    async with open_operated(iut) as session:
+        await play(session, _0=_move(name, 1.0))
+        alone = (await expect_pad(session, f"{name} away from 0", is_along(name, 1.0, 0.0)))[name]
         for index, raw in (("0", -1.0), ("1", -0.75)):
-            both = _moved(name, raw)
+            both = _move(name, raw)
             await play(session, _0=both, _1=both)
             expected = f"{name} of gamepad {index} for {raw} with another sign than {alone:.3f}"
-            await shows(session, expected, along(name, raw, alone), index)
+            await expect_pad(session, expected, is_along(name, raw, alone), index)
 
 
 @requirement("gamepad.axes")
@@ -237,20 +243,22 @@ async def test_both_axes_at_once(iut: Iut) -> None:
 
     The positions are well within the unit circle, so a sender need not correct them.
     """
-    async with operated(iut) as session:
+    async with open_operated(iut) as session:
         await play(session, _0=pad(0.0, 0.5, 0.0, 0.5))
-        off = away("ly"), away("ry")
-        up = await shows(session, "ly and ry away from 0", lambda c: all(each(c) for each in off))
+        off = is_away("ly"), is_away("ry")
+        up = await expect_pad(
+            session, "ly and ry away from 0", lambda c: all(each(c) for each in off)
+        )
         alike = "ly and ry with the same sign if both joysticks are moved in the same direction"
         check(up["ly"] * up["ry"] > 0, alike, f"received {shown(up)}")
         for x, y in [(0.5, 0.5), (-0.5, 0.5), (0.5, -0.5), (-0.5, -0.5)]:
             await play(session, _0=pad(x, y, -x, -y))
             sides = {"lx": x, "ly": y * up["ly"], "rx": -x, "ry": -y * up["ry"]}
             expected = f"({x}, {y}) of the left joystick, and ({-x}, {-y}) of the right one"
-            await shows(session, f"the sides of {expected}", on_the_sides(**sides))
+            await expect_pad(session, f"the sides of {expected}", is_on_sides(**sides))
 
 
-def _moved(name: str, raw: float) -> Pad:
+def _move(name: str, raw: float) -> Pad:
     """Return a gamepad that is moved along one axis."""
     return pad(*(raw if axis == name else 0.0 for axis in AXES))
 
@@ -258,17 +266,18 @@ def _moved(name: str, raw: float) -> Pad:
 @requirement("gamepad.full-range")
 async def test_full_range(iut: Iut) -> None:
     """A joystick at the end of an axis is at 1 or -1."""
-    async with operated(iut) as session:
+    async with open_operated(iut) as session:
         for name in AXES:
             for raw in (1.0, -1.0):
-                await play(session, _0=_moved(name, raw))
+                await play(session, _0=_move(name, raw))
                 expected = f"{name} at 1 or -1 for this axis at {raw}"
-                came = await shows(session, expected, along(name, raw, 0.0), wrong=POSITION)
-                check(at_end(name)(came), expected, f"received {shown(came)}")
+                # The other axes are the subject of gamepad.axes and gamepad.at-rest.
+                came = await expect_pad(session, expected, is_away(name), wrong=POSITION)
+                check(is_at_end(name)(came), expected, f"received {shown(came)}")
         await play(session, _0=pad(1.0, 0.0, 0.0, 1.0))
-        both = at_end("lx"), at_end("ry")
+        both = is_at_end("lx"), is_at_end("ry")
         expected = "lx and ry at 1 or -1 for both joysticks at their ends"
-        await shows(session, expected, lambda came: all(each(came) for each in both))
+        await expect_pad(session, expected, lambda came: all(each(came) for each in both))
 
 
 @requirement("gamepad.unit-circle")
@@ -278,7 +287,7 @@ async def test_corners(iut: Iut) -> None:
     edges = [
         (max(-1, min(1, 1.5 * math.cos(a))), max(-1, min(1, 1.5 * math.sin(a)))) for a in turns
     ]
-    async with operated(iut) as session:
+    async with open_operated(iut) as session:
         for x, y in [(1.0, 1.0), (-1.0, 1.0), (1.0, -1.0), (-1.0, -1.0), *edges, (0.8, 0.7)]:
             for raw in (pad(x, y, 0.0, 0.0), pad(0.0, 0.0, x, y)):
                 await play(session, _0=raw, _1=raw)
@@ -289,28 +298,30 @@ async def test_corners(iut: Iut) -> None:
 @requirement("gamepad.buttons")
 async def test_each_button(iut: Iut) -> None:
     """Each button has its own bit, which is 0 again after the button is released."""
-    async with operated(iut) as session:
+    async with open_operated(iut) as session:
         for number in range(BUTTONS):
             await play(session, _0=pad(pressed=[number]))
-            await shows(session, f"btn {1 << number} for button {number}", masked(1 << number))
+            await expect_pad(
+                session, f"btn {1 << number} for button {number}", has_mask(1 << number)
+            )
             await play(session, _0=pad())
-            await shows(session, f"btn 0 after button {number} is released", masked(0))
+            await expect_pad(session, f"btn 0 after button {number} is released", has_mask(0))
 
 
 @requirement("gamepad.buttons")
 async def test_several_buttons(iut: Iut) -> None:
     """Buttons that are pressed together set exactly their bits."""
-    async with operated(iut) as session:
+    async with open_operated(iut) as session:
         for pressed in ([0, 1], [0, 16], [7, 8, 9], list(range(BUTTONS)), [1, 3, 5, 7, 9, 11, 13]):
             mask = sum(1 << number for number in pressed)
             await play(session, _0=pad(0.5, 0.5, pressed=pressed))
-            await shows(session, f"btn {mask} for the buttons {pressed}", masked(mask))
+            await expect_pad(session, f"btn {mask} for the buttons {pressed}", has_mask(mask))
 
 
 @requirement("gamepad.buttons-integer")
 async def test_no_buttons(iut: Iut) -> None:
     """btn is an integer, also if no button or every button is pressed."""
-    async with operated(iut) as session:
+    async with open_operated(iut) as session:
         for count in (0, BUTTONS):
             await play(session, _0=pad(pressed=range(count)))
             await session.expect(GAMEPADS, to=f"with {count} buttons", requirement=EACH)
@@ -319,7 +330,7 @@ async def test_no_buttons(iut: Iut) -> None:
 @requirement("gamepad.axes-floats")
 async def test_floats(iut: Iut) -> None:
     """Axes are floats, at rest and at their ends too."""
-    async with operated(iut) as session:
+    async with open_operated(iut) as session:
         for raw in (pad(), pad(1.0, 0.0, -1.0, 0.0), pad(0.5)):
             await play(session, _0=raw)
             await session.expect(GAMEPADS, to="for a gamepad", requirement=EACH)
@@ -328,7 +339,7 @@ async def test_floats(iut: Iut) -> None:
 @requirement("encoding.messagepack")
 async def test_one_message_a_datagram(iut: Iut) -> None:
     """Each datagram is exactly one message, with one, four or twelve gamepads."""
-    async with operated(iut) as session:
+    async with open_operated(iut) as session:
         for count in (1, 4):
             await play(session, **{str(number): pad(0.25) for number in range(count)})
             await session.expect(GAMEPADS, to=f"for {count} gamepads", requirement=EACH)
@@ -341,7 +352,7 @@ async def test_one_message_a_datagram(iut: Iut) -> None:
 @requirement("gamepad.axes-numbers")
 async def test_numbers(iut: Iut) -> None:
     """Axes are numbers in all positions, for each of several gamepads."""
-    async with operated(iut) as session:
+    async with open_operated(iut) as session:
         for raw in (pad(), pad(1.0, 0.0, 0.0, -1.0), pad(0.25, -0.5, 0.75, -0.125)):
             await play(session, _0=raw, _1=raw)
             await session.expect(GAMEPADS, to="for two gamepads", requirement=EACH)
@@ -350,7 +361,7 @@ async def test_numbers(iut: Iut) -> None:
 @requirement("encoding.strings")
 async def test_strings(iut: Iut) -> None:
     """All keys are strs: those of the message, the indices, and those of each gamepad."""
-    async with operated(iut) as session:
+    async with open_operated(iut) as session:
         for indices in (["0"], ["1", "3"], []):
             await play(session, **{index: pad(pressed=[1]) for index in indices})
             if indices:

@@ -5,7 +5,7 @@ from typing import Any
 
 from conformance.definitions.keywords import shown
 from conformance.runtime.shapes import GAMEPADS, mark
-from conformance.runtime.tester import done
+from conformance.runtime.tester import run_operation
 from conformance.session import Session
 from conformance.verdicts import Violation
 
@@ -27,10 +27,12 @@ def pad(*axes: float, pressed: Sequence[int] = ()) -> Pad:
 
 async def play(session: Session, **pads: Pad) -> None:
     """Put the gamepads with these indices (`_0`, `_3`) into a state."""
-    await done(session, "gamepads", **{name.removeprefix("_"): p for name, p in pads.items()})
+    await run_operation(
+        session, "gamepads", **{name.removeprefix("_"): p for name, p in pads.items()}
+    )
 
 
-async def shows(
+async def expect_pad(
     session: Session,
     expected: str,
     holds: Callable[[Any], bool],
@@ -42,7 +44,7 @@ async def shows(
     Raises Violation if there is none:
 
     - of gamepad.each, if nothing is sent or the gamepad is missing
-    - of gamepad.index, if gamepad 0 has another index
+    - of gamepad.index, if gamepad 0 has another index, or an index is not a decimal number
     - of ``wrong``, in all other cases
     """
     try:
@@ -58,8 +60,9 @@ async def shows(
         return isinstance(pad(), dict) and not mark(pad()) and holds(pad())
 
     def about() -> str | None:
-        others = index == "0" and latest[0].value.get("gamepads")
-        lacking = "gamepad.index" if others else EACH
+        others = latest[0].value.get("gamepads") or ()
+        misnamed = others and (index == "0" or not all(map(is_index, others)))
+        lacking = "gamepad.index" if misnamed else EACH
         return wrong if isinstance(pad(), dict) else lacking
 
     async def comes() -> bool:
@@ -75,7 +78,37 @@ async def shows(
     return pad()
 
 
-def at(**positions: float) -> Callable[[Any], bool]:
+def is_index(key: str) -> bool:
+    """Return True for a decimal number without sign or leading zeros."""
+    return key.isascii() and key.isdecimal() and str(int(key)) == key
+
+
+async def learn(session: Session, *raws: Pad) -> list[Any]:
+    """Return how the sender writes each of these states, if it has a single gamepad.
+
+    Each state must be written differently from the state before; otherwise gamepad.buttons is
+    violated. A test about several gamepads compares with these states. It therefore does not depend
+    on the bits of buttons or on the values of axes.
+    """
+    states: list[Any] = []
+    for raw in raws:
+        await play(session, _0=raw)
+        expected = f"another state of gamepad 0 than {shown(states[-1:])} for {shown(raw)}"
+        states.append(await expect_pad(session, expected, differs(states[-1:]), "0", PRESSED))
+    return states
+
+
+def differs(before: Sequence[Any]) -> Callable[[Any], bool]:
+    """Return a condition: the gamepad is in none of these states."""
+    return lambda came: came not in before
+
+
+def equals(state: Any) -> Callable[[Any], bool]:
+    """Return a condition: the gamepad is in this state."""
+    return lambda came: bool(came == state)
+
+
+def is_at(**positions: float) -> Callable[[Any], bool]:
     """Return a condition: the axes of these names are at these positions."""
     return lambda came: all(
         isinstance(came.get(name), int | float) and abs(came[name] - value) <= NEAR
@@ -83,19 +116,19 @@ def at(**positions: float) -> Callable[[Any], bool]:
     )
 
 
-def away(*names: str) -> Callable[[Any], bool]:
+def is_away(*names: str) -> Callable[[Any], bool]:
     """Return a condition: at least one of these axes is not at 0."""
-    rests = at(**dict.fromkeys(names, 0.0))
+    rests = is_at(**dict.fromkeys(names, 0.0))
     return lambda came: not rests(came)
 
 
-def along(name: str, raw: float, sign: float, most: float = 1 + NEAR) -> Callable[[Any], bool]:
+def is_along(name: str, raw: float, sign: float, most: float = 1 + NEAR) -> Callable[[Any], bool]:
     """Return a condition: this axis has moved to its side; others are at 0.
 
     `sign` is the sign of the value for positive raw input, 0 if unknown. `most` is the greatest
     distance from 0.
     """
-    others = at(**{other: 0.0 for other in AXES if other != name})
+    others = is_at(**{other: 0.0 for other in AXES if other != name})
 
     def holds(came: Any) -> bool:
         value = came.get(name)
@@ -106,7 +139,7 @@ def along(name: str, raw: float, sign: float, most: float = 1 + NEAR) -> Callabl
     return holds
 
 
-def on_the_sides(**positions: float) -> Callable[[Any], bool]:
+def is_on_sides(**positions: float) -> Callable[[Any], bool]:
     """Return a condition: the axes of these names have the signs of these positions."""
     return lambda came: all(
         isinstance(came.get(name), int | float) and came[name] * value > 0
@@ -114,11 +147,11 @@ def on_the_sides(**positions: float) -> Callable[[Any], bool]:
     )
 
 
-def at_end(name: str) -> Callable[[Any], bool]:
+def is_at_end(name: str) -> Callable[[Any], bool]:
     """Return a condition: an axis is at 1 or at -1."""
     return lambda came: isinstance(came.get(name), int | float) and abs(abs(came[name]) - 1) <= NEAR
 
 
-def masked(mask: int) -> Callable[[Any], bool]:
+def has_mask(mask: int) -> Callable[[Any], bool]:
     """Return a condition: btn is this bitmask."""
     return lambda came: came.get("btn") == mask

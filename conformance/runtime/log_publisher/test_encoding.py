@@ -4,7 +4,12 @@ import asyncio
 
 from conformance.cases import requirement
 from conformance.iut import Iut
-from conformance.runtime.log_publisher.tester import log, logged, published, publishing
+from conformance.runtime.log_publisher.tester import (
+    expect_published,
+    log,
+    log_and_expect,
+    open_publisher,
+)
 from conformance.verdicts import NotExercised, Violation
 
 # Messages of 100 kB each: more than fit in the buffers of a connection to a client that does not
@@ -15,10 +20,10 @@ _MUCH = 60
 @requirement("encoding.messagepack")
 async def test_back_to_back(iut: Iut) -> None:
     """Messages of all sizes follow each other directly, without bytes between them."""
-    async with publishing(iut) as publisher:
+    async with open_publisher(iut) as publisher:
         for number in range(40):
             await log(publisher, "x" * 100 * number + str(number), extra={"n": number})
-        await published(publisher, "x" * 3900 + "39")
+        await expect_published(publisher, "x" * 3900 + "39")
 
 
 @requirement("encoding.messagepack")
@@ -26,7 +31,7 @@ async def test_for_a_reader_that_waits(iut: Iut) -> None:
     """Messages arrive complete or not at all if the client does not read for a while."""
     if iut.transport == "zmq":
         raise NotExercised("a message of ZeroMQ arrives complete or not at all")
-    async with publishing(iut) as publisher:
+    async with open_publisher(iut) as publisher:
         session = publisher.session
         with session.inattentive():
             for number in range(_MUCH):
@@ -39,7 +44,7 @@ async def test_for_a_reader_that_waits(iut: Iut) -> None:
         for _ in range(3):
             await log(publisher, "y" * 100_000)
         try:
-            await logged(publisher, "afterwards")
+            await log_and_expect(publisher, "afterwards")
         except Violation as missing:
             if publisher.begun:
                 expected = "only complete messages after the client reads again"
@@ -52,5 +57,5 @@ async def test_for_a_reader_that_waits(iut: Iut) -> None:
 @requirement("encoding.strings")
 async def test_strings(iut: Iut) -> None:
     """All text is str of UTF-8."""
-    async with publishing(iut) as publisher:
-        await logged(publisher, "ä€😀", extra={"ä": "€"})
+    async with open_publisher(iut) as publisher:
+        await log_and_expect(publisher, "ä€😀", extra={"ä": "€"})

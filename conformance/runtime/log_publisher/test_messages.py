@@ -7,28 +7,40 @@ from itertools import pairwise
 from typing import Any
 
 from conformance.cases import check, lasting, requirement
-from conformance.definitions.keywords import equal, shown
+from conformance.definitions.keywords import shown
 from conformance.iut import Iut
 from conformance.runtime.log_publisher.tester import (
     LEVELS,
     LOGGER,
+    expect_published,
     log,
-    logged,
-    published,
-    publishing,
+    log_and_expect,
+    open_publisher,
 )
+from conformance.runtime.numbers import is_same
 from conformance.runtime.shapes import LOG
 from conformance.verdicts import Inconclusive, Violation
 
+# The lengths around which formats and buffers of common sizes end.
+LENGTHS = (255, 256, 1023, 1024, 1025, 4095, 4096, 4097, 65535, 65536, 65537)
 TEXTS = [
     *("plain", "two words", "", " blanks around ", "new\nline\ttab", "quote \" and \\ and '", "{}"),
     *("%s %d %(event)s", "{event} {0}", "ä€😀", "\x1b[31mred\x1b[0m", "null", "5", "x" * 31),
-    *("x" * 32, "x" * 256, "ß" * 66_000),
+    *("x" * length for length in (32, *LENGTHS)),
+    "ß" * 66_000,
 ]
 LOGGERS = ["runtime", "runtime.a.b", "runtime.device.smart_devices", "runtime.x" + ".y" * 20]
 CONTEXT: list[dict[str, Any]] = [
     {"uid": "226673591177742970880"},
-    {"number": 5, "negative": -1, "large": 2**53 - 1, "real": 0.25, "yes": True, "nothing": None},
+    {
+        "number": 5,
+        "negative": -1,
+        "large": 2**53 - 1,
+        "real": 0.25,
+        "reals": [0.1234567, -1e-9],
+        "yes": True,
+        "nothing": None,
+    },
     {"nested": {"list": [1, [2, {"deep": {"er": [7]}}]]}, "empty": {}, "none": []},
     {
         "sizes": [
@@ -67,16 +79,16 @@ _CLOCK = timedelta(seconds=2)
 @requirement("log.form")
 async def test_form(iut: Iut) -> None:
     """A message has event, logger, level and timestamp, for any log call."""
-    async with publishing(iut) as publisher:
-        await logged(publisher, "without context", level="warning")
-        await logged(publisher, "with context", extra={"key": "value"})
+    async with open_publisher(iut) as publisher:
+        await log_and_expect(publisher, "without context", level="warning")
+        await log_and_expect(publisher, "with context", extra={"key": "value"})
 
 
 @requirement("log.extra-present")
 async def test_extra_is_there(iut: Iut) -> None:
     """A message has extra, even if the log call has no context."""
-    async with publishing(iut) as publisher:
-        message = await logged(publisher, "without context")
+    async with open_publisher(iut) as publisher:
+        message = await log_and_expect(publisher, "without context")
         check(
             "extra" in message.value,
             "the key extra with an empty map",
@@ -88,19 +100,19 @@ async def test_extra_is_there(iut: Iut) -> None:
 @requirement("log.extra")
 async def test_extra_is_a_map(iut: Iut) -> None:
     """extra is a map, with and without context."""
-    async with publishing(iut) as publisher:
+    async with open_publisher(iut) as publisher:
         for extra in ({}, {"key": "value"}, {"0": "a", "1": "b"}):
-            await logged(publisher, f"with {len(extra)}", extra=extra)
+            await log_and_expect(publisher, f"with {len(extra)}", extra=extra)
 
 
 @requirement("log.event")
 async def test_texts(iut: Iut) -> None:
     """Any text arrives unchanged: long, empty, with several lines, with format characters."""
-    async with publishing(iut) as publisher:
+    async with open_publisher(iut) as publisher:
         for text in TEXTS:
             before = await log(publisher, text)
             try:
-                await published(publisher, text, before)
+                await expect_published(publisher, text, before)
             except Violation as missing:
                 about = None if missing.requirement == "log.event" else missing.requirement
                 raise Violation(missing.expected, missing.came, about, missing.event) from missing
@@ -109,9 +121,9 @@ async def test_texts(iut: Iut) -> None:
 @requirement("log.logger")
 async def test_loggers(iut: Iut) -> None:
     """The logger is the full dotted name of the module."""
-    async with publishing(iut) as publisher:
+    async with open_publisher(iut) as publisher:
         for name in LOGGERS:
-            message = await logged(publisher, f"by {name}", logger=name)
+            message = await log_and_expect(publisher, f"by {name}", logger=name)
             came = message.value.get("logger")
             check(came == name, f"the logger {name}", f"received {shown(came)}", message.event)
 
@@ -119,10 +131,10 @@ async def test_loggers(iut: Iut) -> None:
 async def _levels(iut: Iut) -> list[tuple[str, Any]]:
     """Log at each level twice; return each level with its message, or None."""
     order = (*LEVELS, *reversed(LEVELS), LEVELS[-1])
-    async with publishing(iut) as publisher:
+    async with open_publisher(iut) as publisher:
         for number, level in enumerate(order):
             await log(publisher, f"at level {number}", level=level)
-        await published(publisher, f"at level {len(order) - 1}")
+        await expect_published(publisher, f"at level {len(order) - 1}")
         await publisher.session.wait_for("nothing but what is on its way")
         came = {
             message.value.get("event"): message
@@ -176,17 +188,17 @@ async def test_every_level(iut: Iut) -> None:
 @requirement("log.timestamp-form")
 async def test_timestamp_form(iut: Iut) -> None:
     """The timestamp is a date and time of ISO 8601."""
-    async with publishing(iut) as publisher:
+    async with open_publisher(iut) as publisher:
         for number in range(3):
-            await logged(publisher, f"step {number}")
+            await log_and_expect(publisher, f"step {number}")
 
 
 @requirement("log.timestamp-separator")
 async def test_timestamp_separator(iut: Iut) -> None:
     """The date and the time in a timestamp are separated by T."""
-    async with publishing(iut) as publisher:
+    async with open_publisher(iut) as publisher:
         for level in ("warning", "error"):
-            await logged(publisher, f"at {level}", level=level)
+            await log_and_expect(publisher, f"at {level}", level=level)
 
 
 @requirement("log.timestamp")
@@ -194,13 +206,13 @@ async def test_timestamp_separator(iut: Iut) -> None:
 async def test_timestamps(iut: Iut) -> None:
     """The timestamp is the time of the log call, and differs for a later call."""
     told: list[datetime] = []
-    async with publishing(iut) as publisher:
+    async with open_publisher(iut) as publisher:
         for number in range(2):
             if told:
                 some = _A_TENTH if told[0].microsecond else _A_SECOND
                 await publisher.session.wait_for("nothing, while some time passes", within=some)
             before = datetime.now(UTC)
-            message = await logged(publisher, f"step {number}")
+            message = await log_and_expect(publisher, f"step {number}")
             text = str(message.value["timestamp"])
             came = _time(text)
             if came is None:
@@ -226,9 +238,9 @@ async def test_timestamps(iut: Iut) -> None:
 async def test_timestamps_go_on(iut: Iut) -> None:
     """A later message has no earlier timestamp, at any fraction of a second."""
     last = datetime(1970, 1, 1)
-    async with publishing(iut) as publisher:
+    async with open_publisher(iut) as publisher:
         for number in range(24):
-            message = await logged(publisher, f"step {number}")
+            message = await log_and_expect(publisher, f"step {number}")
             came = _time(str(message.value["timestamp"]))
             if came is None:
                 raise Inconclusive("the format of the timestamps is not supported for a comparison")
@@ -276,13 +288,13 @@ def _near(came: datetime, before: datetime, after: datetime) -> bool:
 @requirement("log.context")
 async def test_context(iut: Iut) -> None:
     """Further values of a log call are in extra, under any names. Other keys are unaffected."""
-    async with publishing(iut) as publisher:
+    async with open_publisher(iut) as publisher:
         for number, extra in enumerate(CONTEXT):
-            message = await logged(publisher, f"step {number}", extra=extra, level="error")
+            message = await log_and_expect(publisher, f"step {number}", extra=extra, level="error")
             told = message.value.get("extra")
             there = told if isinstance(told, dict) else {}
             # Report only the wrong values, which can be few among many.
-            wrong = [n for n in extra if n not in there or not equal(extra[n], there[n])]
+            wrong = [n for n in extra if n not in there or not is_same(extra[n], there[n])]
             expected = f"{shown({name: extra[name] for name in wrong})} in extra"
             part = {name: there[name] for name in wrong if name in there} if there else told
             check(not wrong, expected, f"received {shown(part)}", message.event)
@@ -298,11 +310,11 @@ async def test_context(iut: Iut) -> None:
 @requirement("log.context")
 async def test_context_of_others(iut: Iut) -> None:
     """The context of one message does not appear in the next message."""
-    async with publishing(iut) as publisher:
+    async with open_publisher(iut) as publisher:
         for number in range(3):
             for extra in ({f"conformance_{number}": number}, {}, {"step": number}, {}):
                 event = f"{number} with {len(extra)}"
-                message = await logged(publisher, event, extra=extra, level="error")
+                message = await log_and_expect(publisher, event, extra=extra, level="error")
                 came = message.value.get("extra") or {}
                 others = [
                     name
@@ -317,11 +329,11 @@ async def test_context_of_others(iut: Iut) -> None:
 @requirement("log.each-once")
 async def test_equal_messages(iut: Iut) -> None:
     """The same message, logged twelve times at three levels, is published 36 times."""
-    async with publishing(iut) as publisher:
+    async with open_publisher(iut) as publisher:
         for level in LEVELS[2:]:
             for _ in range(12):
-                await logged(publisher, "again", level=level)
-        await logged(publisher, "another")
+                await log_and_expect(publisher, "again", level=level)
+        await log_and_expect(publisher, "another")
         await publisher.session.wait_for("nothing but what is on its way")
         texts = [message.value.get("event") for message in publisher.received]
         came = texts.count("again")
@@ -332,9 +344,9 @@ async def test_equal_messages(iut: Iut) -> None:
 async def test_at_once(iut: Iut) -> None:
     """Twenty simultaneous log calls are published as twenty messages."""
     texts = [f"at once {number}" for number in range(20)]
-    async with publishing(iut) as publisher:
+    async with open_publisher(iut) as publisher:
         await asyncio.gather(*(log(publisher, text) for text in texts))
-        await logged(publisher, "another")
+        await log_and_expect(publisher, "another")
         await publisher.session.wait_for("nothing but what is on its way")
         came = [message.value.get("event") for message in publisher.received]
         lost = [text for text in texts if text not in came]
@@ -348,11 +360,11 @@ async def test_at_once(iut: Iut) -> None:
 @requirement("log.order")
 async def test_order(iut: Iut) -> None:
     """Fifty messages arrive in the order of their log calls."""
-    async with publishing(iut) as publisher:
+    async with open_publisher(iut) as publisher:
         for number in range(50):
             await log(publisher, f"step {number}", level=LEVELS[2 + number % 3])
         try:
-            await published(publisher, "step 49")
+            await expect_published(publisher, "step 49")
         except Violation as missing:
             raise Violation(missing.expected, missing.came, "log.each-once") from missing
         texts = [str(message.value.get("event")) for message in publisher.received]
@@ -365,14 +377,14 @@ async def test_order(iut: Iut) -> None:
 @requirement("log.each-once")
 async def test_many(iut: Iut) -> None:
     """The last of hundreds of messages are as complete and correct as the first."""
-    async with publishing(iut) as publisher:
+    async with open_publisher(iut) as publisher:
         left, logs = publisher.session.left("response"), 0
         while logs < _MANY and (logs < _SOME or left() > 0):
             level = LEVELS[2 + logs % 3]
             await log(publisher, f"step {logs}", level=level, extra={"number": logs})
             logs += 1
         try:
-            await published(publisher, f"step {logs - 1}")
+            await expect_published(publisher, f"step {logs - 1}")
         except Violation as missing:
             raise Violation(missing.expected, missing.came, None, missing.event) from missing
         for message in publisher.received:

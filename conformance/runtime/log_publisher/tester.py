@@ -9,7 +9,7 @@ from conformance.connections import Connections
 from conformance.definitions.keywords import shown
 from conformance.iut import Iut
 from conformance.runtime.shapes import LOG
-from conformance.runtime.tester import connected, done, operated
+from conformance.runtime.tester import connect_or_prompt, open_operated, run_operation
 from conformance.session import Session
 from conformance.verdicts import Violation
 from conformance.wire import Message
@@ -23,21 +23,21 @@ _PROMPT = {"level": "critical", "event": "conformance prompt", "logger": LOGGER,
 
 
 @contextlib.asynccontextmanager
-async def publishing(iut: Iut) -> AsyncIterator[Connections]:
+async def open_publisher(iut: Iut) -> AsyncIterator[Connections]:
     """Open the connections of a publisher, after it has noticed its subscriber."""
-    async with operated(iut, connected(iut, "log", **_PROMPT)) as session:
+    async with open_operated(iut, connect_or_prompt(iut, "log", **_PROMPT)) as session:
         if iut.transport == "zmq":
-            await _noticed(session)
+            await _wait_for_subscription(session)
         connections = Connections(session)
         async with connections.accepting(iut):
             yield connections
 
 
-async def _noticed(session: Session) -> None:
+async def _wait_for_subscription(session: Session) -> None:
     """Log until a message arrives: ZeroMQ drops messages before the subscription is known."""
     left = session.left("response")
     while left() > 0:
-        await done(session, "log", **_PROMPT)
+        await run_operation(session, "log", **_PROMPT)
         if await session.wait_for(LOG, within=_NOTICE):
             break
 
@@ -51,11 +51,13 @@ async def log(
 ) -> int:
     """Make a program log this; return the number of messages received before."""
     before = len(publisher.received)
-    await done(publisher.session, "log", level=level, event=event, logger=logger, extra=extra or {})
+    await run_operation(
+        publisher.session, "log", level=level, event=event, logger=logger, extra=extra or {}
+    )
     return before
 
 
-async def published(publisher: Connections, event: str, before: int = 0) -> Message:
+async def expect_published(publisher: Connections, event: str, before: int = 0) -> Message:
     """Return the message with this text; other messages are ignored.
 
     Raises Violation of `log.event` if a text arrived that was never logged, after the first
@@ -69,7 +71,7 @@ async def published(publisher: Connections, event: str, before: int = 0) -> Mess
             requirement="log.each-once",
         )
     except Violation as missing:
-        strange = _strange(publisher, before)
+        strange = _unexpected_messages(publisher, before)
         if not strange:
             raise
         other = strange[-1]
@@ -77,7 +79,7 @@ async def published(publisher: Connections, event: str, before: int = 0) -> Mess
         raise Violation(f"the text {shown(event)}", came, "log.event", other.event) from missing
 
 
-def _strange(publisher: Connections, before: int) -> list[Message]:
+def _unexpected_messages(publisher: Connections, before: int) -> list[Message]:
     """Return the messages after the first ``before`` whose text was received too often."""
     asked = (event.details.get("arguments", {}) for event in publisher.session.events)
     left = Counter(arguments["event"] for arguments in asked if "event" in arguments)
@@ -90,6 +92,6 @@ def _strange(publisher: Connections, before: int) -> list[Message]:
     return strange
 
 
-async def logged(publisher: Connections, event: str, **more: Any) -> Message:
+async def log_and_expect(publisher: Connections, event: str, **more: Any) -> Message:
     """Make a program log this; return the message."""
-    return await published(publisher, event, await log(publisher, event, **more))
+    return await expect_published(publisher, event, await log(publisher, event, **more))

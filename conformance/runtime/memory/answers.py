@@ -9,13 +9,13 @@ from conformance.runtime.memory.catalog import Peripheral
 from conformance.verdicts import Violation
 
 
-def same(expected: Any, came: Any, kind: str) -> bool:
+def is_same_answer(expected: Any, came: Any, kind: str) -> bool:
     """Return True if a value reported in JSON equals a parameter's value."""
     if isinstance(expected, list):
         return (
             isinstance(came, list)
             and len(came) == len(expected)
-            and all(same(e, c, kind) for e, c in zip(expected, came, strict=True))
+            and all(is_same_answer(e, c, kind) for e, c in zip(expected, came, strict=True))
         )
     if isinstance(expected, bool):
         return came is expected or (came in (0, 1) and bool(came) == expected)
@@ -27,7 +27,7 @@ def same(expected: Any, came: Any, kind: str) -> bool:
     return bool(came == expected or (abs(expected) > 2**53 and float(came) == float(expected)))
 
 
-def answers(
+def check_values(
     peripheral: Peripheral,
     expected: Mapping[str, Any],
     came: Any,
@@ -44,7 +44,7 @@ def answers(
     for name, value in expected.items():
         if name not in came:
             raise Violation(f"{what} to answer {name}", told, about)
-        if not same(value, came[name], peripheral[name].kind):
+        if not is_same_answer(value, came[name], peripheral[name].kind):
             told = f"it answered {str(came[name])[:200]}"
             raise Violation(f"{what} to answer {value!r} for {name}", told, about)
     if extra := [name for name in came if name not in expected]:
@@ -53,7 +53,7 @@ def answers(
         raise Violation(f"{what} to answer only {only}", told, about)
 
 
-def own_bit(place: str, bits: int, name: str, seen: dict[int, str], sets: str) -> None:
+def check_own_bit(place: str, bits: int, name: str, seen: dict[int, str], sets: str) -> None:
     """Raise Violation unless a bitmap is one bit that no other parameter has.
 
     If no bit was ever set, the violated requirement is ``sets``.

@@ -8,7 +8,7 @@ from conformance.runtime.memory.samples import sample
 from conformance.verdicts import Inconclusive, NotExercised, Violation
 
 
-async def observed(buffer: Buffer) -> dict[str, int]:
+async def find_bits(buffer: Buffer) -> dict[str, int]:
     """Return the number of each parameter's bit, found by setting one parameter at a time.
 
     The result is empty if the bits are not unique, or if each bit equals the parameter's index.
@@ -23,52 +23,52 @@ async def observed(buffer: Buffer) -> dict[str, int]:
             given = (
                 {"values": {param.name: value}} if owns else {"param": param.name, "value": value}
             )
-            await buffer.tester.means(operation, **buffer.arguments, **given)
+            await buffer.tester.require(operation, **buffer.arguments, **given)
             bits = int((await buffer.look())[f"control.{bitmap}"])
             if bits.bit_count() != 1:
                 return {}
             found[param.name] = bits.bit_length() - 1
-    found |= await _answered(buffer, found)
+    found |= await _find_answered_bits(buffer, found)
     usual = all(buffer.peripheral.index(name) == bit for name, bit in found.items())
     return {} if usual or len({*found.values()}) < len(found) else found
 
 
-async def _answered(buffer: Buffer, known: Mapping[str, int]) -> dict[str, int]:
+async def _find_answered_bits(buffer: Buffer, known: Mapping[str, int]) -> dict[str, int]:
     """Return the bits of the other parameters, found with an operation that reads a bitmap."""
     owns = buffer.tester.owns
     block, bitmap = ("write", "write") if owns else ("read", "update")
     if all(name in known for name in buffer.layout.params(block)):
         return {}
     unknown = set(range(8 * buffer.layout[f"control.{bitmap}"].size)) - {*known.values()}
-    told = await _told(buffer, bitmap, unknown)
+    told = await _names_by_bit(buffer, bitmap, unknown)
     return {name: bit for bit, names in told.items() for name in names if name not in known}
 
 
-async def _told(buffer: Buffer, bitmap: str, bits: Iterable[int]) -> dict[int, list[str]]:
+async def _names_by_bit(buffer: Buffer, bitmap: str, bits: Iterable[int]) -> dict[int, list[str]]:
     """By bit: the parameters that an operation answers, if the IUT offers it."""
     told: dict[int, list[str]] = {}
     with contextlib.suppress(Inconclusive, NotExercised):
         for bit in bits:
             await buffer.put({f"control.{bitmap}": 1 << bit})
-            answer = await buffer.tester.means(f"get_{bitmap}", **buffer.arguments)
+            answer = await buffer.tester.require(f"get_{bitmap}", **buffer.arguments)
             told[bit] = [*answer.result] if isinstance(answer.result, dict) else []
     return told
 
 
-async def differ(buffer: Buffer, bits: Mapping[str, int]) -> bool:
+async def bits_differ(buffer: Buffer, bits: Mapping[str, int]) -> bool:
     """Return True if get_write uses other bits for parameters than set_data.
 
     The comparison needs one answer for each bit. An operation that answers too many parameters is
     not judged.
     """
-    told = await _told(buffer, "write", range(8 * buffer.layout["control.write"].size))
+    told = await _names_by_bit(buffer, "write", range(8 * buffer.layout["control.write"].size))
     answered = [(name, bit) for bit, names in told.items() for name in names]
     if len(dict(answered)) < len(answered):
         return False
     return any(bits.get(name, bit) != bit for name, bit in answered)
 
 
-def is_bitmap(buffer: Buffer, field: str, bits: int, came: int, sets: str) -> None:
+def check_bitmap(buffer: Buffer, field: str, bits: int, came: int, sets: str) -> None:
     """Raise Violation unless a bitmap is the expected single bit.
 
     Without any bit, the violated requirement is ``sets``. With several bits, the violated

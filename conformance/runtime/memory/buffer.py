@@ -10,11 +10,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from conformance.harness import memory
-from conformance.harness.memory import Locked, NoObject, SharedObject
+from conformance.harness.memory import Locked, NoObject, SharedObject, Shortened
 from conformance.mutex import BrokenMutex, WrittenOver
 from conformance.runtime.memory.catalog import Peripheral
 from conformance.runtime.memory.layout import Field, Layout
-from conformance.runtime.memory.samples import filling
+from conformance.runtime.memory.samples import fill_values
 from conformance.verdicts import Violation
 
 if TYPE_CHECKING:
@@ -40,19 +40,19 @@ class Image:
     def __getitem__(self, field: str) -> Any:
         return self.buffer.layout[field].decode(self.raw(field))
 
-    def holds(self, expected: Mapping[str, Any], requirement: str | None = None) -> None:
+    def check_fields(self, expected: Mapping[str, Any], requirement: str | None = None) -> None:
         """Raise Violation unless these fields have these values, bit by bit."""
         for name, value in expected.items():
             field = self.buffer.layout[name]
             self._same(field, bytes_of(field, value), value, requirement)
 
-    def is_valid(self) -> None:
+    def check_valid(self) -> None:
         """Raise Violation unless the valid bit is set; other bits of its byte are ignored."""
         if not self["valid"]:
             expected = f"{self.buffer.place('valid')} to be set"
             raise Violation(expected, "it is clear", event=self.event)
 
-    def only(
+    def check_only(
         self, before: "Image", changed: Collection[str], requirement: str | None = None
     ) -> None:
         """Raise Violation if a field that is not in ``changed`` differs from the earlier image."""
@@ -60,7 +60,7 @@ class Image:
             if name != "mutex" and name not in changed:
                 self._same(field, before.raw(name), before[name], requirement)
 
-    def stamped(self, block: str, since: float, requirement: str | None = None) -> None:
+    def check_stamped(self, block: str, since: float, requirement: str | None = None) -> None:
         """Raise Violation unless a block's timestamp is between `since` and now."""
         name = f"{block}.timestamp"
         if not since - _BEFORE - _SLACK <= self[name] <= self.at + _SLACK:
@@ -118,7 +118,7 @@ class Buffer:
         """The arguments that identify the buffer in an operation."""
         return {"buffer": self.name, "type": self.peripheral.name}
 
-    def kept(self) -> None:
+    def check_kept(self) -> None:
         """Raise Violation unless the name still refers to the same object.
 
         An owner keeps the object, and a consumer never unlinks it.
@@ -131,7 +131,7 @@ class Buffer:
                 "lifecycle.kept" if self.tester.owns else "lifecycle.never-unlinks",
             )
 
-    def shared(self) -> None:
+    def check_shared(self) -> None:
         """Raise Violation of format.mutex if the mutex is private to a process."""
         if self.object.private:
             expected = f"{self.place('mutex')} to be created with PTHREAD_PROCESS_SHARED"
@@ -139,7 +139,7 @@ class Buffer:
             raise Violation(expected, f"it is private to a process: {found}", "format.mutex")
 
     @contextlib.asynccontextmanager
-    async def held(self) -> AsyncIterator[None]:
+    async def hold(self) -> AsyncIterator[None]:
         """Hold the mutex within the block. Raises Violation if it is not free in time."""
         session = self.tester.session
         asked = session.now
@@ -158,6 +158,9 @@ class Buffer:
         except WrittenOver as error:
             expected = f"the mutex of {self.name} to stay unchanged while the tester holds it"
             raise Violation(expected, str(error), "operations.mutex") from error
+        except Shortened as error:
+            expected = f"{self.name} to keep its {self.object.size} bytes"
+            raise Violation(expected, str(error), self._about_size) from error
         except (BrokenMutex, NoObject) as error:
             expected = f"a mutex at offset {self.layout['mutex'].offset} of {self.name}"
             # A mutex that the tester has created was correct before.
@@ -166,17 +169,22 @@ class Buffer:
 
     async def look(self) -> Image:
         """Return the current contents, read while the mutex is held."""
-        async with self.held():
+        async with self.hold():
             return self.peek()
 
     def peek(self) -> Image:
         """Return the current contents, read without the mutex."""
+        data = self._bytes()
+        event = self.tester.session.note("memory", None, buffer=self.name, **self._news(data))
+        return Image(self, data, event, time.time())
+
+    def _bytes(self) -> bytes:
+        """Return all current bytes. Raises Violation if the object has been shortened."""
         data = self.object.read()
         if len(data) < self.layout.size:
             expected = f"{self.name} to keep its {self.layout.size} bytes"
-            raise Violation(expected, f"it has {len(data)} bytes", "lifecycle.kept")
-        event = self.tester.session.note("memory", None, buffer=self.name, **self._news(data))
-        return Image(self, data, event, time.time())
+            raise Violation(expected, f"it has {len(data)} bytes", self._about_size)
+        return data
 
     @property
     def contents(self) -> Sequence[bytes]:
@@ -187,7 +195,7 @@ class Buffer:
     def peek_at(self, field: str) -> Any:
         """Return the current value of one field; adds no event to the transcript."""
         where = self.layout[field]
-        return where.decode(where.of(self.object.read()))
+        return where.decode(where.of(self._bytes()))
 
     def _news(self, data: bytes) -> dict[str, Any]:
         """Return the details for the transcript: first all bytes, later only changed fields."""
@@ -203,7 +211,7 @@ class Buffer:
 
     async def put(self, values: Mapping[str, Any]) -> Image:
         """Write fields as another process could; return the contents afterwards."""
-        async with self.held():
+        async with self.hold():
             self.poke(values)
             return self.peek()
 
@@ -221,11 +229,16 @@ class Buffer:
                 self.object.write(field.offset, bytes_of(field, value))
             except NoObject as error:
                 expected = f"{self.name} to keep its {self.layout.size} bytes"
-                raise Violation(expected, str(error), "lifecycle.kept") from error
+                raise Violation(expected, str(error), self._about_size) from error
+
+    @property
+    def _about_size(self) -> str:
+        """The requirement that an IUT violates if it shortens an object."""
+        return "lifecycle.kept" if self.tester.owns else "operations.nothing-else"
 
     async def fill(self) -> Image:
         """Give every field except `valid` its own value, so that every change is noticed."""
-        return await self.put(filling(self.peripheral, self.layout))
+        return await self.put(fill_values(self.peripheral, self.layout))
 
 
 def bytes_of(field: Field, value: Any) -> bytes:

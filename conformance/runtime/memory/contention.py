@@ -10,7 +10,7 @@ from conformance.harness.deadlines import in_time
 from conformance.harness.upper import Answer
 from conformance.runtime.memory.buffer import Buffer
 from conformance.runtime.memory.tester import Tester
-from conformance.runtime.tester import patience
+from conformance.runtime.tester import operation_timeout
 from conformance.verdicts import Inconclusive
 
 ROUNDS = 1000
@@ -18,7 +18,7 @@ _AT_ONCE = 50  # simultaneous operations
 _SLOW = 0.25  # part of the timeout from which on a batch is slow
 
 
-async def often(
+async def run_often(
     tester: Tester,
     buffer: Buffer,
     operation: str,
@@ -33,7 +33,7 @@ async def often(
     upper, configuration = tester.session.instance.upper, tester.iut.configuration
     # Fifty hook processes that start at the same time can all be slow.
     hook = operation in configuration.hooks
-    patient = configuration.max_wait if hook else patience(tester.session)
+    patient = configuration.max_wait if hook else operation_timeout(tester.session)
     left = iter(given)
     while some := [*itertools.islice(left, _AT_ONCE)]:
         began, before = tester.session.now, len(answered)
@@ -55,7 +55,7 @@ async def often(
             return
 
 
-def some_succeed(operation: str, answers: Sequence[Answer]) -> None:
+def require_success(operation: str, answers: Sequence[Answer]) -> None:
     """Raise Inconclusive if all operations failed while another process wrote.
 
     An operation can fail instead of waiting for the mutex, and is then not judged.

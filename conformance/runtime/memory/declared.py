@@ -12,21 +12,21 @@ class LayoutError(ValueError):
     """A layout that is impossible; the text says why."""
 
 
-def declared(raw: Any, peripheral: Peripheral) -> Layout:
+def parse_layout(raw: Any, peripheral: Peripheral) -> Layout:
     """Return the layout that an implementation declares for a peripheral's buffer.
 
     Raises LayoutError if the layout is invalid.
     """
     if errors := protocols.load("runtime").schemas.errors("layout.json", raw):
         raise LayoutError(errors[0].message)
-    found = [*_declared(raw, {param.name: param for param in peripheral.params})]
+    found = [*_parse_fields(raw, {param.name: param for param in peripheral.params})]
     bits = raw.get("bits") or {}
     if missing := [param.name for param in peripheral.params if bits and param.name not in bits]:
         raise LayoutError(f"bits has no bit for {', '.join(missing)}"[:200])
     return Layout(raw["size"], {entry.name: entry for entry in found}, bits)
 
 
-def _declared(raw: Mapping[str, Any], params: Mapping[str, Parameter]) -> Iterator[Field]:
+def _parse_fields(raw: Mapping[str, Any], params: Mapping[str, Parameter]) -> Iterator[Field]:
     for name in ("mutex", "valid"):
         yield Field(name, raw[name]["offset"], raw[name]["size"])
     for block in ("read", "write"):

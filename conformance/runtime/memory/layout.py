@@ -197,7 +197,7 @@ PLANS: Mapping[str, Plan] = {
 }
 
 
-def planned(peripheral: Peripheral, plan: Plan = PLANS["natural"]) -> Layout:
+def plan_layout(peripheral: Peripheral, plan: Plan = PLANS["natural"]) -> Layout:
     """Return the layout of a peripheral's buffer, aligned like a C structure unless packed."""
     fields: dict[str, Field] = {}
     end = 0

@@ -17,11 +17,11 @@ def check_layout(layout: Layout, peripheral: Peripheral, access: bool = True) ->
 
     ``access`` is True if the catalog specifies readable and writeable for every parameter.
     """
-    _apart(layout, peripheral)
-    _control(layout, peripheral)
+    _check_apart(layout, peripheral)
+    _check_control(layout, peripheral)
     for block in ("read", "write"):
         if access:
-            _members(layout, peripheral, block)
+            _check_members(layout, peripheral, block)
         for param in peripheral.params:
             field = layout.params(block).get(param.name)
             if field is not None and not fits(param, field):
@@ -30,11 +30,11 @@ def check_layout(layout: Layout, peripheral: Peripheral, access: bool = True) ->
                 raise Violation(
                     f"{wanted} bytes for {field.name}, a {kind}",
                     f"it has {field.size} bytes at offset {field.offset}",
-                    _about(param, field.size),
+                    _requirement_of(param, field.size),
                 )
 
 
-def _apart(layout: Layout, peripheral: Peripheral) -> None:
+def _check_apart(layout: Layout, peripheral: Peripheral) -> None:
     name, place = peripheral.name, layout["mutex"]
     if found := layout.overlaps:
         raise Violation(
@@ -50,7 +50,7 @@ def _apart(layout: Layout, peripheral: Peripheral) -> None:
         )
 
 
-def _about(param: Parameter, size: int) -> str:
+def _requirement_of(param: Parameter, size: int) -> str:
     # The array has the right number of values, but each has the wrong size.
     count = param.count or 1
     if size % count or (count > 1 and size == width(param.type)):
@@ -58,7 +58,7 @@ def _about(param: Parameter, size: int) -> str:
     return "catalog.other-types" if param.kind == OTHER else "catalog.types"
 
 
-def _control(layout: Layout, peripheral: Peripheral) -> None:
+def _check_control(layout: Layout, peripheral: Peripheral) -> None:
     smart = peripheral.device_id is not None
     if layout.control != smart:
         told = f"device_id {peripheral.device_id}" if smart else "no device_id"
@@ -84,7 +84,7 @@ def check_widths(layout: Layout, wanted: Mapping[str, int], requirement: str | N
             )
 
 
-def _members(layout: Layout, peripheral: Peripheral, block: str) -> None:
+def _check_members(layout: Layout, peripheral: Peripheral, block: str) -> None:
     expected = sorted(
         param.name
         for param in peripheral.params
@@ -93,11 +93,11 @@ def _members(layout: Layout, peripheral: Peripheral, block: str) -> None:
     came = sorted(layout.params(block))
     if expected != came:
         raise Violation(
-            f"the {block} block of {peripheral.name} to have {_listed(expected)}",
-            f"it has {_listed(came)}",
+            f"the {block} block of {peripheral.name} to have {_join(expected)}",
+            f"it has {_join(came)}",
             f"format.{block}-block" if len(peripheral.params) <= MOST else "catalog.no-limit",
         )
 
 
-def _listed(names: list[str]) -> str:
+def _join(names: list[str]) -> str:
     return ", ".join(names)[:400] or "no parameter"

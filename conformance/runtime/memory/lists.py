@@ -31,7 +31,7 @@ class Lists:
     @contextlib.asynccontextmanager
     async def one(self, iut: Iut, among_others: bool) -> AsyncIterator[None]:
         """Count one more list within the block, alone or simultaneous with lists of others."""
-        async with folder(iut, shared=True) if among_others else contextlib.nullcontext():
+        async with lock_folder(iut, shared=True) if among_others else contextlib.nullcontext():
             self._begun += 1
             try:
                 yield
@@ -45,7 +45,7 @@ class Lists:
 
 
 @contextlib.asynccontextmanager
-async def folder(iut: Iut, shared: bool) -> AsyncIterator[None]:
+async def lock_folder(iut: Iut, shared: bool) -> AsyncIterator[None]:
     """Lock the folder of all objects within the block. Raises Hindered after a timeout.
 
     The folder itself is locked: this leaves no files in it, and the lock ends with its process.
@@ -71,7 +71,9 @@ def _locks(place: int, how: int) -> bool:
     return True
 
 
-def waits_for(template: str, layouts: Mapping[str, Layout | None], own: Collection[str]) -> str:
+def describe_held_buffer(
+    template: str, layouts: Mapping[str, Layout | None], own: Collection[str]
+) -> str:
     """Return the reason for a list to wait, or an empty string.
 
     ``template`` is the pattern of the buffers' names. ``layouts`` are the known layouts by type.

@@ -36,7 +36,7 @@ OTHER_LENGTHS = (("track", [1.0, 2.0]), ("trim", [1, 2, 3, 4, 5]))
 """By array parameter of an arm: too few or too many elements."""
 
 
-def as_far_as_it_goes(
+def check_partly_stored(
     answer: Answer, image: Image, before: Image, field: str, given: Sequence[Any]
 ) -> None:
     """Raise Violation unless an array of wrong length was refused or partly stored.
@@ -45,21 +45,21 @@ def as_far_as_it_goes(
     the bitmap of the block can change.
     """
     if not answer.ok or (answer.warnings and image.raw(field) == before.raw(field)):
-        image.only(before, ())
+        image.check_only(before, ())
         return
     whole, block = before[field], field.partition(".")[0]
     kept, new = ([*given, *rest][: len(whole)] for rest in (whole[len(given) :], [0] * len(whole)))
-    image.holds({field: new if image[field] == new else kept})
+    image.check_fields({field: new if image[field] == new else kept})
     bitmap = "control.update" if block == "read" else "control.write"
-    image.only(before, {field, f"{block}.timestamp", bitmap})
+    image.check_only(before, {field, f"{block}.timestamp", bitmap})
 
 
-async def again(tester: Tester, buffer: Buffer, operation: Operation, _: int) -> None:
+async def run_again(tester: Tester, buffer: Buffer, operation: Operation, _: int) -> None:
     """Run an operation; the number of the run is ignored."""
     await run(tester, buffer, operation)
 
 
-async def offered(
+async def offered_operations(
     tester: Tester, buffer: Buffer, operations: tuple[Operation, ...]
 ) -> list[Operation]:
     """Return these operations, and get_update if the IUT offers it."""

@@ -48,7 +48,7 @@ def extremes(param: Parameter) -> list[Any]:
     ]
 
 
-def unclamped(param: Parameter) -> list[Any]:
+def extremes_within_bounds(param: Parameter) -> list[Any]:
     """Return the extremes that are within the parameter's bounds; arrays have no bounds."""
     return [
         value
@@ -65,8 +65,8 @@ def _ends(param: Parameter) -> list[Any]:
     of: Any = getattr(ctypes, f"c_{param.type}")
     bits, signed = 8 * ctypes.sizeof(of), of(-1).value < 0
     if param.kind == REAL:
-        great = 2.0 ** (100 if bits == 32 else 1000)
-        return [-great, 2.0**-20, great]
+        great, denormal = (2.0**100, 2.0**-140) if bits == 32 else (2.0**1000, 2.0**-1060)
+        return [-great, 2.0**-20, denormal, great]
     greatest = (1 << (bits - signed)) - 1
     greatest -= greatest >> 53  # keep only the first 53 bits, which a double represents exactly
     return [-(1 << (bits - 1)), -1, greatest] if signed else [greatest, 0]
@@ -81,12 +81,12 @@ def around_bounds(param: Parameter) -> Iterator[tuple[Any, Any]]:
             yield one(value), one(max(param.lower, min(param.upper, value)))
 
 
-def fitted(value: int, layout: Layout, field: str = "control.uid") -> int:
+def fit(value: int, layout: Layout, field: str = "control.uid") -> int:
     """Return the part of a value that fits its field: see format.control-widths."""
     return value & ((1 << 8 * layout[field].size) - 1)
 
 
-def filling(peripheral: Peripheral, layout: Layout) -> dict[str, Any]:
+def fill_values(peripheral: Peripheral, layout: Layout) -> dict[str, Any]:
     """Return a value other than zero for every field except mutex and valid bit."""
     values: dict[str, Any] = {}
     for shift, block in enumerate(("read", "write")):
@@ -104,5 +104,5 @@ def filling(peripheral: Peripheral, layout: Layout) -> dict[str, Any]:
         for name, bits in (("read", 0x8003), ("write", 0x4101), ("update", 0x0C01)):
             chosen = peripheral.names(bits) or [param.name for param in peripheral.params[:1]]
             given[f"control.{name}"] = layout.bitmap(peripheral, chosen)
-        values |= {name: fitted(value, layout, name) for name, value in given.items()}
+        values |= {name: fit(value, layout, name) for name, value in given.items()}
     return values

@@ -3,7 +3,15 @@
 import asyncio
 import contextlib
 import secrets
-from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping, Sequence
+from collections.abc import (
+    AsyncIterator,
+    Awaitable,
+    Callable,
+    Collection,
+    Iterator,
+    Mapping,
+    Sequence,
+)
 from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
@@ -17,15 +25,15 @@ from conformance.harness.upper import Answer
 from conformance.iut import Iut
 from conformance.mutex import BrokenMutex
 from conformance.runtime.memory import catalog, lists
-from conformance.runtime.memory.bits import observed
+from conformance.runtime.memory.bits import find_bits
 from conformance.runtime.memory.buffer import RELEASED, Buffer
 from conformance.runtime.memory.catalog import Peripheral
-from conformance.runtime.memory.declared import LayoutError, declared
-from conformance.runtime.memory.holding import Holding
+from conformance.runtime.memory.declared import LayoutError, parse_layout
+from conformance.runtime.memory.held_time import HeldTime
 from conformance.runtime.memory.layout import Layout
 from conformance.runtime.memory.layout_checks import check_layout
 from conformance.runtime.memory.lists import Lists
-from conformance.runtime.tester import has_answered, patience
+from conformance.runtime.tester import has_answered, operation_timeout
 from conformance.session import Session
 from conformance.verdicts import (
     Conclusion,
@@ -70,7 +78,7 @@ class Tester:
         """By buffer: the type and the UID of the peripheral that connected first."""
         self._invalid: set[str] = set()
         """Buffers that were invalid after their peripherals had connected."""
-        self.holding = Holding(lambda: session.now)
+        self.holding = HeldTime(lambda: session.now)
         self._among_others = True
 
     # Operations
@@ -95,9 +103,9 @@ class Tester:
         return answer
 
     @contextlib.asynccontextmanager
-    async def alone(self) -> AsyncIterator[None]:
+    async def exclude_other_lists(self) -> AsyncIterator[None]:
         """Within the block no other IUT lists buffers. All objects are removed at its end."""
-        async with lists.folder(self.iut, shared=False):
+        async with lists.lock_folder(self.iut, shared=False):
             self._among_others = False
             try:
                 yield
@@ -107,7 +115,7 @@ class Tester:
     async def _asked(self, operation: str, **arguments: Any) -> tuple[Answer, str]:
         """Run an operation once; return its answer, and a reason for waiting."""
         instance = self.session.instance
-        limit, waits = patience(self.session), ""
+        limit, waits = operation_timeout(self.session), ""
         try:
             asked = asyncio.ensure_future(self.session.operate(operation, **arguments))
             if operation == "list":
@@ -121,7 +129,7 @@ class Tester:
                 text = f"it did not answer the operation '{operation}' within {limit:g} s"
                 how = instance.upper.instead or instance.describe_end()
                 raise Unreachable(text + how) from None
-            await self._nothing_is_stuck()
+            await self._check_nothing_stuck()
             if operation == "list" and (waits := waits or self._waits_for_others()):
                 raise Hindered(waits) from None
             expected = f"the operation '{operation}' to be answered"
@@ -135,7 +143,7 @@ class Tester:
             raise
         return answer, waits
 
-    async def _nothing_is_stuck(self) -> None:
+    async def _check_nothing_stuck(self) -> None:
         """Raise Violation if a mutex was left locked, which explains the missing answer."""
         for buffer in self.buffers:
             with contextlib.suppress(BrokenMutex, NoObject):
@@ -150,13 +158,13 @@ class Tester:
                     ) from None
 
     def _waits_for_others(self) -> str:
-        return lists.waits_for(
+        return lists.describe_held_buffer(
             self.session.instance.configuration.value("buffer_name"),
             {type_: self._layouts.get(type_) for type_ in self.catalog},
             self.names,
         )
 
-    async def tested(self, operation: str, **arguments: Any) -> Answer:
+    async def check_operation(self, operation: str, **arguments: Any) -> Answer:
         """Run an operation under test. Raises Violation if it fails."""
         answer = await self.ask(operation, **arguments)
         if not answer.ok:
@@ -165,12 +173,12 @@ class Tester:
                 raise Violation(expected, "it was clear", "lifecycle.created-valid")
             for buffer in self.buffers:
                 if buffer.name == name:
-                    buffer.kept()
+                    buffer.check_kept()
             expected = f"the operation '{operation}' to succeed"
             raise Violation(expected, f"it failed: {answer.why}")
         return answer
 
-    async def means(self, operation: str, **arguments: Any) -> Answer:
+    async def require(self, operation: str, **arguments: Any) -> Answer:
         """Run an operation that a test needs as a means. Raises Inconclusive if it fails."""
         answer = await self.ask(operation, **arguments)
         answer.required(operation)
@@ -178,7 +186,7 @@ class Tester:
 
     async def load(self, name: str | Path = ROBOT) -> None:
         """Make the IUT read a catalog; the tester reads it too."""
-        await self.means("catalog", path=self._reads(name))
+        await self.require("catalog", path=self._reads(name))
 
     def _reads(self, name: str | Path) -> str:
         """Read a catalog and forget all layouts; return its path."""
@@ -187,14 +195,14 @@ class Tester:
         self._layouts.clear()
         return str(path)
 
-    async def understands(self, name: str | Path, access: bool = True) -> None:
+    async def check_understands(self, name: str | Path, access: bool = True) -> None:
         """Make the IUT read a catalog and report the layout of every type.
 
         Raises Violation if the IUT fails, or if a parameter is missing in a layout.
         """
-        await self.tested("catalog", path=self._reads(name))
+        await self.check_operation("catalog", path=self._reads(name))
         for type_ in self.catalog:
-            await self.layout(type_, access, self.tested)
+            await self.layout(type_, access, self.check_operation)
 
     async def layout(
         self,
@@ -204,14 +212,14 @@ class Tester:
     ) -> Layout:
         """Return the IUT's layout of a type, checked by `check_layout`.
 
-        Raises Inconclusive if the IUT reports none. If ``asked`` is `tested`, raises Violation
-        instead.
+        Raises Inconclusive if the IUT reports none. If ``asked`` is `check_operation`, it raises a
+        Violation instead.
         """
         if type_ not in self._layouts:
             peripheral = self.catalog[type_]
-            answer = await (asked or self.means)("layout", type=type_)
+            answer = await (asked or self.require)("layout", type=type_)
             try:
-                layout = declared(answer.result, peripheral)
+                layout = parse_layout(answer.result, peripheral)
             except LayoutError as error:
                 raise Inconclusive(f"the layout of {type_} is wrong: {error}") from error
             try:
@@ -239,7 +247,7 @@ class Tester:
 
     async def connect(self, type_: str, uid: int | None = None) -> Buffer:
         """Connect a peripheral, by default a new one, and return its buffer."""
-        await self.with_bits(type_)
+        await self.layout_with_bits(type_)
         chosen = new_uid() if uid is None else uid
         buffer = await self._connected(type_, chosen)
         of = self._of.setdefault(buffer.name, (type_, chosen))
@@ -275,14 +283,14 @@ class Tester:
             raise Violation(expected, f"it has {opened.size} bytes", "buffers.shared-memory")
         return buffer
 
-    async def connects(self, type_: str) -> bool:
+    async def can_connect(self, type_: str) -> bool:
         """Return True if a peripheral of a type can be connected."""
         answer = await self.with_uid("connect", new_uid(), type=type_)
         if isinstance(answer.result, dict):
             self.names.add(str(answer.result.get("buffer")))
         return answer.ok
 
-    async def ready(self, type_: str) -> Buffer:
+    async def valid_buffer(self, type_: str) -> Buffer:
         """Return a valid buffer of a type, from the owner or newly created."""
         return await (self.connect(type_) if self.owns else self.make(type_))
 
@@ -290,7 +298,7 @@ class Tester:
 
     async def make(self, type_: str, valid: bool = True) -> Buffer:
         """Create a buffer in the IUT's layout, with a different value in every field."""
-        layout = await self.with_bits(type_)
+        layout = await self.layout_with_bits(type_)
         buffer = self._make(type_, layout)
         await buffer.fill()
         await buffer.put({"valid": int(valid)})
@@ -310,7 +318,7 @@ class Tester:
 
     # The bits of parameters
 
-    async def with_bits(self, type_: str) -> Layout:
+    async def layout_with_bits(self, type_: str) -> Layout:
         """Return the layout of a type with the bits of all parameters.
 
         If the IUT does not declare the bits, the tester finds them with the IUT's operations.
@@ -323,7 +331,7 @@ class Tester:
         if peripheral not in known:
             known[peripheral] = {}
             with contextlib.suppress(Conclusion):
-                known[peripheral] = await observed(await self._blank(type_, layout))
+                known[peripheral] = await find_bits(await self._blank(type_, layout))
         self._layouts[type_] = replace(layout, bits=known[peripheral])
         return self._layouts[type_]
 
@@ -351,7 +359,7 @@ class Tester:
         if not await process.wait(within):
             raise Inconclusive(f"it did not exit within {within:g} s after the end of its input")
 
-    async def unlinks(self, buffers: Sequence[Buffer]) -> None:
+    async def check_unlinks(self, buffers: Sequence[Buffer]) -> None:
         """Shut down the IUT. Raises Violation unless it unlinks these buffers."""
         await self.shut_down()
         await self.until(lambda: not any(memory.inode(each.name) for each in buffers), "response")
@@ -392,14 +400,26 @@ async def memory_tester(iut: Iut, catalog: str | None = ROBOT) -> AsyncIterator[
     """Start an IUT that reads a catalog, and its tester. All objects are removed at the end."""
     made: Tester | None = None
     try:
-        async with iut.session() as session:
-            made = Tester(iut, session)
-            if catalog is not None:
-                await made.load(catalog)
-            yield made
+        with blame_this_machine():
+            async with iut.session() as session:
+                made = Tester(iut, session)
+                if catalog is not None:
+                    await made.load(catalog)
+                yield made
     finally:
         if made is not None:
             made.close()
+
+
+@contextlib.contextmanager
+def blame_this_machine() -> Iterator[None]:
+    """Raise Inconclusive if a test fails while this machine cannot hold shared memory."""
+    try:
+        yield
+    except Conclusion as failed:
+        if reason := memory.obstacle():
+            raise Inconclusive(f"{reason}. Then: {failed}") from failed
+        raise
 
 
 def new_uid() -> int:

@@ -8,8 +8,9 @@ import pytest
 from conformance.cases import absent, check, requirement
 from conformance.definitions.keywords import equal, shown
 from conformance.iut import Iut
+from conformance.runtime.numbers import is_same
 from conformance.runtime.rpc_client.calls import Call
-from conformance.runtime.rpc_client.tester import Caller, calling
+from conformance.runtime.rpc_client.tester import Caller, open_caller
 from conformance.runtime.shapes import NOTIFICATION, REQUEST
 from conformance.verdicts import Inconclusive, NotExercised, Violation
 from conformance.wire import Message
@@ -17,11 +18,16 @@ from conformance.wire import Message
 PARAMS: list[list[Any]] = [
     *([], [None], [[]], [{}], [[1, 2]], [{"a": 1}], [False], [0], [""]),
     *([1, 2, 3], [3, 2, 1], ["a", ["b"], {"c": {"d": None}}, 0.5], [-1, -32769, 2**53 - 1, 255]),
-    *(["ä€😀", 'quote " and \\', "x" * 300], [1e300, -0.25], list(range(20)), [[[[["deep"]]]]]),
+    *(
+        ["ä€😀", 'quote " and \\', "x" * 300],
+        [1e300, -0.25, 0.123456789],
+        list(range(20)),
+        [[[[["deep"]]]]],
+    ),
     # The smallest and the greatest value of each MessagePack format.
     [127, 128, 256, 65535, 65536, 2**31, 2**32 - 1, 2**32],
     [-32, -33, -128, -129, -32768, -(2**31), -(2**31) - 1],
-    ["x" * size for size in (31, 32, 255, 256)],
+    ["x" * size for size in (31, 32, 255, 256, 1023, 1024, 1025, 4095, 4096, 4097)],
     *([list(range(15))], [list(range(16))], [{f"key {n}": n for n in range(16)}]),
 ]
 
@@ -29,7 +35,7 @@ PARAMS: list[list[Any]] = [
 @requirement("rpc.request-form")
 async def test_form(iut: Iut) -> None:
     """A request has four elements; the last is an array, also if it is empty."""
-    async with calling(iut) as caller:
+    async with open_caller(iut) as caller:
         for params in PARAMS[:4]:
             call = await caller.call("method", *params)
             await call.respond(None, None)
@@ -48,7 +54,7 @@ async def _over(caller: Caller, call: Call) -> None:
 @requirement("rpc.request-id")
 async def test_ids(iut: Iut) -> None:
     """The ids of consecutive calls are unsigned integers of 32 bits."""
-    async with calling(iut) as caller:
+    async with open_caller(iut) as caller:
         for number in range(40):
             call = await caller.call("method", number)
             await call.respond(None, number)
@@ -60,14 +66,14 @@ async def test_ids_in_flight(iut: Iut) -> None:
     """The ids of three hundred simultaneous calls are all different."""
     # A hook starts a process for each call.
     count = 10 if "call" in iut.configuration.hooks else 300
-    async with calling(iut) as caller:
+    async with open_caller(iut) as caller:
         await caller.calls(count)
 
 
 @requirement("rpc.ids-differ")
 async def test_ids_of_later_calls(iut: Iut) -> None:
     """A new call does not use the id of a call that still waits."""
-    async with calling(iut) as caller:
+    async with open_caller(iut) as caller:
         # The older call has ended. A client that uses the number of waiting calls as id repeats an
         # id now.
         over, _ = await caller.calls(2)
@@ -81,12 +87,12 @@ async def test_ids_of_later_calls(iut: Iut) -> None:
 @requirement("rpc.request-content")
 async def test_content(iut: Iut) -> None:
     """The request contains the procedure and the arguments that the program passed."""
-    async with calling(iut) as caller:
+    async with open_caller(iut) as caller:
         for number, params in enumerate(PARAMS):
             method = f"module.callMethod_{number}"
             call = await caller.call(method, *params)
             request = call.request
-            mine = request.value[2] == method and equal(params, request.value[3])
+            mine = request.value[2] == method and is_same(params, request.value[3])
             expected = f"a request for {method} with {shown(params)}"
             check(mine, expected, f"received {shown(request.value)}", request.event)
             await call.respond(None, None)
@@ -94,14 +100,14 @@ async def test_content(iut: Iut) -> None:
 
 
 @requirement("rpc.request-content")
-@pytest.mark.parametrize("size", [5_000, 100_000])
+@pytest.mark.parametrize("size", [5_000, 65_530, 65_540, 100_000])
 async def test_long_argument(iut: Iut, size: int) -> None:
     """A request contains all its arguments, even if one is longer than a typical buffer."""
-    async with calling(iut) as caller:
+    async with open_caller(iut) as caller:
         argument = "0123456789" * (size // 10)
         running = caller.begin("method", argument)
         try:
-            request = await caller.sent(running, "for a call")
+            request = await caller.expect_request(running, "for a call")
         except (Violation, Inconclusive) as missing:
             if caller.begun or (isinstance(missing, Violation) and missing.event is not None):
                 raise
@@ -117,9 +123,9 @@ async def test_long_argument(iut: Iut, size: int) -> None:
 async def test_two_calls(iut: Iut) -> None:
     """A second call is sent while the first waits, on any connection."""
     to = "for a second call while the first call waits"
-    async with calling(iut) as caller:
+    async with open_caller(iut) as caller:
         first = await caller.call("first")
-        await caller.sent(caller.begin("second"), to, [first.running])
+        await caller.expect_request(caller.begin("second"), to, [first.running])
 
 
 @requirement("rpc.notification-form")
@@ -132,7 +138,7 @@ async def test_notification(iut: Iut, count: int) -> None:
     def mine(message: Message) -> bool:
         return "method" in message.value
 
-    async with calling(iut) as caller:
+    async with open_caller(iut) as caller:
         for _ in range(2):
             answer = await caller.notify("method", *params)
             check(answer.ok, "success of the operation 'notify'", f"it failed: {answer.why}")
@@ -154,20 +160,20 @@ async def test_notification(iut: Iut, count: int) -> None:
 @requirement("rpc.notification-waits-for-nothing")
 async def test_notifying_ends(iut: Iut) -> None:
     """Notify returns although no response arrives, and later calls succeed."""
-    async with calling(iut) as caller:
+    async with open_caller(iut) as caller:
         await _notifies(caller)
-        await caller.works("notifications")
+        await caller.check_works("notifications")
 
 
 @requirement("rpc.notification-waits-for-nothing")
 async def test_notifying_ends_while_calls_wait(iut: Iut) -> None:
     """Notify returns immediately, also while other calls wait."""
-    async with calling(iut) as caller:
+    async with open_caller(iut) as caller:
         waiting = await caller.calls(2)
         await _notifies(caller)
         for call in waiting:
             await call.respond(None, "result")
-            await caller.succeeds(call, "result")
+            await caller.check_succeeds(call, "result")
 
 
 async def _notifies(caller: Caller) -> None:
@@ -186,7 +192,7 @@ async def _notifies(caller: Caller) -> None:
 @requirement("encoding.messagepack")
 async def test_objects_back_to_back(iut: Iut) -> None:
     """Requests of all sizes follow each other directly, without bytes between them."""
-    async with calling(iut) as caller:
+    async with open_caller(iut) as caller:
         for number in range(20):
             call = await caller.call("method", "x" * 100 * number, {"number": number})
             await call.respond(None, None)
@@ -196,19 +202,19 @@ async def test_objects_back_to_back(iut: Iut) -> None:
 @requirement("encoding.strings")
 async def test_strings(iut: Iut) -> None:
     """Names of procedures are strs of UTF-8, in requests and in notifications."""
-    async with calling(iut) as caller:
+    async with open_caller(iut) as caller:
         for method in ("m", "module.method", "grün_€", "x" * 40):
             call = await caller.call(method, "text", {"key": "ä€"})
             await call.respond(None, None)
             await _over(caller, call)
         await caller.notify("grün_€", "text")
-        await caller.works("a notification")
+        await caller.check_works("a notification")
 
 
 @requirement("rpc.own-direction")
 async def test_requests_to_a_client(iut: Iut) -> None:
     """A client that receives a request can answer it, but sends nothing else unasked."""
-    async with calling(iut) as caller:
+    async with open_caller(iut) as caller:
         call = await caller.call("method")
         session = call.session
         # The id differs from the id of the call: otherwise a response would match both.
@@ -216,7 +222,7 @@ async def test_requests_to_a_client(iut: Iut) -> None:
         await session.wait_for("nothing but what is on its way")
         await call.respond(None, "result")
         try:
-            await caller.survives(
+            await caller.check_survives(
                 call, "result", "its response, sent after a request to the client"
             )
         except Violation as harmed:

@@ -11,7 +11,7 @@ from conformance.definitions.keywords import equal, shown
 from conformance.iut import Iut
 from conformance.runtime.codec import encode
 from conformance.runtime.encodings import encodings
-from conformance.runtime.rpc_client.tester import calling
+from conformance.runtime.rpc_client.tester import open_caller
 from conformance.runtime.tester import A_WHILE
 from conformance.segmentation import byte_by_byte, split_at
 from conformance.session import Session
@@ -22,6 +22,9 @@ RESULTS: list[Any] = [
     *(None, False, True, 0, -1, 2**53 - 1, 0.5, "", "text", "ä€😀", [], {}, [None], [[], [1]]),
     *({"a": {"b": [None]}}, [1, "error", None], {"error": "x"}, {"message": "no error"}, "x" * 300),
     *({"none": None, "some": 0.1}, 1e300, -(2**31) - 1, 2**32),
+    # The lengths around which formats and buffers of common sizes end.
+    *("x" * length for length in (255, 256, 1023, 1024, 1025, 4095, 4096, 4097)),
+    *("x" * length for length in (65535, 65536, 65537)),
 ]
 ERRORS: list[Any] = [
     *({"message": "failed", "code": 17}, "failed", ["failed", {}], 17, -1, 0.5, True),
@@ -32,12 +35,12 @@ ERRORS: list[Any] = [
 @requirement("rpc.matching")
 async def test_in_reverse(iut: Iut) -> None:
     """Three calls that are answered in reverse order each get their own result."""
-    async with calling(iut) as caller:
+    async with open_caller(iut) as caller:
         calls = await caller.calls(3)
         for number, call in reversed(list(enumerate(calls))):
             await call.respond(None, [number, call.number])
         for number, call in enumerate(calls):
-            await caller.succeeds(call, [number, call.number])
+            await caller.check_succeeds(call, [number, call.number])
 
 
 @requirement("rpc.matching")
@@ -48,7 +51,7 @@ async def test_in_any_order(iut: Iut, count: int) -> None:
         raise NotExercised(
             "a hook is a process for each call: use the standard streams for many calls"
         )
-    async with calling(iut) as caller:
+    async with open_caller(iut) as caller:
         calls = list(enumerate(await caller.calls(count)))
         shuffled = random.Random(iut.configuration.seed).sample(calls, len(calls))
         by_connection: dict[Session, list[Any]] = {}
@@ -66,40 +69,40 @@ async def test_in_any_order(iut: Iut, count: int) -> None:
                 if call.running.exception() or not call.running.result().ok:
                     continue
             if number % 3:
-                await caller.succeeds(call, number)
+                await caller.check_succeeds(call, number)
             else:
-                await caller.fails(call, f"the error {number}", requirement="rpc.failure")
+                await caller.check_fails(call, f"the error {number}", requirement="rpc.failure")
 
 
 @requirement("rpc.matching")
 async def test_one_after_another(iut: Iut) -> None:
     """Each of many consecutive calls gets the result of its own response."""
-    async with calling(iut) as caller:
+    async with open_caller(iut) as caller:
         for number in range(30):
             call = await caller.call("method", number)
             await call.respond(None, f"result {number}")
-            await caller.succeeds(call, f"result {number}")
+            await caller.check_succeeds(call, f"result {number}")
 
 
 @requirement("rpc.success")
 async def test_results(iut: Iut) -> None:
     """A call with a nil error succeeds with the result of the response."""
-    async with calling(iut) as caller:
+    async with open_caller(iut) as caller:
         for result in RESULTS:
             call = await caller.call("method")
             await call.respond(None, result)
-            await caller.succeeds(call, result)
+            await caller.check_succeeds(call, result)
 
 
 @requirement("rpc.success")
 @lasting
 async def test_after_a_while(iut: Iut) -> None:
     """A call succeeds after the connection was silent for several seconds."""
-    async with calling(iut) as caller:
+    async with open_caller(iut) as caller:
         for result in ("soon", "after a while"):
             call = await caller.call("method")
             await call.respond(None, result)
-            await caller.succeeds(call, result)
+            await caller.check_succeeds(call, result)
             if result == "soon" and await caller.session.until_closed(A_WHILE):
                 raise NotExercised(
                     "the client closes a connection that is silent for a few seconds"
@@ -109,37 +112,37 @@ async def test_after_a_while(iut: Iut) -> None:
 @requirement("rpc.failure")
 async def test_errors(iut: Iut) -> None:
     """A call fails with any error except nil, including false, 0 and empty values."""
-    async with calling(iut) as caller:
+    async with open_caller(iut) as caller:
         after = ""
         for error in ERRORS:
             call = await caller.call("method", after=after)
             await call.respond(error, None)
             after = f"the error {shown(error)}"
-            await caller.fails(call, after)
+            await caller.check_fails(call, after)
 
 
 @requirement("rpc.failure")
 async def test_errors_with_results(iut: Iut) -> None:
     """A call fails if its response has both an error and a result."""
-    async with calling(iut) as caller:
+    async with open_caller(iut) as caller:
         after = ""
         for error in ("failed", {"message": "failed"}, False):
             call = await caller.call("method", after=after)
             await call.respond(error, 42)
             after = f"the error {shown(error)} with the result 42"
-            await caller.fails(call, after)
+            await caller.check_fails(call, after)
 
 
 @requirement("rpc.error-reachable")
 async def test_error_objects(iut: Iut) -> None:
     """The program receives the content of the error."""
-    async with calling(iut) as caller:
+    async with open_caller(iut) as caller:
         after = ""
         for error in ({"message": "jammed", "code": 17}, "jammed", ["jammed", {"code": 17}]):
             call = await caller.call("method", after=after)
             await call.respond(error, None)
             after = f"the error {shown(error)}"
-            told = await caller.fails(call, after, requirement="rpc.failure")
+            told = await caller.check_fails(call, after, requirement="rpc.failure")
             text = told if isinstance(told, str) else shown(told)
             check(
                 _within(error, told) or "jammed" in text,
@@ -160,34 +163,34 @@ RESULT = [5, -1, 1.5, "text", [1, [2]], {"key": {"a": None}}, True, 300, 2**40]
 @requirement("encoding.wider-forms")
 async def test_wider_forms(iut: Iut) -> None:
     """Wider integers, lengths and counts and narrower floats do not change a response's meaning."""
-    async with calling(iut) as caller:
+    async with open_caller(iut) as caller:
         plain = await caller.plain(RESULT)
         for name in encodings(None):
             call = await caller.call("method")
             await caller.session.send_bytes(encodings(call.answer(None, RESULT))[name])
-            await caller.succeeds(call, plain, f"its response in {name}")
+            await caller.check_succeeds(call, plain, f"its response in {name}")
 
 
 @requirement("encoding.segmentation")
 async def test_cut_anywhere(iut: Iut) -> None:
     """A response that arrives in pieces is one response, wherever it is cut."""
-    async with calling(iut) as caller:
+    async with open_caller(iut) as caller:
         plain = await caller.plain(RESULT)
         call = await caller.call("method")
         whole = encode(call.answer(None, RESULT))
         await caller.session.send_bytes(whole, segmentation=byte_by_byte)
-        await caller.succeeds(call, plain, "its response, byte by byte")
+        await caller.check_succeeds(call, plain, "its response, byte by byte")
         for place in range(1, len(whole), 3):
             call = await caller.call("method")
             whole = encode(call.answer(None, RESULT))
             await caller.session.send_bytes(whole, segmentation=split_at([place]))
-            await caller.succeeds(call, plain, f"its response, cut after byte {place}")
+            await caller.check_succeeds(call, plain, f"its response, cut after byte {place}")
 
 
 @requirement("encoding.segmentation")
 async def test_together(iut: Iut) -> None:
     """Three responses in one write are three responses, also if the last is cut."""
-    async with calling(iut) as caller:
+    async with open_caller(iut) as caller:
         calls = await caller.calls(3)
         if any(call.session is not caller.session for call in calls):
             raise NotExercised("the client opens a connection for each call")
@@ -196,7 +199,7 @@ async def test_together(iut: Iut) -> None:
         answers = [call.answer(None, f"result {number}") for number, call in enumerate(calls)]
         await caller.session.send(*answers, segmentation=split_at([-2]))
         for number, call in enumerate(calls):
-            await caller.succeeds(
+            await caller.check_succeeds(
                 call, f"result {number}", "its response, sent together with others"
             )
 
@@ -204,7 +207,7 @@ async def test_together(iut: Iut) -> None:
 @requirement("encoding.segmentation")
 async def test_long_response(iut: Iut) -> None:
     """A response of 100 kB is read in any segmentation."""
-    async with calling(iut) as caller:
+    async with open_caller(iut) as caller:
         call = await caller.call("method")
         await call.respond(None, "0123456789" * 10_000)
-        await caller.succeeds(call, "0123456789" * 10_000, "a long response")
+        await caller.check_succeeds(call, "0123456789" * 10_000, "a long response")

@@ -9,7 +9,7 @@ import pytest
 from conformance.cases import TestCase, compared, requirement
 from conformance.iut import Iut
 from conformance.runtime.rpc_client.calls import Call
-from conformance.runtime.rpc_client.tester import calling
+from conformance.runtime.rpc_client.tester import open_caller
 from conformance.verdicts import Inconclusive, NotExercised, Violation
 
 
@@ -24,41 +24,41 @@ async def test_unknown_ids(iut: Iut) -> None:
 
 
 async def _unknown(iut: Iut) -> None:
-    async with calling(iut) as caller:
+    async with open_caller(iut) as caller:
         done = await caller.call("before")
         await done.respond(None, "before")
-        await caller.succeeds(done, "before")
+        await caller.check_succeeds(done, "before")
         call = await caller.call("method")
         near = {(call.number + step) % 2**32 for step in (1, 2**8, 2**16, 2**31)}
         strange = {0, 1, 2**16, 2**32 - 1, done.number, *near}
         for number in sorted(strange - {call.number}):
             await caller.session.send([1, number, None, "wrong"], [1, number, "wrong", None])
         await call.respond(None, "right")
-        await caller.succeeds(call, "right", "responses with unknown ids")
+        await caller.check_succeeds(call, "right", "responses with unknown ids")
 
 
 async def _known(iut: Iut) -> None:
     """Run the same check with responses to known ids, if several calls can wait."""
-    async with calling(iut) as caller:
+    async with open_caller(iut) as caller:
         with contextlib.suppress(NotExercised):
             first, second = await caller.calls(2)
             for call in (second, first):
                 await call.respond(None, call.number)
             for call in (first, second):
-                await caller.succeeds(call, call.number)
+                await caller.check_succeeds(call, call.number)
 
 
 @requirement("robustness.unknown-ids")
 async def test_second_response(iut: Iut) -> None:
     """A second response to a request is ignored."""
-    async with calling(iut) as caller:
+    async with open_caller(iut) as caller:
         call = await caller.call("method")
         await call.session.send(call.answer(None, "first"), call.answer(None, "second"))
-        await caller.succeeds(call, "first", "two responses")
+        await caller.check_succeeds(call, "first", "two responses")
         await call.respond("third", None)
         # The next call can have the same id.
         await caller.session.taken()
-        await caller.works("a second and third response")
+        await caller.check_works("a second and third response")
 
 
 MALFORMED: dict[str, Callable[[Call], Any]] = {
@@ -82,14 +82,14 @@ async def test_malformed_responses(iut: Iut) -> None:
     """A malformed response is ignored; the correct one is used unless the client has closed."""
     left = list(MALFORMED.items())
     while left:
-        async with calling(iut) as caller:
+        async with open_caller(iut) as caller:
             while left and not caller.session.ended:
                 what, make = left.pop(0)
                 call = await caller.call("method", requirement=None)
                 await caller.session.send(make(call))
                 await caller.session.taken()
                 await call.respond(None, "right")
-                await caller.survives(call, "right", what)
+                await caller.check_survives(call, "right", what)
 
 
 BROKEN = {
@@ -105,7 +105,7 @@ BROKEN = {
 @pytest.mark.parametrize("kind", BROKEN)
 async def test_broken_bytes(iut: Iut, kind: str) -> None:
     """A client can reject bytes that are not a response, but does not crash."""
-    async with calling(iut) as caller:
+    async with open_caller(iut) as caller:
         await caller.call("method")
         await caller.session.send_bytes(BROKEN[kind])
         await caller.session.taken()
@@ -119,10 +119,10 @@ async def test_no_response(iut: Iut) -> None:
     """A call without a response fails after its timeout; a late response has no effect."""
     own = iut.configuration.declared("rpc")
     iut.skip_if_longer(own or 0.0, "rpc")
-    async with calling(iut) as caller:
+    async with open_caller(iut) as caller:
         call = await caller.call("method", timeout=0.2)
         try:
-            await caller.fails(call, "its timeout of 0.2 s", own or 0.0)
+            await caller.check_fails(call, "its timeout of 0.2 s", own or 0.0)
         except Violation as waits:
             if own or call.running.done():
                 raise
@@ -131,7 +131,7 @@ async def test_no_response(iut: Iut) -> None:
         await call.respond(None, "late")
         # The next call can have the same id.
         await caller.session.taken()
-        await caller.works("a call without a response")
+        await caller.check_works("a call without a response")
 
 
 @requirement("robustness.no-response")
@@ -139,7 +139,7 @@ async def test_server_goes(iut: Iut) -> None:
     """Calls fail if the connection is closed while they wait."""
     if iut.transport == "zmq":
         raise NotExercised("needs a stream: ZeroMQ does not report that a peer has disconnected")
-    async with calling(iut) as caller:
+    async with open_caller(iut) as caller:
         call = await caller.call("method")
         await caller.session.close()
-        await caller.fails(call, "the end of the connection")
+        await caller.check_fails(call, "the end of the connection")

@@ -11,14 +11,15 @@ from collections.abc import AsyncIterator, Sequence
 from typing import Any
 
 from conformance.connections import Connections, ended
-from conformance.definitions.keywords import equal, shown
+from conformance.definitions.keywords import shown
 from conformance.harness.deadlines import in_time
 from conformance.harness.upper import Answer
 from conformance.iut import Iut
 from conformance.runtime.codec import IDS, is_request
+from conformance.runtime.numbers import is_same
 from conformance.runtime.rpc_client.calls import Call, Waiting, outcome, response
 from conformance.runtime.shapes import NOTIFICATION, OTHER, REQUEST, mark
-from conformance.runtime.tester import Unoperated, connected
+from conformance.runtime.tester import Unoperated, connect_or_prompt
 from conformance.session import Session
 from conformance.verdicts import Inconclusive, NotExercised, Violation
 from conformance.wire import Message
@@ -87,7 +88,7 @@ class Caller(Connections):
                 if self._method(message) in self._called:
                     raise self._other(message, "for each call")
 
-    async def sent(
+    async def expect_request(
         self,
         running: asyncio.Task[Answer],
         to: str,
@@ -112,7 +113,7 @@ class Caller(Connections):
             raise needed
         before = {session: len(session.received) for session in self.sessions}
         waiting = asyncio.create_task(self.next(REQUEST, OTHER, to=to, where=self._concerns))
-        await self._in_turn(waiting, [running], beside, to)
+        await self._take_turns(waiting, [running], beside, to)
         if running.done() and not waiting.done():
             unasked = [
                 message
@@ -138,7 +139,7 @@ class Caller(Connections):
         try:
             message = await waiting
         except Violation as missing:
-            if not (self.received or running.done() or await self._operated()):
+            if not (self.received or running.done() or await self._is_operated()):
                 raise needed from missing
             came = f"{missing.came}{outcome(running)}"
             about = missing.requirement or (None if self.begun else requirement)
@@ -154,7 +155,7 @@ class Caller(Connections):
         self._count(message)
         return message
 
-    async def _in_turn(
+    async def _take_turns(
         self,
         request: asyncio.Task[Message],
         running: Sequence[asyncio.Task[Answer]],
@@ -186,14 +187,14 @@ class Caller(Connections):
         came += " a second time" if self._came[name] else ""
         return Violation(f"one request {to}", came, "rpc.request-content", message.event)
 
-    async def _operated(self) -> bool:
+    async def _is_operated(self) -> bool:
         """Return True if the client answers operations; checked once in a run."""
         memory = self._memory
         if _OPERATED not in memory:
-            memory.setdefault(_OPERATED, await self._notifies())
+            memory.setdefault(_OPERATED, await self._can_notify())
         return bool(memory[_OPERATED])
 
-    async def _notifies(self) -> bool:
+    async def _can_notify(self) -> bool:
         """Return True if the operation notify is answered or not offered."""
         asking = asyncio.create_task(self.session.operate("notify", method=PROMPT, params=[]))
         await asyncio.wait({asking}, timeout=self.session.seconds("response"))
@@ -201,10 +202,10 @@ class Caller(Connections):
         await ended([asking])
         return answered
 
-    async def _answers(self) -> bool:
+    async def _can_answer(self) -> bool:
         """Return True if another client answers any operation, including the simplest call."""
-        async with calling(Iut(self._iut.testbed, "")) as other:
-            if await other._notifies():
+        async with open_caller(Iut(self._iut.testbed, "")) as other:
+            if await other._can_notify():
                 return True
             call = await other.call("method")
             await call.respond(None, "result")
@@ -245,7 +246,7 @@ class Caller(Connections):
         that error.
         """
         running = self.begin(method, *params, **more)
-        request = await self.sent(running, f"for {method}", (), requirement, after)
+        request = await self.expect_request(running, f"for {method}", (), requirement, after)
         return Call(self.session, running, request, self._ids)
 
     async def calls(self, count: int) -> list[Call]:
@@ -260,12 +261,12 @@ class Caller(Connections):
             raise NotExercised(alone.format(1))
         methods = [f"method{number}" for number in range(count)]
         running = {method: self.begin(method, number) for number, method in enumerate(methods)}
-        first = await self.sent(running[methods[0]], "for a call", requirement=_ASKED)
+        first = await self.expect_request(running[methods[0]], "for a call", requirement=_ASKED)
         requests = {self._method(first): (self.session, first)}
         while len(requests) < count:
             coming = asyncio.create_task(self.next(REQUEST, where=self._concerns))
             try:
-                await self._in_turn(coming, (), [running[method] for method in requests], "more")
+                await self._take_turns(coming, (), [running[method] for method in requests], "more")
                 message = await coming
             except Violation as missing:
                 raise NotExercised(alone.format(len(requests))) from missing
@@ -287,12 +288,14 @@ class Caller(Connections):
         operation = self.session.operate("notify", method=method, params=list(params))
         self._running.append(asyncio.create_task(operation))
         try:
-            return await self._ended(self._running[-1], "the operation 'notify' to end immediately")
+            return await self._wait_for_end(
+                self._running[-1], "the operation 'notify' to end immediately"
+            )
         except Violation as missing:
             spoke = any(message.name != OTHER for message in self.received)
             if any(one.name == NOTIFICATION and one.value[1] == method for one in self.received):
                 missing.requirement = "rpc.notification-waits-for-nothing"
-            if spoke or await self._operated():
+            if spoke or await self._is_operated():
                 raise
             raise Unoperated("needs the operation 'notify', which is not answered") from missing
 
@@ -309,7 +312,7 @@ class Caller(Connections):
         `own` is the client's own timeout in seconds.
         """
         try:
-            return await self._ended(call.running, f"the call to end after {after}", own)
+            return await self._wait_for_end(call.running, f"the call to end after {after}", own)
         except Inconclusive:
             process = self.session.instance.process
             if process and await process.wait(0.3):
@@ -317,7 +320,7 @@ class Caller(Connections):
                 raise Violation(f"the client to survive {after}", f"it died{end}") from None
             raise
 
-    async def _ended(
+    async def _wait_for_end(
         self, running: asyncio.Task[Answer], expected: str, own: float = 0.0
     ) -> Answer:
         operated = self.session.instance.upper.operated
@@ -328,17 +331,17 @@ class Caller(Connections):
                 return await in_time(asyncio.shield(running), left)
         except TimeoutError:
             self._raise_if_expired()
-            if not operated.answered and not await self._iut.cached("answers", self._answers):
+            if not operated.answered and not await self._iut.cached("answers", self._can_answer):
                 # The client may have exited without flushing its output.
                 operated.take("call", False)
                 unflushed = self.session.instance.upper.unflushed
                 raise Inconclusive(f"expected {expected}{unflushed}") from None
             raise Violation(expected, f"it still waits after {seconds:g} s") from None
 
-    async def succeeds(self, call: Call, result: Any, after: str = "its response") -> None:
+    async def check_succeeds(self, call: Call, result: Any, after: str = "its response") -> None:
         """Raise Violation unless the call has this result."""
         answer = await self.outcome(call, after)
-        if not answer.ok or not equal(result, answer.result):
+        if not answer.ok or not is_same(result, answer.result):
             came = shown(answer.result) if answer.ok else f"the failure {shown(answer.error)}"
             expected = f"the result {shown(result)} for {call.request.value} after {after}"
             raise Violation(expected, f"received {came}")
@@ -358,16 +361,16 @@ class Caller(Connections):
             self._memory[name] = answer.result
         return self._memory[name]
 
-    async def survives(self, call: Call, result: Any, after: str) -> None:
+    async def check_survives(self, call: Call, result: Any, after: str) -> None:
         """Raise Violation unless the call has this result, or the client closes the connection.
 
         A client can close the connection if it treats the earlier message as a protocol violation.
         """
         answer = await self.outcome(call, after)
         if answer.ok or not await self.session.until_closed():
-            await self.succeeds(call, result, after)
+            await self.check_succeeds(call, result, after)
 
-    async def fails(
+    async def check_fails(
         self, call: Call, after: str, own: float = 0.0, requirement: str | None = None
     ) -> Any:
         """Return the error that the program receives. Raises Violation if the call succeeds.
@@ -382,7 +385,7 @@ class Caller(Connections):
             raise Violation(f"the call to fail after {after}", came, about)
         return answer.error
 
-    async def works(self, after: str) -> None:
+    async def check_works(self, after: str) -> None:
         """Raise Violation unless another call succeeds.
 
         A client that has closed its only connection is not checked.
@@ -391,16 +394,16 @@ class Caller(Connections):
             return
         call = await self.call("still", after, requirement=None)
         await call.respond(None, "works")
-        await self.succeeds(call, "works", f"its response, sent after {after}")
+        await self.check_succeeds(call, "works", f"its response, sent after {after}")
 
     async def close(self) -> None:
         await ended(self._running)
 
 
 @contextlib.asynccontextmanager
-async def calling(iut: Iut) -> AsyncIterator[Caller]:
+async def open_caller(iut: Iut) -> AsyncIterator[Caller]:
     """Open a session with a client, and cancel its operations at the end."""
-    async with connected(iut, "notify", method=PROMPT, params=[]) as session:
+    async with connect_or_prompt(iut, "notify", method=PROMPT, params=[]) as session:
         caller = Caller(session, iut)
         async with caller.accepting(iut):
             try:

@@ -10,16 +10,16 @@ from conformance.iut import Iut
 from conformance.runtime.codec import encode
 from conformance.runtime.encodings import encodings
 from conformance.runtime.rpc_server.tester import (
-    answers,
+    blame_later_connections,
+    blame_pieces,
+    check_hundred,
     check_success,
-    echoing,
-    hundred,
-    in_pieces,
-    not_the_first,
-    of,
-    plainly,
+    expect_answers,
+    find_echo,
+    plain_echo,
     request,
-    usual,
+    response_id,
+    usual_procedure,
 )
 from conformance.runtime.shapes import RESPONSE
 from conformance.segmentation import Segmentation, byte_by_byte, split_at
@@ -35,11 +35,11 @@ PARAMS = [5, -1, 1.5, "text", [1, [2]], {"key": {"a": None}}, True, 300, 2**40]
 async def test_wider_forms(iut: Iut) -> None:
     """Wider integers, lengths and counts and narrower floats do not change a request's meaning."""
     async with iut.session() as session:
-        echo = await echoing(iut, session)
-        plain = await plainly(iut, session, PARAMS)
+        echo = await find_echo(iut, session)
+        plain = await plain_echo(iut, session, PARAMS)
         for number, name in enumerate(encodings(None), 1):
             await session.send_bytes(encodings(echo.request(number, *PARAMS))[name])
-            came = await answers(session, [number], f" in {name}", None)
+            came = await expect_answers(session, [number], f" in {name}", None)
             check_success(came[number], plain, f"echo in {name}", None)
 
 
@@ -48,8 +48,8 @@ async def test_objects_back_to_back(iut: Iut) -> None:
     """Responses of all sizes follow each other directly, without bytes between them."""
     numbers = range(1, 41)
     async with iut.session() as session:
-        await session.send(*(request(n, usual(iut), "x" * 100 * n) for n in numbers))
-        await answers(session, numbers)
+        await session.send(*(request(n, usual_procedure(iut), "x" * 100 * n) for n in numbers))
+        await expect_answers(session, numbers)
 
 
 @requirement("encoding.messagepack")
@@ -58,7 +58,7 @@ async def test_long_response_for_a_slow_client(iut: Iut) -> None:
 
     Other responses that become ready meanwhile are not written into the middle of it.
     """
-    long, next_ = request(1, usual(iut), "x" * _LONG), request(2, usual(iut))
+    long, next_ = request(1, usual_procedure(iut), "x" * _LONG), request(2, usual_procedure(iut))
     sleep = iut.configuration.procedures.get("sleep") or "sleep"
     beside = [request(100 + number, sleep, number / 500) for number in range(1, 21)]
     async with iut.instance() as instance:
@@ -68,13 +68,13 @@ async def test_long_response_for_a_slow_client(iut: Iut) -> None:
             within = session.left(session.due)
             while came := await session.wait_for(RESPONSE, within=within):
                 # The server can drop a response or close the connection if the client is slow.
-                if of(came) in (1, 2):
+                if response_id(came) in (1, 2):
                     return
             if session.ended:
                 return
     async with iut.session() as plain:
         await plain.send(long, next_)
-        await answers(plain, [1, 2], ", the first of which has a long response")
+        await expect_answers(plain, [1, 2], ", the first of which has a long response")
     expected = f"a response of {_LONG} bytes for a client that reads a few bytes at a time"
     raise Violation(expected, f"received {session.size} bytes").shown_in(session)
 
@@ -82,12 +82,12 @@ async def test_long_response_for_a_slow_client(iut: Iut) -> None:
 @requirement("encoding.segmentation")
 async def test_cut_anywhere(iut: Iut) -> None:
     """A request that arrives in two pieces is one request, wherever it is cut."""
-    async with in_pieces(iut), iut.session() as session:
-        echo = await echoing(iut, session)
+    async with blame_pieces(iut), iut.session() as session:
+        echo = await find_echo(iut, session)
         for place in range(1, len(encode(echo.request(300, *PARAMS)))):
             whole = encode(echo.request(300 + place, *PARAMS))
             await session.send_bytes(whole, segmentation=split_at([place]))
-            await _echoed(iut, session, [300 + place], f"cut after byte {place}")
+            await _check_echo(iut, session, [300 + place], f"cut after byte {place}")
 
 
 @requirement("encoding.segmentation")
@@ -97,41 +97,41 @@ async def test_cut_anywhere(iut: Iut) -> None:
 async def test_several_in_pieces(iut: Iut, cut: Segmentation) -> None:
     """Three requests that arrive in small pieces are three requests."""
     async with iut.session() as session:
-        echo = await echoing(iut, session)
+        echo = await find_echo(iut, session)
         await session.send(*(echo.request(n, *PARAMS) for n in (1, 2, 3)), segmentation=cut)
-        await _echoed(iut, session, [1, 2, 3], "in small pieces")
+        await _check_echo(iut, session, [1, 2, 3], "in small pieces")
         absent(await session.wait_for(RESPONSE), "one response for each request")
 
 
 @requirement("encoding.segmentation")
 async def test_pieces_of_a_later_connection(iut: Iut) -> None:
     """Requests can arrive in pieces on a later connection too."""
-    async with not_the_first(iut), iut.instance() as instance:
+    async with blame_later_connections(iut), iut.instance() as instance:
         async with iut.connect(instance) as session:
-            echo = await echoing(iut, session)
+            echo = await find_echo(iut, session)
             # This id is not repeated on the second connection: a repeated id would be another test.
             await echo.call(session, 9)
         async with iut.connect(instance) as session:
             requests = (echo.request(number, *PARAMS) for number in (1, 2, 3))
             await session.send(*requests, segmentation=byte_by_byte)
-            await _echoed(iut, session, [1, 2, 3], "in pieces, on a later connection")
+            await _check_echo(iut, session, [1, 2, 3], "in pieces, on a later connection")
 
 
 @requirement("encoding.segmentation")
 async def test_together(iut: Iut) -> None:
     """Requests in one write, of which the last arrives in two pieces, are all answered."""
     async with iut.session() as session:
-        echo = await echoing(iut, session)
+        echo = await find_echo(iut, session)
         numbers = range(1, 6)
         values = [echo.request(number, *PARAMS) for number in numbers]
         await session.send(*values, segmentation=split_at([-9]))
-        await _echoed(iut, session, numbers, "in one write")
+        await _check_echo(iut, session, numbers, "in one write")
 
 
 @requirement("encoding.segmentation")
 async def test_hundred_together(iut: Iut) -> None:
     """A hundred requests in one write are a hundred requests."""
-    await however_cut(iut, (), "encoding.segmentation", partial(hundred, iut))
+    await however_cut(iut, (), "encoding.segmentation", partial(check_hundred, iut))
 
 
 @requirement("encoding.segmentation")
@@ -139,16 +139,16 @@ async def test_long_request(iut: Iut) -> None:
     """A request of 500 kB and the request after it are answered, in any segmentation."""
     text = "0123456789" * 50_000
     async with iut.session() as session:
-        echo = await echoing(iut, session)
+        echo = await find_echo(iut, session)
         await session.send(echo.request(1, text), echo.request(2))
-        came = await answers(session, [1, 2], " after a long request", None)
+        came = await expect_answers(session, [1, 2], " after a long request", None)
         check_success(came[1], [text], "echo of a long text", None)
         await echo.call(session, 3)
 
 
-async def _echoed(iut: Iut, session: Session, numbers: Iterable[int], how: str) -> None:
+async def _check_echo(iut: Iut, session: Session, numbers: Iterable[int], how: str) -> None:
     """Raise Violation unless the requests are answered like a plain request."""
-    outcomes = await answers(session, numbers, f" {how}", None)
-    plain = await plainly(iut, session, PARAMS)
+    outcomes = await expect_answers(session, numbers, f" {how}", None)
+    plain = await plain_echo(iut, session, PARAMS)
     for outcome in outcomes.values():
         check_success(outcome, plain, f"a request {how}", None)

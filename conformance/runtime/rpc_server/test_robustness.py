@@ -9,7 +9,14 @@ from conformance.cases import requirement
 from conformance.harness.instance import Instance
 from conformance.iut import Iut
 from conformance.runtime.codec import encode
-from conformance.runtime.rpc_server.tester import call, not_the_first, of, procedure, request, usual
+from conformance.runtime.rpc_server.tester import (
+    blame_later_connections,
+    call,
+    find_procedure,
+    request,
+    response_id,
+    usual_procedure,
+)
 from conformance.runtime.shapes import RESPONSE
 from conformance.segmentation import whole
 from conformance.session import Session
@@ -60,7 +67,9 @@ class Served:
         self.instance = instance
         self.session = session
 
-    async def still(self, after: str, number: int | None = None, about: str | None = None) -> None:
+    async def check_still_serves(
+        self, after: str, number: int | None = None, about: str | None = None
+    ) -> None:
         """Raise Violation unless a request is answered, on this connection or on a new one.
 
         A new connection is used only if the server has closed this one. `number` is the id of the
@@ -71,24 +80,27 @@ class Served:
             if await self._answered(number):
                 return
             if not self.session.ended:
-                raise Violation(*_wanted(after, "received nothing"), about)
-        await self.anew(after, about)
+                raise Violation(*_sentences(after, "received nothing"), about)
+        await self.check_new_client(after, about)
 
-    async def anew(self, after: str, about: str | None = None) -> None:
+    async def check_new_client(self, after: str, about: str | None = None) -> None:
         """Raise Violation unless a new client is served. `about` is the violated requirement."""
         try:
-            async with not_the_first(self.iut), self.iut.connect(self.instance) as session:
+            async with (
+                blame_later_connections(self.iut),
+                self.iut.connect(self.instance) as session,
+            ):
                 await _probe(self.iut, session, f"after {after}", about)
         except Unreachable as error:
-            raise Violation(*_wanted(after, str(error)), about) from error
+            raise Violation(*_sentences(after, str(error)), about) from error
 
     async def _answered(self, number: int | None) -> bool:
         """Return True if the probe is answered before the connection is closed."""
         number = next(_PROBES) if number is None else number
-        await self.session.send(request(number, usual(self.iut)))
+        await self.session.send(request(number, usual_procedure(self.iut)))
         within = self.session.left(self.session.due)
         while answer := await self.session.wait_for(RESPONSE, within=within):
-            if of(answer) == number:
+            if response_id(answer) == number:
                 return True
         return False
 
@@ -96,23 +108,28 @@ class Served:
 async def _probe(iut: Iut, session: Session, to: str, about: str | None) -> None:
     """Send a request. Raises Violation if it is not answered."""
     number = next(_PROBES)
-    await session.send(request(number, usual(iut)))
+    await session.send(request(number, usual_procedure(iut)))
     await session.expect(
-        RESPONSE, where=lambda answer: of(answer) == number, to=to, requirement=about
+        RESPONSE, where=lambda answer: response_id(answer) == number, to=to, requirement=about
     )
 
 
-def _wanted(after: str, came: str) -> tuple[str, str]:
+async def _require_service(iut: Iut, session: Session) -> None:
+    """Raise Violation of rpc.each-answered if even a plain request is not answered."""
+    await call(session, next(_PROBES), usual_procedure(iut))
+
+
+def _sentences(after: str, came: str) -> tuple[str, str]:
     return f"a response to the next request after {after}", came
 
 
-def _named(value: Any, name: str) -> Any:
+def _with_name(value: Any, name: str) -> Any:
     """Return the value with the placeholder replaced by the name of a real procedure."""
     match value:
         case list():
-            return [_named(entry, name) for entry in value]
+            return [_with_name(entry, name) for entry in value]
         case dict():
-            return {_named(key, name): _named(entry, name) for key, entry in value.items()}
+            return {_with_name(key, name): _with_name(entry, name) for key, entry in value.items()}
     return name if value == _NAMED else value
 
 
@@ -129,11 +146,13 @@ async def test_malformed_requests(iut: Iut, kind: str) -> None:
         left = list(chosen.items())
         while left:
             async with iut.connect(instance) as session:
+                if len(left) == len(chosen):
+                    await _require_service(iut, session)
                 served = Served(iut, instance, session)
                 while left and not session.ended:
                     what, value = left.pop(0)
-                    await session.send(_named(value, usual(iut)))
-                    await served.still(f"a request with {what}")
+                    await session.send(_with_name(value, usual_procedure(iut)))
+                    await served.check_still_serves(f"a request with {what}")
 
 
 @requirement("robustness.many-malformed")
@@ -145,13 +164,15 @@ async def test_twenty_malformed(iut: Iut, what: str) -> None:
         while sent < 20:
             async with iut.connect(instance) as session:
                 served = Served(iut, instance, session)
+                if not sent:
+                    await _require_service(iut, session)
                 while sent < 20 and not session.ended:
-                    await session.send(_named(MALFORMED[what], usual(iut)))
+                    await session.send(_with_name(MALFORMED[what], usual_procedure(iut)))
                     await session.taken()
                     sent += 1
                     if sent == 1:
-                        await served.still(f"a request with {what}", about=_MALFORMED)
-                await served.still(f"{sent} requests with {what}")
+                        await served.check_still_serves(f"a request with {what}", about=_MALFORMED)
+                await served.check_still_serves(f"{sent} requests with {what}")
 
 
 BROKEN: dict[str, bytes] = {
@@ -169,18 +190,21 @@ BROKEN: dict[str, bytes] = {
 async def test_broken_bytes(iut: Iut) -> None:
     """After bytes that are not a request, the next client is served."""
     async with iut.instance() as instance:
-        for what, data in BROKEN.items():
+        for number, (what, data) in enumerate(BROKEN.items()):
             async with iut.connect(instance) as session:
+                if not number:
+                    await _require_service(iut, session)
                 await session.send_bytes(data)
                 await session.until_closed(session.seconds("quiet") / 4)
                 await session.close()
-            await Served(iut, instance, session).anew(what)
+            await Served(iut, instance, session).check_new_client(what)
 
 
 @requirement("robustness.foreign-messages")
 async def test_responses_to_a_server(iut: Iut) -> None:
     """A response to a server has no effect, even with a request's id."""
     async with iut.instance() as instance, iut.connect(instance) as session:
+        await _require_service(iut, session)
         served = Served(iut, instance, session)
         for number, error, result in (
             (1, None, "result"),
@@ -188,7 +212,7 @@ async def test_responses_to_a_server(iut: Iut) -> None:
             (7, None, 0),
         ):
             await session.send([1, number, error, result])
-            await served.still("a response sent to the server", number)
+            await served.check_still_serves("a response sent to the server", number)
 
 
 @requirement("robustness.clients-leave")
@@ -200,17 +224,23 @@ async def test_clients_leave(iut: Iut, how: str) -> None:
     """
     async with iut.instance() as instance:
         async with iut.connect(instance) as session:
-            sleep = await procedure(iut, session, "sleep")
+            await _require_service(iut, session)
+            sleep = await find_procedure(iut, session, "sleep")
             # Long enough to be pending for certain. Only five, because a server can run one after
             # another.
             calls = [request(number, sleep, 0.2) for number in range(1, 6)]
-            echoes = [request(number, usual(iut), "x" * 20_000) for number in range(20, 60)]
+            echoes = [
+                request(number, usual_procedure(iut), "x" * 20_000) for number in range(20, 60)
+            ]
             await session.send(*calls, *echoes, segmentation=whole)
             if how == "resets":
                 await session.break_off()
             else:
                 await session.finish()
                 await session.until_closed(0.1)
-        await Served(iut, instance, session).anew("a client that disconnected")
-        async with not_the_first(iut), iut.connect(instance) as later:
+            # A server that dies of this should be gone before the next client asks.
+            if process := instance.process:
+                await process.wait(session.seconds("quiet"))
+        await Served(iut, instance, session).check_new_client("a client that disconnected")
+        async with blame_later_connections(iut), iut.connect(instance) as later:
             await call(later, 10, sleep, 0.3, requirement=None)

@@ -12,6 +12,7 @@ from typing import Any
 from conformance.definitions.keywords import shown
 from conformance.iut import Iut
 from conformance.runtime.codec import encode
+from conformance.runtime.numbers import is_rounded
 from conformance.runtime.shapes import NOTIFICATION, RESPONSE
 from conformance.segmentation import Segmentation, byte_by_byte
 from conformance.session import Session
@@ -23,6 +24,8 @@ ABSENT = "conformance_no_such_procedure"
 
 SEGMENTATION = "encoding.segmentation"
 _IDS = "rpc.response-id"
+_OWN = (_IDS, "rpc.notification-unanswered", "rpc.clients-apart")
+"""The requirements that a response violates which answers no request."""
 
 _PROBES: dict[str, list[Any]] = {
     "echo": ["x"],
@@ -41,7 +44,7 @@ def request(number: int, method: str, *params: Any) -> list[Any]:
     return [0, number, method, list(params)]
 
 
-async def answers(
+async def expect_answers(
     session: Session,
     numbers: Iterable[int],
     to: str = "",
@@ -71,20 +74,20 @@ async def answers(
                 raise
             some = f"{late.came}; {len(came)} of {total} requests were answered"
             raise Violation(late.expected, some, late.requirement, late.event) from late
-        number = of(message)
+        number = response_id(message)
         if number in missing:
             missing.remove(number)
             told: list[Any] = [*message.value[2:], None, None]
             came[number] = (told[0], told[1])
-        elif any(finding.requirement == _IDS for finding in session.judge.findings):
+        elif found := [f for f in session.judge.findings if f.requirement in _OWN]:
             instead = f"received {shown(message.value)}"
-            raise Violation(f"{RESPONSE} {text}", instead, _IDS, message.event)
+            raise Violation(f"{RESPONSE} {text}", instead, found[0].requirement, message.event)
         else:
             strange = strange or message
     return came
 
 
-def of(message: Message) -> int | None:
+def response_id(message: Message) -> int | None:
     """Return the id of a response, or None, for a response of any length."""
     value = message.value
     return value[1] if len(value) > 1 and type(value[1]) is int else None
@@ -104,10 +107,10 @@ async def call(
     ``what`` describes the request in the message.
     """
     await session.send(request(number, method, *params))
-    return (await answers(session, [number], what and f", {what}", requirement))[number]
+    return (await expect_answers(session, [number], what and f", {what}", requirement))[number]
 
 
-async def procedure(iut: Iut, session: Session, name: str) -> str:
+async def find_procedure(iut: Iut, session: Session, name: str) -> str:
     """Return the IUT's name of a procedure. Raises NotExercised if the IUT does not have it.
 
     An undeclared procedure is probed once in a run. The procedure is absent if the server answers
@@ -119,7 +122,7 @@ async def procedure(iut: Iut, session: Session, name: str) -> str:
         raise NotExercised(f"{wanted}, which is declared as absent")
     absent: dict[str, str] = iut.memory.setdefault("absent procedures", {})
     if declared is None and name not in absent:
-        absent[name] = await _absent(session, name)
+        absent[name] = await _missing_error(session, name)
     if absent.get(name):
         raise NotExercised(
             f"{wanted}; the server answers {absent[name]}. If the procedure has another "
@@ -128,11 +131,11 @@ async def procedure(iut: Iut, session: Session, name: str) -> str:
     return declared or name
 
 
-async def _absent(session: Session, name: str) -> str:
+async def _missing_error(session: Session, name: str) -> str:
     """Return the error for a missing procedure, or an empty string."""
     await session.send(request(120, name, *_PROBES[name]))
     about = "rpc.unencodable-result" if name == "unencodable" else "rpc.each-answered"
-    error, result = (await answers(session, [120], f", {name}", about))[120]
+    error, result = (await expect_answers(session, [120], f", {name}", about))[120]
     if error is None or result is not None:
         return ""
     unknown, _ = await call(session, 121, ABSENT, *_PROBES[name])
@@ -168,12 +171,12 @@ class Echo:
         Raises Violation as `call` does.
         """
         await session.send(self.request(number, *params))
-        return (await answers(session, [number], requirement=requirement))[number]
+        return (await expect_answers(session, [number], requirement=requirement))[number]
 
 
-async def echoing(iut: Iut, session: Session) -> Echo:
+async def find_echo(iut: Iut, session: Session) -> Echo:
     """Return the IUT's echo procedure. Raises NotExercised if the IUT has none."""
-    name = await procedure(iut, session, "echo")
+    name = await find_procedure(iut, session, "echo")
 
     async def single() -> bool:
         # The single argument is an array. It comes back unchanged, or within another array.
@@ -183,12 +186,12 @@ async def echoing(iut: Iut, session: Session) -> Echo:
     return Echo(name, await iut.cached("echo", single))
 
 
-async def plainly(iut: Iut, session: Session, params: list[Any]) -> Any:
+async def plain_echo(iut: Iut, session: Session, params: list[Any]) -> Any:
     """Return the result of a plain echo of these values; called once in a run.
 
     Raises Inconclusive if the result is an error.
     """
-    echo = await echoing(iut, session)
+    echo = await find_echo(iut, session)
 
     async def asked() -> Any:
         error, result = await echo.call(session, 123, *params)
@@ -201,11 +204,11 @@ async def plainly(iut: Iut, session: Session, params: list[Any]) -> Any:
     return await iut.cached(f"echo of {params}", asked)
 
 
-async def hundred(iut: Iut, cut: Segmentation | None = None) -> None:
+async def check_hundred(iut: Iut, cut: Segmentation | None = None) -> None:
     """Send a hundred requests without waiting, in one write each or with the given segmentation."""
     numbers = [1000 + 7 * index for index in range(100)]
     async with iut.session() as session:
-        echo = await echoing(iut, session)
+        echo = await find_echo(iut, session)
         # Without segmentation, twenty long responses follow each other directly. A server that
         # writes several at the same time is detected.
         long = () if cut else numbers[40:60]
@@ -213,7 +216,7 @@ async def hundred(iut: Iut, cut: Segmentation | None = None) -> None:
         requests = (echo.request(number, *sent[number]) for number in numbers)
         await session.send(*requests, segmentation=cut)
         how = " of a hundred in one write" if cut else " of a hundred"
-        came = await answers(session, numbers, how, "rpc.pipelining")
+        came = await expect_answers(session, numbers, how, "rpc.pipelining")
         for number in numbers:
             check_success(came[number], sent[number], f"request {number}", "rpc.result")
 
@@ -229,18 +232,24 @@ async def disturbed(iut: Iut) -> str:
         iut.connect(instance) as other,
     ):
         for number in (1, 2):
-            await one.send(request(number, usual(iut)))
+            await one.send(request(number, usual_procedure(iut)))
             within = one.left(one.due)
             answer = await one.wait_for(RESPONSE, within=within, requirement="rpc.clients-apart")
-            if answer is None or of(answer) != number:
+            if answer is None or response_id(answer) != number:
                 return "rpc.clients-apart"
-            await other.send_bytes(encode(request(3, usual(iut)))[:4])
+            await other.send_bytes(encode(request(3, usual_procedure(iut)))[:4])
             await other.taken()
     return ""
 
 
+async def turns_others_away(iut: Iut) -> bool:
+    """Return True if the server closes a connection that is opened while it serves another."""
+    plain = Iut(iut.testbed, "")
+    return await iut.cached("another client is turned away", plain.turns_away_beside)
+
+
 @contextlib.asynccontextmanager
-async def not_the_first(iut: Iut) -> AsyncIterator[None]:
+async def blame_later_connections(iut: Iut) -> AsyncIterator[None]:
     """Blame rpc.each-answered for failures in this block if no later connection is answered.
 
     Raises Hindered if the server closes a second connection that is open at the same time.
@@ -252,7 +261,7 @@ async def not_the_first(iut: Iut) -> AsyncIterator[None]:
             for number in range(2):
                 async with plain.connect(instance) as session:
                     within = "response" if number else session.left(session.due)
-                    await session.send(request(number, usual(iut)))
+                    await session.send(request(number, usual_procedure(iut)))
                     if not await session.wait_for(RESPONSE, within=within):
                         # failures of the first connection are another requirement
                         return not number
@@ -263,8 +272,7 @@ async def not_the_first(iut: Iut) -> AsyncIterator[None]:
     except Violation as missing:
         if missing.event is not None:
             raise
-        plain = Iut(iut.testbed, "")
-        if await iut.cached("another client is turned away", plain.turns_away_beside):
+        if await turns_others_away(iut):
             raise Hindered(
                 "the server closes a connection that is opened while it serves another"
             ) from None
@@ -275,18 +283,18 @@ async def not_the_first(iut: Iut) -> AsyncIterator[None]:
 
 
 @contextlib.asynccontextmanager
-async def in_pieces(iut: Iut) -> AsyncIterator[None]:
+async def blame_pieces(iut: Iut) -> AsyncIterator[None]:
     """Blame encoding.segmentation for failures in this block if requests in pieces are never
     answered.
     """
 
     async def answered() -> bool:
         async with Iut(iut.testbed, "").session() as session:
-            await session.send(request(1, usual(iut)), segmentation=byte_by_byte)
+            await session.send(request(1, usual_procedure(iut)), segmentation=byte_by_byte)
             answer = await session.wait_for(
                 RESPONSE, within=session.left(session.due), requirement=SEGMENTATION
             )
-            return answer is not None and of(answer) == 1
+            return answer is not None and response_id(answer) == 1
 
     try:
         yield
@@ -296,18 +304,18 @@ async def in_pieces(iut: Iut) -> AsyncIterator[None]:
         raise
 
 
-async def sleeping(iut: Iut, session: Session) -> str:
+async def find_sleep(iut: Iut, session: Session) -> str:
     """Return the name of the sleep procedure, after one call of it was answered.
 
     Raises Violation of rpc.each-answered if it is not answered, and NotExercised if it does not
     exist.
     """
-    name = await procedure(iut, session, "sleep")
+    name = await find_procedure(iut, session, "sleep")
     await iut.cached("a slow call is answered", partial(call, session, 124, name, 0.02))
     return name
 
 
-def usual(iut: Iut) -> str:
+def usual_procedure(iut: Iut) -> str:
     """Return the name of the procedure for requests whose result does not matter."""
     return iut.configuration.procedures.get("echo") or "echo"
 
@@ -330,40 +338,55 @@ def _texts(error: Any) -> Iterator[str]:
             yield error if isinstance(error, str) else json.dumps(error)
 
 
-def names(iut: Iut) -> list[str]:
+def procedure_names(iut: Iut) -> list[str]:
     """Return the IUT's names of all procedures except those declared as absent."""
     declared = iut.configuration.procedures
     return [name for name in (declared.get(each, each) for each in iut.role.procedures) if name]
 
 
-def alike(sent: Any, came: Any) -> bool:
+def is_alike(sent: Any, came: Any) -> bool:
     """Return True if a value is unchanged, apart from lawful conversions of numbers.
 
-    Integers of more than 32 bits can come back as doubles, with the precision of a double.
+    Integers of more than 32 bits can come back as doubles, with the precision of a double. Floats
+    can come back in single precision: rpc.wide-floats checks the rest.
     """
     if isinstance(sent, dict):
         return (
             isinstance(came, dict)
             and sent.keys() == came.keys()
-            and all(alike(sent[key], came[key]) for key in sent)
+            and all(is_alike(sent[key], came[key]) for key in sent)
         )
     if isinstance(sent, list):
         return (
             isinstance(came, list)
             and len(sent) == len(came)
-            and all(alike(one, other) for one, other in zip(sent, came, strict=True))
+            and all(is_alike(one, other) for one, other in zip(sent, came, strict=True))
         )
     wide = type(sent) is int and not -(2**31) <= sent < 2**32
     if wide and type(came) in (float, int):
         return bool(float(sent) == float(came))
-    kinds = (float, int) if type(sent) is float else (type(sent),)
-    return type(came) in kinds and bool(sent == came)
+    if type(sent) is float:
+        return is_rounded(sent, came)
+    return type(came) is type(sent) and bool(sent == came)
+
+
+def has_wide(value: Any) -> bool:
+    """Return True if a value contains an integer that not every double represents exactly.
+
+    A server can refuse such a value, as honestly as another rounds it: see rpc.wide-integers.
+    """
+    match value:
+        case dict():
+            return any(map(has_wide, value.values()))
+        case list():
+            return any(map(has_wide, value))
+    return type(value) is int and abs(value) > 2**53
 
 
 def check_success(outcome: Sequence[Any], wanted: Any, what: str, requirement: str | None) -> None:
     """Raise Violation unless the error is nil and the result is ``wanted``."""
     error, result = outcome
-    if error is not None or not alike(wanted, result):
+    if error is not None or not is_alike(wanted, result):
         came = f"the error {shown(error)}" if error is not None else shown(result)
         raise Violation(f"the result {shown(wanted)} for {what}", f"received {came}", requirement)
 

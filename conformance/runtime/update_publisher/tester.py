@@ -4,10 +4,11 @@ import secrets
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from conformance.definitions.keywords import equal, shown
+from conformance.definitions.keywords import shown
 from conformance.harness.deadlines import Left, counting
+from conformance.runtime.numbers import is_same
 from conformance.runtime.shapes import UPDATE, mark
-from conformance.runtime.tester import done
+from conformance.runtime.tester import run_operation
 from conformance.session import Session
 from conformance.verdicts import Violation
 from conformance.wire import Message
@@ -17,8 +18,8 @@ LINGERING = 1.0  # seconds; a publisher may check for connected devices only onc
 
 
 def new_uids() -> tuple[str, str, str]:
-    """Return three unused UIDs, of 66, 34 and 88 bits."""
-    one, other, largest = (str(2**bits - 1 - secrets.randbits(24)) for bits in (66, 34, 88))
+    """Return three unused UIDs, of 62, 34 and 64 bits. Wider ones are update.uid-width."""
+    one, other, largest = (str(2**bits - 1 - secrets.randbits(24)) for bits in (62, 34, 64))
     return one, other, largest
 
 
@@ -26,7 +27,7 @@ async def connect(
     session: Session, uid: str, params: dict[str, Any], alias: str | None = None
 ) -> None:
     named = {"alias": alias} if alias is not None and has_aliases(session) else {}
-    await done(session, "connect", uid=uid, params=params, **named)
+    await run_operation(session, "connect", uid=uid, params=params, **named)
 
 
 def has_aliases(session: Session) -> bool:
@@ -35,7 +36,7 @@ def has_aliases(session: Session) -> bool:
 
 
 async def change(session: Session, uid: str, values: dict[str, Any]) -> None:
-    await done(session, "change", uid=uid, values=values)
+    await run_operation(session, "change", uid=uid, values=values)
 
 
 def devices(message: Message) -> dict[str, Any]:
@@ -54,7 +55,7 @@ _PARTS = {"sd": (devices, "update.all-uids"), "aliases": (aliases, "update.alias
 """By part of an update: its entries by UID, and the requirement that a missing entry violates."""
 
 
-async def until(
+async def expect_update(
     session: Session,
     expected: str,
     holds: Callable[[Message], bool],
@@ -71,7 +72,7 @@ async def until(
         await session.wait_for(UPDATE)
     if latest and holds(latest[0]):
         return latest[0]
-    within = soon(session)
+    within = change_deadline(session)
 
     async def comes() -> bool:
         while session.ahead(UPDATE) and (update := await session.wait_for(UPDATE)):
@@ -90,7 +91,7 @@ async def until(
     raise Violation(expected, f"the last update was {shown(latest[0].value)}", requirement)
 
 
-def soon(session: Session) -> Left:
+def change_deadline(session: Session) -> Left:
     """Return the time within which a change must be sent.
 
     The time is not extended if enough updates have arrived without the change. The time ends if
@@ -117,24 +118,28 @@ def _counts(session: Session) -> tuple[int, int]:
     return updates, len(session.received) - updates
 
 
-async def listed(session: Session, *uids: str, part: str = "sd") -> Message:
+async def expect_listed(
+    session: Session, *uids: str, part: str = "sd", form: str = "update.uid-form"
+) -> Message:
     """Return the first update whose part of this name contains all these devices.
 
-    Raises Violation of update.uid-form if other UIDs were sent, else of the requirement for missing
+    Raises Violation of ``form`` if other UIDs were sent, else of the requirement for missing
     entries.
     """
     among, lacking = _PARTS[part]
     expected = f"an update with the devices {', '.join(uids)} in {part}"
     try:
-        return await until(session, expected, lambda message: set(uids) <= among(message).keys())
+        return await expect_update(
+            session, expected, lambda message: set(uids) <= among(message).keys()
+        )
     except Violation as missing:
         updates = [message for message in session.received if message.name == UPDATE]
         others = updates and among(updates[-1]).keys() - set(uids)
-        wrong = "update.uid-form" if others else lacking
+        wrong = form if others else lacking
         raise Violation(missing.expected, missing.came, wrong) from missing
 
 
-def in_each(session: Session, uid: str, since: Message) -> None:
+def check_in_each(session: Session, uid: str, since: Message) -> None:
     """Raise Violation of update.all-uids unless all updates from ``since`` on contain a device."""
     for message in session.received:
         if message.name == UPDATE and message.event >= since.event and uid not in devices(message):
@@ -142,7 +147,7 @@ def in_each(session: Session, uid: str, since: Message) -> None:
             raise Violation(expected, "the device was missing", about, message.event)
 
 
-class Told:
+class KnownValues:
     """The latest value of each parameter of a device, from all updates of a session."""
 
     def __init__(self, session: Session, uid: str) -> None:
@@ -164,14 +169,16 @@ class Told:
                 values = {**given.get("params", {}), **given.get("values", {})}
                 yield from [values[param]] if param in values else []
 
-    def about(self, wanted: dict[str, Any]) -> str | None:
+    def violated_requirement(self, wanted: dict[str, Any]) -> str | None:
         """Return update.values if all wrong values were sent but never set; else None."""
         told = self.values()
-        wrong = [n for n in wanted if n not in told or not equal(wanted[n], told[n])]
-        never = all(n in told and not any(equal(told[n], v) for v in self._given(n)) for n in wrong)
+        wrong = [n for n in wanted if n not in told or not is_same(wanted[n], told[n])]
+        never = all(
+            n in told and not any(is_same(v, told[n]) for v in self._given(n)) for n in wrong
+        )
         return "update.values" if wrong and never else None
 
-    async def comes_to(self, wanted: dict[str, Any], requirement: str | None = None) -> None:
+    async def expect_values(self, wanted: dict[str, Any], requirement: str | None = None) -> None:
         """Raise Violation unless these parameters are sent with these values in time.
 
         If all wrong values were never set, the violated requirement is update.values.
@@ -179,15 +186,15 @@ class Told:
 
         def holds(message: Message) -> bool:
             told = self.values()
-            return all(name in told and equal(wanted[name], told[name]) for name in wanted)
+            return all(name in told and is_same(wanted[name], told[name]) for name in wanted)
 
         try:
-            await until(self.session, "values to be sent", holds, requirement)
+            await expect_update(self.session, "values to be sent", holds, requirement)
         except Violation as missing:
             told = self.values()
-            requirement = self.about(wanted) or requirement
+            requirement = self.violated_requirement(wanted) or requirement
             # Report only the wrong values, which can be few among many.
-            lost = {n: v for n, v in wanted.items() if n not in told or not equal(v, told[n])}
+            lost = {n: v for n, v in wanted.items() if n not in told or not is_same(v, told[n])}
             expected = f"{shown(lost)} to be sent for {self.uid}"
             came = shown({name: told[name] for name in lost if name in told})
             raise Violation(expected, f"received {came}", requirement) from missing

@@ -78,7 +78,7 @@ class WithinAMap(Publisher):
         self.write(encode({"time": 0.0, "update": message}))
 
 
-@fault("no-empty-aliases", violates="update.form", subtle=True)
+@fault("no-empty-aliases", violates="update.aliases-present", subtle=True)
 class NoEmptyAliases(Publisher):
     """Omits aliases if there are none."""
 
@@ -103,7 +103,7 @@ class UidsInHex(Publisher):
         return hex(int(uid))
 
 
-@fault("uids-of-64-bits", violates="update.uid-form", subtle=True)
+@fault("uids-of-64-bits", violates="update.uid-width", subtle=True)
 class UidsOf64Bits(Publisher):
     """Truncates a UID to its lower 64 bits."""
 
@@ -111,7 +111,7 @@ class UidsOf64Bits(Publisher):
         return str(int(uid) % 2**64)
 
 
-@fault("uids-up-to-64-bits", violates="update.uid-form", subtle=True)
+@fault("uids-up-to-64-bits", violates="update.uid-width", subtle=True)
 class UidsUpTo64Bits(Publisher):
     """Writes the largest number of 64 bits for every larger UID, even repeatedly."""
 
@@ -199,6 +199,20 @@ class FloatsAsIntegers(Publisher):
         }
 
 
+@fault("floats-of-four-digits", violates="update.values", subtle=True)
+class FloatsOfFourDigits(Publisher):
+    """Rounds floats to four digits."""
+
+    def values(self, uid: str) -> Any:
+        return {name: _round(value) for name, value in super().values(uid).items()}
+
+
+def _round(value: Any) -> Any:
+    if isinstance(value, list):
+        return [_round(each) for each in value]
+    return float(f"{value:.4g}") if isinstance(value, float) else value
+
+
 @fault("bytes-with-sign", violates="update.values", subtle=True)
 class BytesWithSign(Publisher):
     """Writes numbers from 128 to 255 as negative numbers."""
@@ -253,6 +267,15 @@ class AliasesCut(Publisher):
 
     def named(self) -> dict[Any, Any]:
         return {uid: alias[:31] for uid, alias in super().named().items()}
+
+
+@fault("aliases-of-1024-bytes-lost", violates="update.aliases", subtle=True)
+class AliasesOf1024BytesLost(Publisher):
+    """Omits an alias of more than 1024 bytes."""
+
+    def named(self) -> dict[Any, Any]:
+        known = super().named()
+        return {uid: alias for uid, alias in known.items() if len(alias.encode()) <= 1024}
 
 
 @fault("aliases-in-lower-case", violates="update.aliases", subtle=True)

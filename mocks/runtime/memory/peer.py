@@ -66,7 +66,7 @@ class Peer:
             raise ValueError(f"the catalog has no {name!r}") from None
 
     def layout(self, peripheral: Peripheral) -> Layout:
-        return layout.planned(peripheral, self.plan)
+        return layout.plan_layout(peripheral, self.plan)
 
     # Begin and end of every operation
 

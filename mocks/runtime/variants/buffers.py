@@ -1,18 +1,21 @@
 """Lawful variants of peers that work with buffers."""
 
+import contextlib
 import os
+import time
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
 import yaml
 
-from conformance.runtime.memory.catalog import KINDS, CatalogError, Parameter, Peripheral
-from conformance.runtime.memory.layout import PLANS, Field, Layout, Plan, planned
+from conformance.runtime.memory.catalog import KINDS, OTHER, CatalogError, Parameter, Peripheral
+from conformance.runtime.memory.layout import PLANS, Field, Layout, Plan, plan_layout
 from mocks.deviations import variant
 from mocks.runtime.buffer_consumer import Consumer
 from mocks.runtime.buffer_owner import Owner
-from mocks.runtime.memory.owning import Owning
+from mocks.runtime.memory.mapped import FOLDER
+from mocks.runtime.memory.owner import BufferOwner
 from mocks.runtime.memory.peer import Asked, Buffer
 from mocks.upper_tester import Operation, Warned
 
@@ -22,7 +25,7 @@ class Figure(Asked):
     """Places the device control block before the other blocks."""
 
     def layout(self, peripheral: Peripheral) -> Layout:
-        return planned(peripheral, PLANS["figure"])
+        return plan_layout(peripheral, PLANS["figure"])
 
 
 @variant("packed", of="catalog.types")
@@ -30,7 +33,7 @@ class Packed(Asked):
     """Uses no padding, and stores the attributes of the mutex after the mutex."""
 
     def layout(self, peripheral: Peripheral) -> Layout:
-        return planned(peripheral, PLANS["packed"])
+        return plan_layout(peripheral, PLANS["packed"])
 
 
 class _Downwards(Asked):
@@ -149,7 +152,7 @@ class ExplicitAccess(Asked):
 
 
 @variant("names-of-its-own", of="buffers.shared-memory")
-class NamesOfItsOwn(Owning):
+class NamesOfItsOwn(BufferOwner):
     """Uses its own pattern for the names of objects."""
 
     def name(self, type_: str, uid: str) -> str:
@@ -185,7 +188,7 @@ class SubscribedInsideOut(Owner):
 
 
 @variant("left-to-others", of="lifecycle.removed-at-exit")
-class LeftToOthers(Owning):
+class LeftToOthers(BufferOwner):
     """Leaves the unlinking of its buffers to another process of the runtime."""
 
     def unlink(self, buffer: Buffer) -> None:
@@ -252,6 +255,53 @@ class KnownByTheirTime(Consumer):
         return self.known[key][1]
 
 
+@variant("refuses-other-types", of="catalog.other-types")
+class RefusesOtherTypes(Asked):
+    """Has no layout for characters, pointers and long doubles."""
+
+    def layout(self, peripheral: Peripheral) -> Layout:
+        if any(param.kind == OTHER for param in peripheral.params):
+            raise ValueError(f"a type of {peripheral.name} is not supported")
+        return super().layout(peripheral)
+
+
+@variant("unlinks-at-exit", of="lifecycle.never-unlinks")
+class UnlinksAtExit(Consumer):
+    """Unlinks the buffers that it has used when it exits, as the last process may."""
+
+    def close(self) -> None:
+        for buffer in self.buffers.values():
+            buffer.mapped.unlink()
+        super().close()
+
+
+@variant("polls", of="buffers.on-demand")
+class Polls(Consumer):
+    """Looks at a value every 100 ms, and answers what it saw at its last look."""
+
+    def __init__(self, plan: Plan) -> None:
+        super().__init__(plan)
+        self.seen: dict[tuple[str, str], tuple[float, Any]] = {}
+
+    def value(self, buffer: Buffer, name: str) -> Any:
+        at, value = self.seen.get((buffer.name, name), (0.0, None))
+        if time.monotonic() - at > 0.1:
+            value = super().value(buffer, name)
+            self.seen[buffer.name, name] = time.monotonic(), value
+        return value
+
+
+@variant("looks-at-all", of="lifecycle.lazy")
+class LooksAtAll(Consumer):
+    """Opens all buffers that exist, during each operation."""
+
+    def buffer(self, args: Mapping[str, Any]) -> Buffer:
+        for name in sorted(os.listdir(FOLDER)):
+            with contextlib.suppress(ValueError):
+                super().buffer({"buffer": name})
+        return super().buffer(args)
+
+
 @variant("invalid-is-empty", of="lifecycle.invalid-absent")
 class InvalidIsEmpty(Consumer):
     """Answers nil for an invalid buffer, and fails for a missing one."""
@@ -271,7 +321,7 @@ class ElementsClamped(Asked):
         return [clamp(single, element, warnings) for element in value]
 
 
-def _fitted(buffer: Buffer, field: str, value: Any) -> Any:
+def _fit(buffer: Buffer, field: str, value: Any) -> Any:
     """Return the value for a field; an array is cut or extended."""
     whole = buffer[field] if isinstance(value, list) and field in buffer.layout.fields else None
     return [*value, *whole[len(value) :]][: len(whole)] if isinstance(whole, list) else value
@@ -282,7 +332,7 @@ class ArraysOfAnyLength(Owner):
     """Stores the elements of an array that fit, and keeps the others."""
 
     async def set_data(self, buffer: Buffer, values: dict[str, Any]) -> list[str]:
-        fitted = {n: _fitted(buffer, f"read.params.{n}", value) for n, value in values.items()}
+        fitted = {n: _fit(buffer, f"read.params.{n}", value) for n, value in values.items()}
         return await super().set_data(buffer, fitted)
 
 
@@ -292,5 +342,5 @@ class ArraysOfAnyLengthToWrite(Consumer):
 
     async def set_value(self, buffer: Buffer, name: str, value: Any) -> Warned:
         whole = [*value, *bytes(8)] if isinstance(value, list) else value
-        fitted = _fitted(buffer, f"write.params.{name}", whole)
+        fitted = _fit(buffer, f"write.params.{name}", whole)
         return await super().set_value(buffer, name, fitted)

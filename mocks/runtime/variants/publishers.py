@@ -1,5 +1,6 @@
 """Lawful variants of publishers: log messages, gamepad input and updates."""
 
+import ctypes
 import math
 import time
 from collections.abc import Mapping
@@ -112,12 +113,50 @@ class WholeFloats(update_publisher.Publisher):
     """Sends floats with whole values as integers."""
 
     def values(self, uid: str) -> Any:
-        return {name: _whole(value) for name, value in self.changed[uid].items()}
+        return {name: _to_integers(value) for name, value in self.changed[uid].items()}
 
 
-def _whole(value: Any) -> Any:
+def _to_integers(value: Any) -> Any:
     small = isinstance(value, float) and abs(value) < 2**53
     return int(value) if small and value.is_integer() else value
+
+
+@variant("floats-of-single-precision", of="update.values")
+class FloatsOfSinglePrecision(update_publisher.Publisher):
+    """Stores floats in single precision; a greater float becomes infinite."""
+
+    def values(self, uid: str) -> Any:
+        return {name: _to_single(value) for name, value in self.changed[uid].items()}
+
+
+@variant("context-in-single-precision", of="log.context")
+class ContextInSinglePrecision(log_publisher.Publisher):
+    """Stores floats of the context in single precision."""
+
+    def context(self, extra: Mapping[str, Any]) -> Any:
+        return {name: _to_single(value) for name, value in extra.items()}
+
+
+def _to_single(value: Any) -> Any:
+    if isinstance(value, list):
+        return [_to_single(each) for each in value]
+    return ctypes.c_float(value).value if isinstance(value, float) else value
+
+
+@variant("no-empty-aliases", of="update.aliases-present")
+class NoEmptyAliases(update_publisher.Publisher):
+    """Omits aliases if no device has one."""
+
+    def message(self) -> dict[str, Any]:
+        return {name: part for name, part in super().message().items() if name == "sd" or part}
+
+
+@variant("uids-of-64-bits", of="update.uid-width")
+class UidsOf64Bits(update_publisher.Publisher):
+    """Keeps a UID in 64 bits."""
+
+    def uid(self, uid: str) -> str:
+        return str(min(int(uid), 2**64 - 1))
 
 
 @variant("told-by-parameters", of="update.goes-on")

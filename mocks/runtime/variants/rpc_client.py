@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import ctypes
 from collections.abc import Coroutine
 from typing import Any
 
@@ -33,6 +34,19 @@ class IntroducesItself(Client):
     def request(self, number: int, method: str, params: list[Any]) -> Any:
         self.send(self.notification("calling", [method]))
         return super().request(number, method, params)
+
+
+@variant("floats-of-single-precision", of="rpc.request-content")
+class FloatsOfSinglePrecision(Client):
+    """Writes floats in single precision if they are within its range."""
+
+    def request(self, number: int, method: str, params: list[Any]) -> Any:
+        return super().request(number, method, [_to_single(param) for param in params])
+
+
+def _to_single(value: Any) -> Any:
+    within = isinstance(value, float) and abs(value) < 1e38
+    return ctypes.c_float(value).value if within else value
 
 
 @variant("ids-downwards", of="rpc.request-id")
@@ -116,7 +130,7 @@ class AsksTheVersion(Client):
     def opened(self) -> None:
         super().opened()
         asked = super().call("get_version", [], self.patience)
-        self.version = asyncio.ensure_future(_ended(asked))
+        self.version = asyncio.ensure_future(_wait_for_end(asked))
 
 
 @variant("polls", of="rpc.request-content")
@@ -130,7 +144,7 @@ class Polls(Client):
     async def poll(self) -> None:
         while True:
             self.send(self.notification("alive", []))
-            await _ended(self.call("list_uids", [], 1))
+            await _wait_for_end(self.call("list_uids", [], 1))
             await asyncio.sleep(0.05)
 
     def gone(self) -> None:
@@ -151,6 +165,6 @@ class AsksAgain(Client):
             return await super().call(method, params, patience)
 
 
-async def _ended(call: Coroutine[Any, Any, Any]) -> None:
+async def _wait_for_end(call: Coroutine[Any, Any, Any]) -> None:
     with contextlib.suppress(CallFailed):
         await call

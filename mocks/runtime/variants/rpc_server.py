@@ -1,6 +1,8 @@
 """Lawful variants of the RPC server."""
 
 import asyncio
+import contextlib
+import ctypes
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any
@@ -142,7 +144,7 @@ class TextForBytes(Server):
     """Uses one type for text and bytes, and answers both as text."""
 
     def response(self, number: int, error: Any, result: Any) -> list[Any]:
-        return super().response(number, error, _text(result))
+        return super().response(number, error, _to_text(result))
 
 
 @variant("text-for-keys", of="rpc.map-keys")
@@ -150,7 +152,7 @@ class TextForKeys(Server):
     """Converts all keys of maps to text."""
 
     def response(self, number: int, error: Any, result: Any) -> list[Any]:
-        return super().response(number, error, _keyed(result))
+        return super().response(number, error, _to_text_keys(result))
 
 
 @variant("refuses-keys", of="rpc.map-keys")
@@ -191,7 +193,35 @@ class Doubles(Server):
     """Uses doubles for all numbers, and writes whole numbers of 32 bits as integers."""
 
     def response(self, number: int, error: Any, result: Any) -> list[Any]:
-        return super().response(number, error, _double(result))
+        return super().response(number, error, _to_double(result))
+
+
+@variant("refuses-wide-integers", of="rpc.wide-integers")
+class RefusesWideIntegers(Server):
+    """Answers integers beyond 64 bits with a sign with an error."""
+
+    def request(self, number: int, method: str, params: list[Any]) -> None:
+        if _is_wide(params):
+            self.answer(number, "an integer beyond 64 bits with a sign", None)
+        else:
+            super().request(number, method, params)
+
+
+@variant("singles", of="rpc.wide-floats")
+class Singles(Server):
+    """Stores floats in single precision."""
+
+    def response(self, number: int, error: Any, result: Any) -> list[Any]:
+        return super().response(number, error, _to_single(result))
+
+
+@variant("silent-about-unencodable", of="rpc.unencodable-result")
+class SilentAboutUnencodable(Server):
+    """Does not answer if the result cannot be encoded."""
+
+    def send(self, value: Any) -> None:
+        with contextlib.suppress(TypeError):
+            self.write(self.encode(value))
 
 
 @variant("arguments-unchecked", of="rpc.argument-count")
@@ -205,23 +235,39 @@ class ArgumentsUnchecked(Server):
         return lambda *args: called(*[*args, 0, 0][:2])
 
 
-def _keyed(value: Any) -> Any:
+def _to_text_keys(value: Any) -> Any:
     if isinstance(value, list):
-        return [_keyed(entry) for entry in value]
+        return [_to_text_keys(entry) for entry in value]
     return {str(key): part for key, part in value["$map"]} if mark(value) == "$map" else value
 
 
-def _text(value: Any) -> Any:
+def _to_text(value: Any) -> Any:
     if isinstance(value, list):
-        return [_text(entry) for entry in value]
+        return [_to_text(entry) for entry in value]
     return {"$raw": value["$bin"]} if mark(value) == "$bin" else value
 
 
-def _double(value: Any) -> Any:
+def _is_wide(value: Any) -> bool:
     if isinstance(value, list):
-        return [_double(entry) for entry in value]
+        return any(map(_is_wide, value))
+    if isinstance(value, dict):
+        return any(map(_is_wide, value.values()))
+    return type(value) is int and value >= 2**63
+
+
+def _to_single(value: Any) -> Any:
+    if isinstance(value, list):
+        return [_to_single(entry) for entry in value]
     if isinstance(value, dict) and not mark(value):
-        return {key: _double(entry) for key, entry in value.items()}
+        return {key: _to_single(entry) for key, entry in value.items()}
+    return ctypes.c_float(value).value if type(value) is float else value
+
+
+def _to_double(value: Any) -> Any:
+    if isinstance(value, list):
+        return [_to_double(entry) for entry in value]
+    if isinstance(value, dict) and not mark(value):
+        return {key: _to_double(entry) for key, entry in value.items()}
     if type(value) not in (int, float):
         return value
     narrow = -(2**31) <= value < 2**32 and value == int(value)

@@ -15,7 +15,7 @@ from mocks.deviations import fault
 from mocks.runtime.memory.peer import Asked, Peer
 
 
-def altered(text: bytes, alter: Callable[[dict[str, Any]], Any]) -> bytes:
+def alter_catalog(text: bytes, alter: Callable[[dict[str, Any]], Any]) -> bytes:
     """Return a catalog with every parameter altered; parameters altered to None are dropped."""
     raw = yaml.safe_load(text)
     for peripheral in raw.values():
@@ -24,7 +24,7 @@ def altered(text: bytes, alter: Callable[[dict[str, Any]], Any]) -> bytes:
     return yaml.safe_dump(raw, sort_keys=False).encode()
 
 
-def retyped(peripheral: Peripheral, types: dict[str, str]) -> Peripheral:
+def change_types(peripheral: Peripheral, types: dict[str, str]) -> Peripheral:
     """Return a peripheral with some types replaced."""
     params = (replace(p, type=types.get(p.type, p.type)) for p in peripheral.params)
     return replace(peripheral, params=tuple(params))
@@ -70,7 +70,7 @@ class BoundsOfTheirType(Asked):
             bounds = [key for key in ("lower", "upper") if isinstance(param.get(key), float)]
             return {key: param[key] for key in param if not (integer and key in bounds)}
 
-        return super().read_catalog(altered(text, whole))
+        return super().read_catalog(alter_catalog(text, whole))
 
 
 @fault("block-style-only", violates="catalog.yaml-flow")
@@ -121,7 +121,7 @@ class NamelessSkipped(Asked):
         def alter(param: dict[str, Any]) -> Any:
             return param if "name" in param else None
 
-        return super().read_catalog(altered(text, alter))
+        return super().read_catalog(alter_catalog(text, alter))
 
 
 @fault("typeless-is-int", violates="catalog.required-keys", subtle=True)
@@ -129,7 +129,7 @@ class TypelessIsInt(Asked):
     """Uses int for a parameter without a type."""
 
     def read_catalog(self, text: bytes) -> dict[str, Peripheral]:
-        return super().read_catalog(altered(text, lambda param: {"type": "int", **param}))
+        return super().read_catalog(alter_catalog(text, lambda param: {"type": "int", **param}))
 
 
 @fault("access-required", violates="catalog.optional-access")
@@ -142,7 +142,7 @@ class AccessRequired(Asked):
                 raise CatalogError(f"{param['name']} has no key readable")
             return param
 
-        return super().read_catalog(altered(text, alter))
+        return super().read_catalog(alter_catalog(text, alter))
 
 
 @fault("ascii-names", violates="catalog.names", subtle=True)
@@ -167,7 +167,7 @@ class UnknownIsInt(Asked):
             known = param.get("type", "int").partition("[")[0] in catalog.KINDS
             return param if known else {**param, "type": "int"}
 
-        return super().read_catalog(altered(text, alter))
+        return super().read_catalog(alter_catalog(text, alter))
 
 
 @fault("open-brackets", violates="catalog.malformed", subtle=True)
@@ -179,7 +179,7 @@ class OpenBrackets(Asked):
             of = param.get("type", "")
             return {**param, "type": f"{of}]"} if "[" in of and "]" not in of else param
 
-        return super().read_catalog(altered(text, alter))
+        return super().read_catalog(alter_catalog(text, alter))
 
 
 @fault("int128-is-int64", violates="catalog.known-types", subtle=True)
@@ -191,7 +191,7 @@ class Int128IsInt64(Asked):
             wide = param.get("type") == "int128"
             return {**param, "type": "int64"} if wide else param
 
-        return super().read_catalog(altered(text, alter))
+        return super().read_catalog(alter_catalog(text, alter))
 
 
 @fault("int-of-16-bits", violates="catalog.types")
@@ -199,7 +199,7 @@ class IntOf16Bits(Asked):
     """Uses 16 bits for an int, as on a small controller."""
 
     def layout(self, peripheral: Peripheral) -> Layout:
-        return super().layout(retyped(peripheral, {"int": "int16", "uint": "uint16"}))
+        return super().layout(change_types(peripheral, {"int": "int16", "uint": "uint16"}))
 
 
 @fault("long-of-32-bits", violates="catalog.types", subtle=True)
@@ -207,7 +207,7 @@ class LongOf32Bits(Asked):
     """Uses 32 bits for a long, as on other systems."""
 
     def layout(self, peripheral: Peripheral) -> Layout:
-        return super().layout(retyped(peripheral, {"long": "int", "ulong": "uint"}))
+        return super().layout(change_types(peripheral, {"long": "int", "ulong": "uint"}))
 
 
 @fault("no-pointers", violates="catalog.other-types")

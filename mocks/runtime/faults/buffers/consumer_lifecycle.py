@@ -177,6 +177,21 @@ class OpensInTheBackground(Consumer):
             await asyncio.sleep(0.05)
 
 
+@fault("closes-in-the-background", violates="lifecycle.lazy", subtle=True)
+class ClosesInTheBackground(Consumer):
+    """Closes its views one second after it has opened them."""
+
+    def open(self, name: str, type_: str) -> Buffer:
+        buffer = super().open(name, type_)
+        asyncio.get_running_loop().call_later(1.0, self.forget, buffer)
+        return buffer
+
+    def forget(self, buffer: Buffer) -> None:
+        if self.buffers.get(buffer.name) is buffer:
+            del self.buffers[buffer.name]
+            buffer.mapped.close()
+
+
 @fault("opens-its-like", violates="lifecycle.lazy", subtle=True)
 class OpensItsLike(Consumer):
     """Opens all buffers of a type shortly after the first one."""

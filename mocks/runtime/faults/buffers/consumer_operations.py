@@ -5,6 +5,7 @@ import contextlib
 from collections.abc import AsyncIterator, Mapping
 from typing import Any
 
+from conformance.runtime.memory.catalog import INTEGER
 from conformance.runtime.memory.layout import Field
 from mocks.deviations import fault
 from mocks.runtime.buffer_consumer import Consumer
@@ -78,6 +79,35 @@ class BitInASecondStep(Consumer):
             self.mark(buffer, "write", [name])
             self.stamp(buffer, "write")
         return Warned(None, warnings)
+
+
+@fault("bit-after-the-release", violates="operations.atomic", subtle=True)
+class BitAfterTheRelease(Consumer):
+    """Sets the bit of a parameter directly after it has released the mutex."""
+
+    def mark(self, buffer: Buffer, bitmap: str, names: Any) -> None:
+        self.late = buffer, names
+
+    def release(self, buffer: Buffer) -> None:
+        super().release(buffer)
+        if late := self.__dict__.pop("late", None):
+            super().mark(late[0], "write", late[1])
+
+
+@fault("refused-value-spoils-the-next", violates="robustness.odd-operations", subtle=True)
+class RefusedValueSpoilsTheNext(Consumer):
+    """Stores 0 instead of the next value after it has refused a value."""
+
+    refused = False
+
+    async def set_value(self, buffer: Buffer, name: str, value: Any) -> Warned:
+        if self.refused and buffer.peripheral[name].kind == INTEGER:
+            value, self.refused = 0, False
+        try:
+            return await super().set_value(buffer, name, value)
+        except (TypeError, ValueError):
+            self.refused = True
+            raise
 
 
 @fault("reads-by-halves", violates="operations.atomic")

@@ -16,7 +16,7 @@ from mocks.runtime.memory.peer import Buffer
 from mocks.upper_tester import Warned
 
 
-@fault("cached", violates="buffers.on-demand")
+@fault("cached", violates="get-value.value")
 class Cached(Consumer):
     """Caches values forever."""
 
@@ -155,6 +155,27 @@ class RefusedSilently(Consumer):
     async def set_value(self, buffer: Buffer, name: str, value: Any) -> Warned:
         answer = await super().set_value(buffer, name, value)
         return answer if buffer.peripheral[name].writeable else Warned(None, [])
+
+
+@fault("always-the-same-warning", violates="catalog.not-writeable", subtle=True)
+class AlwaysTheSameWarning(Consumer):
+    """Warns in every answer of set_value that it is slow, and of nothing else."""
+
+    async def set_value(self, buffer: Buffer, name: str, value: Any) -> Warned:
+        answer = await super().set_value(buffer, name, value)
+        own = answer.warnings if buffer.peripheral[name].writeable else []
+        return Warned(answer.result, [*own, "writing is slow"])
+
+
+@fault("denormals-as-zero", violates="set-value.value", subtle=True)
+class DenormalsAsZero(Consumer):
+    """Stores zero for a number that is not normal in its type."""
+
+    def put(self, buffer: Buffer, field: Field, raw: bytes) -> None:
+        if field.type == "float" and not field.count:
+            (bits,) = struct.unpack("<I", raw)
+            raw = raw if bits >> 23 & 255 else bytes(len(raw))
+        super().put(buffer, field, raw)
 
 
 @fault("writes-what-is-read", violates="catalog.not-writeable")

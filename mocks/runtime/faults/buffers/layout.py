@@ -8,7 +8,7 @@ from mocks.deviations import fault
 from mocks.runtime.memory.peer import Asked
 
 
-def moved(layout: Layout, field: Field) -> Layout:
+def move_field(layout: Layout, field: Field) -> Layout:
     """Return a layout with one field moved."""
     return Layout(layout.size, {**layout.fields, field.name: field})
 
@@ -23,7 +23,7 @@ class Narrow(Asked):
         layout = super().layout(peripheral)
         if not layout.control:
             return layout
-        return moved(layout, replace(layout[self.narrow], size=self.width))
+        return move_field(layout, replace(layout[self.narrow], size=self.width))
 
 
 class OtherParameters(Asked):
@@ -43,7 +43,7 @@ class ValidInTheMutex(Asked):
 
     def layout(self, peripheral: Peripheral) -> Layout:
         layout = super().layout(peripheral)
-        return moved(layout, replace(layout["valid"], offset=layout["mutex"].end - 1))
+        return move_field(layout, replace(layout["valid"], offset=layout["mutex"].end - 1))
 
 
 @fault("booleans-share-a-byte", violates="format.fields-apart")
@@ -57,7 +57,7 @@ class BooleansShareAByte(Asked):
                 f for f in layout.params(block).values() if (f.type, f.count) == ("bool", None)
             ]
             for field in booleans[1:]:
-                layout = moved(layout, replace(field, offset=booleans[0].offset))
+                layout = move_field(layout, replace(field, offset=booleans[0].offset))
         return layout
 
 

@@ -162,7 +162,7 @@ class ValidityBeforeTheMutex(Asked):
             self.release(buffer)
 
 
-async def one_by_one(peer: Asked, buffer: Buffer, bitmap: str, block: str) -> dict[str, Any]:
+async def read_one_by_one(peer: Asked, buffer: Buffer, bitmap: str, block: str) -> dict[str, Any]:
     """Read the values of a bitmap with the mutex locked for each value separately."""
     values: dict[str, Any] = {}
     async with peer.operation(buffer):
@@ -181,7 +181,7 @@ class PiecewiseUpdates(Asked):
     """Reads updates one by one, and releases the mutex between two of them."""
 
     async def get_update(self, buffer: Buffer) -> dict[str, Any]:
-        return await one_by_one(self, buffer, "update", "read")
+        return await read_one_by_one(self, buffer, "update", "read")
 
 
 @fault("updates-unlocked", violates="operations.mutex", subtle=True)

@@ -44,6 +44,14 @@ class ClampedSilently(Owner):
         pass
 
 
+@fault("always-the-same-warning", violates="catalog.clamped-data", subtle=True)
+class AlwaysTheSameWarning(ClampedSilently):
+    """Warns in every answer that it is not calibrated, and of nothing else."""
+
+    async def set_data(self, buffer: Buffer, values: dict[str, Any]) -> list[str]:
+        return [*await super().set_data(buffer, values), "not calibrated"]
+
+
 @fault("first-value-only", violates="set-data.values")
 class FirstValueOnly(Owner):
     """Sets only the first of several parameters."""

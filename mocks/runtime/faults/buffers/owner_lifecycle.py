@@ -10,6 +10,17 @@ from mocks.runtime.memory.mapped import FOLDER, Mapped
 from mocks.runtime.memory.peer import Buffer
 
 
+@fault("connect-again-recreates", violates="lifecycle.kept", subtle=True)
+class ConnectAgainRecreates(Owner):
+    """Creates a new buffer if a connected peripheral connects again."""
+
+    async def connect(self, type_: str, uid: str) -> Buffer:
+        name = self.name(type_, uid)
+        if name in self.buffers and self.buffers[name]["valid"]:
+            self.buffers[name] = self.create(name, type_)
+        return await super().connect(type_, uid)
+
+
 @fault("one-buffer-a-type", violates="buffers.one-each")
 class OneBufferAType(Owner):
     """Uses one buffer for all peripherals of a type."""

@@ -6,7 +6,7 @@ from typing import Any
 
 from mocks.deviations import fault
 from mocks.runtime.buffer_owner import Owner
-from mocks.runtime.faults.buffers.operations import one_by_one
+from mocks.runtime.faults.buffers.operations import read_one_by_one
 from mocks.runtime.memory.peer import Buffer
 
 
@@ -88,12 +88,64 @@ class SetSubOnInvalid(Owner):
             self.check_valid = valid  # type: ignore[method-assign]
 
 
+@fault("answers-while-disconnected", violates="operations.validity", subtle=True)
+class AnswersWhileDisconnected(Owner):
+    """Answers the bitmaps of a disconnected peripheral, without clearing them."""
+
+    gone: Buffer | None = None
+
+    async def disconnect(self, type_: str, uid: str) -> None:
+        await super().disconnect(type_, uid)
+        self.gone = self.buffers[self.name(type_, uid)]
+
+    async def get_read(self, buffer: Buffer) -> list[str]:
+        if buffer is self.gone and not buffer["valid"]:
+            return self.names(buffer.peripheral, buffer["control.read"])
+        return await super().get_read(buffer)
+
+
+@fault("cycles-while-invalid", violates="operations.validity", subtle=True)
+class CyclesWhileInvalid(Owner):
+    """Sends the values of an invalid buffer in a cycle."""
+
+    async def cycle(self, buffer: Buffer) -> list[dict[str, Any]]:
+        if buffer["valid"]:
+            return await super().cycle(buffer)
+        names = self.names(buffer.peripheral, buffer["control.write"])
+        return [{"message": "DEV_WRITE", "values": dict.fromkeys(names, 0)}]
+
+
+@fault("panels-while-invalid", violates="operations.validity", subtle=True)
+class PanelsWhileInvalid(Owner):
+    """Stores data in an invalid buffer without a control block."""
+
+    def check_valid(self, buffer: Buffer) -> None:
+        if buffer.layout.control:
+            super().check_valid(buffer)
+
+
+@fault("refused-data-come-later", violates="robustness.odd-operations", subtle=True)
+class RefusedDataComeLater(Owner):
+    """Stores the known part of refused data together with the next data."""
+
+    def __init__(self, *args: Any) -> None:
+        super().__init__(*args)
+        self.rest: dict[str, Any] = {}
+
+    async def set_data(self, buffer: Buffer, values: dict[str, Any]) -> list[str]:
+        known = buffer.layout.params("read")
+        if unknown := values.keys() - known.keys():
+            self.rest = {name: values[name] for name in values if name not in unknown}
+        values, self.rest = ({**self.rest, **values}, {}) if not unknown else (values, self.rest)
+        return await super().set_data(buffer, values)
+
+
 @fault("piecewise", violates="operations.atomic")
 class Piecewise(Owner):
     """Reads values one by one, and releases the mutex between two of them."""
 
     async def values(self, buffer: Buffer, bitmap: str, block: str) -> dict[str, Any]:
-        return await one_by_one(self, buffer, bitmap, block)
+        return await read_one_by_one(self, buffer, bitmap, block)
 
 
 @fault("clears-later", violates="operations.atomic", subtle=True)

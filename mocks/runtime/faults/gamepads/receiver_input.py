@@ -1,5 +1,6 @@
 """Faults of the receiver about the interpretation of input."""
 
+import sys
 import time
 from dataclasses import replace
 from typing import Any
@@ -271,6 +272,15 @@ class ClampedSilently(Receiver):
 
     def warn(self, text: str, warnings: list[str]) -> None:
         pass
+
+
+@fault("logs-instead-of-warning", violates="catalog.clamped-data", subtle=True)
+class LogsInsteadOfWarning(ClampedSilently):
+    """Logs every message on its standard error, and clamps without a warning."""
+
+    async def play(self, index: str, pad: dict[str, Any]) -> None:
+        print(f"gamepad {index}: {pad}", file=sys.stderr, flush=True)
+        await super().play(index, pad)
 
 
 @fault("one-warning", violates="catalog.clamped-data", subtle=True)

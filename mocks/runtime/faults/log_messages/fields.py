@@ -32,6 +32,14 @@ class TextsAsFormats(Publisher):
         return event.replace("{}", "").replace("%s", "")
 
 
+@fault("texts-of-1024-bytes-cut", violates="log.event", subtle=True)
+class TextsOf1024BytesCut(Publisher):
+    """Loses the last character of a text of exactly 1024 bytes."""
+
+    def event(self, event: str) -> Any:
+        return event[:-1] if len(event.encode()) == 1024 else event
+
+
 @fault("texts-of-64-kilobytes", violates="log.event", subtle=True)
 class TextsOf64Kilobytes(Publisher):
     """Truncates texts to 65535 bytes."""

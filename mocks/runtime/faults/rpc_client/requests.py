@@ -152,10 +152,10 @@ class SmallNegativesAsBytes(Client):
     """Writes integers from -128 to -33 as unsigned bytes."""
 
     def request(self, number: int, method: str, params: list[Any]) -> Any:
-        return [0, number, method, [_as_a_byte(param) for param in params]]
+        return [0, number, method, [_to_byte(param) for param in params]]
 
 
-def _as_a_byte(param: Any) -> Any:
+def _to_byte(param: Any) -> Any:
     return param % 256 if type(param) is int and -128 <= param < -32 else param
 
 

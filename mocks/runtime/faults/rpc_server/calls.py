@@ -12,12 +12,12 @@ from mocks.runtime.faults.dying import die
 from mocks.runtime.rpc_server import Server
 
 
-def changed(value: Any, change: Callable[[Any], Any]) -> Any:
+def change_parts(value: Any, change: Callable[[Any], Any]) -> Any:
     """Return a value with a change applied to every part except keys."""
     if isinstance(value, list):
-        return [changed(part, change) for part in value]
+        return [change_parts(part, change) for part in value]
     if isinstance(value, dict) and not mark(value):
-        return {key: changed(part, change) for key, part in value.items()}
+        return {key: change_parts(part, change) for key, part in value.items()}
     return change(value)
 
 
@@ -135,7 +135,7 @@ class _Echo(Server):
         return value
 
     def call(self, method: str, params: list[Any], then: Callable[[Any, Any], None]) -> None:
-        altered = changed(params, self.change) if method == "echo" else params
+        altered = change_parts(params, self.change) if method == "echo" else params
         super().call(method, altered, then)
 
 
@@ -177,7 +177,43 @@ class NumbersOf63Bits(_Echo):
         return value - 2**64 if type(value) is int and value >= 2**63 else value
 
 
-@fault("floats-of-single-precision", violates="rpc.values", subtle=True)
+@fault("floats-of-four-digits", violates="rpc.values", subtle=True)
+class FloatsOfFourDigits(_Echo):
+    """Rounds floats to four digits."""
+
+    def change(self, value: Any) -> Any:
+        return float(f"{value:.4g}") if type(value) is float else value
+
+
+@fault("text-of-1024-bytes-cut", violates="rpc.values", subtle=True)
+class TextOf1024BytesCut(_Echo):
+    """Loses the last character of a text of exactly 1024 bytes."""
+
+    def change(self, value: Any) -> Any:
+        return value[:-1] if isinstance(value, str) and len(value.encode()) == 1024 else value
+
+
+@fault("arrays-of-65536-empty", violates="rpc.values", subtle=True)
+class ArraysOf65536Empty(Server):
+    """Counts the elements of an array in 16 bits."""
+
+    def response(self, number: int, error: Any, result: Any) -> list[Any]:
+        if isinstance(result, list):
+            result = [
+                part[: len(part) % 65536] if isinstance(part, list) else part for part in result
+            ]
+        return super().response(number, error, result)
+
+
+@fault("infinity-as-nil", violates="rpc.wide-floats", subtle=True)
+class InfinityAsNil(_Echo):
+    """Converts floats that are not finite to nil, as JSON does."""
+
+    def change(self, value: Any) -> Any:
+        return None if mark(value) == "$float" else value
+
+
+@fault("floats-of-single-precision", violates="rpc.wide-floats", subtle=True)
 class FloatsOfSinglePrecision(_Echo):
     """Stores floats in single precision."""
 
@@ -347,13 +383,13 @@ class LongBytesAsText(Server):
     """Answers bytes as text if there are more than 255."""
 
     def response(self, number: int, error: Any, result: Any) -> list[Any]:
-        return super().response(number, error, _as_text(result, 256))
+        return super().response(number, error, _to_text(result, 256))
 
 
-def _as_text(value: Any, least: int) -> Any:
+def _to_text(value: Any, least: int) -> Any:
     """Return a value with long bytes converted to text."""
     if isinstance(value, list):
-        return [_as_text(entry, least) for entry in value]
+        return [_to_text(entry, least) for entry in value]
     if mark(value) == "$bin":
         data = bytes.fromhex(value["$bin"])
         return data.decode(errors="ignore") if len(data) >= least else value

@@ -65,12 +65,12 @@ class SixteenLevels(Server):
     """Replaces parts of a result that are nested deeper than 16 levels by nil."""
 
     def response(self, number: int, error: Any, result: Any) -> Any:
-        return super().response(number, error, _shallow(result, 16))
+        return super().response(number, error, _cut_depth(result, 16))
 
 
-def _shallow(value: Any, levels: int) -> Any:
+def _cut_depth(value: Any, levels: int) -> Any:
     if isinstance(value, list):
-        return [_shallow(entry, levels - 1) for entry in value] if levels else None
+        return [_cut_depth(entry, levels - 1) for entry in value] if levels else None
     return value
 
 

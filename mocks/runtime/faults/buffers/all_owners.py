@@ -4,12 +4,12 @@ import os
 
 from mocks.deviations import fault
 from mocks.runtime.memory.mapped import FOLDER
-from mocks.runtime.memory.owning import Owning
+from mocks.runtime.memory.owner import BufferOwner
 from mocks.runtime.memory.peer import Buffer
 
 
 @fault("no-such-object", violates="buffers.shared-memory")
-class NoSuchObject(Owning):
+class NoSuchObject(BufferOwner):
     """Unlinks an object immediately after mapping it."""
 
     def create(self, name: str, type_: str) -> Buffer:
@@ -20,7 +20,7 @@ class NoSuchObject(Owning):
 
 
 @fault("shorter-than-told", violates="buffers.shared-memory", subtle=True)
-class ShorterThanTold(Owning):
+class ShorterThanTold(BufferOwner):
     """Creates an object that is too short for its last fields, except for Smart Devices."""
 
     def create(self, name: str, type_: str) -> Buffer:
@@ -31,7 +31,7 @@ class ShorterThanTold(Owning):
 
 
 @fault("no-mutex-there", violates="format.mutex")
-class NoMutexThere(Owning):
+class NoMutexThere(BufferOwner):
     """Declares a wrong position of the mutex."""
 
     def create(self, name: str, type_: str) -> Buffer:
@@ -49,7 +49,7 @@ class NoMutexThere(Owning):
 
 
 @fault("polled-private-mutex", violates="format.mutex", subtle=True)
-class PolledPrivateMutex(Owning):
+class PolledPrivateMutex(BufferOwner):
     """Uses a private mutex, and polls it instead of waiting."""
 
     def create(self, name: str, type_: str) -> Buffer:
@@ -60,7 +60,7 @@ class PolledPrivateMutex(Owning):
 
 
 @fault("left-at-exit", violates="lifecycle.removed-at-exit")
-class LeftAtExit(Owning):
+class LeftAtExit(BufferOwner):
     """Does not unlink its buffers at exit."""
 
     def unlink(self, buffer: Buffer) -> None:

@@ -4,7 +4,7 @@ import contextlib
 from collections.abc import Callable, Iterator
 
 
-class Holding:
+class HeldTime:
     """A stopwatch that runs while the tester holds any mutex; ``clock`` returns seconds."""
 
     def __init__(self, clock: Callable[[], float]) -> None:

@@ -8,7 +8,7 @@ from mocks.runtime.memory.mapped import Mapped
 from mocks.runtime.memory.peer import Buffer, Peer
 
 
-class Owning(Peer):
+class BufferOwner(Peer):
     """The process that communicates with peripherals."""
 
     # Connecting

@@ -16,20 +16,20 @@ from conformance.verdicts import Violation
 
 LONG = 1.25  # seconds: longer than the timeout of many programs for a mutex
 _BEGUN = 0.01  # seconds after the beginning of a second, clearly less than a tenth
-_TIMES = 100  # attempts at most to see a change that takes a few microseconds
-_TRIED = 0.5  # seconds for all attempts
+_TRIED = 0.5  # seconds of attempts to see a change after the release
+_WATCHED = 2.5  # seconds of attempts to see a part of a write that is late by a microsecond
 _WAITS = 0.001  # seconds in which a program starts an operation
 _GLIMPSE = 0.02  # seconds in which a program continues after the mutex is released
 _AWAKE = 0.5  # seconds in which a waiting program notices that the mutex is free
 
 
-def early_in_a_second() -> float:
+def seconds_until_early() -> float:
     """Return the seconds, at least LONG, until shortly after the beginning of a second."""
     free = time.time() + LONG
     return LONG + math.ceil(free) - free + _BEGUN
 
 
-async def waits_for_mutex(
+async def check_waits_for_mutex(
     tester: Tester,
     buffer: Buffer,
     name: str,
@@ -44,13 +44,13 @@ async def waits_for_mutex(
     ``hold`` is the time in seconds for which the mutex is held (default: the quiet time).
     """
     for _ in range(2):
-        async with buffer.held():
+        async with buffer.hold():
             before = buffer.peek()
             asked = asyncio.create_task(tester.ask(name, **arguments))
             await asyncio.wait({asked}, timeout=hold or tester.session.seconds("quiet"))
             during = buffer.peek()
             try:
-                during.only(before, (), "operations.mutex")
+                during.check_only(before, (), "operations.mutex")
                 if asked.done() and asked.result().ok:
                     raise Violation(
                         f"the operation '{name}' to wait for the mutex of {buffer.name}",
@@ -59,23 +59,23 @@ async def waits_for_mutex(
                     )
             except Violation:
                 asked.cancel()
-                buffer.kept()
+                buffer.check_kept()
                 raise
         free, left = time.time(), tester.session.left(_AWAKE)
-        answer = await _goes_on(tester, buffer, name, asked)
+        answer = await _wait_for_answer(tester, buffer, name, asked)
         if answer.ok:
             return free
         if left() > 0:
-            await tester.tested(name, **arguments)
+            await tester.check_operation(name, **arguments)
             return free
     raise Violation(
         f"the operation '{name}' to continue after the mutex of {buffer.name} was released",
         f"it waited for more than {_AWAKE:g} s and failed: {answer.why}",
-        _about(tester),
+        _requirement_if_stuck(tester),
     )
 
 
-async def frees_it_last(
+async def check_releases_last(
     buffer: Buffer, values: Mapping[str, Any], begin: Callable[[int], Awaitable[object]]
 ) -> None:
     """Run an operation repeatedly, and lock the mutex immediately after each release.
@@ -84,10 +84,60 @@ async def frees_it_last(
     written before each run, so that the operation changes them. ``begin`` starts the run with a
     given number.
     """
-    left, number = counting(_TRIED), 0
-    while left() > 0 and number < _TIMES:
+
+    def unchanged(earlier: Image, later: Image) -> None:
+        try:
+            later.check_only(earlier, ())
+        except Violation as found:
+            expected = f"{found.expected} while the tester holds the mutex"
+            about = found.requirement or "operations.mutex"
+            raise Violation(expected, found.came, about, found.event) from found
+
+    await _look_at_each_release(buffer, values, begin, unchanged, _TRIED)
+
+
+async def check_writes_before_release(
+    buffer: Buffer,
+    fields: tuple[str, str, str],
+    bits: int,
+    begin: Callable[[int], Awaitable[object]],
+) -> None:
+    """Run an operation repeatedly, and lock the mutex immediately after each release.
+
+    Raises Violation of operations.atomic if a new value is there without its bits or its timestamp.
+    ``fields`` are the value, the timestamp and the bitmap that one run writes. A part that follows
+    within less than a microsecond cannot be seen.
+    """
+    value, timestamp, bitmap = fields
+
+    def complete(earlier: Image, _: Image) -> None:
+        if earlier[value]:
+            about = "operations.atomic"
+            earlier.check_fields({bitmap: bits}, about)
+            if earlier[timestamp] == 1.0:
+                place = f"{buffer.place(timestamp)} to be set together with {value}"
+                raise Violation(place, "it is as before", about)
+
+    await _look_at_each_release(
+        buffer, {value: 0, timestamp: 1.0, bitmap: 0}, begin, complete, _WATCHED
+    )
+
+
+async def _look_at_each_release(
+    buffer: Buffer,
+    values: Mapping[str, Any],
+    begin: Callable[[int], Awaitable[object]],
+    judge: Callable[[Image, Image], None],
+    seconds: float,
+) -> None:
+    """Let an operation wait for the mutex many times, and look as soon as it releases the mutex.
+
+    ``judge`` gets the image at that moment, and the image a moment later.
+    """
+    left, number = counting(seconds), 0
+    while left() > 0:
         number += 1
-        async with buffer.held():
+        async with buffer.hold():
             buffer.poke(values)
             before = buffer.object.read()
             going = asyncio.ensure_future(begin(number))
@@ -95,17 +145,14 @@ async def frees_it_last(
             await asyncio.sleep(_WAITS)
         try:
             if looks := buffer.object.glimpse(before, _GLIMPSE):
-                earlier, later = (Image(buffer, data, 0, time.time()) for data in looks)
-                later.only(earlier, ())
+                judge(*(Image(buffer, data, 0, time.time()) for data in looks))
             await going
-        except Violation as found:
+        except Violation:
             going.cancel()
-            expected = f"{found.expected} while the tester holds the mutex"
-            about = found.requirement or "operations.mutex"
-            raise Violation(expected, found.came, about, found.event) from found
+            raise
 
 
-async def invalidated(
+async def check_aborts_if_invalidated(
     tester: Tester, buffer: Buffer, name: str, arguments: Mapping[str, Any]
 ) -> None:
     """Run an operation whose buffer becomes invalid while it waits for the mutex.
@@ -115,15 +162,15 @@ async def invalidated(
     """
     asked: asyncio.Task[Answer] | None = None
     try:
-        async with buffer.held():
+        async with buffer.hold():
             asked = asyncio.create_task(tester.ask(name, **arguments))
             await asyncio.wait({asked}, timeout=tester.session.seconds("quiet"))
             if asked.done():
                 return
             buffer.poke({"valid": 0})
             before = buffer.peek()
-        answer = await _goes_on(tester, buffer, name, asked)
-        (await buffer.look()).only(before, (), "operations.validity")
+        answer = await _wait_for_answer(tester, buffer, name, asked)
+        (await buffer.look()).check_only(before, (), "operations.validity")
         if answer.ok and answer.result:
             raise Violation(
                 f"no result of the operation '{name}': {buffer.name} became invalid "
@@ -136,7 +183,7 @@ async def invalidated(
             asked.cancel()
 
 
-async def spares_the_new(
+async def check_keeps_new_values(
     tester: Tester, buffer: Buffer, operation: Operation, new: Mapping[str, Any], bit: str
 ) -> None:
     """Run an operation that waits for the mutex while another process writes new values.
@@ -147,36 +194,36 @@ async def spares_the_new(
     """
     old = await buffer.look()
     before = await buffer.put(new)
-    await tester.tested(operation.name, **operation.on(buffer))
-    _bits_stay(await buffer.look(), before, operation, new, bit)
+    await tester.check_operation(operation.name, **operation.on(buffer))
+    _check_bits_stay(await buffer.look(), before, operation, new, bit)
     await buffer.put({name: old[name] for name in new})
     asked: asyncio.Task[Answer] | None = None
     try:
-        async with buffer.held():
+        async with buffer.hold():
             asked = asyncio.create_task(tester.ask(operation.name, **operation.on(buffer)))
             await asyncio.wait({asked}, timeout=tester.session.seconds("quiet"))
             if asked.done():
                 return
             buffer.poke(new)
             before = buffer.peek()
-        await _goes_on(tester, buffer, operation.name, asked)
+        await _wait_for_answer(tester, buffer, operation.name, asked)
         image = await buffer.look()
-        image.only(before, operation.changes, "operations.atomic")
-        _bits_stay(image, before, operation, new, "operations.atomic")
+        image.check_only(before, operation.changes, "operations.atomic")
+        _check_bits_stay(image, before, operation, new, "operations.atomic")
     finally:
         if asked:
             asked.cancel()
 
 
-def _bits_stay(
+def _check_bits_stay(
     image: Image, before: Image, operation: Operation, new: Collection[str], requirement: str
 ) -> None:
     """Raise Violation if an operation that sets bits has cleared a bit."""
     for name in [name for name in operation.changes if name in new]:
-        image.holds({name: image[name] | before[name]}, requirement)
+        image.check_fields({name: image[name] | before[name]}, requirement)
 
 
-async def _goes_on(
+async def _wait_for_answer(
     tester: Tester, buffer: Buffer, name: str, asked: asyncio.Task[Answer]
 ) -> Answer:
     """Return the answer of an operation after the mutex was released.
@@ -184,7 +231,7 @@ async def _goes_on(
     Raises Violation if no answer arrives.
     """
     response = tester.session.instance.configuration.seconds("response")
-    about = _about(tester)
+    about = _requirement_if_stuck(tester)
     try:
         with tester.session.deadline(
             "going on behind a mutex", (1 + GRACE) * response, about
@@ -198,6 +245,6 @@ async def _goes_on(
         ) from None
 
 
-def _about(tester: Tester) -> str:
+def _requirement_if_stuck(tester: Tester) -> str:
     """Return the requirement that an operation violates if it does not continue after a mutex."""
     return "format.mutex" if tester.owns else "operations.mutex"

@@ -9,9 +9,9 @@ from typing import Any
 from conformance.cases import check
 from conformance.harness.upper import Answer
 from conformance.iut import Iut
-from conformance.runtime.memory.answers import answers
+from conformance.runtime.memory.answers import check_values
 from conformance.runtime.memory.buffer import Buffer
-from conformance.runtime.memory.contention import ROUNDS, often, some_succeed
+from conformance.runtime.memory.contention import ROUNDS, require_success, run_often
 from conformance.runtime.memory.samples import extremes, sample
 from conformance.runtime.memory.tester import Tester, memory_tester
 from conformance.verdicts import Violation
@@ -20,11 +20,11 @@ _PLAINLY: list[dict[str, Any]] = [{}] * ROUNDS  # the operation has no further a
 STEPS = 8192  # writes at most while the operation runs
 
 
-async def takes(iut: Iut, operation: str, block: str) -> None:
+async def check_answers_bits(iut: Iut, operation: str, block: str) -> None:
     """Check that an operation answers exactly the values of the set bits."""
     bitmap = f"control.{operation.removeprefix('get_')}"
     async with memory_tester(iut) as tester:
-        buffer = await tester.ready("arm")
+        buffer = await tester.valid_buffer("arm")
         own = ["temperature"] if block == "read" else ["target", "mode"]
         shared = [
             "angle",
@@ -44,11 +44,13 @@ async def takes(iut: Iut, operation: str, block: str) -> None:
         for values in (*given, {name: extremes(buffer.peripheral[name])[0] for name in every}):
             fields = {f"{block}.params.{name}": value for name, value in values.items()}
             await buffer.put({**fields, bitmap: buffer.bits(values)})
-            answer = await tester.means(operation, **buffer.arguments)
-            answers(buffer.peripheral, values, answer.result or {}, f"the operation '{operation}'")
+            answer = await tester.require(operation, **buffer.arguments)
+            check_values(
+                buffer.peripheral, values, answer.result or {}, f"the operation '{operation}'"
+            )
 
 
-async def takes_plainly(
+async def check_alone(
     tester: Tester, buffer: Buffer, operation: str, values: Mapping[str, Any]
 ) -> None:
     """Check that an operation answers these values (get_read: the names) while no other process
@@ -60,28 +62,28 @@ async def takes_plainly(
     block, what = "write" if of == "write" else "read", f"the operation '{operation}'"
     fields = {} if of == "read" else {f"{block}.params.{n}": v for n, v in values.items()}
     await buffer.put({**fields, f"control.{of}": buffer.bits(values)})
-    answer = await tester.means(operation, **buffer.arguments)
+    answer = await tester.require(operation, **buffer.arguments)
     if of == "read":
         names = sorted(map(str, answer.result or ()))
         if names != sorted(values):
             expected = f"{what} to answer {', '.join(values)}"
             raise Violation(expected, f"it answered {', '.join(names)[:200]}", f"{own}.names")
     else:
-        answers(buffer.peripheral, values, answer.result, what, f"{own}.values")
-    (await buffer.look()).holds({f"control.{of}": 0}, f"{own}.clears")
+        check_values(buffer.peripheral, values, answer.result, what, f"{own}.values")
+    (await buffer.look()).check_fields({f"control.{of}": 0}, f"{own}.clears")
 
 
-async def clears(iut: Iut, operation: str) -> None:
+async def check_clears(iut: Iut, operation: str) -> None:
     """Check that an operation clears its bitmap, and that the next run finds nothing."""
     field = f"control.{operation.removeprefix('get_')}"
     async with memory_tester(iut) as tester:
-        buffer = await tester.ready("arm")
+        buffer = await tester.valid_buffer("arm")
         await buffer.fill()
         for names in (["angle", "light"], ["light"], ["angle", "speed", "trim", "track"]):
             await buffer.put({field: buffer.bits(names)})
-            await tester.means(operation, **buffer.arguments)
-            (await buffer.look()).holds({field: 0})
-        again = await tester.means(operation, **buffer.arguments)
+            await tester.require(operation, **buffer.arguments)
+            (await buffer.look()).check_fields({field: 0})
+        again = await tester.require(operation, **buffer.arguments)
         check(
             not again.result,
             f"no result of the operation '{operation}' immediately after it was run",
@@ -89,27 +91,27 @@ async def clears(iut: Iut, operation: str) -> None:
         )
 
 
-async def takes_whole(iut: Iut, operation: str, block: str) -> None:
+async def check_answers_whole(iut: Iut, operation: str, block: str) -> None:
     """Check a thousand reads while another process writes: no value is incomplete or lost.
 
     An operation that clears the bits of new values must have answered these values.
     """
     names = ["angle", "track", "grip", "light"]
     async with memory_tester(iut) as tester:
-        buffer = await tester.ready("arm")
+        buffer = await tester.valid_buffer("arm")
         bits, bitmap = buffer.bits(names), f"control.{operation.removeprefix('get_')}"
-        await takes_plainly(tester, buffer, operation, _written(STEPS))
+        await check_alone(tester, buffer, operation, _values_of_step(STEPS))
         await buffer.put({bitmap: 0})
         cleared: list[int] = []
         answered: list[Answer] = []
-        taking = asyncio.create_task(often(tester, buffer, operation, _PLAINLY, answered))
+        taking = asyncio.create_task(run_often(tester, buffer, operation, _PLAINLY, answered))
         number = 0
         while not taking.done() and number < STEPS:
-            async with buffer.held():
+            async with buffer.hold():
                 if number and not buffer.peek_at(bitmap):
                     cleared.append(number)
                 number += 1
-                values = _written(number)
+                values = _values_of_step(number)
                 # In two steps, so that an IUT that does not lock the mutex sees only the first.
                 for chosen in (names[:2], names[2:]):
                     buffer.poke({f"{block}.params.{n}": values[n] for n in chosen})
@@ -121,9 +123,9 @@ async def takes_whole(iut: Iut, operation: str, block: str) -> None:
         tester.session.note(
             "contention", None, written=number, cleared=len(cleared), taken=len(taken)
         )
-        some_succeed(operation, answered)
+        require_success(operation, answered)
         for result in taken:
-            _whole(operation, names, result)
+            _check_whole(operation, names, result)
         # A float need not be written with all digits.
         came = {round(result["angle"] * STEPS) for result in taken}
         lost = [n for n in cleared if n not in came]
@@ -135,26 +137,29 @@ async def takes_whole(iut: Iut, operation: str, block: str) -> None:
         )
 
 
-async def loses_no_bit(iut: Iut, operation: str) -> None:
+async def check_loses_no_bit(iut: Iut, operation: str) -> None:
     """Check a thousand reads while another process sets bits: each is answered once."""
     names = ["angle", "track", "grip", "light"]
     async with memory_tester(iut) as tester:
-        buffer, bitmap = await tester.ready("arm"), f"control.{operation.removeprefix('get_')}"
-        await takes_plainly(tester, buffer, operation, dict.fromkeys(names))
+        buffer, bitmap = (
+            await tester.valid_buffer("arm"),
+            f"control.{operation.removeprefix('get_')}",
+        )
+        await check_alone(tester, buffer, operation, dict.fromkeys(names))
         answered: list[Answer] = []
-        taking = asyncio.create_task(often(tester, buffer, operation, _PLAINLY, answered))
+        taking = asyncio.create_task(run_often(tester, buffer, operation, _PLAINLY, answered))
         given: Counter[str] = Counter()
         for name in itertools.islice(itertools.cycle(names), STEPS):
             if taking.done():
                 break
-            async with buffer.held():
+            async with buffer.hold():
                 before, bit = buffer.peek_at(bitmap), buffer.bits([name])
                 given[name] += not before & bit
                 buffer.poke({bitmap: before | bit})
             await asyncio.sleep(0)
         await taking
         tester.session.note("contention", None, written=given.total(), taken=len(answered))
-        some_succeed(operation, answered)
+        require_success(operation, answered)
         left = buffer.named((await buffer.look())[bitmap])
         results = [a.result for a in answered if a.ok and isinstance(a.result, list)]
         told = Counter(str(name) for result in results for name in result)
@@ -168,13 +173,13 @@ async def loses_no_bit(iut: Iut, operation: str) -> None:
             )
 
 
-def _written(number: int) -> dict[str, Any]:
+def _values_of_step(number: int) -> dict[str, Any]:
     """Return the values that are written in a step; every step has other values."""
     step, odd = number / STEPS, number % 2 == 1
     return {"angle": step, "track": [step, step, step], "grip": odd, "light": odd}
 
 
-def _whole(operation: str, names: list[str], result: Any) -> None:
+def _check_whole(operation: str, names: list[str], result: Any) -> None:
     """Raise Violation if an answer mixes values that were written at different times."""
     missing = [n for n in names if not isinstance(result, dict) or n not in result]
     if missing:
