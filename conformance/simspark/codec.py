@@ -204,6 +204,9 @@ def _frame(raw: bytes, following: bytes) -> Frame:
     except SexpError as error:
         if following == b")":
             return Frame(raw, error=_TOO_FEW, requirement=_PREFIX)
+        if payload.endswith(b"\0\0"):
+            count = len(payload) - payload.index(b"\0", -LENGTH.size)
+            return Frame(raw, error=_TOO_MANY.format(count), requirement=_PREFIX)
         if cut := _NEXT.search(payload):
             why = _CUT.format(cut.start(), _shown(payload, cut.start()))
             return Frame(raw, error=why, requirement=_PREFIX)

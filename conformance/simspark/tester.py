@@ -13,6 +13,22 @@ from conformance.session import Session
 from conformance.simspark.sexp import read
 from conformance.verdicts import Inconclusive, Violation
 
+LONG_TEXTS = (
+    *(255, 256, 1023, 1024, 4095, 4096, 65_535, 65_536, 70_000),
+    *(65_537, 4097, 1025, 257),
+)
+"""Sizes in bytes of the texts that an upper tester is asked to send.
+
+The sizes above a limit by one byte come last. If one byte of a text is missing, the next message
+can complete it, and the received bytes show less clearly that the length is wrong.
+"""
+
+FORMS_OF_NUMBERS = (
+    *("1.25e+01", "12.5E0", "0.125e2", "-1250e-2", "-2.5e-01", "1.2500000000000000000001e1"),
+    *("+12.5", "012.50", "12.", ".5", "-.5", "12.500000000000000000000000000001"),
+)
+"""Ways to write numbers: with exponents, signs, zeros and digits that a double does not hold."""
+
 
 def expressions(text: str) -> list[Any]:
     """Decode a message from its text on the wire, without the length."""
@@ -61,6 +77,19 @@ def _in_time(finding: Finding) -> float:
     A finding about an earlier message can be detected later.
     """
     return inf if finding.event is None else finding.event
+
+
+def raise_if_unreadable(session: Session, expected: str) -> None:
+    """Raise Violation if the received bytes cannot be split into messages.
+
+    Raises Inconclusive if they violate another requirement than that of the test.
+    """
+    findings = session.judge.findings
+    if other := next((f for f in findings if f.requirement != "frame.length-prefix"), None):
+        raise Inconclusive(f"the received bytes violate another requirement: {other.message}")
+    if session.judge.rest(session.role.name) or session.judge.spoiled:
+        came = "the received bytes cannot be split into messages"
+        raise Violation(expected, came, "frame.length-prefix", explains=True).shown_in(session)
 
 
 async def for_long(

@@ -50,10 +50,10 @@ async def test_several_in_one_write(iut: Iut) -> None:
             for cut, angle in ((2, 7.5), (30, -8.5)):
                 # An agent that is late can skip all complete groups except the newest.
                 others = [
-                    bytes_of(expressions(f"(time (now {tester.later()}))")) for _ in range(18)
+                    bytes_of(expressions(f"(time (now {tester.now_next()}))")) for _ in range(18)
                 ]
                 whole = [*others, bytes_of(tester.group(angle=angle))]
-                rest = f"(time (now {tester.later()}))(GS (t 0.00) (pm PlayOn))"
+                rest = f"(time (now {tester.now_next()}))(GS (t 0.00) (pm PlayOn))"
                 last = bytes_of(expressions(rest))
                 for some in (
                     [b"".join(whole) + last[:cut], last[cut:]] if together else [*whole, last]

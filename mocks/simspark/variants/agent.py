@@ -1,6 +1,7 @@
 """Lawful variants of the agent."""
 
 import asyncio
+import re
 from math import inf, isinf
 from typing import Any
 
@@ -177,3 +178,22 @@ class NewestGroupOnly(Agent):
 
     def make_decoder(self) -> codec.Decoder:
         return LastOfARead(super().make_decoder())
+
+
+@variant("plain-numbers", of="text.numbers")
+class PlainNumbers(Agent):
+    """Reads only the forms of numbers in the examples: digits, a minus sign, a point."""
+
+    def perceive_hinge(self, name: str, text: Any) -> None:
+        if re.fullmatch(r"-?[0-9]+(\.[0-9]+)?", text):
+            super().perceive_hinge(name, text)
+
+
+@variant("numbers-checked", of="robustness.odd-perceptors")
+class NumbersChecked(Agent):
+    """Exits after an angle that is not a finite number."""
+
+    def perceive_hinge(self, name: str, text: Any) -> None:
+        if number(text) is None:
+            raise SystemExit
+        super().perceive_hinge(name, text)

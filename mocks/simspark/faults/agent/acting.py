@@ -160,3 +160,23 @@ class LengthsOfTwoBytes(Agent):
 
     def written(self, text: str, connection: Connection) -> bytes:
         return super().written(text, connection)[2:]
+
+
+@fault("writes-a-kilobyte", violates="frame.length-prefix", subtle=True)
+class WritesAKilobyte(Agent):
+    """Writes at most 1024 bytes of a text, after the length of the whole text."""
+
+    def written(self, text: str, connection: Connection) -> bytes:
+        return super().written(text, connection)[: 4 + 1024]
+
+
+@fault("longest-earlier-length", violates="text.s-expressions", subtle=True)
+class LongestEarlierLength(Agent):
+    """Sends the whole buffer, with the end of a longer, earlier text behind a shorter one."""
+
+    buffer = b""
+
+    def written(self, text: str, connection: Connection) -> bytes:
+        data = super().written(text, connection)[4:]
+        self.buffer = data + self.buffer[len(data) :]
+        return len(self.buffer).to_bytes(4, "big") + self.buffer
