@@ -24,10 +24,18 @@ can complete it, and the received bytes show less clearly that the length is wro
 """
 
 FORMS_OF_NUMBERS = (
-    *("1.25e+01", "12.5E0", "0.125e2", "-1250e-2", "-2.5e-01", "1.2500000000000000000001e1"),
-    *("+12.5", "012.50", "12.", ".5", "-.5", "12.500000000000000000000000000001"),
+    *("2.5e+00", "0.25E1", "250e-2", "-25e-1", "-2.5e-01", "25000000000000000000001e-22"),
+    *("+2.5", "02.5", "3.", ".5", "-.5", "2.500000000000000000000000000001"),
 )
 """Ways to write numbers: with exponents, signs, zeros and digits that a double does not hold."""
+
+ODD_NUMBERS = (
+    *("nan", "-nan", "inf", "-inf", "1e80", "-1e80", "1e400", "-1e400", "1e-400", "5e-324"),
+    *("1.7976931348623157e+308", "-1.7976931348623157e+308", "1e308", "-1e308"),
+)
+"""Numbers that are not finite, or that a double cannot hold."""
+LONG_NUMBERS = ("9" * 300, f"0.{'3' * 300}", f"-{'0' * 300}1.5", f"1.5{'0' * 300}")
+"""Numbers of very many digits."""
 
 
 def expressions(text: str) -> list[Any]:

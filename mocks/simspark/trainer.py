@@ -10,6 +10,7 @@ from mocks.simspark.settings import PLAY_MODES
 from mocks.simspark.world import World
 
 SIDES = {"Left": "left", "Right": "right"}
+GREATEST = 1e6  # metres, metres per second or degrees in commands; more is refused
 BESIDE = 0.5  # metres outside the touch line, the place of a repositioned robot
 
 
@@ -25,6 +26,14 @@ def numbers(values: Sequence[Any], count: int) -> list[float]:
         raise Wrong(f"{str(values)[:60]} are not numbers") from None
     if len(found) < count or not all(map(isfinite, found)):
         raise Wrong(f"{str(values)[:60]} are not {count} finite numbers")
+    return found
+
+
+def measures(values: Sequence[Any], count: int) -> list[float]:
+    """Return `count` numbers up to GREATEST. Raises Wrong if a value is none."""
+    found = numbers(values, count)
+    if any(abs(value) > GREATEST for value in found):
+        raise Wrong(f"{str(values)[:60]} are out of range")
     return found
 
 
@@ -108,11 +117,11 @@ class Trainer(Referee):
                 action(robot, given[name])
 
     def agent_pos(self, robot: Robot, values: list[Any]) -> None:
-        x, y, z = numbers(values, 3)
+        x, y, z = measures(values, 3)
         robot.place(x, y, z)
 
     def agent_move(self, robot: Robot, values: list[Any]) -> None:
-        x, y, z, turn = numbers(values, 4)
+        x, y, z, turn = measures(values, 4)
         robot.place(x, y, z, turn)
 
     def agent_battery(self, robot: Robot, values: list[Any]) -> None:
@@ -153,9 +162,9 @@ class Trainer(Referee):
     def do_ball(self, command: list[Any]) -> None:
         given = parameters(command)
         if "pos" in given:
-            self.ball_pos(numbers(given["pos"], 3))
+            self.ball_pos(measures(given["pos"], 3))
         if "vel" in given:
-            self.ball_vel(numbers(given["vel"], 3))
+            self.ball_vel(measures(given["vel"], 3))
 
     def ball_pos(self, pos: list[float]) -> None:
         x, y, z = pos

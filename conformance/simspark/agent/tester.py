@@ -16,7 +16,7 @@ from conformance.iut import Iut
 from conformance.segmentation import Segmentation, whole
 from conformance.session import Session
 from conformance.simspark import messages
-from conformance.simspark.codec import LENGTH, encode, frame
+from conformance.simspark.codec import encode, frame
 from conformance.simspark.tester import asked, expressions, kept
 from conformance.verdicts import Conclusion, Inconclusive, NotExercised, Violation
 from conformance.wire import Message

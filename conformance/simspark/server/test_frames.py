@@ -2,24 +2,36 @@
 
 import contextlib
 import itertools
+from collections.abc import Iterable
 
 import pytest
 
 from conformance import generation
-from conformance.cases import each_of, explore, requirement
+from conformance.cases import compared, each_of, explore, requirement
 from conformance.iut import Iut
 from conformance.segmentation import byte_by_byte, split_at
 from conformance.simspark import hostile, strategies
-from conformance.simspark.codec import encode
-from conformance.simspark.server.tester.agents import perceptors, playing, served
+from conformance.simspark.codec import encode, frame
+from conformance.simspark.server.tester.agents import perceptors, playing, served, turns
 from conformance.simspark.server.tester.commands import in_order
-from conformance.simspark.server.tester.monitors import KEEPS_SENDING, Watch, watching
-from conformance.simspark.tester import expressions, in_one_session
+from conformance.simspark.server.tester.monitors import (
+    KEEPS_SENDING,
+    Place,
+    Watch,
+    places_of_balls,
+    watching,
+)
+from conformance.simspark.tester import FORMS_OF_NUMBERS, expressions, in_one_session
 from conformance.simspark.view import STATES, View
 from conformance.verdicts import NotExercised, Violation
 
 PLAYERS = 22  # the players of a match
 HELD = 300_000  # bytes; more than an operating system buffers in small segments that are not read
+SIZES = (
+    *(255, 256, 300, 1023, 1024, 1025, 4095, 4096, 4097),
+    *(32_768, 65_535, 65_536, 65_537),
+)
+"""Sizes of texts in bytes, at the usual limits of lengths and buffers."""
 FULLS = 100  # requests for a full scene graph, to exceed HELD bytes
 
 
@@ -266,18 +278,56 @@ async def test_white_space(iut: Iut) -> None:
 
 @requirement("frame.length-prefix")
 async def test_lengths_of_more_than_a_byte(iut: Iut) -> None:
-    """The server reads texts of 255 to 65,536 bytes in full.
+    """The server reads texts of 255 to 65,537 bytes in full.
 
     The messages after them show that the server is in step with the stream.
     """
     async with watching(iut) as watch:
-        for goals, size in zip(itertools.count(1), (255, 256, 300, 32_768, 65_536), strict=False):
+        for goals, size in enumerate(SIZES, 1):
             # The end of the text contains a value, because a loss of blanks would not be noticed.
             end = f"(right {goals}))".encode()
             text = f"(score (left {goals})".encode().ljust(size - len(end)) + end
             data = size.to_bytes(4, "big") + text
             await _scores(watch, data, goals, goals, f"a message of {size} bytes")
         await watch.obeys("long messages")
+
+
+@requirement("frame.length-prefix")
+async def test_lengths_of_an_agent(iut: Iut) -> None:
+    """The server reads effectors of 255 to 65,537 bytes in full."""
+    async with iut.instance() as instance, playing(iut, instance) as agent:
+        speed = 2.0
+        await turns(iut, agent, speed)
+        for size in SIZES:
+            speed = -speed
+
+            def padded(effector: str, size: int = size) -> bytes:
+                # The end of the text contains the value.
+                begin, _, value = effector.partition(" ")
+                return frame(f"{begin}{value:>{size - len(begin)}}".encode())
+
+            await turns(
+                iut, agent, speed, f", in a message of {size} bytes", padded, "frame.length-prefix"
+            )
+
+
+@requirement("text.numbers")
+async def test_forms_of_numbers(iut: Iut) -> None:
+    """The server puts the ball at coordinates that are written in any usual form."""
+
+    async def play(forms: Iterable[str]) -> None:
+        async with watching(iut) as watch:
+            for number, across in zip(forms, itertools.cycle((0.3, -0.3)), strict=False):
+                place = Place(float(number), watch.place(0, across).y)
+                await watch.command(f"(ball (pos {number} {place.y} {watch.radius}))")
+                await watch.until(
+                    place.taken,
+                    f"show the ball at {place} after the coordinate {number}",
+                    now=places_of_balls,
+                )
+
+    plain = [f"{float(number):g}" for number in FORMS_OF_NUMBERS]
+    await compared(iut, play, FORMS_OF_NUMBERS, plain, "ball.pos")
 
 
 @requirement("frame.segmentation")

@@ -9,7 +9,7 @@ from conformance.cases import check, lasting, requirement
 from conformance.iut import Iut
 from conformance.simspark.server.tester.commands import A_FEW
 from conformance.simspark.server.tester.monitors import CLOSE, Place, Watch, watching
-from conformance.simspark.view import View
+from conformance.simspark.view import STATES, View
 from conformance.verdicts import Inconclusive, NotExercised, Violation
 
 A_WHILE = 2.5  # seconds in which a score must not change by itself
@@ -226,6 +226,34 @@ async def test_answer_to_get_ack(iut: Iut) -> None:
         await watch.obeys("getAck", "robustness.unknown-commands")
         await watch.session.wait_for("Ack")
         await watch.obeys("getAck")
+        if not any(message.name == "Ack" for message in watch.session.received):
+            raise NotExercised(NO_ACK)
+
+
+NO_ACK = "the server does not answer getAck, which is an experimental feature"
+NEXT = 2  # states; a server can have written one of them before the command arrived
+
+
+@requirement("ack.after-the-command")
+async def test_answer_after_the_command(iut: Iut) -> None:
+    """After the answer to getAck, the next states show the effect of the command."""
+    async with watching(iut) as watch:
+        for goals in (3, 5, 8):
+            seen = len(watch.session.received)
+            await watch.command(f"(score (left {goals})(right 0))(getAck cookie_{goals})")
+            if not await watch.session.wait_for("Ack", within="response"):
+                raise NotExercised(NO_ACK)
+            for message in watch.session.received[seen:]:
+                if message.name in STATES:
+                    watch.view.take(message.value)
+            for _ in range(NEXT):
+                if watch.view.value("score_left") != goals:
+                    await watch.state()
+            check(
+                watch.view.value("score_left") == goals,
+                f"the score {goals} to 0 in the states after the ack of its command",
+                f"score_left is {watch.view.state.get('score_left')} {NEXT} states later",
+            )
 
 
 def _pause(watch: Watch, name: str, otherwise: float, max_wait: float) -> float:

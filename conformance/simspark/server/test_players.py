@@ -182,35 +182,48 @@ async def test_no_operation(iut: Iut) -> None:
         check(stayed, f"the agents to stay at {left} and {right}", "one of them has moved")
 
 
-def _battery(message: Message) -> float | None:
+def _felt(message: Message, name: str) -> float | None:
+    """Return a value of the perceptor AgentState, such as battery or temp."""
     for perceptor in message.value:
         if perceptor[:1] == ["AgentState"]:
             for item in perceptor[1:]:
-                if item[:1] == ["battery"]:
+                if item[:1] == [name]:
                     with contextlib.suppress(ValueError):
                         return float(item[1])
     return None
 
 
-async def _battery_is(agent: Session, level: float, command: str) -> None:
+async def _feels(agent: Session, name: str, value: float, command: str) -> None:
+    """Raise Violation unless AgentState reports a value after a command.
+
+    Raises NotExercised if it never reports a value of this name.
+    """
+    came = await _values_felt(agent, name, value)
+    if not came:
+        raise NotExercised(
+            f"the robot has no perceptor AgentState with {name}; declare --set scene=FILE of a "
+            "robot that has it"
+        )
+    is_there = abs(came[-1] - value) < 1.0
+    check(is_there, f"{name} {value:g} after {command}", f"AgentState reports {came[-1]:g}")
+
+
+async def _values_felt(agent: Session, name: str, value: float) -> list[float]:
+    """Return the values of this name in AgentState, up to the awaited one or a timeout."""
     await passed_over(agent)
     groups = [message for message in agent.received if message.name in PERCEPTORS]
-    came = [found for message in groups if (found := _battery(message)) is not None]
+    came = [found for message in groups if (found := _felt(message, name)) is not None]
     count, left = len(groups), agent.left("response", "response")
     while came or count < ENOUGH:
         message = await agent.wait_for(*PERCEPTORS, within=left)
         if message is None:
             break
         count += 1
-        if (found := _battery(message)) is not None:
+        if (found := _felt(message, name)) is not None:
             came.append(found)
-            if abs(found - level) < 1.0:
-                return
-    if not came:
-        raise NotExercised(
-            "the robot has no perceptor AgentState; declare --set scene=FILE of a robot that has it"
-        )
-    check(False, f"the battery at {level:g} after {command}", f"AgentState reports {came[-1]:g}")
+            if abs(found - value) < 1.0:
+                break
+    return came
 
 
 @requirement("move-agent.battery")
@@ -220,8 +233,23 @@ async def test_battery(iut: Iut) -> None:
         for team, level in (("Right", 42), ("Left", 73)):
             command = f"(agent {game.names[team]}(battery {level}))"
             await game.watch.command(command)
-            await _battery_is(game.agents[team], level, command)
-        await _battery_is(game.agents["Right"], 42, command)
+            await _feels(game.agents[team], "battery", level, command)
+        await _feels(game.agents["Right"], "battery", 42, command)
+
+
+@requirement("move-agent.temperature")
+async def test_temperature(iut: Iut) -> None:
+    """The temperature of each agent has the commanded value, for both teams."""
+    async with match(iut) as game:
+        for team, value in (("Right", 42), ("Left", 61)):
+            command = f"(agent {game.names[team]}(temperature {value}))"
+            await game.watch.command(command)
+            came = await _values_felt(game.agents[team], "temp", value)
+            if came and len({*came}) == 1 and abs(came[0] - value) >= 1.0:
+                # The published server shows a constant temperature.
+                raise Inconclusive(f"AgentState reports the temperature {came[0]:g} all the time")
+            await _feels(game.agents[team], "temp", value, command)
+        await _feels(game.agents["Right"], "temp", 42, command)
 
 
 @requirement("move-agent.several-operations")
@@ -236,4 +264,4 @@ async def test_several_operations(iut: Iut) -> None:
             command = f"(agent {game.left}{operations.format(place)})"
             await game.watch.command(command)
             await game.watch.until(place.taken, f"show the agent at {place} after {command}")
-            await _battery_is(game.agents["Left"], level, command)
+            await _feels(game.agents["Left"], "battery", level, command)

@@ -12,8 +12,9 @@ from conformance.session import Session
 from conformance.simspark import hostile, strategies
 from conformance.simspark.codec import encode
 from conformance.simspark.server.tester.agents import create, playing, served, turns
+from conformance.simspark.server.tester.match import match
 from conformance.simspark.server.tester.monitors import KEEPS_SENDING, Watch, watching
-from conformance.simspark.tester import expressions
+from conformance.simspark.tester import LONG_NUMBERS, ODD_NUMBERS, expressions
 from conformance.simspark.view import STATES
 from conformance.verdicts import NotExercised, Violation
 
@@ -46,6 +47,9 @@ WRONG = (
     "(select (unum 99)(team Left))",
     "(kill (unum -1)(team Right))",
     "(score (left 99999999999999999999)(right 0))",
+    "(select (unum 5)(team None))",
+    "(kill (unum 5)(team None))",
+    "(repos (unum 5)(team None))",
     "()",
     "word",
     "((()))",
@@ -160,6 +164,46 @@ async def test_values_out_of_range(iut: Iut, text: str) -> None:
             await watch.obeys(text)
         async with playing(iut, instance) as other:
             await served(other, f"{text} from another agent")
+
+
+@requirement("robustness.unknown-effectors")
+async def test_odd_numbers_of_an_agent(iut: Iut) -> None:
+    """An agent that sends numbers which are not finite, out of range or long is still served."""
+    async with iut.instance() as instance, playing(iut, instance) as agent:
+        for number in (*ODD_NUMBERS, *LONG_NUMBERS):
+            await agent.send(expressions(f"(he1 {number})(he1 0)"))
+            await agent.send(expressions(f"(beam {number} {number} {number})(beam -1 0 0)"))
+            await served(agent, f"effectors with the number {number:.30}")
+        async with watching(iut, instance) as watch:
+            await watch.obeys("effectors with odd numbers")
+
+
+WITH_NUMBERS = (
+    *("(ball (pos {0} 0 1))", "(ball (pos 0 0 {0}))", "(ball (pos 1 1 1)(vel {0} {0} {0}))"),
+    *("(agent {1}(pos {0} 0 1))", "(agent {1}(move 0 3 {0} 0))", "(agent {1}(move 0 3 1 {0}))"),
+    *("(agent {1}(battery {0}))", "(agent {1}(temperature {0}))"),
+    *("(agent (unum {0})(team Left)(pos 0 3 1))", "(select (unum {0})(team Left))"),
+    *("(kill (unum {0})(team Left))", "(repos (unum {0})(team Right))"),
+    *("(score (left {0})(right 1))", "(score (left 1)(right {0}))"),
+)
+"""Commands with a number at {0}, one for each place of a number; {1} names an agent."""
+TIMES = ("-1e80", "1e-400", "5e-324", f"{'0' * 300}5", f"5.{'0' * 300}1")
+"""Numbers for the time of the game. A great time would end the game."""
+
+
+@requirement("robustness.odd-numbers")
+@pytest.mark.parametrize("kind", ["odd", "long"])
+async def test_odd_numbers(iut: Iut, kind: str) -> None:
+    """A server survives numbers that are not finite, out of range, or of very many digits."""
+    async with match(iut) as game:
+        for number in ODD_NUMBERS if kind == "odd" else LONG_NUMBERS:
+            for text in WITH_NUMBERS:
+                await game.watch.command(text.format(number, game.left))
+            await game.watch.command(f"(ball (pos 0 0 1)(vel 0 0 0))(agent {game.left}(pos 0 3 1))")
+            await game.watch.obeys(f"commands with the number {number:.30}")
+        for number in TIMES:
+            await game.watch.command(f"(time {number})")
+            await game.watch.obeys(f"a command with the time {number:.30}")
 
 
 @requirement("robustness.unknown-effectors")

@@ -31,6 +31,7 @@ from conformance.verdicts import Inconclusive, NotExercised, Violation
 
 FAR = 1.0  # metres that no node moves by itself from one state to the next
 ASIDE = 0.15  # metres; a movement that monitors can see
+AFTER_START = 20  # states, in which a server that has started late adds its first nodes
 ONLY_IN_FULL = "only a full scene graph shows it"
 
 
@@ -134,6 +135,24 @@ async def _match(iut: Iut) -> None:
             await watch.command("(reqfullstate)")
             await watch.some(4)
         await watch.settle()
+
+
+EARLY = (0.0, 0.02, 0.05, 0.1, 0.2, 0.4, 0.8)
+"""Seconds from the first accepted connection of a server to the connection of a monitor."""
+
+
+@requirement("header.partial-fits")
+@pytest.mark.parametrize("seconds", EARLY)
+async def test_an_early_monitor(iut: Iut, seconds: float) -> None:
+    """Updates fit the full graph also for a monitor that connects while the server starts."""
+    # With sockets, no server is used that was started ahead.
+    async with (
+        iut.instance(sockets=True) as instance,
+        iut.connect(instance, channel="agent") as first,
+    ):
+        await first.until_closed(seconds)
+        async with watching(iut, instance, begins=False) as watch:
+            await watch.some(AFTER_START)
 
 
 @each_of("state.structure", "header.full-is-complete", "header.partial-fits", "header.updates-bare")

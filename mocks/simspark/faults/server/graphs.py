@@ -178,3 +178,13 @@ class FullOnRequestToOne(Server):
     def tell_monitor(self, monitor: Monitor, pairs: list[str], scene: str) -> None:
         if monitor.number == 1 or not self.requested:
             super().tell_monitor(monitor, pairs, scene)
+
+
+@fault("goal-posts-come-late", violates="header.partial-fits", subtle=True)
+class GoalPostsComeLate(Server):
+    """Adds the goal posts half a second after its start, without a full graph for monitors."""
+
+    CYCLES = 25
+
+    def field(self) -> list[str]:
+        return super().field() if self.cycles > self.CYCLES else super().field()[:1]
