@@ -2,12 +2,14 @@
 
 import contextlib
 import math
+from collections.abc import Sequence
 from typing import Any
 
 from conformance.cases import compared, explore, requirement
 from conformance.iut import Iut
 from conformance.simspark import messages, strategies
 from conformance.simspark.monitor.tester import Tester, connected, introduced
+from conformance.simspark.tester import FORMS_OF_NUMBERS
 from conformance.verdicts import NotExercised
 
 LONG = 250  # messages, as the published server sends them in ten seconds
@@ -61,6 +63,59 @@ async def _knows_mode(tester: Tester, mode: str) -> None:
     """Raise Violation unless the monitor knows the play mode, if it reports play modes."""
     with contextlib.suppress(NotExercised):
         await tester.knows("state.play-mode-known", play_mode=mode)
+
+
+@requirement("monitors.understood")
+async def test_negative_numbers(iut: Iut) -> None:
+    """The monitor knows a ball at negative coordinates."""
+
+    async def play(sign: int) -> None:
+        async with connected(iut) as tester:
+            tester.knows_signs = True
+            await tester.introduce(graph=messages.scene(3, 2 * sign))
+            await tester.tick()
+            await tester.knows(ball=[3, 2 * sign, 0.042], time=tester.time)
+
+    await compared(iut, play, -1, 1, "graph.poses-known")
+
+
+@requirement("text.numbers")
+async def test_forms_of_numbers(iut: Iut) -> None:
+    """The monitor knows times and coordinates that are written in any usual form."""
+
+    async def play(forms: Sequence[str]) -> None:
+        async with introduced(iut) as tester:
+            for number, time in zip(forms, TIMES, strict=True):
+                turned = f"(SLT {messages.UPRIGHT} {number} 2 0.5 1 )"
+                graph = f"((nd (nd))(nd (nd))(nd {turned}(nd)))"
+                await tester.say(messages.partial(f"(time {time})", graph))
+                await tester.knows(time=float(time), ball=[float(number), 2, 0.5])
+
+    plain = [f"{float(number):g}" for number in FORMS_OF_NUMBERS]
+    await compared(iut, play, FORMS_OF_NUMBERS, plain, "header.partial-applied")
+
+
+TIMES = tuple(f"{number}" for number in range(11, 11 + len(FORMS_OF_NUMBERS)))
+"""Times of states, all different."""
+FORMS_OF_TIMES = (
+    *("2.5e+00", "0.35E1", "450e-2", "5500000000000000000001e-21", "+6.5", "07.5", "8."),
+    "9.500000000000000000000000000001",
+)
+"""Ways to write a time that goes on."""
+
+
+@requirement("text.numbers")
+async def test_forms_of_times(iut: Iut) -> None:
+    """The monitor knows times that are written in any usual form."""
+
+    async def play(forms: Sequence[str]) -> None:
+        async with introduced(iut) as tester:
+            for time in forms:
+                await tester.say(messages.partial(f"(time {time})", messages.STILL))
+                await tester.knows(time=float(time))
+
+    plain = [f"{float(time):g}" for time in FORMS_OF_TIMES]
+    await compared(iut, play, FORMS_OF_TIMES, plain, "monitors.understood")
 
 
 @requirement("monitors.published-forms")
@@ -188,6 +243,10 @@ async def test_updates_are_applied_by_place(iut: Iut) -> None:
         await tester.knows(ball=[2, 3, 0.1])
 
 
+EMPTY = messages.transform(4, 4, 0)
+"""A transform without child nodes."""
+
+
 @requirement("header.partial-applied")
 async def test_empty_nodes_hold_their_place(iut: Iut) -> None:
     """Empty nodes in an update count for every type of node.
@@ -195,9 +254,9 @@ async def test_empty_nodes_hold_their_place(iut: Iut) -> None:
     Nested nodes and hidden nodes count too.
     """
     async with connected(iut) as tester:
-        others = f"(nd BN){messages.LIGHT}{messages.FIELD}{messages.POLE}"
+        others = f"{EMPTY}{messages.LIGHT}{messages.FIELD}{messages.POLE}"
         below = f"{others}{messages.transform(1, 1, 0.042, messages.BALL)}"
-        await tester.introduce(graph=f"((nd BN){messages.transform(1, 0, 0, below)})")
+        await tester.introduce(graph=f"({EMPTY}{messages.transform(1, 0, 0, below)})")
         await tester.knows("graph.poses-known", ball=[2, 1, 0.042])
         for x, y, field in ((2, -3, ""), (-4, 5, ""), (0, 1, " (setVisible 0)"), (3, 2, "")):
             moved = messages.update(x, y, 0.042, "(nd)")
@@ -227,20 +286,46 @@ async def test_poses_are_products(iut: Iut) -> None:
     """The position of the ball is the product of all transforms above it."""
     async with connected(iut) as tester:
         inner = messages.transform(2, 0, 0.5, messages.BALL)
-        turned = messages.transform(1, 1, 0, f"(nd BN {inner})", turned=messages.QUARTER)
-        await tester.introduce(graph=f"((nd BN){turned})")
+        turned = messages.transform(1, 1, 0, inner, turned=messages.CYCLE)
+        await tester.introduce(graph=f"({EMPTY}{turned})")
+        await tester.knows(ball=[1.5, 3, 0])
+        await tester.tick(graph=f"((nd)(nd {messages.update(0, 1, 0.5, '(nd)')}))")
+        await tester.knows("header.partial-applied", ball=[1.5, 1, 1])
+    async with connected(iut) as tester:
+        inner = messages.transform(2, 0, 0.5, messages.BALL)
+        turned = messages.transform(1, 1, 0, inner, turned=messages.QUARTER)
+        await tester.introduce(graph=f"({EMPTY}{turned})")
         await tester.knows(ball=[1, 3, 0.5])
-        await tester.tick(graph=f"((nd)(nd (nd {messages.update(0, 1, 0.5, '(nd)')})))")
-        await tester.knows("header.partial-applied", ball=[0, 1, 0.5])
+    async with connected(iut) as tester:
         inner = messages.transform(0, 1, 0.5, messages.BALL)
         tilted, ball = _tilted(0.3)
-        outer = messages.transform(-1, 2, 0, f"(nd BN {inner})", turned=tilted)
-        await tester.say(messages.full("(time 1)", f"((nd BN){outer})"))
+        outer = messages.transform(-1, 2, 0, inner, turned=tilted)
+        await tester.introduce(graph=f"({EMPTY}{outer})")
         await tester.knows(ball=ball)
         tilted, ball = _tilted(0.5)
-        outer = messages.update(-1, 2, 0, "(nd (nd (nd)))", turned=tilted)
+        outer = messages.update(-1, 2, 0, "(nd (nd))", turned=tilted)
         await tester.tick(graph=f"((nd){outer})")
         await tester.knows("header.partial-applied", ball=ball)
+
+
+@requirement("nodes.base-kept")
+async def test_base_nodes(iut: Iut) -> None:
+    """The monitor knows nodes below base nodes, and counts base nodes in updates."""
+
+    async def play(kind: str) -> None:
+        async with connected(iut) as tester:
+            # An empty transform node has no effect on poses, like a base node.
+            begin = {"BN": "(nd BN ", "TRF": f"(nd TRF (SLT {messages.UPRIGHT} 0 0 0 1 )"}[kind]
+            inner = messages.transform(2, 1, 0.5, messages.BALL)
+            below = f"{begin}){begin}{begin}{inner}))"
+            outer = messages.transform(1, 1, 0, below)
+            await tester.introduce(graph=f"({begin}){outer})")
+            await tester.knows(ball=[3, 2, 0.5])
+            moved = messages.update(4, 1, 0.5, "(nd)")
+            await tester.tick(graph=f"((nd)(nd (nd)(nd (nd {moved}))))")
+            await tester.knows(ball=[5, 2, 0.5])
+
+    await compared(iut, play, "BN", "TRF", "header.partial-applied")
 
 
 def _tilted(angle: float) -> tuple[str, list[float]]:
@@ -263,9 +348,9 @@ async def test_a_full_pitch(iut: Iut) -> None:
         """Send the pitch. If it is not ``full``, blanks give the message the same length."""
         async with connected(iut) as tester:
             graph = f"({robots if full else ''}{ball})"
-            await tester.introduce()
-            data = tester.long(len(robots), messages.full(messages.state(0), graph))
-            await tester.session.send_bytes(data)
+            for pairs in (messages.ENVIRONMENT, messages.state(0)):
+                data = tester.long(len(robots), messages.full(pairs, graph))
+                await tester.session.send_bytes(data)
             await tester.knows(ball=[1, 2, 0.042])
             still = f"(nd {limbs[1]})" * 22 if full else ""
             await tester.tick(graph=f"({still}{messages.update(3, 4, 0.042, '(nd)')})")
@@ -295,7 +380,7 @@ async def test_unknown_parts(iut: Iut) -> None:
 
         async with connected(iut) as tester:
             fancy = f"(nd SMN {perhaps('(setFancy 1 2)')}(load StdUnitBox)(sSc 1 1 1))"
-            graph = messages.scene(1, 2, more=f"(nd BN {fancy})")
+            graph = messages.scene(1, 2, more=messages.transform(0, 0, 0, fancy))
             long = "x" * 1000
             odd = perhaps(f"(Gravity -9.81)(sponsor (name {long}) (level (gold)))()")
             environment = f"{odd}{messages.ENVIRONMENT}{perhaps('(odd)')}"

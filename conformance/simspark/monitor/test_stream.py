@@ -8,7 +8,7 @@ from conformance.segmentation import byte_by_byte, split_at
 from conformance.simspark import hostile, messages
 from conformance.simspark.codec import frame
 from conformance.simspark.monitor.tester import connected, introduced
-from conformance.simspark.tester import kept
+from conformance.simspark.tester import LONG_NUMBERS, ODD_NUMBERS, kept
 
 
 @requirement("frame.segmentation")
@@ -78,6 +78,13 @@ async def test_all_in_one_write(iut: Iut) -> None:
     await compared(iut, play, True, False, "monitors.understood")
 
 
+SIZES = (
+    *(255, 256, 511, 512, 1023, 1024, 1025, 4095, 4096, 4097),
+    *(33_008, 65_535, 65_536, 65_537, 70_000),
+)
+"""Sizes of texts in bytes, at the usual limits of lengths and buffers."""
+
+
 @requirement("frame.length-prefix")
 async def test_large_scenes(iut: Iut) -> None:
     """The monitor reads messages of 255 bytes up to half a million bytes in full."""
@@ -90,8 +97,10 @@ async def test_large_scenes(iut: Iut) -> None:
                 await tester.say(messages.full(state, messages.scene(1, 1, more=robots)))
                 await tester.knows_if_it_can(score_left=goals)
             await tester.say(messages.full(messages.state(tester.time), messages.scene(0, 0)))
-            for size in (255, 256, 65_536) if large else (0, 0, 0):
-                await tester.session.send_bytes(tester.long(size))
+            for goals, size in enumerate(SIZES if large else (0, 0, 0), 11):
+                more = f"(score_right {goals})"
+                await tester.session.send_bytes(tester.long(size, more=more))
+                await tester.knows_if_it_can(score_right=goals)
             await tester.goes_on("large messages" if large else "a few messages")
 
     await compared(iut, play, True, False, "monitors.understood")
@@ -178,6 +187,20 @@ ODD = {
     "a message of one part": "((time 1))",
     "a header of another name": "((time 1))(RXG 0 1)()",
     "empty lists among the values": messages.full(f"(){messages.state(1)}(())", "((nd))"),
+    **{
+        f"the number {number}": messages.full(
+            f"(time {number})(half {number})(score_left {number})(play_mode {number})",
+            f"((nd TRF (SLT {' '.join([number] * 16)})(nd Light (setDiffuse {number} 1 1 1)"
+            f"(setAmbient 1 {number} 1 1)(setSpecular 1 1 {number} 1)))(nd TRF (SLT "
+            f"{messages.UPRIGHT} {number} 0 0 1)(nd SMN (load StdUnitCylinder {number} {number})"
+            f"(sSc {number} {number} {number})(sMat matGrey))))",
+        )
+        for number in ODD_NUMBERS
+    },
+    "numbers of very many digits": messages.full(
+        f"(time {LONG_NUMBERS[0]})(score_left {LONG_NUMBERS[0]})",
+        f"((nd TRF (SLT {messages.UPRIGHT} {LONG_NUMBERS[1]} {LONG_NUMBERS[2]} 0 1)))",
+    ),
     "deep nodes": messages.full(messages.state(1), "(nd BN " * 3000 + ")" * 3000),
 }
 

@@ -194,6 +194,30 @@ class NumbersOfItsOwn(Monitor):
         super().command(re.sub(r"\(score (\(left .*?\))(\(right .*?\))", r"(score \2\1", words))
 
 
+@variant("numbers-with-a-point", of="move-agent.unum-and-team")
+class NumbersWithAPoint(Monitor):
+    """Writes a point and a zero in all whole numbers."""
+
+    def command(self, text: str) -> None:
+        super().command(re.sub(r"(?<= )(\d+)(?=[ )])", r"\1.0", text))
+
+
+@variant("plain-numbers", of="text.numbers")
+class PlainNumbers(Monitor):
+    """Reads only states whose numbers have the forms of the published server."""
+
+    def take_state(self, frame: Frame) -> None:
+        odd = any(
+            re.match(rb"[-+.]?[0-9]", atom) and not _PLAIN.fullmatch(atom)
+            for atom in re.findall(rb"[^() \r\n\t]+", frame.raw[4:])
+        )
+        if not odd:
+            super().take_state(frame)
+
+
+_PLAIN = re.compile(rb"-?[0-9]+([.][0-9]{1,16})?([eE][-+][0-9]{2})?")
+
+
 @variant("spacious", of="text.white-space")
 class Spacious(Monitor):
     """Writes blanks and line ends at all places where they have no meaning."""

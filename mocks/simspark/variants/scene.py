@@ -80,6 +80,15 @@ class Exponents(Server):
         return {**super().state(), "time": f"{self.world.time:.6e}"}
 
 
+@variant("scores-with-a-point", of="state.values")
+class ScoresWithAPoint(Server):
+    """Writes a point and a zero after whole numbers of the game state."""
+
+    def state(self) -> dict[str, str]:
+        state = super().state()
+        return {name: text if name == "time" else f"{text}.0" for name, text in state.items()}
+
+
 @variant("more-play-modes", of="environment.play-modes")
 class MorePlayModes(Server):
     """Has four more play modes and one more parameter."""

@@ -169,3 +169,19 @@ class EverySecondCommandLost(Monitor):
         self.asked += 1
         if self.asked % 2:
             super().command(text)
+
+
+@fault("writes-a-kilobyte", violates="frame.length-prefix", subtle=True)
+class WritesAKilobyte(Monitor):
+    """Writes at most 1024 bytes of a command, after the length of the whole command."""
+
+    def written(self, text: str, connection: Connection) -> bytes:
+        return super().written(text, connection)[: 4 + 1024]
+
+
+@fault("none-left-out", violates="trainer.as-asked", subtle=True)
+class NoneLeftOut(Monitor):
+    """Leaves out the team None in the commands for one agent."""
+
+    def command(self, text: str) -> None:
+        super().command(text.replace("(team None)", ""))

@@ -258,3 +258,31 @@ class ThirtyTwoLevels(Viewing):
     """Ignores transforms more than 32 levels deep."""
 
     view_of_its_own = _Shallow
+
+
+class _NoBaseNodes(_Changing):
+    behind = "RSG"
+
+    def change(self, parts: list[Any]) -> list[Any]:
+        return [part for part in parts if not (isinstance(part, list) and part[:2] == ["nd", "BN"])]
+
+
+@fault("base-nodes-dropped", violates="nodes.base-kept")
+class BaseNodesDropped(Viewing):
+    """Drops base nodes below the root, with all their child nodes."""
+
+    view_of_its_own = _NoBaseNodes
+
+
+class _EmptyBaseNodes(_Changing):
+    behind = "RSG"
+
+    def change(self, parts: list[Any]) -> list[Any]:
+        return [part for part in parts if part != ["nd", "BN"]]
+
+
+@fault("empty-base-nodes-not-counted", violates="nodes.base-kept", subtle=True)
+class EmptyBaseNodesNotCounted(Viewing):
+    """Drops base nodes without child nodes, so updates after them change the wrong nodes."""
+
+    view_of_its_own = _EmptyBaseNodes
