@@ -104,7 +104,7 @@ class MonitorPort(Endpoint):
         return HEADER_PARTIAL
 
     def full_graph(self) -> str:
-        nodes = [self.light(), *self.field(), self.ball()]
+        nodes = [self.light(), *self.field(), self.banner(), self.ball()]
         nodes += [self.robot(robot) for robot in self.world.robots]
         return self.graph(nodes, "(nd BN ")
 
@@ -113,7 +113,7 @@ class MonitorPort(Endpoint):
         if not self.world.settings.typed:
             light = "(nd (nd))"
         nodes = [light, *[f"{self.empty_transform()}{mesh})"] * len(self.field())]
-        nodes.append(self.ball_update())
+        nodes += [self.banner_update(), self.ball_update()]
         nodes += [self.robot_update(robot) for robot in self.world.robots]
         return self.graph(nodes, "(nd BN " if self.world.settings.typed else "(nd ")
 
@@ -149,6 +149,18 @@ class MonitorPort(Endpoint):
                 pole = self.predefined(self.cylinder(0.03, high), (1, 1, 1), "matWhite")
                 nodes.append(self.transform_node(transform("z", 0, at), pole))
         return nodes
+
+    def banner(self) -> str:
+        """Return a pole beside the field, below a base node, with every kind of leaf of a mesh."""
+        environment = self.world.settings.environment
+        at = (0.0, environment.FieldWidth / 2 + 1, 0.5)
+        look = "(sSc 1 1 1) (setVisible 1) (setTransparent) (sMat matYellow)"
+        pole = f"(nd SMN (load StdCapsule 0.03 1) {look})"
+        return f"(nd BN {self.transform_node(transform('z', 0, at), pole)})"
+
+    def banner_update(self) -> str:
+        base = "(nd BN " if self.world.settings.typed else "(nd "
+        return f"{base}{self.empty_transform()}{self.empty_mesh('SMN')}))"
 
     def cylinder(self, radius: float, length: float) -> str:
         return f"StdUnitCylinder {radius:g} {length:g}"

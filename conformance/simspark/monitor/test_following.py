@@ -158,7 +158,7 @@ async def test_meshes_in_another_order(iut: Iut) -> None:
         await tester.knows(ball=[2, -1, 0.1], time=tester.time)
 
 
-@requirement("monitors.published-forms")
+@requirement("text.numbers")
 async def test_exponents(iut: Iut) -> None:
     """The monitor accepts numbers with an exponent."""
 

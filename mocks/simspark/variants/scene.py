@@ -132,7 +132,8 @@ class Visible(Server):
     """Writes visibility and transparency of a mesh, before its model."""
 
     def full_graph(self) -> str:
-        return super().full_graph().replace("(load ", "(setVisible 1) (setTransparent)(load ")
+        leaves = "(setVisible 1) (setTransparent)"
+        return re.sub(r"(?=\(load (?!StdCapsule))", leaves, super().full_graph())
 
 
 @variant("capsules", of="nodes.predefined")

@@ -111,7 +111,7 @@ class OneListUnread(Monitor):
             super().take_state(frame)
 
 
-@fault("exponents-unread", violates="monitors.published-forms", subtle=True)
+@fault("exponents-unread", violates="text.numbers", subtle=True)
 class ExponentsUnread(Monitor):
     """Ignores messages with a number that has an exponent."""
 
