@@ -31,7 +31,7 @@ class Commands:
     def append(self, command: list[Any]) -> None:
         self._latest.append(command)
         self.count += 1
-        self.extreme = self.extreme or any(map(_extreme, command))
+        self.extreme = self.extreme or any(map(_is_extreme, command))
 
     def since(self, count: int) -> list[list[Any]]:
         """Return the commands after the first `count` commands.
@@ -42,10 +42,10 @@ class Commands:
         return [*self._latest][len(self._latest) - new :]
 
 
-def _extreme(part: Any) -> bool:
+def _is_extreme(part: Any) -> bool:
     """Return True if a part of a command contains a number that is not finite, or very great."""
     if isinstance(part, list):
-        return any(_extreme(item) for item in part if isinstance(item, str))
+        return any(_is_extreme(item) for item in part if isinstance(item, str))
     try:
         return not abs(float(part)) < GREAT
     except ValueError:

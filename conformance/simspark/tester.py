@@ -43,7 +43,7 @@ def expressions(text: str) -> list[Any]:
     return read(text.encode("ascii"))
 
 
-async def in_one_session(
+async def judge_one_session(
     iut: Iut,
     name: str,
     play: Callable[[Iut], Awaitable[str | None]],
@@ -100,7 +100,7 @@ def raise_if_unreadable(session: Session, expected: str) -> None:
         raise Violation(expected, came, "frame.length-prefix", explains=True).shown_in(session)
 
 
-async def for_long(
+async def repeat_for(
     session: Session, seconds: float, count: int, take: Callable[[], Awaitable[Any]]
 ) -> None:
     """Call `take` repeatedly for `seconds`.
@@ -113,13 +113,13 @@ async def for_long(
         taken += 1
 
 
-def kept(session: Session) -> set[str]:
+def reported_names(session: Session) -> set[str]:
     """Return the names of all values that the IUT has reported so far."""
     names: set[str] = session.memory.setdefault("kept", set())
     return names
 
 
-async def asked(session: Session, operation: str) -> Answer:
+async def run_operation(session: Session, operation: str) -> Answer:
     """Run an operation of the upper tester and return its answer.
 
     Raises Violation if the IUT died meanwhile, or stopped answering operations.
@@ -128,7 +128,7 @@ async def asked(session: Session, operation: str) -> Answer:
     answer = session.instance.upper(operation)
     deadlines = 1 if operation in operated.unanswered else 1 + int(GRACE)
     try:
-        if not kept(session):
+        if not reported_names(session):
             return await answer
         # The IUT has answered earlier, so its declared response time is a valid timeout.
         return await in_time(answer, session.left(*deadlines * ["response"]))
@@ -137,7 +137,7 @@ async def asked(session: Session, operation: str) -> Answer:
         await session.assert_alive("an operation")
         waited = session.now - before
         if isinstance(none, Inconclusive) and (
-            not kept(session) or session.ended or waited < session.seconds("response")
+            not reported_names(session) or session.ended or waited < session.seconds("response")
         ):
             raise
         operated.take(operation, False)

@@ -14,11 +14,11 @@ Tree = tuple[int, list["Tree"]]
 """An index of a part of the body, and the parts attached to it."""
 
 
-def _hanging_on(place: int) -> list[Tree]:
-    return [(at, _hanging_on(at)) for at, part in enumerate(PARTS) if part.on == place]
+def _parts_on(place: int) -> list[Tree]:
+    return [(at, _parts_on(at)) for at, part in enumerate(PARTS) if part.on == place]
 
 
-BODY = _hanging_on(-1)
+BODY = _parts_on(-1)
 
 
 class Monitor(Connection):
@@ -198,11 +198,11 @@ class MonitorPort(Endpoint):
 
     def transform_update(self, numbers: str, told: str) -> str:
         """Write the beginning of a node, with its transform if that has changed."""
-        return f"{self.empty_transform()}(SLT {numbers} )" if self.changed(numbers, told) else (
+        return f"{self.empty_transform()}(SLT {numbers} )" if self.has_changed(numbers, told) else (
             self.empty_transform()
         )  # fmt: skip
 
-    def changed(self, numbers: str, told: str) -> bool:
+    def has_changed(self, numbers: str, told: str) -> bool:
         return numbers != told
 
     def ball_update(self) -> str:
@@ -227,11 +227,11 @@ class MonitorPort(Endpoint):
         return f"{begin}{self.empty_mesh(kind)}{below})"
 
     def unchanged_robot(self) -> str:
-        return self.limbs_alone(BODY, "StaticMesh")
+        return self.empty_limbs(BODY, "StaticMesh")
 
-    def limbs_alone(self, limbs: list[Tree], kind: str) -> str:
+    def empty_limbs(self, limbs: list[Tree], kind: str) -> str:
         below = "".join(
-            self.limbs_alone(hanging, "StaticMesh" if PARTS[place].mesh else "SMN")
+            self.empty_limbs(hanging, "StaticMesh" if PARTS[place].mesh else "SMN")
             for place, hanging in limbs
         )
         return f"{self.empty_transform()}{self.empty_mesh(kind)}{below})"
@@ -264,7 +264,7 @@ class MonitorPort(Endpoint):
 
     def tell_monitors(self) -> None:
         """Send the changes, or everything, to each monitor that reads."""
-        if self.full_due():
+        if self.is_full_due():
             self.structure_told, self.full_wanted = self.world.structure, False
             self.partial_state()
             pairs, scene = self.full_state(), self.full()
@@ -275,7 +275,7 @@ class MonitorPort(Endpoint):
         for monitor in self.monitors:
             self.tell_monitor(monitor, pairs, scene)
 
-    def full_due(self) -> bool:
+    def is_full_due(self) -> bool:
         return self.full_wanted or self.structure_told != self.world.structure
 
     def tell_monitor(self, monitor: Monitor, pairs: list[str], scene: str) -> None:

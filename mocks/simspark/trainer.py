@@ -86,7 +86,7 @@ class Trainer(Referee):
 
     # Agents
 
-    def named(self, given: dict[str, list[Any]]) -> Robot:
+    def find_named(self, given: dict[str, list[Any]]) -> Robot:
         """Return the robot named by unum and team."""
         if "unum" not in given or "team" not in given:
             raise Wrong("unum and team are required")
@@ -96,17 +96,17 @@ class Trainer(Referee):
             raise Wrong(f"there is no agent {int(unum)} of {given['team'][0]}")
         return robot
 
-    def named_or_selected(self, command: list[Any]) -> Robot:
+    def find_named_or_selected(self, command: list[Any]) -> Robot:
         given = parameters(command)
         if "unum" in given and "team" in given:
-            return self.named(given)
+            return self.find_named(given)
         if self.world.selected is None:
             raise Wrong("no agent is selected")
         return self.world.selected
 
     def do_agent(self, command: list[Any]) -> None:
         given = parameters(command)
-        robot = self.named(given)
+        robot = self.find_named(given)
         for name, action in (
             ("pos", self.agent_pos),
             ("move", self.agent_move),
@@ -135,7 +135,7 @@ class Trainer(Referee):
         if given.get("unum") == ["-1"]:
             self.world.selected = None
         elif "unum" in given and "team" in given:
-            self.world.selected = self.named(given)
+            self.world.selected = self.find_named(given)
         else:
             self.world.selected = self.next_selected()
 
@@ -148,10 +148,10 @@ class Trainer(Referee):
         return robots[(robots.index(self.world.selected) + 1) % len(robots)]
 
     def do_kill(self, command: list[Any]) -> None:
-        self.world.remove(self.named_or_selected(command))
+        self.world.remove(self.find_named_or_selected(command))
 
     def do_repos(self, command: list[Any]) -> None:
-        robot = self.named_or_selected(command)
+        robot = self.find_named_or_selected(command)
         own = -1 if robot.side == "left" else 1
         outside = self.world.settings.environment.FieldWidth / 2 + BESIDE
         beyond = -outside if self.world.ball.y > 0 else outside

@@ -9,7 +9,7 @@ import pytest
 from conformance.cases import compared, each_of, explore, lasting, requirement
 from conformance.iut import Iut
 from conformance.simspark import strategies
-from conformance.simspark.agent.tester import Tester, established, if_none_is_lost
+from conformance.simspark.agent.tester import Tester, compare_with_single_groups, connect_agent
 from conformance.simspark.codec import frame
 from conformance.simspark.tester import (
     FORMS_OF_NUMBERS,
@@ -17,14 +17,14 @@ from conformance.simspark.tester import (
     LONG_TEXTS,
     ODD_NUMBERS,
     expressions,
-    in_one_session,
+    judge_one_session,
     raise_if_unreadable,
 )
 from conformance.verdicts import Inconclusive, NotExercised, Violation
 
 
-async def _ordinary(iut: Iut) -> str | None:
-    async with established(iut) as tester:
+async def _play_ordinary_session(iut: Iut) -> str | None:
+    async with connect_agent(iut) as tester:
         for tester.mode in COURSE:
             for _ in range(20):
                 await tester.tell("(hear Reference 0.00 self hello)")
@@ -72,7 +72,9 @@ ASKED = ("(he1 0.5)", "(lae1 -1.25)(rae1 1.25)", "(he2 0.1)" * 30)
 )
 async def test_ordinary_session(iut: Iut, statement: str) -> None:
     """All messages of an agent in an ordinary session satisfy this requirement."""
-    await in_one_session(iut, "ordinary", _ordinary, FIRST, fails="agents.understood")
+    await judge_one_session(
+        iut, "ordinary", _play_ordinary_session, FIRST, fails="agents.understood"
+    )
 
 
 @requirement("agents.understood")
@@ -80,7 +82,7 @@ async def test_what_it_perceives(iut: Iut) -> None:
     """The agent knows the latest angle of a hinge, anywhere in a group of perceptors."""
 
     async def play() -> None:
-        async with established(iut) as tester:
+        async with connect_agent(iut) as tester:
             await tester.knows("a first group of perceptors")
             await tester.knows("a later group of perceptors")
             for angle, more in ((-12.5, ""), (118.75, BESIDE), (-3.0, BESIDE), (0.0, "")):
@@ -92,13 +94,13 @@ async def test_what_it_perceives(iut: Iut) -> None:
             await tester.session.send(expressions(f"(time (now {tester.now_next()}))"))
             await tester.knows_angle(33.25, "a group with the angle and a group without hinges")
 
-    await if_none_is_lost(iut, play)
+    await compare_with_single_groups(iut, play)
 
 
 @requirement("agents.understood")
 async def test_each_hinge_by_itself(iut: Iut) -> None:
     """The agent knows the angle of each hinge that it reports, anywhere in a group."""
-    async with established(iut) as tester:
+    async with connect_agent(iut) as tester:
         await tester.knows("a first group of perceptors")
         hinges = [*dict.fromkeys((*HINGES, tester.hinge))]
         # Small angles, which every hinge of the robot can reach.
@@ -116,7 +118,7 @@ async def test_each_hinge_by_itself(iut: Iut) -> None:
 @lasting
 async def test_for_long(iut: Iut) -> None:
     """After eight seconds of a simulation, the agent still knows the latest angle."""
-    async with established(iut) as tester:
+    async with connect_agent(iut) as tester:
         await tester.knows("a first group of perceptors")
         for _ in range(LONG):
             await tester.tell()
@@ -128,7 +130,7 @@ async def test_unknown_perceptors(iut: Iut) -> None:
     """The agent ignores unknown perceptors, and unknown parts of known perceptors."""
 
     async def play(unknown: bool) -> None:
-        async with established(iut) as tester:
+        async with connect_agent(iut) as tester:
 
             async def send(text: str, angle: float = 0.0) -> None:
                 """Send the text, or a group of perceptors of about the same length."""
@@ -159,14 +161,16 @@ async def test_unknown_perceptors(iut: Iut) -> None:
             await tester.session.send(tester.group(angle=-21.5, more=toes))
             await tester.knows_if_it_can(-21.5, "hinges of other robots")
 
-    await if_none_is_lost(iut, lambda: compared(iut, play, True, False, "agents.understood"))
+    await compare_with_single_groups(
+        iut, lambda: compared(iut, play, True, False, "agents.understood")
+    )
 
 
 @requirement("robustness.odd-perceptors")
 @explore(groups=strategies.perceptors())
 async def test_any_perceptors(iut: Iut, groups: list[Any]) -> None:
     """The agent accepts perceptors of the known forms in any order and number."""
-    async with established(iut) as tester:
+    async with connect_agent(iut) as tester:
         for group in groups:
             await tester.session.send([_in_time(tester, group)])
         await tester.session.send([_in_time(tester, group) for group in groups])
@@ -181,7 +185,7 @@ def _in_time(tester: Tester, perceptor: Any) -> Any:
 @requirement("robustness.odd-perceptors")
 async def test_groups_of_nothing_in_sight(iut: Iut) -> None:
     """The agent takes the other perceptors of a group in which some have no contents."""
-    async with established(iut) as tester:
+    async with connect_agent(iut) as tester:
         begin = f"(time (now {tester.now_next()}))(GS)(See )"
         await tester.session.send(expressions(f"{begin}(HJ (n {tester.hinge}) (ax 33.50))"))
         await tester.knows_if_it_can(33.5, "empty perceptors in the same group")
@@ -191,7 +195,7 @@ async def test_groups_of_nothing_in_sight(iut: Iut) -> None:
 @requirement("robustness.odd-perceptors")
 async def test_odd_numbers(iut: Iut) -> None:
     """The agent survives numbers that are not finite or out of range, in any perceptor."""
-    async with established(iut) as tester:
+    async with connect_agent(iut) as tester:
         for number in ODD_NUMBERS:
             three = f"{number} {number} {number}"
             await tester.session.send(
@@ -217,7 +221,7 @@ async def test_forms_of_numbers(iut: Iut) -> None:
     """The agent knows angles that are written in any usual form."""
 
     async def play(forms: Iterable[str]) -> None:
-        async with established(iut) as tester:
+        async with connect_agent(iut) as tester:
             for number in forms:
                 await tester.knows("a plain group of perceptors")
                 begin = f"(time (now {tester.now_next()}))"
@@ -241,7 +245,7 @@ async def test_lengths_of_more_than_a_byte(iut: Iut) -> None:
     """The agent reads groups of any length in full."""
 
     async def play() -> None:
-        async with established(iut) as tester:
+        async with connect_agent(iut) as tester:
             # The last byte of some of these lengths is negative if read as a signed byte.
             await tester.tell("(hear Reference 0.00 self x)", angle=1.5)
             try:
@@ -254,13 +258,13 @@ async def test_lengths_of_more_than_a_byte(iut: Iut) -> None:
                 await tester.knows_if_it_can(angle, f"a group of {size} bytes, in that group")
                 await tester.goes_on(f"a group of {size} bytes")
 
-    await if_none_is_lost(iut, play)
+    await compare_with_single_groups(iut, play)
 
 
 @requirement("frame.length-prefix")
 async def test_long_effectors(iut: Iut) -> None:
     """Effectors of any length have a correct length."""
-    async with established(iut) as tester:
+    async with connect_agent(iut) as tester:
         for number, size in enumerate(LONG_TEXTS):
             each = f"(he2 0.{number:02d})"
             text = each * (size // len(each) - 1)
@@ -285,7 +289,7 @@ async def test_long_effectors(iut: Iut) -> None:
 )
 async def test_white_space(iut: Iut, text: str) -> None:
     """Blanks, tabs and line ends around brackets and between atoms have no meaning."""
-    async with established(iut) as tester:
+    async with connect_agent(iut) as tester:
         payload = text.format(hinge=tester.hinge, now=tester.now_next()).encode("ascii")
         await tester.session.send_bytes(frame(payload))
         await tester.knows_if_it_can(21.5, "a group with more white space")

@@ -17,7 +17,7 @@ from conformance.segmentation import Segmentation, whole
 from conformance.session import Session
 from conformance.simspark import messages
 from conformance.simspark.codec import encode, frame
-from conformance.simspark.tester import asked, expressions, kept
+from conformance.simspark.tester import expressions, reported_names, run_operation
 from conformance.verdicts import Conclusion, Inconclusive, NotExercised, Violation
 from conformance.wire import Message
 
@@ -216,7 +216,7 @@ class Tester:
         await self.keeps_open(after, requirement)
         if lost:
             raise lost
-        if hinge not in kept(self.session):
+        if hinge not in reported_names(self.session):
             raise NotExercised(f"the state of the agent does not contain the hinge {hinge}")
         raise Violation(
             f"the agent to report {hinge} at {angle:g} degrees, sent after {after}",
@@ -230,18 +230,18 @@ class Tester:
 
         Raises Inconclusive if the operation fails.
         """
-        answer = await asked(self.session, "state")
+        answer = await run_operation(self.session, "state")
         hinges = answer.result.get("hinges", {}) if isinstance(answer.result, dict) else None
         if not answer.ok or not isinstance(hinges, dict):
             raise Inconclusive(
                 f"the operation 'state' failed: {answer.error or answer.result}"[:300]
             )
-        kept(self.session).update(hinges)
+        reported_names(self.session).update(hinges)
         return hinges
 
 
 @contextlib.asynccontextmanager
-async def established(
+async def connect_agent(
     iut: Iut, *, segmentation: Segmentation | None = None, observed: bool = True
 ) -> AsyncIterator[Tester]:
     """An agent that has sent its scene and init messages.
@@ -280,7 +280,7 @@ async def _ends(iut: Iut, seconds: int) -> bool:
 
     async def observe() -> bool:
         with contextlib.suppress(Violation, Inconclusive):
-            async with established(iut, observed=False) as tester, _sending_groups(tester):
+            async with connect_agent(iut, observed=False) as tester, _sending_groups(tester):
                 if await tester.session.until_closed(seconds):
                     await tester.session.assert_alive("a plain session")
                     return True
@@ -349,7 +349,7 @@ async def habit(iut: Iut) -> Habit:
 
 
 async def _observe(iut: Iut) -> Habit:
-    async with established(iut, observed=False) as tester:
+    async with connect_agent(iut, observed=False) as tester:
         acts = await tester.acts(20) is not None
         quiet = tester.session.seconds("quiet")
         await tester.session.wait_for(*ACTS, within=quiet)  # actions that the last group caused
@@ -378,9 +378,9 @@ async def _observe(iut: Iut) -> Habit:
         return Habit(acts, alone, knows=False)
 
 
-async def one_by_one(iut: Iut) -> None:
+async def send_groups_singly(iut: Iut) -> None:
     """Send groups one by one. An agent that reports angles must report each of them."""
-    async with established(iut) as tester:
+    async with connect_agent(iut) as tester:
         for number in range(ONE_BY_ONE):
             angle = float(number % 30 + 30)
             await tester.tell(angle=angle)
@@ -388,14 +388,14 @@ async def one_by_one(iut: Iut) -> None:
         await tester.goes_on("groups that arrive one by one")
 
 
-async def if_none_is_lost(iut: Iut, play: Callable[[], Awaitable[None]]) -> None:
+async def compare_with_single_groups(iut: Iut, play: Callable[[], Awaitable[None]]) -> None:
     """Play a session.
 
     A failure is inconclusive if the agent also loses groups that arrive one by one.
     """
 
     async def either(plain: bool) -> None:
-        await (one_by_one(iut) if plain else play())
+        await (send_groups_singly(iut) if plain else play())
 
     await compared(iut, either, False, True, "frame.segmentation")
 

@@ -15,7 +15,7 @@ from conformance.segmentation import Segmentation
 from conformance.session import Session
 from conformance.simspark import messages
 from conformance.simspark.codec import LENGTH, encode, frame
-from conformance.simspark.tester import asked, expressions, kept
+from conformance.simspark.tester import expressions, reported_names, run_operation
 from conformance.verdicts import Inconclusive, NotExercised, Violation
 
 GAME = {"half", "score_left", "score_right", "play_mode"}
@@ -81,7 +81,7 @@ class Tester:
         """True if the monitor closed its first connection, or one that was open at `provoke`."""
         return self.session.ended or any(each.ended for each in self._provoked)
 
-    async def commanded(self, times: int) -> bool:
+    async def receives_commands(self, times: int) -> bool:
         """Return True once `times` messages have arrived, over any connection."""
 
         async def came() -> bool:
@@ -166,7 +166,7 @@ class Tester:
                     f"it reports {came!r:.80}",
                     requirement,
                 )
-        if not wanted.keys() & kept(self.session):
+        if not wanted.keys() & reported_names(self.session):
             names = ", ".join(wanted)
             raise NotExercised(f"the state of the monitor does not contain {names}")
 
@@ -204,9 +204,9 @@ class Tester:
             wrong = {
                 name: state.get(name)
                 for name, value in wanted.items()
-                if name in kept(self.session) and not _same(state.get(name), value)
+                if name in reported_names(self.session) and not _same(state.get(name), value)
             }
-            in_time = "time" in kept(self.session) and wrong.keys() <= {*timed}
+            in_time = "time" in reported_names(self.session) and wrong.keys() <= {*timed}
             taken = (taken or self.session.now) if in_time else None
             over = taken is not None and self.session.now > taken + quiet
             return not wrong or over or self.closed
@@ -227,11 +227,11 @@ class Tester:
 
         Raises Inconclusive if the state is not an object.
         """
-        answer = await asked(self.session, "state")
+        answer = await run_operation(self.session, "state")
         if not answer.ok or not isinstance(answer.result, dict):
             why = answer.error or answer.result
             raise Inconclusive(f"the operation 'state' failed: {why}"[:300])
-        kept(self.session).update(answer.result)
+        reported_names(self.session).update(answer.result)
         return answer.result
 
     async def goes_on(
@@ -294,8 +294,8 @@ def _same(one: Any, other: Any) -> bool:
         same = isinstance(one, list) and len(one) == len(other)
         return same and all(map(_same, one, other))
     if isinstance(other, dict):
-        kept = other.keys() & one.keys() if isinstance(one, dict) else None
-        return kept is not None and all(_same(one[key], other[key]) for key in kept)
+        common = other.keys() & one.keys() if isinstance(one, dict) else None
+        return common is not None and all(_same(one[key], other[key]) for key in common)
     if isinstance(other, int | float):
         number = isinstance(one, int | float) and not isinstance(one, bool)
         return number and abs(one - other) < 0.005
@@ -303,16 +303,18 @@ def _same(one: Any, other: Any) -> bool:
 
 
 @contextlib.asynccontextmanager
-async def connected(iut: Iut, *, segmentation: Segmentation | None = None) -> AsyncIterator[Tester]:
+async def connect_monitor(
+    iut: Iut, *, segmentation: Segmentation | None = None
+) -> AsyncIterator[Tester]:
     """A monitor that has received nothing yet."""
     rooted = await iut.cached("rooted", lambda: _understands_roots(iut))
     signs = await iut.cached("negative numbers", lambda: _understands_signs(iut, rooted))
-    async with _watching(iut, rooted, segmentation, knows_signs=signs) as tester:
+    async with _open_session(iut, rooted, segmentation, knows_signs=signs) as tester:
         yield tester
 
 
 @contextlib.asynccontextmanager
-async def _watching(
+async def _open_session(
     iut: Iut,
     rooted: bool,
     segmentation: Segmentation | None = None,
@@ -333,7 +335,7 @@ async def _understands_roots(iut: Iut) -> bool:
     """
     with contextlib.suppress(NotExercised):
         for rooted in (True, False):
-            async with _watching(iut, rooted) as tester:
+            async with _open_session(iut, rooted) as tester:
                 await tester.introduce(graph=messages.scene(3, 2))
                 await tester.say(messages.partial("(time 1)", messages.STILL))
                 try:
@@ -347,7 +349,7 @@ async def _understands_roots(iut: Iut) -> bool:
 async def _understands_signs(iut: Iut, rooted: bool) -> bool:
     """Return False if a monitor knows a ball at positive coordinates only."""
     for sign in (-1, 1):
-        async with _watching(iut, rooted) as tester:
+        async with _open_session(iut, rooted) as tester:
             await tester.introduce(graph=messages.scene(3, 2 * sign))
             await tester.say(messages.partial("(time 1)", messages.STILL))
             try:
@@ -361,11 +363,11 @@ async def _understands_signs(iut: Iut, rooted: bool) -> bool:
 
 
 @contextlib.asynccontextmanager
-async def introduced(
+async def introduce_monitor(
     iut: Iut, *, segmentation: Segmentation | None = None
 ) -> AsyncIterator[Tester]:
     """A monitor that has received the introduction of the specification and a first update."""
-    async with connected(iut, segmentation=segmentation) as tester:
+    async with connect_monitor(iut, segmentation=segmentation) as tester:
         await tester.introduce()
         await tester.tick()
         yield tester

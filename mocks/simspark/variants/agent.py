@@ -52,8 +52,8 @@ class Syn(Agent):
         self.send("(syn)")
         super().opened()
 
-    def now_and_then(self) -> str:
-        return f"{super().now_and_then()}(syn)"
+    def occasional_effector(self) -> str:
+        return f"{super().occasional_effector()}(syn)"
 
 
 # Actions
@@ -107,7 +107,7 @@ class AnEffectorAMessage(Agent):
 
     def act(self) -> None:
         self.send(f"({self.settings.hinge} {self.nod():.2f})")
-        if more := self.now_and_then():
+        if more := self.occasional_effector():
             self.send(more)
 
 
@@ -115,8 +115,8 @@ class AnEffectorAMessage(Agent):
 class Spacious(Agent):
     """Writes blanks and line ends at all places where they have no meaning."""
 
-    def written(self, text: str, connection: Connection) -> bytes:
-        return super().written(text.replace("(", "( ").replace(")", " )") + "\r\n", connection)
+    def encode(self, text: str, connection: Connection) -> bytes:
+        return super().encode(text.replace("(", "( ").replace(")", " )") + "\r\n", connection)
 
 
 # Knowledge

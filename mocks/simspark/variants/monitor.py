@@ -32,7 +32,7 @@ class CommandsBeside(Monitor):
         return await super().connect(address)
 
     def command(self, text: str) -> None:
-        self.commanding.write(self.written(text, self))
+        self.commanding.write(self.encode(text, self))
 
     async def leave(self) -> None:
         await self.commanding.closed()
@@ -50,7 +50,7 @@ class CommandsApart(Monitor):
     def operations(self) -> dict[str, Any]:
         async def command(args: dict[str, Any]) -> None:
             stream = await streams.connect(self.address)
-            stream.write(self.written(args["command"], self))
+            stream.write(self.encode(args["command"], self))
             await stream.closed()
 
         return {**super().operations(), "command": command}
@@ -137,7 +137,7 @@ class ClosesUponMisfits(Monitor):
 class ClosesWhatItWatches(CommandsBeside, ClosesUponMisfits):
     """Has a separate connection for commands, and keeps it after an unfitting update."""
 
-    def misread(self, connection: Connection, error: str) -> None:
+    def log_misread(self, connection: Connection, error: str) -> None:
         self.close()
 
     async def leave(self) -> None:
@@ -222,8 +222,8 @@ _PLAIN = re.compile(rb"-?[0-9]+([.][0-9]{1,16})?([eE][-+][0-9]{2})?")
 class Spacious(Monitor):
     """Writes blanks and line ends at all places where they have no meaning."""
 
-    def written(self, text: str, connection: Connection) -> bytes:
-        return super().written(text.replace("(", "( ").replace(")", " )") + "\r\n", connection)
+    def encode(self, text: str, connection: Connection) -> bytes:
+        return super().encode(text.replace("(", "( ").replace(")", " )") + "\r\n", connection)
 
 
 @variant("silent", of="trainer.known-commands")

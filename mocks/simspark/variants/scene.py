@@ -181,7 +181,7 @@ class RobotsOfOnePiece(Server):
         return ""
 
     def unchanged_robot(self) -> str:
-        return self.limbs_alone([], "StaticMesh")
+        return self.empty_limbs([], "StaticMesh")
 
 
 @variant("a-plain-sphere", of="nodes.mesh")

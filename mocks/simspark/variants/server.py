@@ -167,8 +167,8 @@ class LetsAgentsGoAfterTheGame(Server):
 class GivesUpWhoDoesNotRead(Server):
     """Closes the connection of a client that does not read, inside a message."""
 
-    def written(self, text: str, connection: Connection) -> bytes:
-        data = super().written(text, connection)
+    def encode(self, text: str, connection: Connection) -> bytes:
+        data = super().encode(text, connection)
         if not connection.stream.behind:
             return data
         connection.write(data[: len(data) // 2])
@@ -373,7 +373,7 @@ class PlainNumbers(Server):
     """Executes only commands whose numbers have the forms of the examples."""
 
     def execute(self, command: Any) -> None:
-        texts = [str(part) for part in _atoms(command)]
+        texts = [str(part) for part in _list_atoms(command)]
         if not any(re.match(r"[-+.]?[0-9]", text) and not _PLAIN.fullmatch(text) for text in texts):
             super().execute(command)
 
@@ -381,9 +381,9 @@ class PlainNumbers(Server):
 _PLAIN = re.compile(r"-?[0-9]+([.][0-9]+)?")
 
 
-def _atoms(part: Any) -> list[str]:
+def _list_atoms(part: Any) -> list[str]:
     if isinstance(part, list):
-        return [atom for item in part for atom in _atoms(item)]
+        return [atom for item in part for atom in _list_atoms(item)]
     return [str(part)]
 
 

@@ -298,10 +298,10 @@ class _Rewriting(View):
     """Changes every atom of a message before it reads the message."""
 
     def take(self, value: Any) -> None:
-        super().take(self._rewritten(value))
+        super().take(self._rewrite_atoms(value))
 
-    def _rewritten(self, part: Any) -> Any:
-        return [*map(self._rewritten, part)] if isinstance(part, list) else self.rewrite(part)
+    def _rewrite_atoms(self, part: Any) -> Any:
+        return [*map(self._rewrite_atoms, part)] if isinstance(part, list) else self.rewrite(part)
 
     def rewrite(self, atom: str) -> str:
         """Return the replacement of an atom."""

@@ -17,11 +17,11 @@ class _Changing(View):
 
     def take(self, value: Any) -> None:
         if value[1:2] and value[1][:1] == [self.behind]:
-            value = [*value[:2], self._changed(value[2])]
+            value = [*value[:2], self._change_lists(value[2])]
         super().take(value)
 
-    def _changed(self, graph: Any) -> Any:
-        return self.change([*map(self._changed, graph)]) if isinstance(graph, list) else graph
+    def _change_lists(self, graph: Any) -> Any:
+        return self.change([*map(self._change_lists, graph)]) if isinstance(graph, list) else graph
 
     def change(self, parts: list[Any]) -> list[Any]:
         """Return the replacement of a list whose parts are changed already."""

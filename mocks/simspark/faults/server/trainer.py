@@ -118,12 +118,12 @@ class ExponentsAsZero(Server):
     """Takes a coordinate with an exponent for 0."""
 
     def execute(self, command: Any) -> None:
-        super().execute(_without_exponents(command))
+        super().execute(_zero_exponents(command))
 
 
-def _without_exponents(part: Any) -> Any:
+def _zero_exponents(part: Any) -> Any:
     if isinstance(part, list):
-        return [_without_exponents(item) for item in part]
+        return [_zero_exponents(item) for item in part]
     written = isinstance(part, str) and re.fullmatch(r"[-+.0-9]+[eE][-+0-9]+", part)
     return "0" if written else part
 
