@@ -141,6 +141,8 @@ class Oracle:
             yield from self._ack(value)
         elif sender == SERVER and name in ("Perceptors", "Expressions"):
             self.exercised |= {"agents.perceptors", "text.predicates"}
+            if name == "Perceptors" and self._walks[AGENT].state is Phase.CONNECTED:
+                yield Finding("agents.perceptors", "received perceptors before the scene message")
             self._waited += self._walks[AGENT].state is Phase.CREATED
 
     def unknown(self, sender: str, name: str, value: Any, foreign: bool) -> Iterator[Finding]:

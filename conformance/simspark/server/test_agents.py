@@ -1,6 +1,6 @@
 """Agents: they are created, perceive and act, and cannot send trainer commands."""
 
-from conformance.cases import check, lasting, requirement
+from conformance.cases import absent, check, lasting, requirement
 from conformance.iut import Iut
 from conformance.session import Session
 from conformance.simspark.codec import encode, frame
@@ -9,6 +9,7 @@ from conformance.simspark.server.tester.agents import (
     TURNED,
     Name,
     angles,
+    create,
     hinge,
     hinge_angle,
     hinge_angles,
@@ -44,6 +45,16 @@ async def _attends_for_long(agent: Session, acts: bytes = b"") -> None:
         await agent.send_bytes(acts)
 
     await repeat_for(agent, LONG, GROUPS, take)
+
+
+@requirement("agents.perceptors")
+async def test_no_perceptors_before_the_scene(iut: Iut) -> None:
+    """Perceptors begin only after the scene message of an agent."""
+    async with iut.instance() as instance, iut.connect(instance, channel="agent") as agent:
+        absent(await agent.wait_for(*PERCEPTORS), "no perceptors before the scene message")
+        await create(iut, agent)
+        await agent.send(expressions("(init (unum 1)(teamname Lefts))"))
+        await perceptors(agent)
 
 
 @requirement("agents.perceptors")
