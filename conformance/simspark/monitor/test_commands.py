@@ -175,12 +175,19 @@ async def test_as_it_is_asked(iut: Iut) -> None:
             if answer.ok:
                 await tester.tick()
                 await _check_comes(tester, text)
+        _check_any_sent(tester)
         for text in ASKED:
             [wanted] = expressions(text)
             times = sum(_equal(each, wanted) for each in _commands(tester.connections))
             if times > 1:
                 again = Violation(f"the command {text} once", f"received it {times} times")
                 raise again.shown_in(tester.session, tester.connections.sessions)
+
+
+def _check_any_sent(tester: Tester) -> None:
+    """Raise Inconclusive if the trainer has sent no command."""
+    if not _commands(tester.connections):
+        raise Inconclusive("the trainer sent none of the commands that it was asked to send")
 
 
 async def _check_comes(tester: Tester, text: str) -> None:
@@ -235,6 +242,7 @@ async def test_long_commands(iut: Iut) -> None:
                     raise_if_unreadable(session, f"a message of {size} bytes")
                 raise Inconclusive(f"did not receive the {size} bytes that it was asked to send")
             await tester.tick()
+        _check_any_sent(tester)
 
 
 @requirement("play-mode.known")
@@ -250,3 +258,4 @@ async def test_play_mode_of_another_list(iut: Iut) -> None:
             await tester.session.instance.upper("command", command=f"(playMode {mode})")
             if not await tester.receives_commands(number):
                 break
+        _check_any_sent(tester)
