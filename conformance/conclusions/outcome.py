@@ -119,7 +119,15 @@ def outcome(
     undecided = sum(map(_undecided, requirements))
     if undecided > sum(map(tried, requirements)):
         return INCONCLUSIVE, f"{undecided} requirements of level must were tried and not decided"
-    return CONFORMANT, ""
+    return CONFORMANT, _in_part(run)
+
+
+def _in_part(run: Run) -> str:
+    """What to say if more tests were not exercised than exercised; otherwise empty."""
+    left = sum(result.verdict is Verdict.NOT_EXERCISED for result in run.tests)
+    if 2 * left <= len(run.tests):
+        return ""
+    return f"Conformant only in part: {left} of {len(run.tests)} tests were not exercised"
 
 
 def _out_of_time(run: Run) -> str:

@@ -181,7 +181,7 @@ class Instance:
 
     async def _reserve(self, channel: str, address: str) -> str:
         if self.serves:
-            if self._fixed() and not links.free(address, SOCKETS.get(self.kind)):
+            if self._fixed() and not await self._becomes_free(address):
                 raise Unreachable(f"{address} is already in use, so the IUT cannot use it")
             self._addresses[channel] = address
             return address
@@ -191,6 +191,19 @@ class Instance:
             raise Unreachable(f"cannot listen at {address}: {links.reason(error)}") from error
         self._listeners[channel] = listener
         return listener.address
+
+    async def _becomes_free(self, address: str) -> bool:
+        """Return True once nobody uses an address, or False after the startup time.
+
+        An earlier instance can need a while to give its address back.
+        """
+        loop = asyncio.get_running_loop()
+        deadline = loop.time() + self.configuration.seconds("startup")
+        while not links.free(address, SOCKETS.get(self.kind)):
+            if loop.time() > deadline:
+                return False
+            await asyncio.sleep(_POLL)
+        return True
 
     async def _listen(self, address: str) -> AnyListener:
         listener = await listen(self.role, self.kind, address)

@@ -40,6 +40,17 @@ def test_somebody_else_has_the_address(place: Place) -> None:
     assert "is already in use" in done.out
 
 
+def test_an_address_that_is_given_back_late(place: Place) -> None:
+    """The suite waits while an earlier program still has the address."""
+    other = socket.create_server(("127.0.0.1", 0))
+    address = f"127.0.0.1:{other.getsockname()[1]}"
+    threading.Timer(1.0, other.close).start()
+    iut = [*MOCK, "vexide/simulator", "--listen", address]
+    words = ("vexide/simulator", "--connect", address, "--requirement", "ready.once")
+    done = place.run(*words, iut=iut)
+    assert (done.code, done.verdict("ready.once")) == (0, "pass"), done.out + done.err
+
+
 def test_several_at_a_time_cannot_be(place: Place) -> None:
     words = ("vexide/simulator", "--connect", "127.0.0.1:9", "-n", "4")
     done = place.run(*words, iut=[*MOCK, "vexide/simulator"])

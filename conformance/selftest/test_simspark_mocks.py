@@ -2,6 +2,7 @@
 
 import asyncio
 import re
+import sys
 from math import hypot
 from pathlib import Path
 
@@ -11,6 +12,7 @@ from conformance.benchmarks.simspark_reading import Nowhere
 from conformance.definitions import protocols
 from conformance.harness.links import free_port
 from conformance.judging.judge import Judge
+from conformance.selftest.driving import Place
 from conformance.selftest.standing import DEADLINE, ask, mock
 from conformance.simspark import messages
 from conformance.simspark.sexp import read
@@ -286,3 +288,13 @@ def test_a_mesh_without_a_name_is_no_ball() -> None:
     view = View()
     view.take(read(messages.full(messages.state(0), "(nd StaticMesh (load))").encode()))
     assert view.ball() is None
+
+
+def test_an_agent_with_a_fixed_port(place: Place) -> None:
+    """Tests that compare with a plain session run one session after the other."""
+    address = f"127.0.0.1:{free_port()}"
+    iut = [sys.executable, "-m", "mocks", "simspark/agent", "--connect", address]
+    words = ("--listen", address, "--requirement", "robustness.empty-message")
+    done = place.run("simspark/agent", *words, iut=iut)
+    assert (done.code, done.verdict("robustness.empty-message")) == (0, "pass"), done.out
+    assert set(done.tests.values()) == {"pass"}

@@ -9,7 +9,7 @@ from conformance.judging import captures
 from conformance.judging.captures import Capture
 from conformance.judging.connections import judge_capture
 from conformance.judging.judge import Judge
-from conformance.simspark import sexp
+from conformance.simspark import messages, sexp
 from conformance.simspark.clock import KEPT
 from conformance.simspark.codec import encode
 from conformance.simspark.nodes import LEAVES
@@ -153,3 +153,20 @@ def test_a_time_that_is_none_may_be_taken_for_zero(command: str) -> None:
             judge.frame(0, sender, frame)
     back = [f.message for f in judge.findings if f.requirement == "state.time-goes-on"]
     assert bool(back) == (command == "(fly)")
+
+
+@pytest.mark.parametrize("command", ["(ball (pos nan 0 0))", "(ball (pos 1 0 0))"])
+def test_a_trainer_may_put_the_ball_nowhere(command: str) -> None:
+    """A server can show a place that is not finite, if a trainer has commanded it."""
+    judge = Judge(PROTOCOL, ["server"])
+    node = f"((nd TRF (SLT {messages.UPRIGHT} nan 0 0 1)))"
+    for sender, text in (
+        ("server", f"((play_modes A B))(RSG 0 1){node.replace('nan', '0')}"),
+        ("server", f"({messages.state(0)})(RSG 0 1){node.replace('nan', '0')}"),
+        ("monitor", command),
+        ("server", f"((time 0.04))(RSG 0 1){node}"),
+    ):
+        for frame in judge.decode(sender, encode(read(text.encode()))):
+            judge.frame(0, sender, frame)
+    found = any(finding.requirement == "nodes.transform" for finding in judge.findings)
+    assert found == ("nan" not in command)

@@ -10,6 +10,7 @@ from conformance.simspark.scene import number
 
 WHOLE = 1.0  # seconds; a clock that shows whole seconds lags by up to one second
 KEPT = 1000  # entries; bounds the memory of a long run, and no test sends so many commands
+GREAT = 1e6  # metres, degrees or seconds; a greater number is none of a game
 LATE = 5.0  # seconds; game time that can pass between a `time` command and the state that shows it
 STEP = 0.3  # seconds; greatest step between two states without a command, several cycles of 0.04 s
 
@@ -24,10 +25,13 @@ class Commands:
         self._latest: deque[list[Any]] = deque(maxlen=KEPT)
         self.count = 0
         """The number of commands received so far, including forgotten ones."""
+        self.extreme = False
+        """True after a command with a number that is not finite, or very great."""
 
     def append(self, command: list[Any]) -> None:
         self._latest.append(command)
         self.count += 1
+        self.extreme = self.extreme or any(map(_is_extreme, command))
 
     def since(self, count: int) -> list[list[Any]]:
         """Return the commands after the first `count` commands.
@@ -36,6 +40,16 @@ class Commands:
         """
         new = min(self.count - count, len(self._latest))
         return [*self._latest][len(self._latest) - new :]
+
+
+def _is_extreme(part: Any) -> bool:
+    """Return True if a part of a command contains a number that is not finite, or very great."""
+    if isinstance(part, list):
+        return any(_is_extreme(item) for item in part if isinstance(item, str))
+    try:
+        return not abs(float(part)) < GREAT
+    except ValueError:
+        return False
 
 
 class Clock:

@@ -156,7 +156,7 @@ class Decoder:
         frames: list[Frame] = []
         at = 0
         if len(self._held) < self._wanted:
-            return self._lose(at, counted_in_two_bytes(self._held))
+            return self._lose(at, why_two_byte_length(self._held))
         while len(self._held) - at >= LENGTH.size:
             (size,) = LENGTH.unpack_from(self._held, at)
             if size > self._limit:
@@ -165,7 +165,7 @@ class Decoder:
             end = at + LENGTH.size + size
             self._wanted = end - at
             if end > len(self._held):
-                frames += self._lose(at, counted_in_two_bytes(self._held[at : at + 512]))
+                frames += self._lose(at, why_two_byte_length(self._held[at : at + 512]))
                 break
             frames.append(_frame(bytes(self._held[at:end]), bytes(self._held[end : end + 1])))
             self._torn = frames[-1].requirement == _TEXT
@@ -196,7 +196,7 @@ class Decoder:
 
 def _frame(raw: bytes, following: bytes) -> Frame:
     payload = raw[LENGTH.size :]
-    if b"\0" in payload and (why := counted_wrongly(payload)):
+    if b"\0" in payload and (why := why_counted_wrongly(payload)):
         return Frame(raw, error=why, requirement=_PREFIX)
     try:
         # Some peers send the final NUL of a C string too. The NUL has no meaning.
@@ -204,19 +204,22 @@ def _frame(raw: bytes, following: bytes) -> Frame:
     except SexpError as error:
         if following == b")":
             return Frame(raw, error=_TOO_FEW, requirement=_PREFIX)
+        if payload.endswith(b"\0\0"):
+            count = len(payload) - payload.index(b"\0", -LENGTH.size)
+            return Frame(raw, error=_TOO_MANY.format(count), requirement=_PREFIX)
         if cut := _NEXT.search(payload):
-            why = _CUT.format(cut.start(), _shown(payload, cut.start()))
+            why = _CUT.format(cut.start(), _quote(payload, cut.start()))
             return Frame(raw, error=why, requirement=_PREFIX)
         requirement = _TEXT if error.ascii else _ASCII
         return Frame(
             raw,
-            error=f"{error} of the text {_shown(payload, error.offset)}",
+            error=f"{error} of the text {_quote(payload, error.offset)}",
             requirement=requirement,
         )
     if deepest > DEEP:
         return Frame(raw, TOO_DEEP, {"depth": deepest, "bytes": len(payload)})
     if value and isinstance(value[0], list) and value[0][:1] in (["RSG"], ["RDS"]):
-        why = f"the message begins with a scene graph and has no state: {_shown(payload)}"
+        why = f"the message begins with a scene graph and has no state: {_quote(payload)}"
         return Frame(raw, error=why, requirement="state.structure")
     return Frame(raw, name_of(value), value)
 
@@ -229,7 +232,7 @@ def _whole(payload: bytes) -> list[Expression]:
         return []
 
 
-def counted_wrongly(payload: bytes) -> str:
+def why_counted_wrongly(payload: bytes) -> str:
     """Describe a length that includes the beginning of the next message.
 
     Returns an empty string if no NUL of a next length follows a complete text.
@@ -245,7 +248,7 @@ def counted_wrongly(payload: bytes) -> str:
     return ""
 
 
-def counted_in_two_bytes(begins: bytes | bytearray) -> str:
+def why_two_byte_length(begins: bytes | bytearray) -> str:
     """Describe a length of only two bytes at the beginning of a message.
 
     Returns an empty string unless a complete list follows the first two bytes and fills exactly the
@@ -258,21 +261,21 @@ def counted_in_two_bytes(begins: bytes | bytearray) -> str:
         return ""
     if not _whole(text):
         return ""
-    return f"the length has two bytes, not four: {_shown(bytes(begins))}"
+    return f"the length has two bytes, not four: {_quote(bytes(begins))}"
 
 
 def _why_huge(size: int, begins: bytes) -> str:
     swapped = int.from_bytes(begins[: LENGTH.size], "little")
     if begins[:1] in (b"(", b" ", b"\n"):
-        return f"received a message without a length: {_shown(begins)}"
+        return f"received a message without a length: {_quote(begins)}"
     if begins[: LENGTH.size].strip(b"0123456789 ()") == b"":
-        return f"the length is written in digits: {_shown(begins)}"
+        return f"the length is written in digits: {_quote(begins)}"
     if swapped <= LIMIT:
         return f"the length is {size}, or {swapped} with the least significant byte first"
     return f"the length is {size}, more than any message has"
 
 
-def _shown(data: bytes, about: int = 0) -> str:
+def _quote(data: bytes, about: int = 0) -> str:
     """Quote the beginning of some bytes, or the bytes around a greater offset `about`."""
     first = about - 20 if about > 40 else 0
     text = repr(data[first : first + 60].decode("latin-1"))

@@ -37,7 +37,7 @@ LENGTHS = {
 HIGH_BITS = (24, 31)  # bit numbers of a length, which readers with a signed or short length ignore
 
 
-def beyond(bit: int, inside: bytes) -> bytes:
+def message_beyond_bit(bit: int, inside: bytes) -> bytes:
     """Return the beginning of a message whose length has one of the high bits set.
 
     A reader that ignores the bit sees a short text, and then ``inside`` as a separate message.
@@ -46,7 +46,7 @@ def beyond(bit: int, inside: bytes) -> bytes:
     return ((1 << bit) + len(begun)).to_bytes(LENGTH.size, "big") + begun + inside
 
 
-def taken_in_full(bit: int, inside: bool) -> None:
+def check_read_in_full(bit: int, inside: bool) -> None:
     """Raise Violation if the IUT took the contents of an incomplete message for a message.
 
     ``inside`` says that the effect of the contents was seen.

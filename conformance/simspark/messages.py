@@ -24,6 +24,11 @@ QUARTER = "0 1 0 0 -1 0 0 0 0 0 1 0"
 
 The local x axis becomes the y axis of the parent.
 """
+CYCLE = "0 1 0 0 0 0 1 0 1 0 0 0"
+"""A rotation that moves each axis to the next one: x to y, y to z and z to x.
+
+It contains no negative number.
+"""
 LIGHT = "(nd Light (setDiffuse 1 1 1 1) (setAmbient 0.8 0.8 0.8 1) (setSpecular 0.1 0.1 0.1 1))"
 FIELD = (
     "(nd StaticMesh (load models/naosoccerfield.obj) (sSc 2.5 1 2.5) (setVisible 1)"

@@ -97,11 +97,11 @@ def _wrong_leaves(node: Node, kind: str) -> Iterator[Finding]:
             what = f"a node {kind} has the leaf {name} twice"
             yield _in(node.items, leaf, Finding(known[name].requirement, what))
         seen.add(name)
-        if not _sound(kind, leaf):
+        if not _is_sound(kind, leaf):
             for finding in _wrong_leaf(kind, leaf):
                 yield _in(node.items, leaf, finding)
     for item in node.stray:
-        what = f"a node {kind} contains {_shown(item)}, which is neither a leaf nor a node"
+        what = f"a node {kind} contains {_quote(item)}, which is neither a leaf nor a node"
         yield _in(node.items, item, Finding("graph.nodes", what))
 
 
@@ -115,15 +115,15 @@ def _in(items: Sequence[Any], part: Any, finding: Finding) -> Finding:
     return replace(finding, path=(*at, *finding.path))
 
 
-def _sound(kind: str, leaf: list[Any]) -> bool:
+def _is_sound(kind: str, leaf: list[Any]) -> bool:
     try:
-        return _known_sound(kind, tuple(leaf))
+        return _is_known_sound(kind, tuple(leaf))
     except TypeError:  # the values contain a list
         return False
 
 
 @lru_cache(1 << 14)
-def _known_sound(kind: str, leaf: tuple[Any, ...]) -> bool:
+def _is_known_sound(kind: str, leaf: tuple[Any, ...]) -> bool:
     # Most of a scene stays the same, and is repeated in every full graph.
     return not any(_wrong_leaf(kind, leaf))
 
@@ -138,13 +138,13 @@ def _wrong_leaf(kind: str, written: Sequence[Any]) -> Iterator[Finding]:
         yield Finding(at, f"a node {kind} has the unknown leaf {name}")
     elif not leaf.holds(values):
         odd = _odd(values)
-        has = f"the value {values[odd[0] - 1]} among {len(values)}" if odd else _shown(values)
+        has = f"the value {values[odd[0] - 1]} among {len(values)}" if odd else _quote(values)
         what = f"{name} of a node {kind} must have {leaf.words}; it has {has}"
         yield Finding(leaf.requirement, what, path=odd)
     elif name == "SLT":
         yield from _wrong_matrix(finite(tuple(values)) or IDENTITY)
     elif values[:1] == ["StdUnitCylinder"] and not numbers(values[1:], 2):
-        what = f"a StdUnitCylinder has the parameters {_shown(values[1:])}, not two numbers"
+        what = f"a StdUnitCylinder has the parameters {_quote(values[1:])}, not two numbers"
         yield Finding("nodes.cylinder", what)
 
 
@@ -264,6 +264,6 @@ def _names(node: Node) -> set[str]:
     return {str(leaf[0]) for leaf in node.leaves}
 
 
-def _shown(value: Any) -> str:
+def _quote(value: Any) -> str:
     text = str(value)
     return text if len(text) <= 80 else f"{text[:79]}…"

@@ -141,6 +141,8 @@ class Oracle:
             yield from self._ack(value)
         elif sender == SERVER and name in ("Perceptors", "Expressions"):
             self.exercised |= {"agents.perceptors", "text.predicates"}
+            if name == "Perceptors" and self._walks[AGENT].state is Phase.CONNECTED:
+                yield Finding("agents.perceptors", "received perceptors before the scene message")
             self._waited += self._walks[AGENT].state is Phase.CREATED
 
     def unknown(self, sender: str, name: str, value: Any, foreign: bool) -> Iterator[Finding]:
@@ -250,7 +252,9 @@ class Oracle:
         yield from self._values(items)
         if len(value) == 3 and header[:1] in (["RSG"], ["RDS"]):
             for finding in self._graph(value[2], full):
-                yield replace(finding, path=(2, *finding.path))
+                # A trainer can put something at a place that is no finite number.
+                if not (self._commands.extreme and finding.requirement in _OF_NUMBERS):
+                    yield replace(finding, path=(2, *finding.path))
 
     def _introduced(self, name: str, items: dict[str, Any], full: bool) -> Iterator[Finding]:
         """Check the place of a message in the course of the connection."""
@@ -327,6 +331,8 @@ class Oracle:
                 yield from nodes.misfits(self.scene.nodes, update)
 
 
+_OF_NUMBERS = {"nodes.transform", "nodes.matrix-by-columns", "nodes.matrix-rigid"}
+"""Requirements about the numbers of transforms."""
 _OF_EVERY_GRAPH = {"graph.nodes", "graph.types", "graph.leaves", "header.form", "header.name"}
 _SHOWN_BY = {
     "BN": ("nodes.base",),

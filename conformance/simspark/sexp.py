@@ -114,7 +114,7 @@ def _read_as_json(data: bytes) -> list[Expression]:
 
 def _read_by_token(text: str) -> tuple[list[Expression], int]:
     if text.count("(") != text.count(")"):
-        raise _misplaced(text)
+        raise _bracket_error(text)
     top: list[Expression] = []
     current = top
     outer: list[list[Expression]] = []
@@ -137,11 +137,11 @@ def _read_by_token(text: str) -> tuple[list[Expression], int]:
             else:
                 add(token)
     except IndexError:
-        raise _misplaced(text) from None
+        raise _bracket_error(text) from None
     return top, deepest
 
 
-def _misplaced(text: str) -> SexpError:
+def _bracket_error(text: str) -> SexpError:
     """Return the error of a bracket without a match.
 
     This is the first extra closing bracket, or the innermost open bracket.

@@ -36,9 +36,9 @@ COMMANDS = ("agent", "ball", "play-mode", "kick-off", "select", "time", "score")
 
 
 @cache
-def _missed(name: str) -> SearchStrategy[Any]:
+def _near_miss(name: str) -> SearchStrategy[Any]:
     schema = protocols.load("simspark").schemas.schema(f"commands/{name}.json")
-    return near_misses(schema).map(lambda miss: miss.value).filter(_written)
+    return near_misses(schema).map(lambda miss: miss.value).filter(_is_writable)
 
 
 def wrong_commands() -> SearchStrategy[list[Any]]:
@@ -47,8 +47,8 @@ def wrong_commands() -> SearchStrategy[list[Any]]:
     words = st.text(letters, min_size=1)
     unknown = st.lists(words | st.lists(words, max_size=3), min_size=1, max_size=4)
     unknown = unknown.filter(lambda command: command[0] != "killsim")
-    missed = st.sampled_from(COMMANDS).flatmap(_missed)
-    return st.lists(missed | unknown, min_size=1, max_size=20).map(_bounded)
+    missed = st.sampled_from(COMMANDS).flatmap(_near_miss)
+    return st.lists(missed | unknown, min_size=1, max_size=20).map(_bound)
 
 
 @cache
@@ -61,8 +61,8 @@ def perceptors() -> SearchStrategy[list[Any]]:
     # Deferred because the strategy is slow to build and most runs do not need it.
     return (
         st.lists(st.deferred(lambda: valid(schema)), min_size=1, max_size=12)
-        .map(_bounded)
-        .map(_plain)
+        .map(_bound)
+        .map(_without_quotes)
     )
 
 
@@ -108,13 +108,13 @@ def moves() -> SearchStrategy[list[Move]]:
     return st.lists(move, min_size=1, max_size=20)
 
 
-def _bounded(value: Any) -> Any:
+def _bound(value: Any) -> Any:
     """Limit all numbers to GREATEST.
 
     A server can execute a command literally, and larger numbers can turn into infinities or NaN.
     """
     if isinstance(value, list):
-        return [*map(_bounded, value)]
+        return [*map(_bound, value)]
     with contextlib.suppress(ValueError, TypeError):
         if abs(float(value)) > GREATEST:
             return f"{GREATEST:g}"
@@ -128,15 +128,15 @@ An upper tester that reports names unchanged would also have to escape them in J
 """
 
 
-def _plain(value: Any) -> Any:
-    return value.translate(_SPECIAL) if isinstance(value, str) else [*map(_plain, value)]
+def _without_quotes(value: Any) -> Any:
+    return value.translate(_SPECIAL) if isinstance(value, str) else [*map(_without_quotes, value)]
 
 
-def _written(value: Any) -> bool:
+def _is_writable(value: Any) -> bool:
     """Return True if a value can be written on the wire.
 
     The value must consist of nested lists and non-empty ASCII atoms.
     """
     if isinstance(value, str):
         return bool(value) and value.isascii() and not set(value) & set("() \t\r\n\0")
-    return isinstance(value, list) and all(map(_written, value))
+    return isinstance(value, list) and all(map(_is_writable, value))

@@ -13,13 +13,37 @@ from conformance.session import Session
 from conformance.simspark.sexp import read
 from conformance.verdicts import Inconclusive, Violation
 
+LONG_TEXTS = (
+    *(255, 256, 1023, 1024, 4095, 4096, 65_535, 65_536, 70_000),
+    *(65_537, 4097, 1025, 257),
+)
+"""Sizes in bytes of the texts that an upper tester is asked to send.
+
+The sizes above a limit by one byte come last. If one byte of a text is missing, the next message
+can complete it, and the received bytes show less clearly that the length is wrong.
+"""
+
+FORMS_OF_NUMBERS = (
+    *("2.5e+00", "0.25E1", "250e-2", "-25e-1", "-2.5e-01", "25000000000000000000001e-22"),
+    *("+2.5", "02.5", "3.", ".5", "-.5", "2.500000000000000000000000000001"),
+)
+"""Ways to write numbers: with exponents, signs, zeros and digits that a double does not hold."""
+
+ODD_NUMBERS = (
+    *("nan", "-nan", "inf", "-inf", "1e80", "-1e80", "1e400", "-1e400", "1e-400", "5e-324"),
+    *("1.7976931348623157e+308", "-1.7976931348623157e+308", "1e308", "-1e308"),
+)
+"""Numbers that are not finite, or that a double cannot hold."""
+LONG_NUMBERS = ("9" * 300, f"0.{'3' * 300}", f"-{'0' * 300}1.5", f"1.5{'0' * 300}")
+"""Numbers of very many digits."""
+
 
 def expressions(text: str) -> list[Any]:
     """Decode a message from its text on the wire, without the length."""
     return read(text.encode("ascii"))
 
 
-async def in_one_session(
+async def judge_one_session(
     iut: Iut,
     name: str,
     play: Callable[[Iut], Awaitable[str | None]],
@@ -63,7 +87,20 @@ def _in_time(finding: Finding) -> float:
     return inf if finding.event is None else finding.event
 
 
-async def for_long(
+def raise_if_unreadable(session: Session, expected: str) -> None:
+    """Raise Violation if the received bytes cannot be split into messages.
+
+    Raises Inconclusive if they violate another requirement than that of the test.
+    """
+    findings = session.judge.findings
+    if other := next((f for f in findings if f.requirement != "frame.length-prefix"), None):
+        raise Inconclusive(f"the received bytes violate another requirement: {other.message}")
+    if session.judge.rest(session.role.name) or session.judge.spoiled:
+        came = "the received bytes cannot be split into messages"
+        raise Violation(expected, came, "frame.length-prefix", explains=True).shown_in(session)
+
+
+async def repeat_for(
     session: Session, seconds: float, count: int, take: Callable[[], Awaitable[Any]]
 ) -> None:
     """Call `take` repeatedly for `seconds`.
@@ -76,13 +113,13 @@ async def for_long(
         taken += 1
 
 
-def kept(session: Session) -> set[str]:
+def reported_names(session: Session) -> set[str]:
     """Return the names of all values that the IUT has reported so far."""
     names: set[str] = session.memory.setdefault("kept", set())
     return names
 
 
-async def asked(session: Session, operation: str) -> Answer:
+async def run_operation(session: Session, operation: str) -> Answer:
     """Run an operation of the upper tester and return its answer.
 
     Raises Violation if the IUT died meanwhile, or stopped answering operations.
@@ -91,7 +128,7 @@ async def asked(session: Session, operation: str) -> Answer:
     answer = session.instance.upper(operation)
     deadlines = 1 if operation in operated.unanswered else 1 + int(GRACE)
     try:
-        if not kept(session):
+        if not reported_names(session):
             return await answer
         # The IUT has answered earlier, so its declared response time is a valid timeout.
         return await in_time(answer, session.left(*deadlines * ["response"]))
@@ -100,7 +137,7 @@ async def asked(session: Session, operation: str) -> Answer:
         await session.assert_alive("an operation")
         waited = session.now - before
         if isinstance(none, Inconclusive) and (
-            not kept(session) or session.ended or waited < session.seconds("response")
+            not reported_names(session) or session.ended or waited < session.seconds("response")
         ):
             raise
         operated.take(operation, False)

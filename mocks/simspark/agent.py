@@ -37,9 +37,9 @@ class Agent(Client):
     def opened(self) -> None:
         self.create()
         loop = asyncio.get_running_loop()
-        loop.call_later(self.settings.patience, self.out_of_patience)
+        loop.call_later(self.settings.patience, self.stop_waiting)
 
-    def out_of_patience(self) -> None:
+    def stop_waiting(self) -> None:
         if not self.initialised and not self.ended:
             self.initialise()
 
@@ -89,12 +89,12 @@ class Agent(Client):
 
     def act(self) -> None:
         """Send a nod of the head, and from time to time another effector."""
-        self.send(f"({self.settings.hinge} {self.nod():.2f}){self.now_and_then()}")
+        self.send(f"({self.settings.hinge} {self.nod():.2f}){self.occasional_effector()}")
 
     def nod(self) -> float:
         return sin(self.groups / 10)
 
-    def now_and_then(self) -> str:
+    def occasional_effector(self) -> str:
         if self.groups % 20 == 5:
             return f"(say hello_{self.settings.unum})"
         return "(lae1 1.0)(rae1 -1.0)" if self.groups % 20 == 15 else ""

@@ -7,7 +7,7 @@ from conformance.simspark.sexp import Expression
 from mocks.simspark import perception
 from mocks.simspark.connection import Connection, Endpoint
 from mocks.simspark.robot import BY_EFFECTOR, FASTEST, Robot
-from mocks.simspark.trainer import Wrong, numbers, parameters
+from mocks.simspark.trainer import Wrong, measures, numbers, parameters
 from mocks.simspark.world import World
 
 BEFORE_PLAY = ("BeforeKickOff", "Goal_Left", "Goal_Right")
@@ -80,7 +80,7 @@ class AgentPort(Endpoint):
         elif word == "init":
             self.initialise(agent, robot, values)
         elif word == "beam":
-            self.beam(robot, numbers(values[1:], 3))
+            self.beam(robot, measures(values[1:], 3))
         elif word == "say":
             self.say(robot, str(values[1]) if len(values) > 1 else "")
         elif word != "syn":

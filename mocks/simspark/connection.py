@@ -17,11 +17,11 @@ class Endpoint:
     def make_decoder(self) -> codec.Decoder:
         return self.Reader()
 
-    def written(self, text: str, connection: "Connection") -> bytes:
+    def encode(self, text: str, connection: "Connection") -> bytes:
         """Encode one message."""
         return frame(text.encode("ascii", "replace"))
 
-    def misread(self, connection: "Connection", error: str) -> None:
+    def log_misread(self, connection: "Connection", error: str) -> None:
         """Log bytes that cannot be decoded, and ignore them."""
         note(f"cannot decode: {error}")
 
@@ -43,13 +43,13 @@ class Connection(Session):
 
     def send(self, text: str) -> None:
         """Send one message."""
-        data = self._owner.written(text, self)
+        data = self._owner.encode(text, self)
         self.sent += 1
         self.write(data)
 
     def take(self, frame: Frame) -> None:
         if frame.name is None:
-            self._owner.misread(self, str(frame.error))
+            self._owner.log_misread(self, str(frame.error))
         else:
             self.heed(frame)
 

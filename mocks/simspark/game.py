@@ -50,7 +50,7 @@ class Game:
         self._place = 0
         self._next = GAME[0][0]
 
-    def due(self, now: float) -> Iterator[Sequence[Any]]:
+    def take_due(self, now: float) -> Iterator[Sequence[Any]]:
         """Yield the commands up to a time of the simulation in seconds."""
         while now >= self._next:
             yield from read(GAME[self._place][1].format(**self._metres).encode("ascii"))

@@ -14,11 +14,11 @@ Tree = tuple[int, list["Tree"]]
 """An index of a part of the body, and the parts attached to it."""
 
 
-def _hanging_on(place: int) -> list[Tree]:
-    return [(at, _hanging_on(at)) for at, part in enumerate(PARTS) if part.on == place]
+def _parts_on(place: int) -> list[Tree]:
+    return [(at, _parts_on(at)) for at, part in enumerate(PARTS) if part.on == place]
 
 
-BODY = _hanging_on(-1)
+BODY = _parts_on(-1)
 
 
 class Monitor(Connection):
@@ -104,7 +104,7 @@ class MonitorPort(Endpoint):
         return HEADER_PARTIAL
 
     def full_graph(self) -> str:
-        nodes = [self.light(), *self.field(), self.ball()]
+        nodes = [self.light(), *self.field(), self.banner(), self.ball()]
         nodes += [self.robot(robot) for robot in self.world.robots]
         return self.graph(nodes, "(nd BN ")
 
@@ -113,7 +113,7 @@ class MonitorPort(Endpoint):
         if not self.world.settings.typed:
             light = "(nd (nd))"
         nodes = [light, *[f"{self.empty_transform()}{mesh})"] * len(self.field())]
-        nodes.append(self.ball_update())
+        nodes += [self.banner_update(), self.ball_update()]
         nodes += [self.robot_update(robot) for robot in self.world.robots]
         return self.graph(nodes, "(nd BN " if self.world.settings.typed else "(nd ")
 
@@ -149,6 +149,18 @@ class MonitorPort(Endpoint):
                 pole = self.predefined(self.cylinder(0.03, high), (1, 1, 1), "matWhite")
                 nodes.append(self.transform_node(transform("z", 0, at), pole))
         return nodes
+
+    def banner(self) -> str:
+        """Return a pole beside the field, below a base node, with every kind of leaf of a mesh."""
+        environment = self.world.settings.environment
+        at = (0.0, environment.FieldWidth / 2 + 1, 0.5)
+        look = "(sSc 1 1 1) (setVisible 1) (setTransparent) (sMat matYellow)"
+        pole = f"(nd SMN (load StdCapsule 0.03 1) {look})"
+        return f"(nd BN {self.transform_node(transform('z', 0, at), pole)})"
+
+    def banner_update(self) -> str:
+        base = "(nd BN " if self.world.settings.typed else "(nd "
+        return f"{base}{self.empty_transform()}{self.empty_mesh('SMN')}))"
 
     def cylinder(self, radius: float, length: float) -> str:
         return f"StdUnitCylinder {radius:g} {length:g}"
@@ -186,11 +198,11 @@ class MonitorPort(Endpoint):
 
     def transform_update(self, numbers: str, told: str) -> str:
         """Write the beginning of a node, with its transform if that has changed."""
-        return f"{self.empty_transform()}(SLT {numbers} )" if self.changed(numbers, told) else (
+        return f"{self.empty_transform()}(SLT {numbers} )" if self.has_changed(numbers, told) else (
             self.empty_transform()
         )  # fmt: skip
 
-    def changed(self, numbers: str, told: str) -> bool:
+    def has_changed(self, numbers: str, told: str) -> bool:
         return numbers != told
 
     def ball_update(self) -> str:
@@ -215,11 +227,11 @@ class MonitorPort(Endpoint):
         return f"{begin}{self.empty_mesh(kind)}{below})"
 
     def unchanged_robot(self) -> str:
-        return self.limbs_alone(BODY, "StaticMesh")
+        return self.empty_limbs(BODY, "StaticMesh")
 
-    def limbs_alone(self, limbs: list[Tree], kind: str) -> str:
+    def empty_limbs(self, limbs: list[Tree], kind: str) -> str:
         below = "".join(
-            self.limbs_alone(hanging, "StaticMesh" if PARTS[place].mesh else "SMN")
+            self.empty_limbs(hanging, "StaticMesh" if PARTS[place].mesh else "SMN")
             for place, hanging in limbs
         )
         return f"{self.empty_transform()}{self.empty_mesh(kind)}{below})"
@@ -252,7 +264,7 @@ class MonitorPort(Endpoint):
 
     def tell_monitors(self) -> None:
         """Send the changes, or everything, to each monitor that reads."""
-        if self.full_due():
+        if self.is_full_due():
             self.structure_told, self.full_wanted = self.world.structure, False
             self.partial_state()
             pairs, scene = self.full_state(), self.full()
@@ -263,7 +275,7 @@ class MonitorPort(Endpoint):
         for monitor in self.monitors:
             self.tell_monitor(monitor, pairs, scene)
 
-    def full_due(self) -> bool:
+    def is_full_due(self) -> bool:
         return self.full_wanted or self.structure_told != self.world.structure
 
     def tell_monitor(self, monitor: Monitor, pairs: list[str], scene: str) -> None:

@@ -14,7 +14,7 @@ class Referee:
 
     world: World
 
-    def other(self, side: str) -> str:
+    def opponent_of(self, side: str) -> str:
         return "right" if side == "left" else "left"
 
     def judge(self) -> None:
@@ -36,7 +36,7 @@ class Referee:
             self.judge_ball()
         elif mode.startswith("Goal_"):
             if lasted >= self.goal_pause():
-                self.kick_off(self.other(mode.removeprefix("Goal_").lower()))
+                self.kick_off(self.opponent_of(mode.removeprefix("Goal_").lower()))
         elif mode != "GameOver":
             self.judge_restart(lasted)
 
@@ -72,16 +72,16 @@ class Referee:
         behind = "right" if ball.x > 0 else "left"
         if abs(ball.x) > length + environment.BallRadius:
             if abs(ball.y) < environment.GoalWidth / 2 and ball.z < environment.GoalHeight:
-                scorer = self.other(behind)
+                scorer = self.opponent_of(behind)
                 world.score[scorer] += 1
                 world.become(f"Goal_{scorer.capitalize()}")
             elif world.toucher == behind:
-                world.become(f"corner_kick_{self.other(behind)}")
+                world.become(f"corner_kick_{self.opponent_of(behind)}")
             else:
                 world.become(f"goal_kick_{behind}")
         elif abs(ball.y) > width + environment.BallRadius:
             if world.now - self.inside >= self.kick_in_pause():
-                world.become(f"KickIn_{self.other(world.toucher).capitalize()}")
+                world.become(f"KickIn_{self.opponent_of(world.toucher).capitalize()}")
             return
         self.inside = world.now
 

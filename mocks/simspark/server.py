@@ -57,7 +57,7 @@ class Server(AgentPort, Trainer, MonitorPort):
 
     def cycle(self) -> None:
         self.cycles += 1
-        for command in self.game.due(self.world.now) if self.game else ():
+        for command in self.game.take_due(self.world.now) if self.game else ():
             self.execute(command)
         self.world.step()
         self.judge()

@@ -10,6 +10,7 @@ from mocks.simspark.settings import PLAY_MODES
 from mocks.simspark.world import World
 
 SIDES = {"Left": "left", "Right": "right"}
+GREATEST = 1e6  # metres, metres per second or degrees in commands; more is refused
 BESIDE = 0.5  # metres outside the touch line, the place of a repositioned robot
 
 
@@ -25,6 +26,14 @@ def numbers(values: Sequence[Any], count: int) -> list[float]:
         raise Wrong(f"{str(values)[:60]} are not numbers") from None
     if len(found) < count or not all(map(isfinite, found)):
         raise Wrong(f"{str(values)[:60]} are not {count} finite numbers")
+    return found
+
+
+def measures(values: Sequence[Any], count: int) -> list[float]:
+    """Return `count` numbers up to GREATEST. Raises Wrong if a value is none."""
+    found = numbers(values, count)
+    if any(abs(value) > GREATEST for value in found):
+        raise Wrong(f"{str(values)[:60]} are out of range")
     return found
 
 
@@ -77,7 +86,7 @@ class Trainer(Referee):
 
     # Agents
 
-    def named(self, given: dict[str, list[Any]]) -> Robot:
+    def find_named(self, given: dict[str, list[Any]]) -> Robot:
         """Return the robot named by unum and team."""
         if "unum" not in given or "team" not in given:
             raise Wrong("unum and team are required")
@@ -87,17 +96,17 @@ class Trainer(Referee):
             raise Wrong(f"there is no agent {int(unum)} of {given['team'][0]}")
         return robot
 
-    def named_or_selected(self, command: list[Any]) -> Robot:
+    def find_named_or_selected(self, command: list[Any]) -> Robot:
         given = parameters(command)
         if "unum" in given and "team" in given:
-            return self.named(given)
+            return self.find_named(given)
         if self.world.selected is None:
             raise Wrong("no agent is selected")
         return self.world.selected
 
     def do_agent(self, command: list[Any]) -> None:
         given = parameters(command)
-        robot = self.named(given)
+        robot = self.find_named(given)
         for name, action in (
             ("pos", self.agent_pos),
             ("move", self.agent_move),
@@ -108,11 +117,11 @@ class Trainer(Referee):
                 action(robot, given[name])
 
     def agent_pos(self, robot: Robot, values: list[Any]) -> None:
-        x, y, z = numbers(values, 3)
+        x, y, z = measures(values, 3)
         robot.place(x, y, z)
 
     def agent_move(self, robot: Robot, values: list[Any]) -> None:
-        x, y, z, turn = numbers(values, 4)
+        x, y, z, turn = measures(values, 4)
         robot.place(x, y, z, turn)
 
     def agent_battery(self, robot: Robot, values: list[Any]) -> None:
@@ -126,7 +135,7 @@ class Trainer(Referee):
         if given.get("unum") == ["-1"]:
             self.world.selected = None
         elif "unum" in given and "team" in given:
-            self.world.selected = self.named(given)
+            self.world.selected = self.find_named(given)
         else:
             self.world.selected = self.next_selected()
 
@@ -139,10 +148,10 @@ class Trainer(Referee):
         return robots[(robots.index(self.world.selected) + 1) % len(robots)]
 
     def do_kill(self, command: list[Any]) -> None:
-        self.world.remove(self.named_or_selected(command))
+        self.world.remove(self.find_named_or_selected(command))
 
     def do_repos(self, command: list[Any]) -> None:
-        robot = self.named_or_selected(command)
+        robot = self.find_named_or_selected(command)
         own = -1 if robot.side == "left" else 1
         outside = self.world.settings.environment.FieldWidth / 2 + BESIDE
         beyond = -outside if self.world.ball.y > 0 else outside
@@ -153,9 +162,9 @@ class Trainer(Referee):
     def do_ball(self, command: list[Any]) -> None:
         given = parameters(command)
         if "pos" in given:
-            self.ball_pos(numbers(given["pos"], 3))
+            self.ball_pos(measures(given["pos"], 3))
         if "vel" in given:
-            self.ball_vel(numbers(given["vel"], 3))
+            self.ball_vel(measures(given["vel"], 3))
 
     def ball_pos(self, pos: list[float]) -> None:
         x, y, z = pos

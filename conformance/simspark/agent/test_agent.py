@@ -1,21 +1,30 @@
 """The messages of an agent, their order, and the agent's knowledge of its perceptors."""
 
 import contextlib
+from collections.abc import Iterable
 from typing import Any
 
 import pytest
 
-from conformance.cases import each_of, explore, lasting, requirement
+from conformance.cases import compared, each_of, explore, lasting, requirement
 from conformance.iut import Iut
 from conformance.simspark import strategies
-from conformance.simspark.agent.tester import Tester, established, if_none_is_lost
+from conformance.simspark.agent.tester import Tester, compare_with_single_groups, connect_agent
 from conformance.simspark.codec import frame
-from conformance.simspark.tester import expressions, in_one_session
-from conformance.verdicts import NotExercised, Violation
+from conformance.simspark.tester import (
+    FORMS_OF_NUMBERS,
+    LONG_NUMBERS,
+    LONG_TEXTS,
+    ODD_NUMBERS,
+    expressions,
+    judge_one_session,
+    raise_if_unreadable,
+)
+from conformance.verdicts import Inconclusive, NotExercised, Violation
 
 
-async def _ordinary(iut: Iut) -> str | None:
-    async with established(iut) as tester:
+async def _play_ordinary_session(iut: Iut) -> str | None:
+    async with connect_agent(iut) as tester:
         for tester.mode in COURSE:
             for _ in range(20):
                 await tester.tell("(hear Reference 0.00 self hello)")
@@ -27,7 +36,8 @@ async def _ordinary(iut: Iut) -> str | None:
             # messages in any case.
             came = not tester.session.judge.spoiled
             for effectors in ASKED:
-                came = await tester.is_told(effectors, "response" if came else "quiet")
+                await tester.session.operate("act", effectors=effectors)
+                came = await tester.sends(expressions(effectors), "response" if came else "quiet")
         if tester.session.ended:
             closed = next(e.at for e in tester.session.theirs if e.event == "closed")
             return f"the agent closed its connection {closed:.2f} s after opening it"
@@ -62,7 +72,9 @@ ASKED = ("(he1 0.5)", "(lae1 -1.25)(rae1 1.25)", "(he2 0.1)" * 30)
 )
 async def test_ordinary_session(iut: Iut, statement: str) -> None:
     """All messages of an agent in an ordinary session satisfy this requirement."""
-    await in_one_session(iut, "ordinary", _ordinary, FIRST, fails="agents.understood")
+    await judge_one_session(
+        iut, "ordinary", _play_ordinary_session, FIRST, fails="agents.understood"
+    )
 
 
 @requirement("agents.understood")
@@ -70,7 +82,7 @@ async def test_what_it_perceives(iut: Iut) -> None:
     """The agent knows the latest angle of a hinge, anywhere in a group of perceptors."""
 
     async def play() -> None:
-        async with established(iut) as tester:
+        async with connect_agent(iut) as tester:
             await tester.knows("a first group of perceptors")
             await tester.knows("a later group of perceptors")
             for angle, more in ((-12.5, ""), (118.75, BESIDE), (-3.0, BESIDE), (0.0, "")):
@@ -79,16 +91,16 @@ async def test_what_it_perceives(iut: Iut) -> None:
             group = tester.group(angle=33.25)
             await tester.session.send(group[::-1])
             await tester.knows_angle(33.25, "a group in reverse order")
-            await tester.session.send(expressions(f"(time (now {tester.later()}))"))
+            await tester.session.send(expressions(f"(time (now {tester.now_next()}))"))
             await tester.knows_angle(33.25, "a group with the angle and a group without hinges")
 
-    await if_none_is_lost(iut, play)
+    await compare_with_single_groups(iut, play)
 
 
 @requirement("agents.understood")
 async def test_each_hinge_by_itself(iut: Iut) -> None:
     """The agent knows the angle of each hinge that it reports, anywhere in a group."""
-    async with established(iut) as tester:
+    async with connect_agent(iut) as tester:
         await tester.knows("a first group of perceptors")
         hinges = [*dict.fromkeys((*HINGES, tester.hinge))]
         # Small angles, which every hinge of the robot can reach.
@@ -106,7 +118,7 @@ async def test_each_hinge_by_itself(iut: Iut) -> None:
 @lasting
 async def test_for_long(iut: Iut) -> None:
     """After eight seconds of a simulation, the agent still knows the latest angle."""
-    async with established(iut) as tester:
+    async with connect_agent(iut) as tester:
         await tester.knows("a first group of perceptors")
         for _ in range(LONG):
             await tester.tell()
@@ -117,41 +129,48 @@ async def test_for_long(iut: Iut) -> None:
 async def test_unknown_perceptors(iut: Iut) -> None:
     """The agent ignores unknown perceptors, and unknown parts of known perceptors."""
 
-    async def play() -> None:
-        async with established(iut) as tester:
-            await tester.session.send(
-                expressions(
-                    "(lidar 0 1.5 3.0)(compass (deg 12.5) (accuracy (low)))"
-                    f"(alone)(x (((y)))) z ()(foo {'x' * 1000})"
-                )
+    async def play(unknown: bool) -> None:
+        async with connect_agent(iut) as tester:
+
+            async def send(text: str, angle: float = 0.0) -> None:
+                """Send the text, or a group of perceptors of about the same length."""
+                if unknown:
+                    await tester.session.send(expressions(text))
+                else:
+                    await tester.session.send_bytes(tester.long(max(len(text), 100), angle))
+
+            await send(
+                "(lidar 0 1.5 3.0)(compass (deg 12.5) (accuracy (low)))"
+                f"(alone)(x (((y)))) z ()(foo {'x' * 1000})"
             )
             await tester.goes_on("unknown perceptors")
             for angle, known in (
                 (55.0, "(n {}) (ax 55.00) (rate 1.5)"),
                 (-5.5, "(k 1) (n {}) (of a) (ax -5.50)"),
             ):
-                await tester.session.send(
-                    expressions(
-                        f"(compass (deg 12.5)) z ()(time (now {tester.later()}) (zone utc))"
-                        f"(GS (t 0.00) (pm NewMode) (k left) (ti (a)(b)))"
-                        f"(HJ {known.format(tester.hinge)})"
-                        "(See (X (pol 1 2 3)) (B (pol 1 2 3) (vel 1 2 3)))(HJ (n new) (ax 1))"
-                    )
+                await send(
+                    f"(compass (deg 12.5)) z ()(time (now {tester.now_next()}) (zone utc))"
+                    f"(GS (t 0.00) (pm NewMode) (k left) (ti (a)(b)))"
+                    f"(HJ {known.format(tester.hinge)})"
+                    "(See (X (pol 1 2 3)) (B (pol 1 2 3) (vel 1 2 3)))(HJ (n new) (ax 1))",
+                    angle,
                 )
                 await tester.knows_if_it_can(angle, "unknown parts in known perceptors")
             await tester.goes_on("unknown parts in known perceptors")
-            toes = "(HJ (n llj7) (ax 0.00))(HJ (n rlj7) (ax 0.00))"
+            toes = "(HJ (n llj7) (ax 0.00))(HJ (n rlj7) (ax 0.00))" if unknown else ""
             await tester.session.send(tester.group(angle=-21.5, more=toes))
             await tester.knows_if_it_can(-21.5, "hinges of other robots")
 
-    await if_none_is_lost(iut, play)
+    await compare_with_single_groups(
+        iut, lambda: compared(iut, play, True, False, "agents.understood")
+    )
 
 
-@requirement("text.unknown-ignored")
+@requirement("robustness.odd-perceptors")
 @explore(groups=strategies.perceptors())
 async def test_any_perceptors(iut: Iut, groups: list[Any]) -> None:
     """The agent accepts perceptors of the known forms in any order and number."""
-    async with established(iut) as tester:
+    async with connect_agent(iut) as tester:
         for group in groups:
             await tester.session.send([_in_time(tester, group)])
         await tester.session.send([_in_time(tester, group) for group in groups])
@@ -160,23 +179,65 @@ async def test_any_perceptors(iut: Iut, groups: list[Any]) -> None:
 
 def _in_time(tester: Tester, perceptor: Any) -> Any:
     """Return the perceptor, or for a time perceptor the next time of the simulation."""
-    return ["time", ["now", tester.later()]] if perceptor[:1] == ["time"] else perceptor
+    return ["time", ["now", tester.now_next()]] if perceptor[:1] == ["time"] else perceptor
 
 
-@requirement("text.unknown-ignored")
+@requirement("robustness.odd-perceptors")
 async def test_groups_of_nothing_in_sight(iut: Iut) -> None:
-    """The agent ignores perceptors without contents, and values that are not numbers."""
-    async with established(iut) as tester:
-        await tester.session.send(
-            expressions(
-                f"(time (now {tester.later()}))(GS)(See )(ACC (n torso) (a nan -nan inf))"
-                "(GYR (n torso) (rt 0 -0.00 1e-05))"
-            )
-        )
-        nothing = f"(time (now {tester.later()}))(GS)(See )(HJ (n {tester.hinge}) (ax 33.50))"
-        await tester.session.send(expressions(nothing))
+    """The agent takes the other perceptors of a group in which some have no contents."""
+    async with connect_agent(iut) as tester:
+        begin = f"(time (now {tester.now_next()}))(GS)(See )"
+        await tester.session.send(expressions(f"{begin}(HJ (n {tester.hinge}) (ax 33.50))"))
         await tester.knows_if_it_can(33.5, "empty perceptors in the same group")
         await tester.goes_on("a group with empty perceptors")
+
+
+@requirement("robustness.odd-perceptors")
+async def test_odd_numbers(iut: Iut) -> None:
+    """The agent survives numbers that are not finite or out of range, in any perceptor."""
+    async with connect_agent(iut) as tester:
+        for number in ODD_NUMBERS:
+            three = f"{number} {number} {number}"
+            await tester.session.send(
+                expressions(
+                    f"(time (now {tester.now_next()}))(GS (sl 0) (sr 0) (t {number}) (pm PlayOn))"
+                    f"(GYR (n torso) (rt {three}))(ACC (n torso) (a {three}))"
+                    f"(HJ (n {tester.hinge}) (ax {number}))(UJ (n uj) (ax1 {number}) (ax2 0))"
+                    f"(FRP (n lf) (c {three}) (f {three}))(See (B (pol {three})))"
+                    f"(hear Lefts {number} {number} hello)"
+                    f"(AgentState (pan_tilt {number} 0) (battery {number}) (temp {number}))"
+                )
+            )
+            await tester.goes_on(f"perceptors with the number {number}")
+        for number in LONG_NUMBERS:
+            begin = f"(time (now {tester.now_next()}))"
+            text = f"{begin}(HJ (n {tester.hinge}) (ax {number}))"
+            await tester.session.send(expressions(text))
+            await tester.goes_on(f"an angle of {len(number)} characters")
+
+
+@requirement("text.numbers")
+async def test_forms_of_numbers(iut: Iut) -> None:
+    """The agent knows angles that are written in any usual form."""
+
+    async def play(forms: Iterable[str]) -> None:
+        async with connect_agent(iut) as tester:
+            for number in forms:
+                await tester.knows("a plain group of perceptors")
+                begin = f"(time (now {tester.now_next()}))"
+                text = f"{begin}(HJ (n {tester.hinge}) (ax {number}))"
+                await tester.session.send(expressions(text))
+                await tester.knows_angle(float(number), f"the angle was written as {number}")
+
+    plain = [f"{float(number):g}" for number in FORMS_OF_NUMBERS]
+    await compared(iut, play, FORMS_OF_NUMBERS, plain, "agents.understood")
+
+
+SIZES = (
+    *(255, 256, 511, 512, 1023, 1024, 1025, 4095, 4096, 4097),
+    *(33_008, 65_535, 65_536, 65_537, 70_000),
+)
+"""Sizes of texts in bytes, at the usual limits of lengths and buffers."""
 
 
 @requirement("frame.length-prefix")
@@ -184,7 +245,7 @@ async def test_lengths_of_more_than_a_byte(iut: Iut) -> None:
     """The agent reads groups of any length in full."""
 
     async def play() -> None:
-        async with established(iut) as tester:
+        async with connect_agent(iut) as tester:
             # The last byte of some of these lengths is negative if read as a signed byte.
             await tester.tell("(hear Reference 0.00 self x)", angle=1.5)
             try:
@@ -192,12 +253,30 @@ async def test_lengths_of_more_than_a_byte(iut: Iut) -> None:
             except Violation as lost:
                 lost.requirement = "agents.understood"
                 raise
-            for size in (511, 512, 1024, 33_008, 65_536, 70_000):
+            for size in SIZES:
                 await tester.session.send_bytes(tester.long(size, angle := size % 83))
                 await tester.knows_if_it_can(angle, f"a group of {size} bytes, in that group")
                 await tester.goes_on(f"a group of {size} bytes")
 
-    await if_none_is_lost(iut, play)
+    await compare_with_single_groups(iut, play)
+
+
+@requirement("frame.length-prefix")
+async def test_long_effectors(iut: Iut) -> None:
+    """Effectors of any length have a correct length."""
+    async with connect_agent(iut) as tester:
+        for number, size in enumerate(LONG_TEXTS):
+            each = f"(he2 0.{number:02d})"
+            text = each * (size // len(each) - 1)
+            text += f"(he2 0.{number:02d}{'0' * (size - len(text) - len(each))})"
+            answer = await tester.session.instance.upper("act", effectors=text)
+            if not answer.ok and number:
+                break  # An agent can refuse effectors that are too long for it.
+            if not answer.ok:
+                raise Inconclusive(f"the operation 'act' failed: {answer.why:.200}")
+            if not await tester.sends(expressions(text)):
+                raise_if_unreadable(tester.session, f"a message of {size} bytes")
+                raise Inconclusive(f"did not receive the {size} bytes that it was asked to send")
 
 
 @requirement("text.white-space")
@@ -212,8 +291,8 @@ async def test_lengths_of_more_than_a_byte(iut: Iut) -> None:
 )
 async def test_white_space(iut: Iut, text: str) -> None:
     """Blanks, tabs and line ends around brackets and between atoms have no meaning."""
-    async with established(iut) as tester:
-        payload = text.format(hinge=tester.hinge, now=tester.later()).encode("ascii")
+    async with connect_agent(iut) as tester:
+        payload = text.format(hinge=tester.hinge, now=tester.now_next()).encode("ascii")
         await tester.session.send_bytes(frame(payload))
         await tester.knows_if_it_can(21.5, "a group with more white space")
         await tester.goes_on("a group with more white space")

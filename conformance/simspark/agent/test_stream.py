@@ -6,20 +6,20 @@ from conformance.cases import compared, lasting, requirement
 from conformance.iut import Iut
 from conformance.segmentation import byte_by_byte, split_at
 from conformance.simspark import hostile
-from conformance.simspark.agent.tester import bytes_of, established, one_by_one
-from conformance.simspark.tester import expressions, kept
+from conformance.simspark.agent.tester import bytes_of, connect_agent, send_groups_singly
+from conformance.simspark.tester import expressions, reported_names
 
 
 @requirement("frame.segmentation")
 async def test_one_by_one(iut: Iut) -> None:
     """The agent takes each of many groups that arrive one by one."""
-    await one_by_one(iut)
+    await send_groups_singly(iut)
 
 
 @requirement("frame.segmentation")
 async def test_byte_by_byte(iut: Iut) -> None:
     """The agent takes a whole session that arrives byte by byte."""
-    async with established(iut, segmentation=byte_by_byte) as tester:
+    async with connect_agent(iut, segmentation=byte_by_byte) as tester:
         await tester.goes_on("a session that came byte by byte")
 
 
@@ -30,7 +30,7 @@ async def test_cut_in_two(iut: Iut, place: int) -> None:
 
     The places are inside the length, after the length and inside the text.
     """
-    async with established(iut) as tester:
+    async with connect_agent(iut) as tester:
         for angle in (-3.5, 4.25):
             after = f"a group that was cut at byte {place}"
             await tester.takes(angle, after, split_at([place]))
@@ -46,14 +46,14 @@ async def test_several_in_one_write(iut: Iut) -> None:
 
     async def play(together: bool) -> None:
         what = "several groups in one write" if together else "groups that arrive one by one"
-        async with established(iut) as tester:
+        async with connect_agent(iut) as tester:
             for cut, angle in ((2, 7.5), (30, -8.5)):
                 # An agent that is late can skip all complete groups except the newest.
                 others = [
-                    bytes_of(expressions(f"(time (now {tester.later()}))")) for _ in range(18)
+                    bytes_of(expressions(f"(time (now {tester.now_next()}))")) for _ in range(18)
                 ]
                 whole = [*others, bytes_of(tester.group(angle=angle))]
-                rest = f"(time (now {tester.later()}))(GS (t 0.00) (pm PlayOn))"
+                rest = f"(time (now {tester.now_next()}))(GS (t 0.00) (pm PlayOn))"
                 last = bytes_of(expressions(rest))
                 for some in (
                     [b"".join(whole) + last[:cut], last[cut:]] if together else [*whole, last]
@@ -71,7 +71,7 @@ async def test_several_in_one_write(iut: Iut) -> None:
 @requirement("robustness.empty-message")
 async def test_empty_messages(iut: Iut) -> None:
     """The agent ignores messages of length 0."""
-    async with established(iut) as tester:
+    async with connect_agent(iut) as tester:
         await tester.session.send([])
         await tester.goes_on("an empty message")
         await tester.session.send_bytes(bytes(4 * 20) + bytes_of(tester.group(angle=5.5)))
@@ -80,7 +80,7 @@ async def test_empty_messages(iut: Iut) -> None:
 
 
 async def _outlives(iut: Iut, data: bytes, what: str) -> None:
-    async with established(iut) as tester:
+    async with connect_agent(iut) as tester:
         await hostile.outlives(tester.session, data, bytes_of(tester.group()) * 3, what)
 
 
@@ -88,7 +88,7 @@ async def _outlives(iut: Iut, data: bytes, what: str) -> None:
 @pytest.mark.parametrize("kind", hostile.TEXTS)
 async def test_malformed(iut: Iut, kind: str) -> None:
     """After a malformed text, the agent closes the connection or takes the next groups."""
-    await hostile.survives(iut, established, hostile.TEXTS[kind], f"a text that is {kind}")
+    await hostile.survives(iut, connect_agent, hostile.TEXTS[kind], f"a text that is {kind}")
 
 
 @requirement("frame.length-prefix")
@@ -98,13 +98,13 @@ async def test_all_bits_of_a_length(iut: Iut, bit: int) -> None:
 
     It takes no message from inside an incomplete message.
     """
-    async with established(iut) as tester:
+    async with connect_agent(iut) as tester:
         await tester.tell(angle=1.5)
         await tester.knows_if_it_can(1.5, "the init")
         inside = bytes_of(tester.group(angle=66.5))
-        await tester.session.send_bytes(hostile.beyond(bit, inside))
-        if not await tester.session.until_closed("quiet") and kept(tester.session):
-            hostile.taken_in_full(bit, (await tester.hinges()).get(tester.hinge) == 66.5)
+        await tester.session.send_bytes(hostile.message_beyond_bit(bit, inside))
+        if not await tester.session.until_closed("quiet") and reported_names(tester.session):
+            hostile.check_read_in_full(bit, (await tester.hinges()).get(tester.hinge) == 66.5)
 
 
 @lasting

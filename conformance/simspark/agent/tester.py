@@ -16,20 +16,14 @@ from conformance.iut import Iut
 from conformance.segmentation import Segmentation, whole
 from conformance.session import Session
 from conformance.simspark import messages
-from conformance.simspark.codec import LENGTH, encode, frame
-from conformance.simspark.tester import asked, expressions, kept
-from conformance.verdicts import Inconclusive, NotExercised, Violation
+from conformance.simspark.codec import encode, frame
+from conformance.simspark.tester import expressions, reported_names, run_operation
+from conformance.verdicts import Conclusion, Inconclusive, NotExercised, Violation
 from conformance.wire import Message
 
 ACTS = ("Effectors", "Expressions", "Init", "Scene")
 ONE_BY_ONE = 25  # groups; enough to notice an agent that loses a few of them
 CUT = 3  # groups; only these are cut, because cutting makes a group slower than a cycle
-MISREADS = ("frame.length-prefix", "frame.segmentation")
-"""Requirements to blame, in this order, if an agent misreads the stream.
-
-An agent violates the first if it takes an angle only from a long group. An agent violates the
-second if it takes an angle only after another group.
-"""
 _ANGLES = count(11)
 
 
@@ -53,7 +47,7 @@ class Tester:
         """Send one group of perceptors. `angle` is the angle of the declared hinge in degrees."""
         await self.session.send(self.group(more, angle), segmentation=segmentation)
 
-    def later(self) -> str:
+    def now_next(self) -> str:
         """Advance the time of the simulation by 0.02 s, and return the new time.
 
         The time is written as on the wire.
@@ -66,17 +60,22 @@ class Tester:
 
         `own` are the agent's number and side, as written in the perceptor GS.
         """
-        now = self.later()
+        now = self.now_next()
         time = 0.0 if self.mode == "BeforeKickOff" else self.now - 10
         game = f"{own}(sl 0) (sr 0) (t {time:.2f}) (pm {self.mode})"
         return expressions(messages.perceptors(now, self.hinge, angle, more, game))
 
     def long(self, size: int, angle: float = 1.0) -> bytes:
-        """Return a message with a text of `size` bytes: one group, filled with hear perceptors."""
-        group = bytes_of(self.group(angle=angle))
+        """Return a message with a text of `size` bytes: a group filled with hear perceptors.
+
+        The group has the hinge at its end, so that an agent must read the whole text. The least
+        size is 100 bytes.
+        """
+        begin = f"(time (now {self.now_next()}))".encode()
+        end = f"(HJ (n {self.hinge}) (ax {angle:.2f}))".encode()
         more = b"(hear Reference 0.00 self x)"
-        text = group[LENGTH.size :] + more * (max(size - len(group), 0) // len(more))
-        return frame(text.ljust(size))
+        text = begin + more * (max(size - len(begin) - len(end), 0) // len(more))
+        return frame(text.ljust(size - len(end)) + end)
 
     async def acts(self, cycles: int = 5) -> Message | None:
         """Send perceptors for some cycles, and return the first action of the agent, or None."""
@@ -98,10 +97,8 @@ class Tester:
         number = asked_for if asked_for.isdecimal() and int(asked_for) else "1"
         await self.session.send(self.group(own=f"(unum {number}) (team left) "))
 
-    async def is_told(self, effectors: str, within: str) -> bool:
-        """Ask the agent to send effectors; return True if they arrive within the declared time."""
-        wanted = expressions(effectors)
-        await self.session.operate("act", effectors=effectors)
+    async def sends(self, wanted: list[Any], within: str = "response") -> bool:
+        """Return True if the agent sends these expressions in one message within a timing."""
         await self.tell()
         left = self.session.left(within)
         while message := await self.session.wait_for(*ACTS, within=left):
@@ -153,13 +150,7 @@ class Tester:
         await self.session.assert_alive(after)
         if self.session.ended and may_close:
             return
-        if self.session.ended:
-            raise Violation(
-                f"the agent to keep the connection open after {after}",
-                "the agent closed the connection",
-                requirement,
-                explains=True,
-            )
+        await self.keeps_open(after, requirement)
         if wrong:
             raise wrong
         if usual.acts and acts is None:
@@ -171,6 +162,17 @@ class Tester:
             raise Inconclusive(
                 f"no evidence: the agent {how}; give --hook state=COMMAND "
                 f"({self.session.role.hooks['state'].description})"
+            )
+
+    async def keeps_open(self, after: str, requirement: str | None = None) -> None:
+        """Raise Violation if the agent has died, or has closed its connection."""
+        await self.session.assert_alive(after)
+        if self.session.ended:
+            raise Violation(
+                f"the agent to keep the connection open after {after}",
+                "the agent closed the connection",
+                requirement,
+                explains=True,
             )
 
     async def knows(self, after: str, requirement: str | None = None, upon: bytes = b"") -> None:
@@ -203,10 +205,18 @@ class Tester:
             seen = (await self.hinges()).get(hinge)
             return right() or self.session.ended
 
-        await self.session.poll_until(told, f"{hinge} known", "response", requirement)
+        lost: Inconclusive | None = None
+        try:
+            await self.session.poll_until(told, f"{hinge} known", "response", requirement)
+        except Inconclusive as raised:
+            # An agent can end the stream of its upper tester together with its connection.
+            lost = raised
         if right():
             return
-        if hinge not in kept(self.session):
+        await self.keeps_open(after, requirement)
+        if lost:
+            raise lost
+        if hinge not in reported_names(self.session):
             raise NotExercised(f"the state of the agent does not contain the hinge {hinge}")
         raise Violation(
             f"the agent to report {hinge} at {angle:g} degrees, sent after {after}",
@@ -220,25 +230,30 @@ class Tester:
 
         Raises Inconclusive if the operation fails.
         """
-        answer = await asked(self.session, "state")
+        answer = await run_operation(self.session, "state")
         hinges = answer.result.get("hinges", {}) if isinstance(answer.result, dict) else None
         if not answer.ok or not isinstance(hinges, dict):
             raise Inconclusive(
                 f"the operation 'state' failed: {answer.error or answer.result}"[:300]
             )
-        kept(self.session).update(hinges)
+        reported_names(self.session).update(hinges)
         return hinges
 
 
 @contextlib.asynccontextmanager
-async def established(
-    iut: Iut, *, segmentation: Segmentation | None = None
+async def connect_agent(
+    iut: Iut, *, segmentation: Segmentation | None = None, observed: bool = True
 ) -> AsyncIterator[Tester]:
     """An agent that has sent its scene and init messages.
 
     Perceptors are sent after the scene message. After the init message, GS contains number and
-    side. Raises Violation if one of the two messages does not arrive.
+    side. If `observed`, the habit of the agent is observed before, in a session of its own. Raises
+    Violation if one of the two messages does not arrive.
     """
+    if observed:
+        with contextlib.suppress(Conclusion):
+            await habit(iut)
+    lost: Violation | Inconclusive | None = None
     async with iut.session(segmentation=segmentation) as session:
         tester = Tester(session, iut)
         await session.expect("Scene", to="as the first message", requirement="agents.create-first")
@@ -249,10 +264,15 @@ async def established(
                 # If our messages are segmented, a missing init is a failure of segmentation.
                 await tester.welcome(await _init(tester, iut.deciding))
             yield tester
-        except (Violation, Inconclusive) as lost:
-            if session.ended and await _ends(iut, ceil(session.now)):
-                raise Inconclusive(f"{lost}: the agent also ends a plain session by then") from None
-            raise
+        except (Violation, Inconclusive) as raised:
+            if not session.ended:
+                raise
+            lost, ended = raised.shown_in(session, iut.sessions), ceil(session.now)
+    if lost:
+        # The address of the agent's server can be fixed, so this session comes after the other.
+        if await _ends(iut, ended):
+            raise Inconclusive(f"{lost}: the agent also ends a plain session by then") from None
+        raise lost
 
 
 async def _ends(iut: Iut, seconds: int) -> bool:
@@ -260,7 +280,7 @@ async def _ends(iut: Iut, seconds: int) -> bool:
 
     async def observe() -> bool:
         with contextlib.suppress(Violation, Inconclusive):
-            async with established(iut) as tester, _going_on(tester):
+            async with connect_agent(iut, observed=False) as tester, _sending_groups(tester):
                 if await tester.session.until_closed(seconds):
                     await tester.session.assert_alive("a plain session")
                     return True
@@ -272,7 +292,7 @@ async def _ends(iut: Iut, seconds: int) -> bool:
 async def _init(tester: Tester, requirement: str) -> list[Any]:
     """Wait for the init message and return it. Raises Violation if it does not arrive."""
     if not (found := _inits(tester.session)):
-        async with _going_on(tester):
+        async with _sending_groups(tester):
             await tester.session.expect(
                 "Init", to="after the scene message", requirement=requirement
             )
@@ -281,7 +301,7 @@ async def _init(tester: Tester, requirement: str) -> list[Any]:
 
 
 @contextlib.asynccontextmanager
-async def _going_on(tester: Tester) -> AsyncIterator[None]:
+async def _sending_groups(tester: Tester) -> AsyncIterator[None]:
     """Send a group of perceptors in every cycle in the background.
 
     In a segmented session only the first CUT groups are segmented, because segmenting takes longer
@@ -316,13 +336,11 @@ class Habit:
     - `acts`: the agent sends effectors.
     - `alone`: the agent sends effectors even if it receives nothing.
     - `knows`: the agent reports the angle of the hinge.
-    - `misreads`: a requirement from MISREADS that the agent violates, or empty.
     """
 
     acts: bool
     alone: bool
     knows: bool
-    misreads: str = ""
 
 
 async def habit(iut: Iut) -> Habit:
@@ -331,7 +349,7 @@ async def habit(iut: Iut) -> Habit:
 
 
 async def _observe(iut: Iut) -> Habit:
-    async with established(iut) as tester:
+    async with connect_agent(iut, observed=False) as tester:
         acts = await tester.acts(20) is not None
         quiet = tester.session.seconds("quiet")
         await tester.session.wait_for(*ACTS, within=quiet)  # actions that the last group caused
@@ -350,19 +368,19 @@ async def _observe(iut: Iut) -> Habit:
                 # The agent can split the stream at wrong places. Then it reports the angle of a
                 # long group, either at once or after the next group.
                 await tester.tell("(hear Reference 0.00 self hello)" * 9, angle=2 * plain)
-                for about in MISREADS:
+                for _ in range(2):
                     with contextlib.suppress(Violation):
                         await tester.knows_angle(2 * plain, "a long group of perceptors")
-                        return Habit(acts, alone, knows=True, misreads=about)
+                        return Habit(acts, alone, knows=True)
                     await tester.tell(angle=7.0)
             else:
                 return Habit(acts, alone, knows=True)
         return Habit(acts, alone, knows=False)
 
 
-async def one_by_one(iut: Iut) -> None:
+async def send_groups_singly(iut: Iut) -> None:
     """Send groups one by one. An agent that reports angles must report each of them."""
-    async with established(iut) as tester:
+    async with connect_agent(iut) as tester:
         for number in range(ONE_BY_ONE):
             angle = float(number % 30 + 30)
             await tester.tell(angle=angle)
@@ -370,14 +388,14 @@ async def one_by_one(iut: Iut) -> None:
         await tester.goes_on("groups that arrive one by one")
 
 
-async def if_none_is_lost(iut: Iut, play: Callable[[], Awaitable[None]]) -> None:
+async def compare_with_single_groups(iut: Iut, play: Callable[[], Awaitable[None]]) -> None:
     """Play a session.
 
     A failure is inconclusive if the agent also loses groups that arrive one by one.
     """
 
     async def either(plain: bool) -> None:
-        await (one_by_one(iut) if plain else play())
+        await (send_groups_singly(iut) if plain else play())
 
     await compared(iut, either, False, True, "frame.segmentation")
 

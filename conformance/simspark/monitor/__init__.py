@@ -1,7 +1,7 @@
 """Test cases for a monitor or trainer: the suite plays its server."""
 
 from conformance.iut import Iut
-from conformance.simspark.monitor.tester import introduced
+from conformance.simspark.monitor.tester import introduce_monitor
 from conformance.verdicts import Violation
 
 SMOKE = "text.s-expressions"
@@ -9,7 +9,7 @@ SMOKE = "text.s-expressions"
 
 async def smoke(iut: Iut) -> None:
     """The monitor connects, and keeps the connection during a short simulation."""
-    async with introduced(iut) as tester:
+    async with introduce_monitor(iut) as tester:
         await tester.tick(3)
         await tester.session.until_closed(tester.session.seconds("quiet"))
         about = "monitors.understood"

@@ -2,12 +2,14 @@
 
 import contextlib
 import math
+from collections.abc import Sequence
 from typing import Any
 
 from conformance.cases import compared, explore, requirement
 from conformance.iut import Iut
 from conformance.simspark import messages, strategies
-from conformance.simspark.monitor.tester import Tester, connected, introduced
+from conformance.simspark.monitor.tester import Tester, connect_monitor, introduce_monitor
+from conformance.simspark.tester import FORMS_OF_NUMBERS
 from conformance.verdicts import NotExercised
 
 LONG = 250  # messages, as the published server sends them in ten seconds
@@ -17,7 +19,7 @@ ONE_BY_ONE = 25  # messages; enough to notice a monitor that loses a few of them
 @requirement("monitors.understood")
 async def test_for_long(iut: Iut) -> None:
     """After ten seconds of a simulation, the monitor still knows the latest state."""
-    async with introduced(iut) as tester:
+    async with introduce_monitor(iut) as tester:
         await tester.tick(LONG)
         await tester.knows(time=tester.time)
         await tester.say(messages.full(messages.state(tester.time), messages.scene(2, 1)))
@@ -30,7 +32,7 @@ async def test_one_by_one(iut: Iut) -> None:
 
     Some values are in only one of the states.
     """
-    async with introduced(iut) as tester:
+    async with introduce_monitor(iut) as tester:
         for goals in range(ONE_BY_ONE):
             await tester.tick(more=f"(score_left {goals + 60})")
             await tester.knows(score_left=goals + 60, time=tester.time)
@@ -39,12 +41,12 @@ async def test_one_by_one(iut: Iut) -> None:
 @requirement("monitors.understood")
 async def test_introduction(iut: Iut) -> None:
     """The monitor knows the environment and the state after the introduction."""
-    async with connected(iut) as tester:
+    async with connect_monitor(iut) as tester:
         await tester.introduce()
-        await _knows_the_introduction(tester)
+        await _check_introduction(tester)
 
 
-async def _knows_the_introduction(tester: Tester) -> None:
+async def _check_introduction(tester: Tester) -> None:
     await tester.knows(
         time=0,
         half=1,
@@ -54,13 +56,66 @@ async def _knows_the_introduction(tester: Tester) -> None:
     )
     await tester.tick(2)
     await tester.knows(time=0.08, half=1)
-    await _knows_mode(tester, "BeforeKickOff")
+    await _check_mode(tester, "BeforeKickOff")
 
 
-async def _knows_mode(tester: Tester, mode: str) -> None:
+async def _check_mode(tester: Tester, mode: str) -> None:
     """Raise Violation unless the monitor knows the play mode, if it reports play modes."""
     with contextlib.suppress(NotExercised):
         await tester.knows("state.play-mode-known", play_mode=mode)
+
+
+@requirement("monitors.understood")
+async def test_negative_numbers(iut: Iut) -> None:
+    """The monitor knows a ball at negative coordinates."""
+
+    async def play(sign: int) -> None:
+        async with connect_monitor(iut) as tester:
+            tester.knows_signs = True
+            await tester.introduce(graph=messages.scene(3, 2 * sign))
+            await tester.tick()
+            await tester.knows(ball=[3, 2 * sign, 0.042], time=tester.time)
+
+    await compared(iut, play, -1, 1, "graph.poses-known")
+
+
+@requirement("text.numbers")
+async def test_forms_of_numbers(iut: Iut) -> None:
+    """The monitor knows times and coordinates that are written in any usual form."""
+
+    async def play(forms: Sequence[str]) -> None:
+        async with introduce_monitor(iut) as tester:
+            for number, time in zip(forms, TIMES, strict=True):
+                turned = f"(SLT {messages.UPRIGHT} {number} 2 0.5 1 )"
+                graph = f"((nd (nd))(nd (nd))(nd {turned}(nd)))"
+                await tester.say(messages.partial(f"(time {time})", graph))
+                await tester.knows(time=float(time), ball=[float(number), 2, 0.5])
+
+    plain = [f"{float(number):g}" for number in FORMS_OF_NUMBERS]
+    await compared(iut, play, FORMS_OF_NUMBERS, plain, "header.partial-applied")
+
+
+TIMES = tuple(f"{number}" for number in range(11, 11 + len(FORMS_OF_NUMBERS)))
+"""Times of states, all different."""
+FORMS_OF_TIMES = (
+    *("2.5e+00", "0.35E1", "450e-2", "5500000000000000000001e-21", "+6.5", "07.5", "8."),
+    "9.500000000000000000000000000001",
+)
+"""Ways to write a time that goes on."""
+
+
+@requirement("text.numbers")
+async def test_forms_of_times(iut: Iut) -> None:
+    """The monitor knows times that are written in any usual form."""
+
+    async def play(forms: Sequence[str]) -> None:
+        async with introduce_monitor(iut) as tester:
+            for time in forms:
+                await tester.say(messages.partial(f"(time {time})", messages.STILL))
+                await tester.knows(time=float(time))
+
+    plain = [f"{float(time):g}" for time in FORMS_OF_TIMES]
+    await compared(iut, play, FORMS_OF_TIMES, plain, "monitors.understood")
 
 
 @requirement("monitors.published-forms")
@@ -68,9 +123,9 @@ async def test_introduction_in_one_list(iut: Iut) -> None:
     """The monitor knows environment and state if both are in one list."""
 
     async def play(merged: bool) -> None:
-        async with connected(iut) as tester:
+        async with connect_monitor(iut) as tester:
             await tester.introduce(merged=merged)
-            await _knows_the_introduction(tester)
+            await _check_introduction(tester)
 
     await compared(iut, play, True, False, "monitors.understood")
 
@@ -81,7 +136,7 @@ async def test_types_in_updates(iut: Iut) -> None:
 
     async def play(types: tuple[str, str, str]) -> None:
         transform, light, mesh = types
-        async with introduced(iut) as tester:
+        async with introduce_monitor(iut) as tester:
             moved = f"(nd{transform} (SLT {messages.UPRIGHT} -3 4 0.5 1 )(nd{mesh}))"
             graph = f"((nd{transform} (nd{light}))(nd{transform} (nd{mesh})){moved})"
             await tester.tick(graph=graph, more="(score_left 5)")
@@ -94,7 +149,7 @@ async def test_types_in_updates(iut: Iut) -> None:
 @requirement("monitors.published-forms")
 async def test_meshes_in_another_order(iut: Iut) -> None:
     """The monitor accepts meshes with visibility before the model, and meshes without materials."""
-    async with connected(iut) as tester:
+    async with connect_monitor(iut) as tester:
         ball = "(nd StaticMesh (setVisible 1) (load models/soccerball.obj) (sSc 0.1 0.1 0.1))"
         post = "(nd SMN (setVisible 0)(setTransparent)(load StdCapsule 0.01 0.1)(sSc 1 1 1))"
         graph = f"({messages.transform(2, -1, 0.1, ball)}{messages.transform(0, 0, 0, post)})"
@@ -103,13 +158,13 @@ async def test_meshes_in_another_order(iut: Iut) -> None:
         await tester.knows(ball=[2, -1, 0.1], time=tester.time)
 
 
-@requirement("monitors.published-forms")
+@requirement("text.numbers")
 async def test_exponents(iut: Iut) -> None:
     """The monitor accepts numbers with an exponent."""
 
     async def play(written: tuple[str, str]) -> None:
         small, time = written
-        async with introduced(iut) as tester:
+        async with introduce_monitor(iut) as tester:
             turned = f"1 0 0 0 0 1 -{small} 0 0 {small} 1 0"
             moved = f"(nd (SLT {turned} {small} 2 0.042 1 )(nd))"
             graph = f"((nd (nd))(nd (nd)){moved})"
@@ -122,7 +177,7 @@ async def test_exponents(iut: Iut) -> None:
 @requirement("monitors.understood")
 async def test_what_does_not_come_stays(iut: Iut) -> None:
     """A partial state changes only the values that it contains, in any order."""
-    async with introduced(iut) as tester:
+    async with introduce_monitor(iut) as tester:
         await tester.say(messages.partial("(time 1)(score_left 2)", messages.STILL))
         await tester.knows(time=1, score_left=2, score_right=0, half=1)
         await tester.say(messages.partial("(score_right 3)(half 2)(time 2)", messages.STILL))
@@ -143,14 +198,14 @@ async def test_what_does_not_come_stays(iut: Iut) -> None:
 @requirement("state.play-mode-known")
 async def test_play_modes_are_those_that_were_sent(iut: Iut) -> None:
     """The monitor looks up a play mode index in the list that the server sent."""
-    async with introduced(iut) as tester:
+    async with introduce_monitor(iut) as tester:
         for index in (3, len(messages.MODES) - 1, 0):
             await tester.tick(more=f"(play_mode {index})")
             await tester.knows(play_mode=messages.MODES[index], time=tester.time)
     short, long = ("Waiting", "Penalty", "Running", "Over"), (*messages.MODES, "Penalty", "Over")
     for modes in (short, long):
         environment = messages.ENVIRONMENT.replace(" ".join(messages.MODES), " ".join(modes))
-        async with connected(iut) as tester:
+        async with connect_monitor(iut) as tester:
             await tester.say(messages.full(environment, messages.scene(0, 0)))
             await tester.say(messages.full(messages.state(0, mode=1), messages.scene(0, 0)))
             await tester.knows(play_mode=modes[1])
@@ -161,7 +216,7 @@ async def test_play_modes_are_those_that_were_sent(iut: Iut) -> None:
 @requirement("header.partial-applied")
 async def test_updates_are_applied(iut: Iut) -> None:
     """The ball is at the position of its last transform in an update."""
-    async with introduced(iut) as tester:
+    async with introduce_monitor(iut) as tester:
         await tester.knows("graph.poses-known", ball=[0, 0, 0.042])
         await tester.say(tester.partial(messages.moved(1.5, -2.25)))
         await tester.tick(3)
@@ -176,7 +231,7 @@ async def test_updates_are_applied(iut: Iut) -> None:
 @requirement("header.partial-applied")
 async def test_updates_are_applied_by_place(iut: Iut) -> None:
     """The monitor counts nodes in their order, including the nested parts of robots."""
-    async with connected(iut) as tester:
+    async with connect_monitor(iut) as tester:
         ball = messages.transform(1, 1, 0.042, messages.BALL)
         graph = f"({messages.robot(-1, 0)}{ball}{messages.robot(2, 0, 2, 'Right')})"
         await tester.introduce(graph=graph)
@@ -188,16 +243,20 @@ async def test_updates_are_applied_by_place(iut: Iut) -> None:
         await tester.knows(ball=[2, 3, 0.1])
 
 
+EMPTY = messages.transform(4, 4, 0)
+"""A transform without child nodes."""
+
+
 @requirement("header.partial-applied")
 async def test_empty_nodes_hold_their_place(iut: Iut) -> None:
     """Empty nodes in an update count for every type of node.
 
     Nested nodes and hidden nodes count too.
     """
-    async with connected(iut) as tester:
-        others = f"(nd BN){messages.LIGHT}{messages.FIELD}{messages.POLE}"
+    async with connect_monitor(iut) as tester:
+        others = f"{EMPTY}{messages.LIGHT}{messages.FIELD}{messages.POLE}"
         below = f"{others}{messages.transform(1, 1, 0.042, messages.BALL)}"
-        await tester.introduce(graph=f"((nd BN){messages.transform(1, 0, 0, below)})")
+        await tester.introduce(graph=f"({EMPTY}{messages.transform(1, 0, 0, below)})")
         await tester.knows("graph.poses-known", ball=[2, 1, 0.042])
         for x, y, field in ((2, -3, ""), (-4, 5, ""), (0, 1, " (setVisible 0)"), (3, 2, "")):
             moved = messages.update(x, y, 0.042, "(nd)")
@@ -208,7 +267,7 @@ async def test_empty_nodes_hold_their_place(iut: Iut) -> None:
 @requirement("header.full-applied")
 async def test_a_full_graph_begins_anew(iut: Iut) -> None:
     """A new full graph, with more or fewer nodes, replaces the previous one."""
-    async with introduced(iut) as tester:
+    async with introduce_monitor(iut) as tester:
         await tester.say(tester.partial(messages.moved(1, 1)))
         # A robot precedes all earlier nodes.
         graph = f"({messages.robot(-1, 0)}{messages.scene(2, 2)[1:]}"
@@ -225,25 +284,51 @@ async def test_a_full_graph_begins_anew(iut: Iut) -> None:
 @requirement("graph.poses-known")
 async def test_poses_are_products(iut: Iut) -> None:
     """The position of the ball is the product of all transforms above it."""
-    async with connected(iut) as tester:
+    async with connect_monitor(iut) as tester:
         inner = messages.transform(2, 0, 0.5, messages.BALL)
-        turned = messages.transform(1, 1, 0, f"(nd BN {inner})", turned=messages.QUARTER)
-        await tester.introduce(graph=f"((nd BN){turned})")
+        turned = messages.transform(1, 1, 0, inner, turned=messages.CYCLE)
+        await tester.introduce(graph=f"({EMPTY}{turned})")
+        await tester.knows(ball=[1.5, 3, 0])
+        await tester.tick(graph=f"((nd)(nd {messages.update(0, 1, 0.5, '(nd)')}))")
+        await tester.knows("header.partial-applied", ball=[1.5, 1, 1])
+    async with connect_monitor(iut) as tester:
+        inner = messages.transform(2, 0, 0.5, messages.BALL)
+        turned = messages.transform(1, 1, 0, inner, turned=messages.QUARTER)
+        await tester.introduce(graph=f"({EMPTY}{turned})")
         await tester.knows(ball=[1, 3, 0.5])
-        await tester.tick(graph=f"((nd)(nd (nd {messages.update(0, 1, 0.5, '(nd)')})))")
-        await tester.knows("header.partial-applied", ball=[0, 1, 0.5])
+    async with connect_monitor(iut) as tester:
         inner = messages.transform(0, 1, 0.5, messages.BALL)
-        tilted, ball = _tilted(0.3)
-        outer = messages.transform(-1, 2, 0, f"(nd BN {inner})", turned=tilted)
-        await tester.say(messages.full("(time 1)", f"((nd BN){outer})"))
+        tilted, ball = _tilt(0.3)
+        outer = messages.transform(-1, 2, 0, inner, turned=tilted)
+        await tester.introduce(graph=f"({EMPTY}{outer})")
         await tester.knows(ball=ball)
-        tilted, ball = _tilted(0.5)
-        outer = messages.update(-1, 2, 0, "(nd (nd (nd)))", turned=tilted)
+        tilted, ball = _tilt(0.5)
+        outer = messages.update(-1, 2, 0, "(nd (nd))", turned=tilted)
         await tester.tick(graph=f"((nd){outer})")
         await tester.knows("header.partial-applied", ball=ball)
 
 
-def _tilted(angle: float) -> tuple[str, list[float]]:
+@requirement("nodes.base-kept")
+async def test_base_nodes(iut: Iut) -> None:
+    """The monitor knows nodes below base nodes, and counts base nodes in updates."""
+
+    async def play(kind: str) -> None:
+        async with connect_monitor(iut) as tester:
+            # An empty transform node has no effect on poses, like a base node.
+            begin = {"BN": "(nd BN ", "TRF": f"(nd TRF (SLT {messages.UPRIGHT} 0 0 0 1 )"}[kind]
+            inner = messages.transform(2, 1, 0.5, messages.BALL)
+            below = f"{begin}){begin}{begin}{inner}))"
+            outer = messages.transform(1, 1, 0, below)
+            await tester.introduce(graph=f"({begin}){outer})")
+            await tester.knows(ball=[3, 2, 0.5])
+            moved = messages.update(4, 1, 0.5, "(nd)")
+            await tester.tick(graph=f"((nd)(nd (nd)(nd (nd {moved}))))")
+            await tester.knows(ball=[5, 2, 0.5])
+
+    await compared(iut, play, "BN", "TRF", "header.partial-applied")
+
+
+def _tilt(angle: float) -> tuple[str, list[float]]:
     """Return a rotation by `angle` radians, and the resulting position of the ball in metres.
 
     The ball is 1 m along the y axis of a transform at (-1, 2).
@@ -261,11 +346,11 @@ async def test_a_full_pitch(iut: Iut) -> None:
 
     async def play(full: bool) -> None:
         """Send the pitch. If it is not ``full``, blanks give the message the same length."""
-        async with connected(iut) as tester:
+        async with connect_monitor(iut) as tester:
             graph = f"({robots if full else ''}{ball})"
-            await tester.introduce()
-            data = tester.long(len(robots), messages.full(messages.state(0), graph))
-            await tester.session.send_bytes(data)
+            for pairs in (messages.ENVIRONMENT, messages.state(0)):
+                data = tester.long(len(robots), messages.full(pairs, graph))
+                await tester.session.send_bytes(data)
             await tester.knows(ball=[1, 2, 0.042])
             still = f"(nd {limbs[1]})" * 22 if full else ""
             await tester.tick(graph=f"({still}{messages.update(3, 4, 0.042, '(nd)')})")
@@ -277,7 +362,7 @@ async def test_a_full_pitch(iut: Iut) -> None:
 @requirement("graph.poses-known")
 async def test_a_long_path(iut: Iut) -> None:
     """The monitor applies each transform of a path of 40 transforms."""
-    async with connected(iut) as tester:
+    async with connect_monitor(iut) as tester:
         graph = messages.BALL
         for _ in range(40):
             graph = messages.transform(0.5, 0, 0, graph)
@@ -293,9 +378,9 @@ async def test_unknown_parts(iut: Iut) -> None:
         def perhaps(text: str) -> str:
             return text if unknown else ""
 
-        async with connected(iut) as tester:
+        async with connect_monitor(iut) as tester:
             fancy = f"(nd SMN {perhaps('(setFancy 1 2)')}(load StdUnitBox)(sSc 1 1 1))"
-            graph = messages.scene(1, 2, more=f"(nd BN {fancy})")
+            graph = messages.scene(1, 2, more=messages.transform(0, 0, 0, fancy))
             long = "x" * 1000
             odd = perhaps(f"(Gravity -9.81)(sponsor (name {long}) (level (gold)))()")
             environment = f"{odd}{messages.ENVIRONMENT}{perhaps('(odd)')}"
@@ -316,7 +401,7 @@ async def test_unknown_parts(iut: Iut) -> None:
 @explore(moves=strategies.moves())
 async def test_any_course(iut: Iut, moves: list[strategies.Move]) -> None:
     """After any course of a game, the monitor knows the latest value of everything."""
-    async with introduced(iut) as tester:
+    async with introduce_monitor(iut) as tester:
         known: dict[str, Any] = {"play_mode": "BeforeKickOff"}
         about = "graph.poses-known"
         for move in moves:
@@ -326,6 +411,6 @@ async def test_any_course(iut: Iut, moves: list[strategies.Move]) -> None:
                 about = "header.full-applied" if move.full else "header.partial-applied"
         ball, mode = known.pop("ball", None), known.pop("play_mode")
         await tester.knows(time=tester.time, **known)
-        await _knows_mode(tester, mode)
+        await _check_mode(tester, mode)
         if ball:
             await tester.knows(about, ball=ball)

@@ -7,8 +7,8 @@ from conformance.iut import Iut
 from conformance.segmentation import byte_by_byte, split_at
 from conformance.simspark import hostile, messages
 from conformance.simspark.codec import frame
-from conformance.simspark.monitor.tester import connected, introduced
-from conformance.simspark.tester import kept
+from conformance.simspark.monitor.tester import connect_monitor, introduce_monitor
+from conformance.simspark.tester import LONG_NUMBERS, ODD_NUMBERS, reported_names
 
 
 @requirement("frame.segmentation")
@@ -19,7 +19,7 @@ async def test_cut_in_two(iut: Iut) -> None:
     """
 
     async def play(cut: bool) -> None:
-        async with introduced(iut) as tester:
+        async with introduce_monitor(iut) as tester:
             for place in (1, 2, 3, 4, 5, 17, -1):
                 text = tester.partial(more=f"(score_right {place % 50})")
                 await tester.say(text, segmentation=split_at([place]) if cut else None)
@@ -32,7 +32,7 @@ async def test_cut_in_two(iut: Iut) -> None:
 @requirement("frame.segmentation")
 async def test_byte_by_byte(iut: Iut) -> None:
     """The monitor takes a message that arrives byte by byte."""
-    async with introduced(iut) as tester:
+    async with introduce_monitor(iut) as tester:
         text = tester.partial(messages.moved(7, 8), "(score_left 7)")
         await tester.say(text, segmentation=byte_by_byte)
         await tester.knows_if_it_can(time=tester.time, score_left=7)
@@ -47,7 +47,7 @@ async def test_all_in_one_write(iut: Iut) -> None:
     """
 
     async def play(together: bool) -> None:
-        async with connected(iut) as tester:
+        async with connect_monitor(iut) as tester:
             graph = messages.scene(0, 0)
             # Each score is in only one update, so it shows if the monitor took that update.
             scores = {4: "(score_right 27)", 8: "(score_left 31)"}
@@ -78,20 +78,29 @@ async def test_all_in_one_write(iut: Iut) -> None:
     await compared(iut, play, True, False, "monitors.understood")
 
 
+SIZES = (
+    *(255, 256, 511, 512, 1023, 1024, 1025, 4095, 4096, 4097),
+    *(33_008, 65_535, 65_536, 65_537, 70_000),
+)
+"""Sizes of texts in bytes, at the usual limits of lengths and buffers."""
+
+
 @requirement("frame.length-prefix")
 async def test_large_scenes(iut: Iut) -> None:
     """The monitor reads messages of 255 bytes up to half a million bytes in full."""
 
     async def play(large: bool) -> None:
-        async with introduced(iut) as tester:
+        async with introduce_monitor(iut) as tester:
             for goals, count in enumerate((1, 22, 1500) if large else (1, 1, 1), 1):
                 robots = "".join(messages.robot(n % 15, n % 9, n % 11 + 1) for n in range(count))
                 state = messages.state(tester.time, left=goals)
                 await tester.say(messages.full(state, messages.scene(1, 1, more=robots)))
                 await tester.knows_if_it_can(score_left=goals)
             await tester.say(messages.full(messages.state(tester.time), messages.scene(0, 0)))
-            for size in (255, 256, 65_536) if large else (0, 0, 0):
-                await tester.session.send_bytes(tester.long(size))
+            for goals, size in enumerate(SIZES if large else (0, 0, 0), 11):
+                more = f"(score_right {goals})"
+                await tester.session.send_bytes(tester.long(size, more=more))
+                await tester.knows_if_it_can(score_right=goals)
             await tester.goes_on("large messages" if large else "a few messages")
 
     await compared(iut, play, True, False, "monitors.understood")
@@ -104,12 +113,12 @@ async def test_all_bits_of_a_length(iut: Iut, bit: int) -> None:
 
     It takes no message from inside an incomplete message.
     """
-    async with introduced(iut) as tester:
+    async with introduce_monitor(iut) as tester:
         await tester.knows_if_it_can(time=tester.time)
         inside = tester.bytes_of(tester.partial(more="(score_left 93)(score_right 94)"))
-        await tester.session.send_bytes(hostile.beyond(bit, inside))
-        if not await tester.session.until_closed("quiet") and kept(tester.session):
-            hostile.taken_in_full(bit, (await tester.state()).get("score_right") == 94)
+        await tester.session.send_bytes(hostile.message_beyond_bit(bit, inside))
+        if not await tester.session.until_closed("quiet") and reported_names(tester.session):
+            hostile.check_read_in_full(bit, (await tester.state()).get("score_right") == 94)
 
 
 @requirement("robustness.empty-message")
@@ -117,7 +126,7 @@ async def test_empty_messages(iut: Iut) -> None:
     """The monitor ignores messages of length 0."""
 
     async def play(empty: bool) -> None:
-        async with introduced(iut) as tester:
+        async with introduce_monitor(iut) as tester:
             if empty:
                 await tester.session.send([])
                 await tester.goes_on("an empty message")
@@ -131,7 +140,7 @@ async def test_empty_messages(iut: Iut) -> None:
 
 
 async def _outlives(iut: Iut, data: bytes, what: str) -> None:
-    async with introduced(iut) as tester:
+    async with introduce_monitor(iut) as tester:
         await hostile.outlives(
             tester.session, data, tester.bytes_of(tester.partial(), tester.partial()), what
         )
@@ -141,7 +150,7 @@ async def _outlives(iut: Iut, data: bytes, what: str) -> None:
 @pytest.mark.parametrize("kind", hostile.TEXTS)
 async def test_malformed(iut: Iut, kind: str) -> None:
     """After a malformed text, the monitor closes the connection or takes the next states."""
-    await hostile.survives(iut, introduced, hostile.TEXTS[kind], f"a text that is {kind}")
+    await hostile.survives(iut, introduce_monitor, hostile.TEXTS[kind], f"a text that is {kind}")
 
 
 @lasting
@@ -178,6 +187,20 @@ ODD = {
     "a message of one part": "((time 1))",
     "a header of another name": "((time 1))(RXG 0 1)()",
     "empty lists among the values": messages.full(f"(){messages.state(1)}(())", "((nd))"),
+    **{
+        f"the number {number}": messages.full(
+            f"(time {number})(half {number})(score_left {number})(play_mode {number})",
+            f"((nd TRF (SLT {' '.join([number] * 16)})(nd Light (setDiffuse {number} 1 1 1)"
+            f"(setAmbient 1 {number} 1 1)(setSpecular 1 1 {number} 1)))(nd TRF (SLT "
+            f"{messages.UPRIGHT} {number} 0 0 1)(nd SMN (load StdUnitCylinder {number} {number})"
+            f"(sSc {number} {number} {number})(sMat matGrey))))",
+        )
+        for number in ODD_NUMBERS
+    },
+    "numbers of very many digits": messages.full(
+        f"(time {LONG_NUMBERS[0]})(score_left {LONG_NUMBERS[0]})",
+        f"((nd TRF (SLT {messages.UPRIGHT} {LONG_NUMBERS[1]} {LONG_NUMBERS[2]} 0 1)))",
+    ),
     "deep nodes": messages.full(messages.state(1), "(nd BN " * 3000 + ")" * 3000),
 }
 
@@ -186,7 +209,7 @@ ODD = {
 @pytest.mark.parametrize("kind", ODD)
 async def test_odd_scenes(iut: Iut, kind: str) -> None:
     """After an unusable scene or state, the monitor disconnects or takes the next ones."""
-    async with connected(iut) as tester:
+    async with connect_monitor(iut) as tester:
         early, odd = kind.startswith("an update before"), tester.bytes_of(ODD[kind])
         if early:
             await tester.session.until_closed("quiet")  # the monitor can open another connection
@@ -214,7 +237,7 @@ async def test_odd_scenes(iut: Iut, kind: str) -> None:
 )
 async def test_white_space(iut: Iut, text: str) -> None:
     """Blanks, tabs and line ends around brackets and between atoms have no meaning."""
-    async with introduced(iut) as tester:
+    async with introduce_monitor(iut) as tester:
         still = tester.bytes_of(messages.partial("(time 1)", messages.STILL))[4:].decode()
         payload = (text + still.partition("(RDS 0 1)")[2].lstrip() + "\n").encode("ascii")
         await tester.session.send_bytes(frame(payload))

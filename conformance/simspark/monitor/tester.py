@@ -15,13 +15,12 @@ from conformance.segmentation import Segmentation
 from conformance.session import Session
 from conformance.simspark import messages
 from conformance.simspark.codec import LENGTH, encode, frame
-from conformance.simspark.tester import asked, expressions, kept
+from conformance.simspark.tester import expressions, reported_names, run_operation
 from conformance.verdicts import Inconclusive, NotExercised, Violation
 
 GAME = {"half", "score_left", "score_right", "play_mode"}
 """Values that are in one list with the time, and are taken with it."""
-_LENGTHS, _KNOWS = "frame.length-prefix", "monitors.understood"
-_LOW, _HIGH = 0x10, 0x90  # last bytes of a length; the second is negative if read as a signed byte
+_KNOWS = "monitors.understood"
 _POLL = 0.005  # seconds between two looks for new messages to forward to the other connections
 _goals = itertools.count(51)  # a score that no other test sends
 
@@ -60,13 +59,15 @@ class _Connections(Connections):
 class Tester:
     """Serves one monitor with a simulation: the ball and the time.
 
-    `rooted` says that scene graphs are sent with a root node.
+    `rooted` says that scene graphs are sent with a root node. `knows_signs` says that the monitor
+    knows a ball at negative coordinates.
     """
 
-    def __init__(self, connections: Connections, rooted: bool) -> None:
+    def __init__(self, connections: Connections, rooted: bool, knows_signs: bool = True) -> None:
         self.connections = connections
         self.session = connections.session
         self.rooted = rooted
+        self.knows_signs = knows_signs
         self.time = 0.0
         self._provoked: list[Session] = []
 
@@ -80,7 +81,7 @@ class Tester:
         """True if the monitor closed its first connection, or one that was open at `provoke`."""
         return self.session.ended or any(each.ended for each in self._provoked)
 
-    async def commanded(self, times: int) -> bool:
+    async def receives_commands(self, times: int) -> bool:
         """Return True once `times` messages have arrived, over any connection."""
 
         async def came() -> bool:
@@ -118,9 +119,18 @@ class Tester:
         self.time = round(self.time + 0.04, 2)
         return messages.partial(f"(time {self.time:g}){more}", graph)
 
-    def long(self, size: int, text: str = "") -> bytes:
-        """Return a message with a text of `size` bytes: `text`, or a partial state, and blanks."""
-        return frame(self.bytes_of(text or self.partial())[LENGTH.size :].ljust(size))
+    def long(self, size: int, text: str = "", more: str = "") -> bytes:
+        """Return a message with a text of `size` bytes: `text`, or a partial state, and blanks.
+
+        The blanks are before the pairs `more` of the partial state, so that a monitor must read
+        beyond them, or at the end of `text`.
+        """
+        if text:
+            return frame(self.bytes_of(text)[LENGTH.size :].ljust(size))
+        plain = self.bytes_of(self.partial(more=more))[LENGTH.size :]
+        begin, end, rest = plain.partition(b") (" if more else b"))")
+        blanks = b" " * (size - len(plain))
+        return frame(begin + end[:1] + blanks + end[1:] + rest)
 
     async def knows(
         self, requirement: str | None = None, *, timed: Collection[str] = GAME, **wanted: Any
@@ -139,16 +149,39 @@ class Tester:
             if not part:
                 continue
             at_once = timed if wanted.get("time") else ()
-            for name, came in (await self._wrong(part, what, requirement, at_once)).items():
-                await self.session.assert_alive("the messages sent so far")
+            try:
+                wrong = await self._wrong(part, what, requirement, at_once)
+            except Inconclusive as lost:
+                if not self.closed:
+                    raise
+                # A monitor can end the stream of its upper tester together with its connection.
+                await self.stays_connected("the messages sent so far", requirement)
+                raise lost
+            for name, came in wrong.items():
+                await self.stays_connected("the messages sent so far", requirement)
+                if what == "scene" and not self.knows_signs and self._has_sent_signs():
+                    raise Inconclusive(f"the monitor misreads negative numbers ({_KNOWS})")
                 raise Violation(
                     f"the monitor to report {name} as {wanted[name]}",
                     f"it reports {came!r:.80}",
                     requirement,
                 )
-        if not wanted.keys() & kept(self.session):
+        if not wanted.keys() & reported_names(self.session):
             names = ", ".join(wanted)
             raise NotExercised(f"the state of the monitor does not contain {names}")
+
+    async def stays_connected(self, after: str, requirement: str | None = None) -> None:
+        """Raise Violation if the monitor has died, or has closed its connection."""
+        await self.session.assert_alive(after)
+        if self.closed:
+            raise Violation(
+                f"the monitor to stay connected after {after}", "it disconnected", requirement
+            )
+
+    def _has_sent_signs(self) -> bool:
+        """Return True if the suite has sent a negative number in this session."""
+        events = self.session.events
+        return any(b" -" in e.data for e in events if e.data and e.sender == self.session.peer)
 
     async def _wrong(
         self,
@@ -171,9 +204,9 @@ class Tester:
             wrong = {
                 name: state.get(name)
                 for name, value in wanted.items()
-                if name in kept(self.session) and not _same(state.get(name), value)
+                if name in reported_names(self.session) and not _same(state.get(name), value)
             }
-            in_time = "time" in kept(self.session) and wrong.keys() <= {*timed}
+            in_time = "time" in reported_names(self.session) and wrong.keys() <= {*timed}
             taken = (taken or self.session.now) if in_time else None
             over = taken is not None and self.session.now > taken + quiet
             return not wrong or over or self.closed
@@ -188,21 +221,17 @@ class Tester:
             await self.knows(**wanted)
         except NotExercised:
             return
-        except Inconclusive:
-            # Other checks decide if the monitor was allowed to exit.
-            if not self.closed:
-                raise
 
     async def state(self) -> dict[str, Any]:
         """Return the state that the monitor reports.
 
         Raises Inconclusive if the state is not an object.
         """
-        answer = await asked(self.session, "state")
+        answer = await run_operation(self.session, "state")
         if not answer.ok or not isinstance(answer.result, dict):
             why = answer.error or answer.result
             raise Inconclusive(f"the operation 'state' failed: {why}"[:300])
-        kept(self.session).update(answer.result)
+        reported_names(self.session).update(answer.result)
         return answer.result
 
     async def goes_on(
@@ -225,10 +254,8 @@ class Tester:
             # A monitor that takes a message in the same write can still ignore later messages.
             lacking = await self._takes(after, requirement)
         await self.session.assert_alive(after)
-        if self.closed and not may_close:
-            raise Violation(
-                f"the monitor to stay connected after {after}", "it disconnected", requirement
-            )
+        if not may_close:
+            await self.stays_connected(after, requirement)
         if lacking and not self.closed:
             raise Inconclusive(f"nothing else shows the knowledge of a monitor; {lacking}")
 
@@ -267,8 +294,8 @@ def _same(one: Any, other: Any) -> bool:
         same = isinstance(one, list) and len(one) == len(other)
         return same and all(map(_same, one, other))
     if isinstance(other, dict):
-        kept = other.keys() & one.keys() if isinstance(one, dict) else None
-        return kept is not None and all(_same(one[key], other[key]) for key in kept)
+        common = other.keys() & one.keys() if isinstance(one, dict) else None
+        return common is not None and all(_same(one[key], other[key]) for key in common)
     if isinstance(other, int | float):
         number = isinstance(one, int | float) and not isinstance(one, bool)
         return number and abs(one - other) < 0.005
@@ -276,21 +303,28 @@ def _same(one: Any, other: Any) -> bool:
 
 
 @contextlib.asynccontextmanager
-async def connected(iut: Iut, *, segmentation: Segmentation | None = None) -> AsyncIterator[Tester]:
+async def connect_monitor(
+    iut: Iut, *, segmentation: Segmentation | None = None
+) -> AsyncIterator[Tester]:
     """A monitor that has received nothing yet."""
     rooted = await iut.cached("rooted", lambda: _understands_roots(iut))
-    async with _watching(iut, rooted, segmentation) as tester:
+    signs = await iut.cached("negative numbers", lambda: _understands_signs(iut, rooted))
+    async with _open_session(iut, rooted, segmentation, knows_signs=signs) as tester:
         yield tester
 
 
 @contextlib.asynccontextmanager
-async def _watching(
-    iut: Iut, rooted: bool, segmentation: Segmentation | None = None
+async def _open_session(
+    iut: Iut,
+    rooted: bool,
+    segmentation: Segmentation | None = None,
+    *,
+    knows_signs: bool = True,
 ) -> AsyncIterator[Tester]:
     async with iut.session(segmentation=segmentation) as session:
         connections = _Connections(session)
         async with connections.accepting(iut):
-            yield Tester(connections, rooted)
+            yield Tester(connections, rooted, knows_signs)
 
 
 async def _understands_roots(iut: Iut) -> bool:
@@ -301,79 +335,39 @@ async def _understands_roots(iut: Iut) -> bool:
     """
     with contextlib.suppress(NotExercised):
         for rooted in (True, False):
-            async with _watching(iut, rooted) as tester:
-                await tester.introduce(graph=messages.scene(3, -2))
+            async with _open_session(iut, rooted) as tester:
+                await tester.introduce(graph=messages.scene(3, 2))
                 await tester.say(messages.partial("(time 1)", messages.STILL))
                 try:
-                    await tester.knows(_KNOWS, ball=[3, -2, 0.042], time=1, timed=["ball"])
+                    await tester.knows(_KNOWS, ball=[3, 2, 0.042], time=1, timed=["ball"])
                     return rooted
                 except (Violation, Inconclusive):
                     continue
     return True
 
 
+async def _understands_signs(iut: Iut, rooted: bool) -> bool:
+    """Return False if a monitor knows a ball at positive coordinates only."""
+    for sign in (-1, 1):
+        async with _open_session(iut, rooted) as tester:
+            await tester.introduce(graph=messages.scene(3, 2 * sign))
+            await tester.say(messages.partial("(time 1)", messages.STILL))
+            try:
+                await tester.knows(_KNOWS, ball=[3, 2 * sign, 0.042], time=1, timed=["ball"])
+                return sign < 0
+            except (Violation, Inconclusive):
+                continue
+            except NotExercised:
+                break
+    return True
+
+
 @contextlib.asynccontextmanager
-async def introduced(
+async def introduce_monitor(
     iut: Iut, *, segmentation: Segmentation | None = None
 ) -> AsyncIterator[Tester]:
     """A monitor that has received the introduction of the specification and a first update."""
-    async with connected(iut, segmentation=segmentation) as tester:
+    async with connect_monitor(iut, segmentation=segmentation) as tester:
         await tester.introduce()
         await tester.tick()
         yield tester
-
-
-async def misread(iut: Iut) -> str:
-    """Return the requirement violated by a monitor that reports some plain values wrong, or empty.
-
-    Some lengths can be the reason. A monitor that reports all values wrong gives an empty result,
-    because it can have misread the stream, which other requirements decide.
-    """
-    right: list[bool] = []
-    with contextlib.suppress(Inconclusive):
-        if await _understands(iut, _LOW) and not await _understands(iut, _HIGH):
-            return _LENGTHS
-        async with connected(iut) as tester:
-            await tester.introduce(graph=messages.scene(3, -2))
-            await tester.tick()
-            right += await _right(tester, half=1)
-            await tester.tick(more="(score_left 3)(score_right 4)")
-            await tester.tick()
-            right += await _right(tester, time=tester.time, score_left=3, score_right=4)
-            for about, graph, ball in _BALLS if all(right) else ():
-                await tester.tick(graph=graph)
-                try:
-                    await tester.knows(about, ball=ball, time=tester.time, timed=["ball"])
-                except NotExercised:
-                    break
-                except Violation:
-                    return about
-    return _KNOWS if len(set(right)) == 2 else ""
-
-
-async def _understands(iut: Iut, byte: int) -> bool:
-    """Return True if the monitor takes messages whose length has this last byte."""
-    async with connected(iut) as tester:
-        full = messages.full(messages.ENVIRONMENT + messages.state(0), messages.scene(0, 0))
-        for text in (full, tester.partial(more="(score_left 3)(score_right 4)")):
-            blocks = len(tester.bytes_of(text)) // 256 + 1
-            await tester.session.send_bytes(tester.long(256 * blocks + byte, text))
-        right = await _right(tester, score_left=3, score_right=4)
-        return bool(right) and all(right)
-
-
-_BALLS = (
-    ("graph.poses-known", messages.STILL, [3, -2, 0.042]),
-    ("header.partial-applied", messages.moved(-1.5, 2.5, 0.5), [-1.5, 2.5, 0.5]),
-)
-"""Requirement to blame, update of the scene, and expected position of the ball in metres."""
-
-
-async def _right(tester: Tester, **values: Any) -> list[bool]:
-    """Return for each reported value if it is right."""
-    with contextlib.suppress(NotExercised):
-        with contextlib.suppress(Violation):
-            await tester.knows(_KNOWS, **values)
-        state = await tester.state()
-        return [_same(state[name], value) for name, value in values.items() if name in state]
-    return []

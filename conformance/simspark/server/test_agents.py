@@ -1,6 +1,6 @@
 """Agents: they are created, perceive and act, and cannot send trainer commands."""
 
-from conformance.cases import check, lasting, requirement
+from conformance.cases import absent, check, lasting, requirement
 from conformance.iut import Iut
 from conformance.session import Session
 from conformance.simspark.codec import encode, frame
@@ -9,19 +9,20 @@ from conformance.simspark.server.tester.agents import (
     TURNED,
     Name,
     angles,
-    fresh,
+    create,
     hinge,
     hinge_angle,
     hinge_angles,
     hinge_names,
     name_of,
-    passed_over,
+    next_perceptors,
     perceptors,
-    playing,
+    play_agent,
+    skip_received,
     turns,
 )
-from conformance.simspark.server.tester.monitors import watching
-from conformance.simspark.tester import expressions, for_long
+from conformance.simspark.server.tester.monitors import watch_server
+from conformance.simspark.tester import expressions, repeat_for
 from conformance.verdicts import Inconclusive, NotExercised, Violation
 from conformance.wire import Message
 
@@ -43,14 +44,24 @@ async def _attends_for_long(agent: Session, acts: bytes = b"") -> None:
         await perceptors(agent)
         await agent.send_bytes(acts)
 
-    await for_long(agent, LONG, GROUPS, take)
+    await repeat_for(agent, LONG, GROUPS, take)
+
+
+@requirement("agents.perceptors")
+async def test_no_perceptors_before_the_scene(iut: Iut) -> None:
+    """Perceptors begin only after the scene message of an agent."""
+    async with iut.instance() as instance, iut.connect(instance, channel="agent") as agent:
+        absent(await agent.wait_for(*PERCEPTORS), "no perceptors before the scene message")
+        await create(iut, agent)
+        await agent.send(expressions("(init (unum 1)(teamname Lefts))"))
+        await perceptors(agent)
 
 
 @requirement("agents.perceptors")
 @lasting
 async def test_perceptors_keep_coming(iut: Iut) -> None:
     """A created and initialised agent receives perceptors again and again."""
-    async with iut.instance() as instance, playing(iut, instance) as agent:
+    async with iut.instance() as instance, play_agent(iut, instance) as agent:
         await _attends_for_long(agent)
 
 
@@ -62,15 +73,15 @@ async def test_perceptors_of_several_agents(iut: Iut) -> None:
     """
     async with (
         iut.instance() as instance,
-        playing(iut, instance, "Lefts") as first,
-        playing(iut, instance, "Lefts") as second,
+        play_agent(iut, instance, "Lefts") as first,
+        play_agent(iut, instance, "Lefts") as second,
     ):
-        async with playing(iut, instance, "Rights") as third:
+        async with play_agent(iut, instance, "Rights") as third:
             for agent in (first, second, third, first):
                 await perceptors(agent)
-        async with playing(iut, instance, "Rights") as fourth:
+        async with play_agent(iut, instance, "Rights") as fourth:
             for agent in (first, second, fourth):
-                await fresh(agent)
+                await next_perceptors(agent)
 
 
 @requirement("agents.perceptors")
@@ -81,34 +92,34 @@ async def test_perceptors_in_every_play_mode(iut: Iut) -> None:
     """
     async with (
         iut.instance() as instance,
-        watching(iut, instance) as watch,
-        playing(iut, instance) as agent,
+        watch_server(iut, instance) as watch,
+        play_agent(iut, instance) as agent,
     ):
         for mode in sorted(watch.view.play_modes, key="GameOver".__eq__):
             await watch.command(f"(playMode {mode})")
-            await watch.some(2)
+            await watch.wait_for_states(2)
             if not agent.ended:
-                await fresh(agent)
+                await next_perceptors(agent)
 
 
 @requirement("agents.perceptors")
 async def test_perceptors_of_one_that_acts(iut: Iut) -> None:
     """An agent that sends effectors, singly and several in a message, still receives perceptors."""
-    async with iut.instance() as instance, playing(iut, instance) as agent:
+    async with iut.instance() as instance, play_agent(iut, instance) as agent:
         for text in ("(syn)", "(he1 0.1)(he2 -0.1)", "(say hello)", "(beam -2 1 0)", "(he1 0)"):
             await agent.send(expressions(text))
-            await fresh(agent)
+            await next_perceptors(agent)
 
 
 @requirement("agents.joints")
 async def test_hinges_are_told_again_and_again(iut: Iut) -> None:
     """The position of a hinge is in nearly every group of perceptors."""
-    async with iut.instance() as instance, playing(iut, instance) as agent:
+    async with iut.instance() as instance, play_agent(iut, instance) as agent:
         _, name = hinge_names(iut)
         groups = [message for message in agent.received if message.name in PERCEPTORS]
         if not any(hinge(message, name) is not None for message in groups):
             await hinge_angle(iut, agent)
-        await passed_over(agent)
+        await skip_received(agent)
         came = len(await hinge_angles(agent, name, 20))
         check(came > 1, f"the position of {name} again and again", f"received it {came} more times")
 
@@ -118,12 +129,12 @@ async def test_hinges_of_every_agent(iut: Iut) -> None:
     """The second agent also receives the positions of its hinges."""
     async with (
         iut.instance() as instance,
-        playing(iut, instance, "Lefts") as first,
-        playing(iut, instance, "Rights") as second,
+        play_agent(iut, instance, "Lefts") as first,
+        play_agent(iut, instance, "Rights") as second,
     ):
         await hinge_angle(iut, first)
         _, name = hinge_names(iut)
-        await passed_over(second)
+        await skip_received(second)
         check(
             len(await hinge_angles(second, name, 1)) > 0,
             f"the position of {name} to the second agent",
@@ -136,8 +147,8 @@ async def test_a_hinge_turns(iut: Iut) -> None:
     """A hinge turns by its effector, and turns back at the opposite speed."""
     async with (
         iut.instance() as instance,
-        watching(iut, instance),
-        playing(iut, instance) as agent,
+        watch_server(iut, instance),
+        play_agent(iut, instance) as agent,
     ):
         there = await turns(iut, agent, 0.75)
         back = await turns(iut, agent, -0.75)
@@ -154,8 +165,8 @@ async def test_a_hinge_turns_after_long(iut: Iut) -> None:
     """The hinge of each agent still turns after some seconds in which one agent acted."""
     async with (
         iut.instance() as instance,
-        playing(iut, instance, "Lefts") as one,
-        playing(iut, instance, "Rights") as other,
+        play_agent(iut, instance, "Lefts") as one,
+        play_agent(iut, instance, "Rights") as other,
     ):
         await hinge_angle(iut, other)
         await _attends_for_long(other, ACTS)
@@ -170,7 +181,7 @@ async def test_a_hinge_turns_among_others(iut: Iut) -> None:
     def last(effector: str) -> bytes:
         return encode(expressions(f"(syn)(say x)(he2 0)(nothing 1 2){effector}"))
 
-    async with iut.instance() as instance, playing(iut, instance) as agent:
+    async with iut.instance() as instance, play_agent(iut, instance) as agent:
         await turns(iut, agent, 2.0, ", the last of five effectors", last)
 
 
@@ -185,7 +196,7 @@ async def test_a_hinge_turns_by_one_of_several_messages(iut: Iut) -> None:
         others = encode(expressions("(he2 0)(syn)")) * 3
         return others + encode(expressions(effector)) + others
 
-    async with iut.instance() as instance, playing(iut, instance) as agent:
+    async with iut.instance() as instance, play_agent(iut, instance) as agent:
         await turns(iut, agent, 2.0)
         await turns(iut, agent, -2.0, " amid six other messages", between, None)
 
@@ -195,8 +206,8 @@ async def test_each_agent_moves_its_own_hinge(iut: Iut) -> None:
     """The hinge of an agent turns only by the effectors of that agent."""
     async with (
         iut.instance() as instance,
-        playing(iut, instance, "Lefts") as one,
-        playing(iut, instance, "Rights") as other,
+        play_agent(iut, instance, "Lefts") as one,
+        play_agent(iut, instance, "Rights") as other,
     ):
         still = await hinge_angle(iut, other)
         await turns(iut, one, 2.0)
@@ -250,7 +261,7 @@ async def test_every_hinge_turns(iut: Iut) -> None:
         hinges.look(message)
         return not hinges.stiff
 
-    async with iut.instance() as instance, playing(iut, instance) as agent:
+    async with iut.instance() as instance, play_agent(iut, instance) as agent:
         await hinge_angle(iut, agent)
         for message in agent.received:
             if message.name in PERCEPTORS:
@@ -273,7 +284,7 @@ async def test_every_hinge_turns(iut: Iut) -> None:
 @requirement("agents.heard")
 async def test_own_words_are_heard(iut: Iut) -> None:
     """An agent hears its own words unchanged, and only once."""
-    async with iut.instance() as instance, playing(iut, instance) as agent:
+    async with iut.instance() as instance, play_agent(iut, instance) as agent:
         said = "Hello_17-World"
         heard: list[str] = []
         for _ in range(3):
@@ -288,9 +299,9 @@ async def test_own_words_are_heard(iut: Iut) -> None:
             raise Inconclusive("received no hear perceptor: the robot can be without ears")
         check(heard[0] == said, f"the agent to hear {said}", f"it heard {heard[0][:60]}")
         for _ in range(SILENT):
-            await fresh(agent)
+            await next_perceptors(agent)
         again = len(_heard(agent))
-        await fresh(agent)
+        await next_perceptors(agent)
         came = f"received it again after {SILENT} more groups of perceptors"
         check(len(_heard(agent)) == again, f"the agent to hear {said} only when it is said", came)
 
@@ -300,8 +311,8 @@ async def test_words_of_others_are_heard(iut: Iut) -> None:
     """An agent hears the words of a teammate near by."""
     async with (
         iut.instance() as instance,
-        playing(iut, instance) as one,
-        playing(iut, instance) as other,
+        play_agent(iut, instance) as one,
+        play_agent(iut, instance) as other,
     ):
         for agent, across in ((one, 1), (other, -1)):
             await agent.send(expressions(f"(beam -2 {across} 0)"))
@@ -311,7 +322,7 @@ async def test_words_of_others_are_heard(iut: Iut) -> None:
             left = listener.left("response")
             while said not in heard and left() > 0:
                 await speaker.send(expressions(f"(say {said})"))
-                await fresh(listener)
+                await next_perceptors(listener)
                 heard, own = _heard(listener), own + _heard(speaker)
             if said not in heard and not own:
                 raise Inconclusive("received no hear perceptor: the robot can be without ears")
@@ -331,14 +342,16 @@ def _heard(agent: Session) -> list[str]:
 @requirement("monitors.not-for-agents")
 async def test_commands_of_a_trainer_from_an_agent(iut: Iut) -> None:
     """Trainer commands on the connection of an agent do not change the game."""
-    async with iut.instance() as instance, watching(iut, instance) as watch:
-        async with playing(iut, instance) as agent:
+    async with iut.instance() as instance, watch_server(iut, instance) as watch:
+        async with play_agent(iut, instance) as agent:
             await watch.settle()
             modes = watch.view.play_modes
             if "PlayOn" in modes:
                 await watch.play()
             state, now = dict(watch.view.state), watch.view.play_mode
-            asked = {modes[-1], *(mode for mode in modes if mode.startswith("KickOff_R"))} - {now}
+            other_modes = {modes[-1], *(mode for mode in modes if mode.startswith("KickOff_R"))} - {
+                now
+            }
             commands = (
                 "(score (left 7)(right 8))",
                 "(time 77)",
@@ -348,10 +361,10 @@ async def test_commands_of_a_trainer_from_an_agent(iut: Iut) -> None:
             )
             for text in commands:
                 await agent.send(expressions(text))
-            quiet = await watch.never(
+            quiet = await watch.stays_false(
                 lambda view: (
                     view.value("score_left") == 7
-                    or view.play_mode in asked
+                    or view.play_mode in other_modes
                     or 77 <= view.clock < 90
                 ),
                 2 * watch.session.seconds("quiet"),
@@ -361,7 +374,7 @@ async def test_commands_of_a_trainer_from_an_agent(iut: Iut) -> None:
                 f"the state to stay {state}",
                 f"it became {watch.view.state} after commands from an agent",
             )
-            await fresh(agent)
+            await next_perceptors(agent)
         await watch.obeys("commands of a trainer from an agent")
 
 
@@ -370,19 +383,19 @@ async def test_an_agent_does_not_move_the_ball(iut: Iut) -> None:
     """Trainer commands on the connection of an agent move neither the ball nor an agent."""
     async with (
         iut.instance() as instance,
-        watching(iut, instance) as watch,
-        playing(iut, instance, "Lefts") as agent,
+        watch_server(iut, instance) as watch,
+        play_agent(iut, instance, "Lefts") as agent,
     ):
         await watch.settle()
         await watch.play()
         place, other = watch.place(0.31, -0.43), watch.place(-0.37, 0.41)
-        await watch.empty(place)
-        await watch.empty(other)
+        await watch.check_empty(place)
+        await watch.check_empty(other)
         await agent.send(expressions(f"(ball (pos {place.x} {place.y} 0.1))"))
         name = name_of(agent) or Name(1, "Left")
         await agent.send(expressions(f"(agent {name}(pos {other.x} {other.y} 0.4))"))
-        stayed = await watch.never(
-            lambda view: place.taken(view) or other.taken(view),
+        stayed = await watch.stays_false(
+            lambda view: place.is_occupied(view) or other.is_occupied(view),
             2 * watch.session.seconds("quiet"),
         )
         check(stayed, "the ball and the agents to stay", f"something is now at {place} or {other}")

@@ -13,7 +13,7 @@ from conformance.simspark.server.tester.monitors import (
     Place,
     Watch,
     places_of_balls,
-    watching,
+    watch_server,
 )
 from conformance.simspark.tester import expressions
 from conformance.simspark.view import View
@@ -25,7 +25,7 @@ ALONG = 0.98  # cosine of the greatest angle between the movement and the comman
 ROLLED = 0.15  # metres; a ball that has moved this far has rolled
 
 
-async def _playing(watch: Watch) -> None:
+async def _play_with_ball(watch: Watch) -> None:
     await watch.play()
     await watch.settle()
 
@@ -34,21 +34,21 @@ async def _playing(watch: Watch) -> None:
 @pytest.mark.parametrize(("along", "across"), [(0.5, 0.4), (-0.7, -0.55), (0.23, -0.31)])
 async def test_ball_is_put(iut: Iut, along: float, across: float) -> None:
     """The ball is at the commanded position in field coordinates, from any earlier position."""
-    async with watching(iut) as watch:
-        await _playing(watch)
+    async with watch_server(iut) as watch:
+        await _play_with_ball(watch)
         for place in (watch.place(along, across), watch.place(-across, along / 2)):
-            await watch.empty(place)
+            await watch.check_empty(place)
             await watch.put_ball(place)
 
 
 @requirement("ball.pos")
 async def test_ball_is_put_up(iut: Iut) -> None:
     """A ball that is put into the air is above the ground first."""
-    async with watching(iut) as watch:
-        await _playing(watch)
+    async with watch_server(iut) as watch:
+        await _play_with_ball(watch)
         place = watch.place(0.5, 0.4)
         await watch.command(f"(ball (pos {place.x} {place.y} 2.5))")
-        await watch.until(
+        await watch.wait_until(
             lambda view: any(
                 abs(pose[12] - place.x) < 0.3 and abs(pose[13] - place.y) < 0.3 and pose[14] > 0.5
                 for pose in view.poses
@@ -62,7 +62,7 @@ class _Track:
     """Follows the nodes that were near a place when the track began."""
 
     def __init__(self, view: View, place: Place) -> None:
-        self.nodes = place.around(view, 0.3)
+        self.nodes = place.nodes_within(view, 0.3)
         self.place = place
         self.x, self.y = place.x, place.y
 
@@ -94,7 +94,7 @@ async def _rolls(
         return moved[0] ** 2 + moved[1] ** 2 > ROLLED**2
 
     await watch.command(command)
-    await watch.until(
+    await watch.wait_until(
         has,
         f"show the ball rolling after {command}",
         requirement=requirement,
@@ -111,8 +111,8 @@ async def _rolls(
 @pytest.mark.parametrize(("vx", "vy"), [(3, 2.5), (-0.9, -2.5)])
 async def test_ball_is_pushed(iut: Iut, vx: float, vy: float) -> None:
     """A ball at rest rolls in the direction of the commanded velocity."""
-    async with watching(iut) as watch:
-        await _playing(watch)
+    async with watch_server(iut) as watch:
+        await _play_with_ball(watch)
         place = watch.place(-0.2, 0.15)
         await watch.put_ball(place)
         await watch.settle()
@@ -122,8 +122,8 @@ async def test_ball_is_pushed(iut: Iut, vx: float, vy: float) -> None:
 @requirement("ball.vel")
 async def test_ball_is_pushed_back(iut: Iut) -> None:
     """A rolling ball takes the commanded velocity, regardless of its velocity before."""
-    async with watching(iut) as watch:
-        await _playing(watch)
+    async with watch_server(iut) as watch:
+        await _play_with_ball(watch)
         place = watch.place(-0.2, 0.15)
         await watch.put_ball(place)
         await watch.settle()
@@ -137,7 +137,7 @@ async def test_ball_is_pushed_back(iut: Iut) -> None:
             return now < far - ROLLED
 
         await watch.command("(ball (vel -1.5 0 0))")
-        await watch.until(
+        await watch.wait_until(
             back,
             "show the ball rolling back after (ball (vel -1.5 0 0))",
             now=lambda _: f"it rolled {far:.2f} m and did not come back",
@@ -147,18 +147,20 @@ async def test_ball_is_pushed_back(iut: Iut) -> None:
 @requirement("ball.vel")
 async def test_ball_is_pushed_up(iut: Iut) -> None:
     """A ball with an upward velocity rises."""
-    async with watching(iut) as watch:
-        await _playing(watch)
+    async with watch_server(iut) as watch:
+        await _play_with_ball(watch)
         place = watch.place(-0.2, 0.15)
-        await watch.empty(place)
+        await watch.check_empty(place)
         await watch.put_ball(place)
         await watch.settle()
-        highest = max((watch.view.poses[n][14] for n in place.around(watch.view, CLOSE)), default=0)
+        highest = max(
+            (watch.view.poses[n][14] for n in place.nodes_within(watch.view, CLOSE)), default=0
+        )
         push = "(ball (vel 0.3 0 4))"
         await watch.command(push)
-        await watch.until(
+        await watch.wait_until(
             lambda view: any(
-                view.poses[n][14] > highest + ROLLED for n in place.around(view, CLOSE)
+                view.poses[n][14] > highest + ROLLED for n in place.nodes_within(view, CLOSE)
             ),
             f"show the ball above the ground after {push}",
             now=places_of_balls,
@@ -171,8 +173,8 @@ async def test_ball_is_put_and_pushed(iut: Iut, order: str) -> None:
     """With pos and vel in any order, the ball starts from there with that velocity."""
 
     async def play(together: bool) -> None:
-        async with watching(iut) as watch:
-            await _playing(watch)
+        async with watch_server(iut) as watch:
+            await _play_with_ball(watch)
             await watch.put_ball(watch.place(-0.6, 0.6))
             place = watch.place(0.35, -0.2)
             parts = [f"(pos {place.x} {place.y} {watch.radius})", "(vel -1 2 0)"]
@@ -199,10 +201,12 @@ async def _starts(watch: Watch, place: Place, command: str) -> None:
         nonlocal told, within
         before, told = told, view.clock
         within = 0.6 + hypot(-1, 2) * max(0.0, told - before)
-        return place.taken(view, within)
+        return place.is_occupied(view, within)
 
-    await watch.until(there, f"show the ball near {place} after {command}", now=places_of_balls)
-    near = place.around(watch.view, within)
+    await watch.wait_until(
+        there, f"show the ball near {place} after {command}", now=places_of_balls
+    )
+    near = place.nodes_within(watch.view, within)
 
     def away(view: View) -> bool:
         return any(
@@ -212,20 +216,20 @@ async def _starts(watch: Watch, place: Place, command: str) -> None:
             for number in near
         )
 
-    await watch.until(away, f"show the ball rolling away after {command}", now=places_of_balls)
+    await watch.wait_until(away, f"show the ball rolling away after {command}", now=places_of_balls)
 
 
 @requirement("ball.neither")
 async def test_ball_is_left_alone(iut: Iut) -> None:
     """The command ball without pos and vel does not change the ball."""
-    async with watching(iut) as watch:
-        await _playing(watch)
+    async with watch_server(iut) as watch:
+        await _play_with_ball(watch)
         place = watch.place(0.3, 0.45)
         await watch.put_ball(place)
         await watch.settle()
         await watch.command("(ball)")
-        stayed = await watch.never(
-            lambda view: not place.taken(view), 2 * watch.session.seconds("quiet")
+        stayed = await watch.stays_false(
+            lambda view: not place.is_occupied(view), 2 * watch.session.seconds("quiet")
         )
         check(stayed, f"the ball to stay at {place}", places_of_balls(watch.view))
         await watch.obeys("(ball)")
@@ -247,14 +251,14 @@ async def _rolls_on(watch: Watch, command: str) -> bool:
         moved = track.follow(view)
         return (moved[0] - x) ** 2 + (moved[1] - y) ** 2 >= STILL**2
 
-    return not await watch.never(moves, 2 * watch.session.seconds("quiet"))
+    return not await watch.stays_false(moves, 2 * watch.session.seconds("quiet"))
 
 
 @requirement("ball.neither")
 async def test_rolling_ball_is_left_alone(iut: Iut) -> None:
     """The command ball without pos and vel does not stop a rolling ball."""
-    async with watching(iut) as watch:
-        await _playing(watch)
+    async with watch_server(iut) as watch:
+        await _play_with_ball(watch)
         if await _rolls_on(watch, "(ball)"):
             return
         if not await _rolls_on(watch, ""):
@@ -265,14 +269,14 @@ async def test_rolling_ball_is_left_alone(iut: Iut) -> None:
 @requirement("drop-ball.ball-stays")
 async def test_dropped_where_it_is(iut: Iut) -> None:
     """A ball on the field keeps its position after dropBall."""
-    async with watching(iut) as watch:
-        await _playing(watch)
+    async with watch_server(iut) as watch:
+        await _play_with_ball(watch)
         place = watch.place(0.25, 0.45)
         await watch.put_ball(place)
         await watch.settle()
         await watch.command("(dropBall)")
-        stayed = await watch.never(
-            lambda view: not place.taken(view), 2 * watch.session.seconds("quiet")
+        stayed = await watch.stays_false(
+            lambda view: not place.is_occupied(view), 2 * watch.session.seconds("quiet")
         )
         check(stayed, f"the ball to stay at {place}", places_of_balls(watch.view))
 
@@ -280,19 +284,19 @@ async def test_dropped_where_it_is(iut: Iut) -> None:
 @requirement("ball.spin")
 async def test_velocity_takes_the_spin(iut: Iut) -> None:
     """A rolling ball that is put into the air with velocity zero does not spin."""
-    async with watching(iut) as watch:
-        await _playing(watch)
+    async with watch_server(iut) as watch:
+        await _play_with_ball(watch)
         place = watch.place(-0.2, 0.15)
         await watch.put_ball(place)
         await watch.settle()
-        nodes = place.around(watch.view, CLOSE)
+        nodes = place.nodes_within(watch.view, CLOSE)
         turned = _Turning(watch.view, nodes)
         await watch.command("(ball (vel 2 0.5 0))")
-        if await watch.never(turned.has, watch.session.seconds("response")):
+        if await watch.stays_false(turned.has, watch.session.seconds("response")):
             raise Inconclusive("the states do not show a rolling ball turning")
         above = watch.place(-0.3, -0.2)
         await watch.command(f"(ball (pos {above.x} {above.y} 4)(vel 0 0 0))")
-        await watch.until(
+        await watch.wait_until(
             lambda view: any(
                 view.poses[n][14] > HIGH and abs(view.poses[n][12] - above.x) < CLOSE
                 for n in nodes
@@ -335,11 +339,11 @@ async def test_dropped_off_the_field(iut: Iut) -> None:
     the test also puts a player near the ball, whom dropBall must move away.
     """
     async with match(iut) as game:
-        await _drop_beyond(game, 1, effective=False)
-        await _drop_beyond(game, -1, effective=True)
+        await _drop_outside(game, 1, effective=False)
+        await _drop_outside(game, -1, effective=True)
 
 
-async def _drop_beyond(game: Match, side: int, effective: bool) -> None:
+async def _drop_outside(game: Match, side: int, effective: bool) -> None:
     """Drop the ball beyond the touch line of one side.
 
     `effective` says that dropBall is known to have an effect. Otherwise a missing effect is
@@ -359,8 +363,8 @@ async def _drop_beyond(game: Match, side: int, effective: bool) -> None:
     await watch.settle()
     await watch.command("(dropBall)")
     try:
-        await watch.until(
-            lambda view: not outside.taken(view, CLOSE) or not beside.taken(view),
+        await watch.wait_until(
+            lambda view: not outside.is_occupied(view, CLOSE) or not beside.is_occupied(view),
             "show an effect of dropBall",
         )
     except Violation as none:
@@ -368,7 +372,9 @@ async def _drop_beyond(game: Match, side: int, effective: bool) -> None:
             what = "dropBall has no effect after the end of the game"
             raise Inconclusive(what) from none
     to = f"show the ball back on the field after dropBall at {outside}"
-    await watch.until(lambda view: not outside.taken(view, CLOSE), to, now=places_of_balls)
+    await watch.wait_until(
+        lambda view: not outside.is_occupied(view, CLOSE), to, now=places_of_balls
+    )
     ball = watch.view.ball()
     if ball is not None:
         bound = width + 2 * watch.radius + 0.05
@@ -391,14 +397,14 @@ async def test_players_move_away(iut: Iut) -> None:
         radius = watch.view.parameter("FreeKickDistance", 1.0)
         await watch.put_ball(place)
         await watch.settle()
-        near = place.around(watch.view, radius)
+        near = place.nodes_within(watch.view, radius)
         step = round(min(0.45, radius / 2), 2)
         await game.put("Left", Place(place.x - step, place.y))
         await game.put("Right", Place(place.x, place.y + step))
         await watch.settle()
 
         def away(view: View) -> bool:
-            return place.around(view, 0.65 * radius) <= near
+            return place.nodes_within(view, 0.65 * radius) <= near
 
         drop = encode(expressions("(dropBall)"))
         # A player exactly at the position of the ball has no direction to move away in.
@@ -406,11 +412,11 @@ async def test_players_move_away(iut: Iut) -> None:
         there = (f"(ball {pos}(vel 0 0 0))", f"(agent {game.left}{pos})")
         for commands in (drop, b"".join(encode(expressions(text)) for text in there) + drop):
             await watch.session.send_bytes(commands)
-            await watch.until(
+            await watch.wait_until(
                 away,
                 f"show only the ball within {radius:g} m of its position",
                 now=lambda view: (
-                    f"{len(place.around(view, 0.65 * radius) - near)} other nodes are there"
+                    f"{len(place.nodes_within(view, 0.65 * radius) - near)} other nodes are there"
                 ),
             )
             await watch.settle()

@@ -2,31 +2,43 @@
 
 import contextlib
 import itertools
+from collections.abc import Iterable
 
 import pytest
 
 from conformance import generation
-from conformance.cases import each_of, explore, requirement
+from conformance.cases import compared, each_of, explore, requirement
 from conformance.iut import Iut
 from conformance.segmentation import byte_by_byte, split_at
 from conformance.simspark import hostile, strategies
-from conformance.simspark.codec import encode
-from conformance.simspark.server.tester.agents import perceptors, playing, served
-from conformance.simspark.server.tester.commands import in_order
-from conformance.simspark.server.tester.monitors import KEEPS_SENDING, Watch, watching
-from conformance.simspark.tester import expressions, in_one_session
+from conformance.simspark.codec import encode, frame
+from conformance.simspark.server.tester.agents import check_served, perceptors, play_agent, turns
+from conformance.simspark.server.tester.commands import check_order
+from conformance.simspark.server.tester.monitors import (
+    KEEPS_SENDING,
+    Place,
+    Watch,
+    places_of_balls,
+    watch_server,
+)
+from conformance.simspark.tester import FORMS_OF_NUMBERS, expressions, judge_one_session
 from conformance.simspark.view import STATES, View
 from conformance.verdicts import NotExercised, Violation
 
 PLAYERS = 22  # the players of a match
 HELD = 300_000  # bytes; more than an operating system buffers in small segments that are not read
+SIZES = (
+    *(255, 256, 300, 1023, 1024, 1025, 4095, 4096, 4097),
+    *(32_768, 65_535, 65_536, 65_537),
+)
+"""Sizes of texts in bytes, at the usual limits of lengths and buffers."""
 FULLS = 100  # requests for a full scene graph, to exceed HELD bytes
 
 
-async def _ordinary(iut: Iut) -> None:
+async def _play_ordinary_session(iut: Iut) -> None:
     """Play a session of a monitor and an agent, with some messages of each kind."""
-    async with iut.instance() as instance, watching(iut, instance) as watch:
-        async with playing(iut, instance) as agent:
+    async with iut.instance() as instance, watch_server(iut, instance) as watch:
+        async with play_agent(iut, instance) as agent:
             for _ in range(5):
                 await perceptors(agent)
             await watch.settle()
@@ -36,7 +48,7 @@ async def _ordinary(iut: Iut) -> None:
 @each_of("frame.length-prefix", "text.s-expressions", "text.ascii", "text.predicates")
 async def test_ordinary_session(iut: Iut, statement: str) -> None:
     """All messages to a monitor and an agent in an ordinary session satisfy this requirement."""
-    await in_one_session(iut, "ordinary", _ordinary, fails=KEEPS_SENDING)
+    await judge_one_session(iut, "ordinary", _play_ordinary_session, fails=KEEPS_SENDING)
 
 
 @requirement("frame.length-prefix")
@@ -61,12 +73,12 @@ async def test_lengths_of_more_than_two_bytes(iut: Iut) -> None:
         raise NotExercised(f"scenes are shorter than 64 KiB even with {PLAYERS} robots")
 
 
-async def _unread(iut: Iut) -> None:
+async def _play_without_reading(iut: Iut) -> None:
     async with contextlib.AsyncExitStack() as others:
         instance = await others.enter_async_context(iut.instance())
-        watch = await others.enter_async_context(watching(iut, instance))
+        watch = await others.enter_async_context(watch_server(iut, instance))
         for team in ("Lefts", "Rights", "Lefts", "Rights"):
-            agent = await others.enter_async_context(playing(iut, instance, team))
+            agent = await others.enter_async_context(play_agent(iut, instance, team))
         instance.narrow = True
         slow = await others.enter_async_context(iut.connect(instance, channel="monitor"))
         what = "another monitor stops reading"
@@ -78,7 +90,7 @@ async def _unread(iut: Iut) -> None:
                 if not await watch.session.wait_for(*STATES) or watch.session.size > enough:
                     break
             await watch.obeys(what)
-            await served(agent, what)
+            await check_served(agent, what)
         # A server that drops the slow monitor can leave a message incomplete. All earlier messages
         # are complete.
         await slow.finish()
@@ -99,7 +111,7 @@ async def test_a_monitor_that_does_not_read(iut: Iut, statement: str) -> None:
 
     The slow monitor gets complete messages or is disconnected.
     """
-    await in_one_session(iut, "unread", _unread, fails="robustness.slow-monitor")
+    await judge_one_session(iut, "unread", _play_without_reading, fails="robustness.slow-monitor")
 
 
 async def _scores(watch: Watch, data: bytes, left: int, right: int, how: str) -> None:
@@ -119,7 +131,7 @@ def _score(left: int, right: int) -> bytes:
 @requirement("frame.segmentation")
 async def test_cut_at_every_byte(iut: Iut) -> None:
     """A command has its effect if it is cut in two at any byte."""
-    async with watching(iut) as watch:
+    async with watch_server(iut) as watch:
         for place in range(1, len(_score(1, 1))):
             data = _score(place % 9, 1 + place % 2)
             await watch.session.send_bytes(data, segmentation=split_at([place]))
@@ -131,7 +143,7 @@ async def test_cut_at_every_byte(iut: Iut) -> None:
 @requirement("frame.segmentation")
 async def test_byte_by_byte(iut: Iut) -> None:
     """A command that arrives byte by byte has its effect."""
-    async with watching(iut) as watch:
+    async with watch_server(iut) as watch:
         await watch.session.send_bytes(_score(3, 4), segmentation=byte_by_byte)
         await _shows(watch, 3, 4, "a command that came byte by byte")
 
@@ -140,9 +152,9 @@ async def test_byte_by_byte(iut: Iut) -> None:
 async def test_byte_by_byte_of_a_later_monitor(iut: Iut) -> None:
     """A command that arrives byte by byte from a later monitor has its effect."""
     async with iut.instance() as instance:
-        async with watching(iut, instance) as watch:
+        async with watch_server(iut, instance) as watch:
             await _scores(watch, _score(1, 2), 1, 2, "the first monitor")
-        async with watching(iut, instance) as watch:
+        async with watch_server(iut, instance) as watch:
             await watch.session.send_bytes(_score(3, 4), segmentation=byte_by_byte)
             await _shows(watch, 3, 4, "a later monitor, whose command came byte by byte")
 
@@ -150,12 +162,12 @@ async def test_byte_by_byte_of_a_later_monitor(iut: Iut) -> None:
 @requirement("frame.segmentation")
 async def test_several_in_one_write(iut: Iut) -> None:
     """Each of several messages in one write has its effect, the first and the last."""
-    async with watching(iut) as watch:
+    async with watch_server(iut) as watch:
         mode = watch.view.play_modes[-1]
         together = encode(expressions(f"(playMode {mode})")) + encode(expressions("(time 7)"))
         await watch.session.send_bytes(_score(1, 1) + together + _score(5, 6))
         await _shows(watch, 5, 6, "the last of several messages in one write")
-        await watch.until(
+        await watch.wait_until(
             lambda view: view.clock >= 7,
             "show the time that the third of several messages in one write has set",
         )
@@ -164,14 +176,14 @@ async def test_several_in_one_write(iut: Iut) -> None:
 @requirement("frame.segmentation")
 async def test_in_order(iut: Iut) -> None:
     """The server executes messages, long and short, in the order of their arrival."""
-    async with watching(iut) as watch:
-        await in_order(watch)
+    async with watch_server(iut) as watch:
+        await check_order(watch)
 
 
 @requirement("frame.segmentation")
 async def test_a_message_and_a_half(iut: Iut) -> None:
     """A message that begins in one write and ends in another has its effect."""
-    async with watching(iut) as watch:
+    async with watch_server(iut) as watch:
         for cut, (left, right) in zip((2, 4, 15), ((1, 2), (2, 3), (3, 4)), strict=True):
             last = _score(left, right)
             await watch.session.send_bytes(_score(9, 9) + last[:cut])
@@ -183,9 +195,9 @@ async def test_a_message_and_a_half(iut: Iut) -> None:
 @requirement("frame.segmentation")
 async def test_agents_cut_into_pieces(iut: Iut) -> None:
     """The server serves an agent whose messages all arrive byte by byte."""
-    async with iut.instance() as instance, playing(iut, instance):
+    async with iut.instance() as instance, play_agent(iut, instance):
         try:
-            async with playing(iut, instance, segmentation=byte_by_byte) as agent:
+            async with play_agent(iut, instance, segmentation=byte_by_byte) as agent:
                 await agent.send(expressions("(he1 0.1)"))
                 await perceptors(agent)
         except Violation as none:
@@ -198,8 +210,8 @@ async def test_two_streams_at_once(iut: Iut) -> None:
     """Half a message of one monitor does not mix with messages of another monitor."""
     async with (
         iut.instance() as instance,
-        watching(iut, instance) as one,
-        watching(iut, instance) as other,
+        watch_server(iut, instance) as one,
+        watch_server(iut, instance) as other,
     ):
         data = _score(4, 2)
         for place in (2, 4, 20):
@@ -221,7 +233,7 @@ async def test_two_streams_at_once(iut: Iut) -> None:
 @requirement("frame.length-prefix")
 async def test_length_counts_the_text_alone(iut: Iut) -> None:
     """The length counts blanks after a command, which are not part of the next message."""
-    async with watching(iut) as watch:
+    async with watch_server(iut) as watch:
         for left, text in (
             (1, "(score (left 1)(right 0))"),
             (2, "(score (left 2)(right 0)) "),
@@ -239,19 +251,19 @@ async def test_all_bits_of_a_length(iut: Iut, bit: int) -> None:
 
     It takes no message from inside an incomplete message.
     """
-    async with iut.instance() as instance, watching(iut, instance) as watch:
+    async with iut.instance() as instance, watch_server(iut, instance) as watch:
         await watch.obeys("nothing else")
         async with iut.connect(instance, channel="monitor") as session:
-            await session.send_bytes(hostile.beyond(bit, _score(93, 94)))
+            await session.send_bytes(hostile.message_beyond_bit(bit, _score(93, 94)))
             await session.until_closed("quiet")
-            await watch.some(3)
-            hostile.taken_in_full(bit, watch.view.value("score_right") == 94)
+            await watch.wait_for_states(3)
+            hostile.check_read_in_full(bit, watch.view.value("score_right") == 94)
 
 
 @requirement("text.white-space")
 async def test_white_space(iut: Iut) -> None:
     """Blanks, tabs and line ends around brackets and between atoms have no meaning."""
-    async with watching(iut) as watch:
+    async with watch_server(iut) as watch:
         await _scores(watch, _score(7, 0), 7, 0, "a command without more white space")
         for left, text in (
             (1, " (score (left 1)(right 0))"),
@@ -266,12 +278,12 @@ async def test_white_space(iut: Iut) -> None:
 
 @requirement("frame.length-prefix")
 async def test_lengths_of_more_than_a_byte(iut: Iut) -> None:
-    """The server reads texts of 255 to 65,536 bytes in full.
+    """The server reads texts of 255 to 65,537 bytes in full.
 
     The messages after them show that the server is in step with the stream.
     """
-    async with watching(iut) as watch:
-        for goals, size in zip(itertools.count(1), (255, 256, 300, 32_768, 65_536), strict=False):
+    async with watch_server(iut) as watch:
+        for goals, size in enumerate(SIZES, 1):
             # The end of the text contains a value, because a loss of blanks would not be noticed.
             end = f"(right {goals}))".encode()
             text = f"(score (left {goals})".encode().ljust(size - len(end)) + end
@@ -280,13 +292,51 @@ async def test_lengths_of_more_than_a_byte(iut: Iut) -> None:
         await watch.obeys("long messages")
 
 
+@requirement("frame.length-prefix")
+async def test_lengths_of_an_agent(iut: Iut) -> None:
+    """The server reads effectors of 255 to 65,537 bytes in full."""
+    async with iut.instance() as instance, play_agent(iut, instance) as agent:
+        speed = 2.0
+        await turns(iut, agent, speed)
+        for size in SIZES:
+            speed = -speed
+
+            def padded(effector: str, size: int = size) -> bytes:
+                # The end of the text contains the value.
+                begin, _, value = effector.partition(" ")
+                return frame(f"{begin}{value:>{size - len(begin)}}".encode())
+
+            await turns(
+                iut, agent, speed, f", in a message of {size} bytes", padded, "frame.length-prefix"
+            )
+
+
+@requirement("text.numbers")
+async def test_forms_of_numbers(iut: Iut) -> None:
+    """The server puts the ball at coordinates that are written in any usual form."""
+
+    async def play(forms: Iterable[str]) -> None:
+        async with watch_server(iut) as watch:
+            for number, across in zip(forms, itertools.cycle((0.3, -0.3)), strict=False):
+                place = Place(float(number), watch.place(0, across).y)
+                await watch.command(f"(ball (pos {number} {place.y} {watch.radius}))")
+                await watch.wait_until(
+                    place.is_occupied,
+                    f"show the ball at {place} after the coordinate {number}",
+                    now=places_of_balls,
+                )
+
+    plain = [f"{float(number):g}" for number in FORMS_OF_NUMBERS]
+    await compared(iut, play, FORMS_OF_NUMBERS, plain, "ball.pos")
+
+
 @requirement("frame.segmentation")
 @explore(script=strategies.scores(), cuts=generation.cuts())
 async def test_any_commands_in_any_pieces(
     iut: Iut, script: list[tuple[str, int, int]], cuts: list[int]
 ) -> None:
     """After several commands in one write, cut at any places, the last command decides."""
-    async with watching(iut) as watch:
+    async with watch_server(iut) as watch:
         payloads = [text.encode() for text, _, _ in script]
         data = b"".join(len(payload).to_bytes(4, "big") + payload for payload in payloads)
         await watch.session.send_bytes(data, segmentation=split_at(cuts))

@@ -8,8 +8,8 @@ import pytest
 from conformance.cases import check, lasting, requirement
 from conformance.iut import Iut
 from conformance.simspark.server.tester.commands import A_FEW
-from conformance.simspark.server.tester.monitors import CLOSE, Place, Watch, watching
-from conformance.simspark.view import View
+from conformance.simspark.server.tester.monitors import CLOSE, Place, Watch, watch_server
+from conformance.simspark.view import STATES, View
 from conformance.verdicts import Inconclusive, NotExercised, Violation
 
 A_WHILE = 2.5  # seconds in which a score must not change by itself
@@ -20,14 +20,14 @@ OTHERS = ("(time 30)", "(kickOff Right)", "(playMode PlayOn)", "(dropBall)", "(b
 @requirement("play-mode.set")
 async def test_every_play_mode(iut: Iut) -> None:
     """Each play mode of the list can be set, and its index shows."""
-    async with watching(iut) as watch:
+    async with watch_server(iut) as watch:
         if "PlayOn" in watch.view.play_modes:
             await watch.play()
         # Commands can be without effect after the end of the game, so GameOver comes last.
         modes = sorted(enumerate(watch.view.play_modes), key=lambda item: item[1] == "GameOver")
         for index, mode in modes:
             await watch.command(f"(playMode {mode})")
-            await watch.until(
+            await watch.wait_until(
                 lambda view, index=index: view.value("play_mode") == index,  # type: ignore[misc]
                 f"show play_mode {index} after (playMode {mode})",
                 now=lambda view: f"play_mode is {view.state.get('play_mode')}",
@@ -37,7 +37,7 @@ async def test_every_play_mode(iut: Iut) -> None:
 @requirement("play-mode.case")
 async def test_case_of_play_modes(iut: Iut) -> None:
     """A play mode with a wrong case or a wrong letter count changes nothing."""
-    async with watching(iut) as watch:
+    async with watch_server(iut) as watch:
         modes = watch.view.play_modes
         for stays in modes[:1] + [mode for mode in modes[1:] if mode == "PlayOn"]:
             await watch.play(stays)
@@ -51,7 +51,7 @@ async def test_case_of_play_modes(iut: Iut) -> None:
             index = watch.view.value("play_mode")
             for text in wrong:
                 await watch.command(f"(playMode {text})")
-            stayed = await watch.never(
+            stayed = await watch.stays_false(
                 lambda view, index=index: view.value("play_mode") != index,  # type: ignore[misc]
                 2 * watch.session.seconds("quiet"),
             )
@@ -74,7 +74,7 @@ async def _kicks_off(watch: Watch, team: str, modes: list[str]) -> None:
     if "PlayOn" in watch.view.play_modes:
         await watch.play()
     await watch.command(f"(kickOff {team})")
-    await watch.until(
+    await watch.wait_until(
         lambda view: view.play_mode in modes,
         f"show the play mode {' or '.join(modes)} after (kickOff {team})",
         now=lambda view: f"the play mode is {view.play_mode}",
@@ -84,7 +84,7 @@ async def _kicks_off(watch: Watch, team: str, modes: list[str]) -> None:
 @requirement("kick-off.left")
 async def test_kick_off_left(iut: Iut) -> None:
     """The left team gets the kick-off, also immediately after the right team got it."""
-    async with watching(iut) as watch:
+    async with watch_server(iut) as watch:
         await _kicks_off(watch, "Left", [_kick_off(watch, "left")])
         await watch.command("(kickOff Right)")
         await watch.settle()
@@ -94,7 +94,7 @@ async def test_kick_off_left(iut: Iut) -> None:
 @requirement("kick-off.right")
 async def test_kick_off_right(iut: Iut) -> None:
     """The right team gets the kick-off, also immediately after the left team got it."""
-    async with watching(iut) as watch:
+    async with watch_server(iut) as watch:
         await _kicks_off(watch, "Right", [_kick_off(watch, "right")])
         await watch.command("(kickOff Left)")
         await watch.settle()
@@ -104,7 +104,7 @@ async def test_kick_off_right(iut: Iut) -> None:
 @requirement("kick-off.none")
 async def test_kick_off_by_a_coin(iut: Iut) -> None:
     """The command kickOff None gives the kick-off to one of the teams, each time."""
-    async with watching(iut) as watch:
+    async with watch_server(iut) as watch:
         for _ in range(4):
             modes = [_kick_off(watch, "left"), _kick_off(watch, "right")]
             await _kicks_off(watch, "None", modes)
@@ -116,7 +116,7 @@ async def test_time(iut: Iut) -> None:
 
     Values are later or earlier than the current time, whole or fractional, and 0.
     """
-    async with watching(iut) as watch:
+    async with watch_server(iut) as watch:
         half = watch.view.parameter("RuleHalfTime", 300.0)
         for time in (round(0.5 * half, 2), round(0.25 * half, 2), int(0.7 * half) + 0.93, 0):
             short: list[str] = []
@@ -128,7 +128,7 @@ async def test_time(iut: Iut) -> None:
                 return -5 < behind <= 0.01
 
             await watch.command(f"(time {time})")
-            await watch.until(
+            await watch.wait_until(
                 there,
                 f"show the time {time:g}",
                 now=lambda view: f"the time is {view.state.get('time')}",
@@ -151,7 +151,7 @@ async def test_time(iut: Iut) -> None:
         if goes_on and watch.view.clock > half:
             time = 1.5 * half
             await watch.command(f"(time {time:g})")
-            await watch.until(
+            await watch.wait_until(
                 lambda view: -5 < time - view.clock <= 0.01,
                 f"show the time {time:g} in the second half",
                 now=lambda view: f"the time is {view.state.get('time')}",
@@ -161,7 +161,7 @@ async def test_time(iut: Iut) -> None:
 @requirement("score.set")
 async def test_score(iut: Iut) -> None:
     """Both scores take the values that are set, in any order: large values, and 0 again."""
-    async with watching(iut) as watch:
+    async with watch_server(iut) as watch:
         await _scores(watch, 2, 1, "(score (left 2)(right 1))")
         await _scores(watch, 0, 13, "(score (right 13)(left 0))")
         await _scores(watch, 300, 3, "(score (left 300)(right 3))")
@@ -172,24 +172,24 @@ async def test_score(iut: Iut) -> None:
 @lasting
 async def test_score_stays(iut: Iut) -> None:
     """A score stays as set while nobody plays, and after unrelated commands."""
-    async with watching(iut) as watch:
+    async with watch_server(iut) as watch:
         await _scores(watch, 2, 1, "(score (left 2)(right 1))")
 
         def changed(view: View) -> bool:
             return (view.value("score_left"), view.value("score_right")) != (2, 1)
 
-        stays = await watch.never(changed, A_WHILE)
+        stays = await watch.stays_false(changed, A_WHILE)
         check(stays, "the score to stay 2 to 1", "it changed without a command")
         for text in OTHERS:
             await watch.command(text)
-            await watch.some(A_FEW)
+            await watch.wait_for_states(A_FEW)
             check(not changed(watch.view), "the score to stay 2 to 1", f"it changed after {text}")
 
 
 @requirement("score.set")
 async def test_score_of_the_second_half(iut: Iut) -> None:
     """The score survives half-time. The teams can swap their sides with it."""
-    async with watching(iut) as watch:
+    async with watch_server(iut) as watch:
         await _scores(watch, 2, 1, "(score (left 2)(right 1))")
         if await _second_half(watch):
             score = watch.view.value("score_left"), watch.view.value("score_right")
@@ -206,7 +206,7 @@ async def _second_half(watch: Watch) -> bool:
     await watch.play()
     await watch.command(f"(time {watch.view.parameter('RuleHalfTime', 300.0) + 1})")
     quiet = watch.session.seconds("quiet")
-    if not await watch.never(lambda view: view.value("half") == 2, quiet):
+    if not await watch.stays_false(lambda view: view.value("half") == 2, quiet):
         with contextlib.suppress(Violation):
             await watch.play()
     return watch.view.play_mode == "PlayOn"
@@ -220,12 +220,40 @@ async def _scores(watch: Watch, left: int, right: int, command: str) -> None:
 @requirement("ack.form")
 async def test_answer_to_get_ack(iut: Iut) -> None:
     """An answer to getAck is optional. If it arrives, it has the cookie of the request."""
-    async with watching(iut) as watch:
+    async with watch_server(iut) as watch:
         await watch.command("(time 1)(getAck first)")
         await watch.command("((time 2)(getAck second_cookie))")
         await watch.obeys("getAck", "robustness.unknown-commands")
         await watch.session.wait_for("Ack")
         await watch.obeys("getAck")
+        if not any(message.name == "Ack" for message in watch.session.received):
+            raise NotExercised(NO_ACK)
+
+
+NO_ACK = "the server does not answer getAck, which is an experimental feature"
+NEXT = 2  # states; a server can have written one of them before the command arrived
+
+
+@requirement("ack.after-the-command")
+async def test_answer_after_the_command(iut: Iut) -> None:
+    """After the answer to getAck, the next states show the effect of the command."""
+    async with watch_server(iut) as watch:
+        for goals in (3, 5, 8):
+            seen = len(watch.session.received)
+            await watch.command(f"(score (left {goals})(right 0))(getAck cookie_{goals})")
+            if not await watch.session.wait_for("Ack", within="response"):
+                raise NotExercised(NO_ACK)
+            for message in watch.session.received[seen:]:
+                if message.name in STATES:
+                    watch.view.take(message.value)
+            for _ in range(NEXT):
+                if watch.view.value("score_left") != goals:
+                    await watch.state()
+            check(
+                watch.view.value("score_left") == goals,
+                f"the score {goals} to 0 in the states after the ack of its command",
+                f"score_left is {watch.view.state.get('score_left')} {NEXT} states later",
+            )
 
 
 def _pause(watch: Watch, name: str, otherwise: float, max_wait: float) -> float:
@@ -248,7 +276,7 @@ def _clock(watch: Watch) -> tuple[float, float]:
     return watch.view.clock, watch.session.now
 
 
-def _lasted(watch: Watch, began: tuple[float, float]) -> float:
+def _seconds_since(watch: Watch, began: tuple[float, float]) -> float:
     """Return the seconds since `began` by the faster clock.
 
     A simulation need not run in real time.
@@ -260,7 +288,7 @@ def _lasted(watch: Watch, began: tuple[float, float]) -> float:
 @pytest.mark.parametrize("side", [1, -1])
 async def test_pause_after_a_goal(iut: Iut, side: int) -> None:
     """After a goal on either side, a kick-off follows after RuleGoalPauseTime seconds."""
-    async with watching(iut) as watch:
+    async with watch_server(iut) as watch:
         pause = _pause(watch, "RuleGoalPauseTime", 3.0, iut.configuration.max_wait)
         await watch.play()
         before = watch.view.value("score_left"), watch.view.value("score_right")
@@ -274,20 +302,20 @@ async def test_pause_after_a_goal(iut: Iut, side: int) -> None:
             )
 
         try:
-            await watch.until(scored, "show a goal")
+            await watch.wait_until(scored, "show a goal")
         except Violation as none:
             await watch.obeys("a ball that rolled into the goal")
             raise Inconclusive(
                 "the server does not count a goal of a ball that a trainer pushed"
             ) from none
         began = _clock(watch)
-        await watch.until(
+        await watch.wait_until(
             lambda view: _kicks(view, "kickoff"),
             f"show a kick-off after the pause of {pause:g} s",
             within=2 * pause + watch.session.seconds("response"),
             now=lambda view: f"the play mode is {view.play_mode}",
         )
-        lasted = _lasted(watch, began)
+        lasted = _seconds_since(watch, began)
         check(
             lasted > 0.6 * pause,
             f"a pause of {pause:g} s after a goal",
@@ -299,28 +327,30 @@ async def test_pause_after_a_goal(iut: Iut, side: int) -> None:
 @pytest.mark.parametrize("side", [1, -1])
 async def test_pause_before_a_kick_in(iut: Iut, side: int) -> None:
     """After the ball has left the field, a kick-in follows after RuleKickInPauseTime seconds."""
-    async with watching(iut) as watch:
+    async with watch_server(iut) as watch:
         pause = _pause(watch, "RuleKickInPauseTime", 1.0, iut.configuration.max_wait)
         await watch.play()
         width = watch.view.parameter("FieldWidth", 12.0) / 2
         place = Place(watch.place(0.3, 0).x, side * (width - 0.2))
-        await watch.empty(place)
+        await watch.check_empty(place)
         await watch.put_ball(place)
-        ball = place.around(watch.view, CLOSE)
+        ball = place.nodes_within(watch.view, CLOSE)
         await watch.command(f"(ball (vel 0 {side * 2} 0))")
 
         def left(view: View) -> bool:
             poses = view.poses
-            beyond = (abs(poses[node][13]) > width for node in ball if node < len(poses))
-            return _kicks(view, "kickin") or any(beyond)
+            message_beyond_bit = (
+                abs(poses[node][13]) > width for node in ball if node < len(poses)
+            )
+            return _kicks(view, "kickin") or any(message_beyond_bit)
 
         try:
-            await watch.until(left, "show the ball leaving the field")
+            await watch.wait_until(left, "show the ball leaving the field")
         except Violation as none:
             raise Inconclusive("the states do not show the ball leaving the field") from none
         began = _clock(watch)
         try:
-            await watch.until(
+            await watch.wait_until(
                 lambda view: _kicks(view, "kickin"),
                 f"show a kick-in after the pause of {pause:g} s",
                 within=2 * pause + watch.session.seconds("response"),
@@ -329,7 +359,7 @@ async def test_pause_before_a_kick_in(iut: Iut, side: int) -> None:
             raise Inconclusive(
                 "the server gives no kick-in for a ball that no player has touched"
             ) from none
-        lasted = _lasted(watch, began)
+        lasted = _seconds_since(watch, began)
         check(
             lasted > 0.6 * pause,
             f"a pause of {pause:g} s after the ball has left the field",
@@ -340,7 +370,7 @@ async def test_pause_before_a_kick_in(iut: Iut, side: int) -> None:
 @requirement("environment.half-time")
 async def test_end_of_a_half(iut: Iut) -> None:
     """The first half ends at RuleHalfTime, and not earlier."""
-    async with iut.instance() as instance, watching(iut, instance) as watch:
+    async with iut.instance() as instance, watch_server(iut, instance) as watch:
         half = watch.view.parameter("RuleHalfTime", 300.0)
         await watch.play()
         if watch.view.value("half") != 1:
@@ -351,10 +381,10 @@ async def test_end_of_a_half(iut: Iut) -> None:
             return view.value("half") != 1 or view.state.get("play_mode") != mode
 
         await watch.command(f"(time {half - 5})")
-        early = not await watch.never(ended, watch.session.seconds("quiet"))
+        early = not await watch.stays_false(ended, watch.session.seconds("quiet"))
         check(not early, "the first half to last its full time", f"it ended 5 s before {half:g} s")
         await watch.command(f"(time {half - 0.1})")
-        await watch.until(
+        await watch.wait_until(
             lambda view: ended(view) or view.clock > half + 1,
             "show the time passing the end of the half",
             requirement="time.set",
@@ -365,10 +395,10 @@ async def test_end_of_a_half(iut: Iut) -> None:
             f"the first half to end at {half:g} s",
             f"the time is {watch.view.state.get('time')}, and half and play_mode are unchanged",
         )
-        async with watching(iut, instance, begins=False) as later:
+        async with watch_server(iut, instance, begins=False) as later:
             now = later.view.value("half")
         quiet = watch.session.seconds("quiet")
-        if await watch.never(lambda view: view.value("half") == now, quiet):
+        if await watch.stays_false(lambda view: view.value("half") == now, quiet):
             told = watch.view.value("half")
             if told != 1:
                 came = f"the later monitor received half {now}, and the first one half {told}"

@@ -11,10 +11,10 @@ from conformance.session import Session
 from conformance.simspark.server.tester.agents import (
     ENOUGH,
     PERCEPTORS,
-    apart,
+    check_sides,
     name_of,
-    passed_over,
-    playing,
+    play_agent,
+    skip_received,
 )
 from conformance.simspark.server.tester.match import BESIDE, match, numbers_shared, stays
 from conformance.verdicts import Inconclusive, NotExercised
@@ -30,15 +30,15 @@ async def test_sides(iut: Iut) -> None:
     teams = ("RobotsOfTheRight", "RobotsOfTheLeft")
     async with (
         iut.instance() as instance,
-        playing(iut, instance, teams[0]) as one,
-        playing(iut, instance, teams[1]) as other,
+        play_agent(iut, instance, teams[0]) as one,
+        play_agent(iut, instance, teams[1]) as other,
     ):
         first, second = name_of(one), name_of(other)
         if first is None or second is None:
             raise NotExercised("the game state (GS) does not contain the side of an agent")
-        apart(first, second)
+        check_sides(first, second)
         for team, side in zip(teams, (first.team, second.team), strict=True):
-            async with playing(iut, instance, team) as another:
+            async with play_agent(iut, instance, team) as another:
                 came = name_of(another)
             check(
                 came is not None and came.team == side,
@@ -60,7 +60,7 @@ async def test_agent_is_put(iut: Iut, along: float, across: float) -> None:
     """An agent is at the commanded position in field coordinates, in either half."""
     async with match(iut) as game:
         for team in ("Left", "Right"):
-            place = game.watch.vacant(along, across)
+            place = game.watch.find_vacant(along, across)
             await game.put(team, place)
             along, across = -along + 0.1, across - 0.1
 
@@ -75,26 +75,26 @@ async def test_one_that_comes_again_is_put(iut: Iut) -> None:
         with contextlib.suppress(Inconclusive):
             # The server can reserve the number of the first agent. The specification does not
             # decide this.
-            async with playing(iut, gone.instance, game.called["Left"], name.unum) as again:
+            async with play_agent(iut, gone.instance, game.called["Left"], name.unum) as again:
                 if name_of(again) == name:
-                    await game.put("Left", game.watch.vacant(-0.45, 0.35))
+                    await game.put("Left", game.watch.find_vacant(-0.45, 0.35))
 
 
 @requirement("move-agent.pos")
 async def test_agent_is_put_up(iut: Iut) -> None:
     """An agent that is put into the air is above the ground first."""
     async with match(iut) as game:
-        place = game.watch.vacant(-0.4, 0.45)
+        place = game.watch.find_vacant(-0.4, 0.45)
         standing = max((pose[14] for pose in game.watch.view.poses), default=0.0)
         height = round(standing + 3, 2)
         await game.watch.command(f"(agent {game.right}(pos {place.x} {place.y} {height}))")
-        await game.watch.until(
+        await game.watch.wait_until(
             lambda view: any(
                 hypot(pose[12] - place.x, pose[13] - place.y) < 0.5 and pose[14] > standing + 1
                 for pose in view.poses
             ),
             f"show the agent in the air above {place}, at {height:g} m",
-            now=lambda view: f"the nearest node is {place.nearest(view):.2f} m from {place}",
+            now=lambda view: f"the nearest node is {place.distance(view):.2f} m from {place}",
         )
 
 
@@ -106,12 +106,12 @@ async def test_agent_is_moved(iut: Iut) -> None:
     """
     async with match(iut) as game:
         for turn, names in ((0, str(game.left)), (-90, game.left.reversed)):
-            place = game.watch.vacant(-0.3 + turn / 300, 0.4)
+            place = game.watch.find_vacant(-0.3 + turn / 300, 0.4)
             await game.watch.command(f"(agent {names}(move {place.x} {place.y} 0.4 {turn}))")
-            await game.watch.until(
-                place.taken,
+            await game.watch.wait_until(
+                place.is_occupied,
                 f"show the agent at {place}",
-                now=lambda view, place=place: f"nearest node: {place.nearest(view):.2f} m away",  # type: ignore[misc]
+                now=lambda view, place=place: f"nearest node: {place.distance(view):.2f} m away",  # type: ignore[misc]
             )
 
 
@@ -123,9 +123,11 @@ async def test_agent_is_turned(iut: Iut) -> None:
         seen = []
         for turn in (0, 90):
             await game.watch.command(f"(agent {game.left}(move {place.x} {place.y} 0.4 {turn}))")
-            await game.watch.until(place.taken, "show the agent", requirement="move-agent.move")
+            await game.watch.wait_until(
+                place.is_occupied, "show the agent", requirement="move-agent.move"
+            )
             await game.watch.settle()
-            nodes = place.around(game.watch.view, 0.5)
+            nodes = place.nodes_within(game.watch.view, 0.5)
             poses = game.watch.view.poses
             seen.append({number: poses[number][:11] for number in nodes})
         differs = any(
@@ -150,13 +152,13 @@ async def test_the_right_agent_is_moved(iut: Iut) -> None:
         elsewhere = game.watch.place(0.1, 0.6)
         await game.put("Right", elsewhere, "move-agent.right-one")
         await stays(game.watch, left, "the left agent", "a command for the right agent")
-        await game.watch.until(
-            right.free, "show no agent at the former position of the right agent"
+        await game.watch.wait_until(
+            right.is_free, "show no agent at the former position of the right agent"
         )
-        for nobody in game.others("Left"):
+        for nobody in game.missing_players("Left"):
             await game.watch.command(f"(agent {nobody}(pos {right.x} {right.y} 0.4))")
         await stays(game.watch, left, "the left agent", "commands for all other numbers")
-        check(right.free(game.watch.view), "no agent moved by unused numbers", "an agent moved")
+        check(right.is_free(game.watch.view), "no agent moved by unused numbers", "an agent moved")
 
 
 @requirement("move-agent.right-one")
@@ -164,7 +166,7 @@ async def test_the_agent_of_that_name_is_moved(iut: Iut) -> None:
     """The name Left means the agent whose game state says left."""
     async with match(iut) as game:
         if name_of(game.agents["Left"]) is None:
-            return  # The game state does not say which agent is on the left.
+            raise NotExercised("the game state (GS) does not say which agent is on the left")
         await game.left_goes(*await game.placed())
 
 
@@ -174,43 +176,56 @@ async def test_no_operation(iut: Iut) -> None:
     async with match(iut) as game:
         left, right = await game.placed()
         await game.watch.command(f"(agent {game.left})")
-        stayed = await game.watch.never(
+        stayed = await game.watch.stays_false(
             # A robot without a controller can fall over.
-            lambda view: not (left.taken(view, BESIDE) and right.taken(view, BESIDE)),
+            lambda view: not (left.is_occupied(view, BESIDE) and right.is_occupied(view, BESIDE)),
             2 * game.watch.session.seconds("quiet"),
         )
         check(stayed, f"the agents to stay at {left} and {right}", "one of them has moved")
 
 
-def _battery(message: Message) -> float | None:
+def _value_felt(message: Message, name: str) -> float | None:
+    """Return a value of the perceptor AgentState, such as battery or temp."""
     for perceptor in message.value:
         if perceptor[:1] == ["AgentState"]:
             for item in perceptor[1:]:
-                if item[:1] == ["battery"]:
+                if item[:1] == [name]:
                     with contextlib.suppress(ValueError):
                         return float(item[1])
     return None
 
 
-async def _battery_is(agent: Session, level: float, command: str) -> None:
-    await passed_over(agent)
+async def _check_felt(agent: Session, name: str, value: float, command: str) -> None:
+    """Raise Violation unless AgentState reports a value after a command.
+
+    Raises NotExercised if it never reports a value of this name.
+    """
+    came = await _values_felt(agent, name, value)
+    if not came:
+        raise NotExercised(
+            f"the robot has no perceptor AgentState with {name}; declare --set scene=FILE of a "
+            "robot that has it"
+        )
+    is_there = abs(came[-1] - value) < 1.0
+    check(is_there, f"{name} {value:g} after {command}", f"AgentState reports {came[-1]:g}")
+
+
+async def _values_felt(agent: Session, name: str, value: float) -> list[float]:
+    """Return the values of this name in AgentState, up to the awaited one or a timeout."""
+    await skip_received(agent)
     groups = [message for message in agent.received if message.name in PERCEPTORS]
-    came = [found for message in groups if (found := _battery(message)) is not None]
+    came = [found for message in groups if (found := _value_felt(message, name)) is not None]
     count, left = len(groups), agent.left("response", "response")
     while came or count < ENOUGH:
         message = await agent.wait_for(*PERCEPTORS, within=left)
         if message is None:
             break
         count += 1
-        if (found := _battery(message)) is not None:
+        if (found := _value_felt(message, name)) is not None:
             came.append(found)
-            if abs(found - level) < 1.0:
-                return
-    if not came:
-        raise NotExercised(
-            "the robot has no perceptor AgentState; declare --set scene=FILE of a robot that has it"
-        )
-    check(False, f"the battery at {level:g} after {command}", f"AgentState reports {came[-1]:g}")
+            if abs(found - value) < 1.0:
+                break
+    return came
 
 
 @requirement("move-agent.battery")
@@ -220,8 +235,23 @@ async def test_battery(iut: Iut) -> None:
         for team, level in (("Right", 42), ("Left", 73)):
             command = f"(agent {game.names[team]}(battery {level}))"
             await game.watch.command(command)
-            await _battery_is(game.agents[team], level, command)
-        await _battery_is(game.agents["Right"], 42, command)
+            await _check_felt(game.agents[team], "battery", level, command)
+        await _check_felt(game.agents["Right"], "battery", 42, command)
+
+
+@requirement("move-agent.temperature")
+async def test_temperature(iut: Iut) -> None:
+    """The temperature of each agent has the commanded value, for both teams."""
+    async with match(iut) as game:
+        for team, value in (("Right", 42), ("Left", 61)):
+            command = f"(agent {game.names[team]}(temperature {value}))"
+            await game.watch.command(command)
+            came = await _values_felt(game.agents[team], "temp", value)
+            if came and len({*came}) == 1 and abs(came[0] - value) >= 1.0:
+                # The published server shows a constant temperature.
+                raise Inconclusive(f"AgentState reports the temperature {came[0]:g} all the time")
+            await _check_felt(game.agents[team], "temp", value, command)
+        await _check_felt(game.agents["Right"], "temp", 42, command)
 
 
 @requirement("move-agent.several-operations")
@@ -232,8 +262,10 @@ async def test_several_operations(iut: Iut) -> None:
             (55, "(battery 55)(pos {0.x} {0.y} 0.4)"),
             (66, "(move {0.x} {0.y} 0.4 0)(battery 66)"),
         ):
-            place = game.watch.vacant(-0.5, 0.4)
+            place = game.watch.find_vacant(-0.5, 0.4)
             command = f"(agent {game.left}{operations.format(place)})"
             await game.watch.command(command)
-            await game.watch.until(place.taken, f"show the agent at {place} after {command}")
-            await _battery_is(game.agents["Left"], level, command)
+            await game.watch.wait_until(
+                place.is_occupied, f"show the agent at {place} after {command}"
+            )
+            await _check_felt(game.agents["Left"], "battery", level, command)

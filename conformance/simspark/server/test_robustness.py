@@ -11,9 +11,10 @@ from conformance.iut import Iut
 from conformance.session import Session
 from conformance.simspark import hostile, strategies
 from conformance.simspark.codec import encode
-from conformance.simspark.server.tester.agents import create, playing, served, turns
-from conformance.simspark.server.tester.monitors import KEEPS_SENDING, Watch, watching
-from conformance.simspark.tester import expressions
+from conformance.simspark.server.tester.agents import check_served, create, play_agent, turns
+from conformance.simspark.server.tester.match import match
+from conformance.simspark.server.tester.monitors import KEEPS_SENDING, Watch, watch_server
+from conformance.simspark.tester import LONG_NUMBERS, ODD_NUMBERS, expressions
 from conformance.simspark.view import STATES
 from conformance.verdicts import NotExercised, Violation
 
@@ -46,6 +47,9 @@ WRONG = (
     "(select (unum 99)(team Left))",
     "(kill (unum -1)(team Right))",
     "(score (left 99999999999999999999)(right 0))",
+    "(select (unum 5)(team None))",
+    "(kill (unum 5)(team None))",
+    "(repos (unum 5)(team None))",
     "()",
     "word",
     "((()))",
@@ -56,20 +60,20 @@ WRONG = (
 @requirement("trainer.errors-silent")
 async def test_errors_are_not_returned(iut: Iut) -> None:
     """Wrong commands produce no answer, and the states continue."""
-    async with watching(iut) as watch:
+    async with watch_server(iut) as watch:
         seen = len(watch.session.received)
         for text in WRONG:
             await watch.command(text)
-        await _silent(watch, seen)
+        await _check_silence(watch, seen)
 
 
-async def _silent(watch: Watch, seen: int) -> None:
+async def _check_silence(watch: Watch, seen: int) -> None:
     """Raise Violation if other messages than states have arrived, or the states stop.
 
     The first `seen` messages do not count.
     """
     await watch.obeys("wrong commands", "robustness.unknown-commands")
-    await watch.some(3)
+    await watch.wait_for_states(3)
     # An empty message returns nothing. It can keep a connection alive.
     strange = [m for m in watch.session.received[seen:] if m.name not in (*STATES, "Empty")]
     for message in strange:
@@ -79,7 +83,7 @@ async def _silent(watch: Watch, seen: int) -> None:
 @requirement("robustness.unknown-commands")
 async def test_unknown_commands(iut: Iut) -> None:
     """After unknown and wrong commands, the server still executes correct commands."""
-    async with watching(iut) as watch:
+    async with watch_server(iut) as watch:
         for text in WRONG:
             await watch.command(text)
             if text in WRONG[::5]:
@@ -88,7 +92,7 @@ async def test_unknown_commands(iut: Iut) -> None:
         goals = 70
         for text in WRONG[:12]:
             await watch.command(f"{text}(score (left {goals})(right 1))")
-        await watch.until(
+        await watch.wait_until(
             lambda view: view.value("score_left") == goals,
             "show a score that a message with a wrong command has set",
             now=lambda view: f"score_left is {view.state.get('score_left')}",
@@ -99,7 +103,7 @@ async def test_unknown_commands(iut: Iut) -> None:
 @explore(commands=strategies.wrong_commands())
 async def test_any_wrong_commands(iut: Iut, commands: list[Any]) -> None:
     """Commands with one error each do not disturb the server."""
-    async with watching(iut) as watch:
+    async with watch_server(iut) as watch:
         for command in commands:
             await watch.session.send([command])
         await watch.obeys("commands with one error each")
@@ -136,12 +140,12 @@ OUT_OF_RANGE = (
 @requirement("robustness.unknown-effectors")
 async def test_unknown_effectors(iut: Iut) -> None:
     """An agent that sends unknown or wrong effectors is still served."""
-    async with iut.instance() as instance, playing(iut, instance) as agent:
+    async with iut.instance() as instance, play_agent(iut, instance) as agent:
         for text in EFFECTORS:
             await agent.send(expressions(text))
         for _ in range(4):
-            await served(agent, "wrong effectors")
-        async with watching(iut, instance) as watch:
+            await check_served(agent, "wrong effectors")
+        async with watch_server(iut, instance) as watch:
             await watch.obeys("wrong effectors")
 
 
@@ -152,20 +156,60 @@ async def test_values_out_of_range(iut: Iut, text: str) -> None:
 
     Another agent and a monitor are served too.
     """
-    async with iut.instance() as instance, playing(iut, instance) as agent:
+    async with iut.instance() as instance, play_agent(iut, instance) as agent:
         await agent.send(expressions(text))
         for _ in range(4):
-            await served(agent, text)
-        async with watching(iut, instance) as watch:
+            await check_served(agent, text)
+        async with watch_server(iut, instance) as watch:
             await watch.obeys(text)
-        async with playing(iut, instance) as other:
-            await served(other, f"{text} from another agent")
+        async with play_agent(iut, instance) as other:
+            await check_served(other, f"{text} from another agent")
+
+
+@requirement("robustness.unknown-effectors")
+async def test_odd_numbers_of_an_agent(iut: Iut) -> None:
+    """An agent that sends numbers which are not finite, out of range or long is still served."""
+    async with iut.instance() as instance, play_agent(iut, instance) as agent:
+        for number in (*ODD_NUMBERS, *LONG_NUMBERS):
+            await agent.send(expressions(f"(he1 {number})(he1 0)"))
+            await agent.send(expressions(f"(beam {number} {number} {number})(beam -1 0 0)"))
+            await check_served(agent, f"effectors with the number {number:.30}")
+        async with watch_server(iut, instance) as watch:
+            await watch.obeys("effectors with odd numbers")
+
+
+WITH_NUMBERS = (
+    *("(ball (pos {0} 0 1))", "(ball (pos 0 0 {0}))", "(ball (pos 1 1 1)(vel {0} {0} {0}))"),
+    *("(agent {1}(pos {0} 0 1))", "(agent {1}(move 0 3 {0} 0))", "(agent {1}(move 0 3 1 {0}))"),
+    *("(agent {1}(battery {0}))", "(agent {1}(temperature {0}))"),
+    *("(agent (unum {0})(team Left)(pos 0 3 1))", "(select (unum {0})(team Left))"),
+    *("(kill (unum {0})(team Left))", "(repos (unum {0})(team Right))"),
+    *("(score (left {0})(right 1))", "(score (left 1)(right {0}))"),
+)
+"""Commands with a number at {0}, one for each place of a number; {1} names an agent."""
+TIMES = ("-1e80", "1e-400", "5e-324", f"{'0' * 300}5", f"5.{'0' * 300}1")
+"""Numbers for the time of the game. A great time would end the game."""
+
+
+@requirement("robustness.odd-numbers")
+@pytest.mark.parametrize("kind", ["odd", "long"])
+async def test_odd_numbers(iut: Iut, kind: str) -> None:
+    """A server survives numbers that are not finite, out of range, or of very many digits."""
+    async with match(iut) as game:
+        for number in ODD_NUMBERS if kind == "odd" else LONG_NUMBERS:
+            for text in WITH_NUMBERS:
+                await game.watch.command(text.format(number, game.left))
+            await game.watch.command(f"(ball (pos 0 0 1)(vel 0 0 0))(agent {game.left}(pos 0 3 1))")
+            await game.watch.obeys(f"commands with the number {number:.30}")
+        for number in TIMES:
+            await game.watch.command(f"(time {number})")
+            await game.watch.obeys(f"a command with the time {number:.30}")
 
 
 @requirement("robustness.unknown-effectors")
 async def test_numbers_out_of_range_before_init(iut: Iut) -> None:
     """An init with a number out of range does not crash the server."""
-    async with iut.instance() as instance, watching(iut, instance) as watch:
+    async with iut.instance() as instance, watch_server(iut, instance) as watch:
         for unum in (12, -1, 4294967296):
             async with iut.connect(instance, channel="agent") as agent:
                 await create(iut, agent)
@@ -178,7 +222,7 @@ async def test_numbers_out_of_range_before_init(iut: Iut) -> None:
 @pytest.mark.parametrize("kind", hostile.TEXTS)
 async def test_malformed(iut: Iut, kind: str) -> None:
     """A malformed text at either port disturbs neither the server nor another monitor."""
-    async with iut.instance() as instance, watching(iut, instance) as other:
+    async with iut.instance() as instance, watch_server(iut, instance) as other:
         for port in ("monitor", "agent"):
             async with iut.connect(instance, channel=port) as session:
                 await session.send_bytes(hostile.TEXTS[kind])
@@ -189,7 +233,7 @@ async def test_malformed(iut: Iut, kind: str) -> None:
 
 
 @contextlib.contextmanager
-def _unless_closed(session: Session) -> Iterator[None]:
+def _excuse_closed(session: Session) -> Iterator[None]:
     """Ignore failures of a client if the server closed its connection."""
     try:
         yield
@@ -205,11 +249,11 @@ def _unless_closed(session: Session) -> Iterator[None]:
 async def test_a_monitor_after_malformed_texts(iut: Iut) -> None:
     """After a malformed text, a monitor is disconnected, or its next command has its effect."""
     async with iut.instance() as instance, contextlib.AsyncExitStack() as stack:
-        watch = await stack.enter_async_context(watching(iut, instance))
+        watch = await stack.enter_async_context(watch_server(iut, instance))
         for kind, text in hostile.TEXTS.items():
             if watch.session.ended:
-                watch = await stack.enter_async_context(watching(iut, instance))
-            with _unless_closed(watch.session):
+                watch = await stack.enter_async_context(watch_server(iut, instance))
+            with _excuse_closed(watch.session):
                 await watch.obeys(f"a text from the same monitor that is {kind}", upon=text)
             await watch.session.assert_alive(kind)
 
@@ -218,15 +262,15 @@ async def test_a_monitor_after_malformed_texts(iut: Iut) -> None:
 async def test_an_agent_after_malformed_texts(iut: Iut) -> None:
     """After a malformed text, an agent is disconnected, or its next effector has its effect."""
     async with iut.instance() as instance, contextlib.AsyncExitStack() as stack:
-        agent = await stack.enter_async_context(playing(iut, instance))
+        agent = await stack.enter_async_context(play_agent(iut, instance))
         speed = 2.0
         await turns(iut, agent, speed)
         for kind, text in hostile.TEXTS.items():
             if agent.ended:
-                agent = await stack.enter_async_context(playing(iut, instance))
+                agent = await stack.enter_async_context(play_agent(iut, instance))
             await agent.send_bytes(text)
             speed = -speed
-            with _unless_closed(agent):
+            with _excuse_closed(agent):
                 await turns(iut, agent, speed, f", sent after a text that is {kind}", about=None)
             await agent.assert_alive(kind)
 
@@ -234,7 +278,7 @@ async def test_an_agent_after_malformed_texts(iut: Iut) -> None:
 @requirement("robustness.empty-message")
 async def test_empty_messages(iut: Iut) -> None:
     """Messages of length 0 have no effect, between other messages and many at once."""
-    async with watching(iut) as watch:
+    async with watch_server(iut) as watch:
         await watch.session.send([])
         await watch.obeys("an empty message")
         await watch.session.send_bytes(bytes(4 * MANY))
@@ -243,7 +287,7 @@ async def test_empty_messages(iut: Iut) -> None:
         together = encode(expressions("(score (left 1)(right 71))"))
         await watch.session.send_bytes(bytes(4 * MANY) + together)
         watch.waiting = MANY
-        await watch.until(
+        await watch.wait_until(
             lambda view: view.value("score_right") == 71,
             f"show a score sent in one write with {MANY} empty messages",
             within=watch.patience(),
@@ -259,7 +303,7 @@ async def test_empty_messages(iut: Iut) -> None:
 @pytest.mark.parametrize("port", ["monitor", "agent"])
 async def test_huge_length(iut: Iut, port: str) -> None:
     """A length of gigabytes disturbs no other client and allocates no memory."""
-    async with iut.instance() as instance, watching(iut, instance) as other:
+    async with iut.instance() as instance, watch_server(iut, instance) as other:
         for length in (0x7FFFFFFF, 0x80000000, 0xFFFFFFFF):
             async with iut.connect(instance, channel=port) as session:
                 await session.send_bytes(length.to_bytes(4, "big") + b"(time 1)" * 5000)
@@ -277,7 +321,7 @@ async def test_huge_length(iut: Iut, port: str) -> None:
 @requirement("robustness.wrong-length")
 async def test_wrong_length(iut: Iut) -> None:
     """A wrong length disturbs only the connection of its sender."""
-    async with iut.instance() as instance, watching(iut, instance) as other:
+    async with iut.instance() as instance, watch_server(iut, instance) as other:
         for kind, data in hostile.LENGTHS.items():
             async with iut.connect(instance, channel="monitor") as session:
                 await session.send_bytes(data)
@@ -286,7 +330,7 @@ async def test_wrong_length(iut: Iut) -> None:
                 # part of its text.
                 await session.send(expressions("(reqfullstate)"))
             await other.obeys(f"a length that is {kind}, whose sender disconnected")
-        async with watching(iut, instance) as next_one:
+        async with watch_server(iut, instance) as next_one:
             await next_one.obeys("an earlier monitor with wrong lengths")
 
 
@@ -295,18 +339,18 @@ async def test_clients_come_and_go(iut: Iut) -> None:
     """When monitors and agents disconnect, even inside a message, the others are still served."""
     async with (
         iut.instance() as instance,
-        watching(iut, instance) as watch,
-        playing(iut, instance) as agent,
+        watch_server(iut, instance) as watch,
+        play_agent(iut, instance) as agent,
     ):
         for channel in ("monitor", "agent", "monitor", "agent"):
             async with iut.connect(instance, channel=channel) as session:
                 await session.send_bytes(encode(expressions("(score (left 9)(right 9))"))[:9])
                 await session.close()
             await watch.obeys(f"a disconnect of a {channel} inside a message")
-            await served(agent, f"a disconnect of a {channel} inside a message")
-        async with playing(iut, instance, "Rights"), watching(iut, instance) as another:
+            await check_served(agent, f"a disconnect of a {channel} inside a message")
+        async with play_agent(iut, instance, "Rights"), watch_server(iut, instance) as another:
             await another.obeys("disconnects of other clients")
-        await served(agent, "disconnects of other clients")
+        await check_served(agent, "disconnects of other clients")
         for number in range(MANY):
             async with iut.connect(instance, channel="monitor") as passing:
                 await passing.expect(*STATES, to=f"after {number} monitors have come and gone")
@@ -320,9 +364,9 @@ async def test_many_monitors(iut: Iut) -> None:
     """Three monitors are all served at the same time."""
     async with (
         iut.instance() as instance,
-        watching(iut, instance) as a,
-        watching(iut, instance) as b,
-        watching(iut, instance) as c,
+        watch_server(iut, instance) as a,
+        watch_server(iut, instance) as b,
+        watch_server(iut, instance) as c,
     ):
         for watch in (c, a, b):
             await watch.obeys("the commands of others")
@@ -338,19 +382,19 @@ async def test_clients_that_break_off(iut: Iut, channel: str) -> None:
     """When a client resets its connection, the others are still served."""
     async with (
         iut.instance() as instance,
-        watching(iut, instance) as watch,
-        playing(iut, instance) as agent,
+        watch_server(iut, instance) as watch,
+        play_agent(iut, instance) as agent,
     ):
         for part, size in PARTS.items():
             what = f"a reset by another {channel}, which had sent {part}"
             async with (
-                watching(iut, instance) if channel == "monitor" else playing(iut, instance)
+                watch_server(iut, instance) if channel == "monitor" else play_agent(iut, instance)
             ) as other:
                 session = other.session if isinstance(other, Watch) else other
                 await session.send_bytes(encode(expressions("(score (left 9)(right 9))"))[:size])
                 await session.break_off()
             await watch.obeys(what)
-            await served(agent, what)
+            await check_served(agent, what)
 
 
 @requirement("robustness.several-clients")
@@ -358,8 +402,8 @@ async def test_clients_that_wait(iut: Iut) -> None:
     """While a client is inside a message, other clients are served, and new clients too."""
     async with (
         iut.instance() as instance,
-        watching(iut, instance) as watch,
-        playing(iut, instance) as agent,
+        watch_server(iut, instance) as watch,
+        play_agent(iut, instance) as agent,
     ):
         for channel in ("monitor", "agent"):
             for part, size in PARTS.items():
@@ -368,6 +412,6 @@ async def test_clients_that_wait(iut: Iut) -> None:
                     await session.send_bytes(encode(expressions("(time 5)"))[:size])
                     await session.taken()
                     await watch.obeys(what)
-                    await served(agent, what)
+                    await check_served(agent, what)
                     async with iut.connect(instance, channel="monitor") as passing:
                         await passing.expect(*STATES, to=f"after {what}")

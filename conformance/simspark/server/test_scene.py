@@ -13,7 +13,7 @@ from conformance.simspark.server.tester.agents import (
     Name,
     hinge_angle,
     name_of,
-    playing,
+    play_agent,
     turns,
 )
 from conformance.simspark.server.tester.match import match
@@ -22,15 +22,16 @@ from conformance.simspark.server.tester.monitors import (
     KEEPS_SENDING,
     Place,
     Watch,
-    told_alike,
-    watching,
+    check_told_alike,
+    watch_server,
 )
-from conformance.simspark.tester import expressions, in_one_session
+from conformance.simspark.tester import expressions, judge_one_session
 from conformance.simspark.view import View
 from conformance.verdicts import Inconclusive, NotExercised, Violation
 
 FAR = 1.0  # metres that no node moves by itself from one state to the next
 ASIDE = 0.15  # metres; a movement that monitors can see
+AFTER_START = 20  # states, in which a server that has started late adds its first nodes
 ONLY_IN_FULL = "only a full scene graph shows it"
 
 
@@ -42,14 +43,14 @@ async def test_full_when_agents_come(iut: Iut) -> None:
     """When agents come, each monitor receives the full scene graph."""
     async with (
         iut.instance() as instance,
-        watching(iut, instance) as one,
-        watching(iut, instance) as other,
-        playing(iut, instance, "Lefts"),
+        watch_server(iut, instance) as one,
+        watch_server(iut, instance) as other,
+        play_agent(iut, instance, "Lefts"),
     ):
         for watch in (one, other):
             await watch.full("when an agent comes", more=True)
             await watch.settle()
-        async with playing(iut, instance, "Rights"):
+        async with play_agent(iut, instance, "Rights"):
             for watch in (one, other):
                 await watch.full("when a second agent comes", more=True)
 
@@ -62,13 +63,13 @@ async def test_full_when_agents_go(iut: Iut) -> None:
     """
     async with (
         iut.instance() as instance,
-        watching(iut, instance) as one,
-        watching(iut, instance) as other,
+        watch_server(iut, instance) as one,
+        watch_server(iut, instance) as other,
         contextlib.AsyncExitStack() as playing_on,
     ):
         agents = []
         for team in ("Lefts", "Rights"):
-            agents += [await playing_on.enter_async_context(playing(iut, instance, team))]
+            agents += [await playing_on.enter_async_context(play_agent(iut, instance, team))]
             for watch in (one, other):
                 await watch.full("when an agent comes", more=True, requirement="full.node-added")
                 await watch.settle()
@@ -82,8 +83,8 @@ async def test_full_when_agents_go(iut: Iut) -> None:
 @requirement("full.new-client")
 async def test_full_for_a_later_client(iut: Iut) -> None:
     """A later monitor receives the complete scene of that moment, and can follow updates."""
-    async with iut.instance() as instance, watching(iut, instance) as first:
-        async with playing(iut, instance) as agent, watching(iut, instance) as second:
+    async with iut.instance() as instance, watch_server(iut, instance) as first:
+        async with play_agent(iut, instance) as agent, watch_server(iut, instance) as second:
             await first.settle()
             await second.settle()
             nodes = first.view.nodes, second.view.nodes
@@ -94,8 +95,8 @@ async def test_full_for_a_later_client(iut: Iut) -> None:
             )
             await agent.close()
             await second.full("when an agent goes", more=False, requirement="full.node-removed")
-        async with watching(iut, instance) as third:
-            await third.some(2)
+        async with watch_server(iut, instance) as third:
+            await third.wait_for_states(2)
 
 
 @requirement("full.on-request")
@@ -103,50 +104,68 @@ async def test_full_on_request(iut: Iut) -> None:
     """Every monitor that requests the full scene graph receives it."""
     async with (
         iut.instance() as instance,
-        watching(iut, instance) as first,
-        watching(iut, instance) as second,
+        watch_server(iut, instance) as first,
+        watch_server(iut, instance) as second,
     ):
-        await second.some(3)
+        await second.wait_for_states(3)
         for watch in (second, first, second):
             await watch.settle()
             fulls = watch.view.fulls
             await watch.command("(reqfullstate)")
-            await watch.until(
+            await watch.wait_until(
                 lambda view, fulls=fulls: view.fulls > fulls,  # type: ignore[misc]
                 "contain the full scene graph on request",
                 now=lambda _: "received only updates",
             )
-            await watch.some(2)
+            await watch.wait_for_states(2)
 
 
 async def _match(iut: Iut) -> None:
-    async with iut.instance() as instance, watching(iut, instance) as watch:
-        await watch.some(2)
+    async with iut.instance() as instance, watch_server(iut, instance) as watch:
+        await watch.wait_for_states(2)
         await watch.begin()
-        async with playing(iut, instance, "Lefts") as agent:
+        async with play_agent(iut, instance, "Lefts") as agent:
             await agent.send([["he1", "1.5"], ["lae1", "1"], ["rle4", "-2"]])
             await watch.settle()
-            async with playing(iut, instance, "Rights") as other:
+            async with play_agent(iut, instance, "Rights") as other:
                 await other.send([["he2", "0.5"], ["lle6", "1"]])
                 await watch.settle()
                 await watch.command("(ball (vel 1 1 2))")
-                await watch.some(8)
+                await watch.wait_for_states(8)
             await watch.command("(reqfullstate)")
-            await watch.some(4)
+            await watch.wait_for_states(4)
         await watch.settle()
+
+
+EARLY = (0.0, 0.02, 0.05, 0.1, 0.2, 0.4, 0.8)
+"""Seconds from the first accepted connection of a server to the connection of a monitor."""
+
+
+@requirement("header.partial-fits")
+@pytest.mark.parametrize("seconds", EARLY)
+async def test_an_early_monitor(iut: Iut, seconds: float) -> None:
+    """Updates fit the full graph also for a monitor that connects while the server starts."""
+    # With sockets, no server is used that was started ahead.
+    async with (
+        iut.instance(sockets=True) as instance,
+        iut.connect(instance, channel="agent") as first,
+    ):
+        await first.until_closed(seconds)
+        async with watch_server(iut, instance, begins=False) as watch:
+            await watch.wait_for_states(AFTER_START)
 
 
 @each_of("state.structure", "header.full-is-complete", "header.partial-fits", "header.updates-bare")
 async def test_graphs_of_a_match(iut: Iut, statement: str) -> None:
     """While agents come, act and leave, full graphs are complete and updates fit them."""
-    await in_one_session(iut, "match", _match, fails=KEEPS_SENDING)
+    await judge_one_session(iut, "match", _match, fails=KEEPS_SENDING)
 
 
-async def _moving(iut: Iut) -> None:
+async def _play_movements(iut: Iut) -> None:
     async with (
         iut.instance() as instance,
-        watching(iut, instance) as watch,
-        playing(iut, instance) as agent,
+        watch_server(iut, instance) as watch,
+        play_agent(iut, instance) as agent,
     ):
         await agent.send([["he1", "1.5"], ["he2", "-1"], ["lae1", "1"], ["rle4", "-2"]])
         await watch.begin()
@@ -154,7 +173,7 @@ async def _moving(iut: Iut) -> None:
         name = name_of(agent) or Name(1, "Left")
         await watch.command(f"(agent {name}(move {place.x} {place.y} 0.4 33))")
         await watch.command("(ball (vel 1 1 2))")
-        await watch.some(12)
+        await watch.wait_for_states(12)
         await watch.settle()
         # A player exactly at the position of the ball pushes it, or is pushed, in no defined
         # direction.
@@ -175,19 +194,19 @@ async def _moving(iut: Iut) -> None:
 )
 async def test_nodes_of_a_match(iut: Iut, statement: str) -> None:
     """All nodes are well-formed, also while an agent moves and touches the ball."""
-    await in_one_session(iut, "moving", _moving, fails=KEEPS_SENDING)
+    await judge_one_session(iut, "moving", _play_movements, fails=KEEPS_SENDING)
 
 
 async def _kinds(iut: Iut) -> None:
     async with (
         iut.instance() as instance,
-        watching(iut, instance) as watch,
-        playing(iut, instance, "Lefts"),
-        playing(iut, instance, "Rights"),
+        watch_server(iut, instance) as watch,
+        play_agent(iut, instance, "Lefts"),
+        play_agent(iut, instance, "Rights"),
     ):
         await watch.settle()
         await watch.command("(reqfullstate)")
-        await watch.some(3)
+        await watch.wait_for_states(3)
 
 
 @each_of(
@@ -203,7 +222,7 @@ async def _kinds(iut: Iut) -> None:
 )
 async def test_kinds_of_nodes(iut: Iut, statement: str) -> None:
     """All nodes of a scene with agents are well-formed, for every type of node."""
-    await in_one_session(iut, "kinds", _kinds, fails=KEEPS_SENDING)
+    await judge_one_session(iut, "kinds", _kinds, fails=KEEPS_SENDING)
 
 
 @requirement("header.partial-carries-changes")
@@ -211,8 +230,8 @@ async def test_a_moving_hinge_is_seen(iut: Iut) -> None:
     """When a hinge turns, updates show it."""
     async with (
         iut.instance() as instance,
-        watching(iut, instance) as watch,
-        playing(iut, instance) as agent,
+        watch_server(iut, instance) as watch,
+        play_agent(iut, instance) as agent,
     ):
         await hinge_angle(iut, agent)
         await watch.settle()
@@ -230,10 +249,10 @@ async def test_a_moving_hinge_is_seen(iut: Iut) -> None:
         if not any(message.name == "PartialState" for message in watch.session.received):
             raise Inconclusive("the server sends only full scene graphs and no updates")
         try:
-            await watch.until(turned, "show the hinge turning", now=lambda _: "no node turned")
+            await watch.wait_until(turned, "show the hinge turning", now=lambda _: "no node turned")
         except Violation:
             await watch.command("(reqfullstate)")
-            if await watch.never(turned, watch.session.seconds("response")):
+            if await watch.stays_false(turned, watch.session.seconds("response")):
                 raise NotExercised("the scene does not show the hinges of the robot") from None
             raise
         check(
@@ -250,40 +269,42 @@ async def test_a_small_move_is_seen(iut: Iut, steps: int) -> None:
 
     The ball moves at once or in small steps.
     """
-    async with watching(iut) as watch:
+    async with watch_server(iut) as watch:
         begin = watch.place(0.37, -0.42)
         aside = Place(round(begin.x + ASIDE, 2), begin.y)
-        await watch.empty(begin)
+        await watch.check_empty(begin)
         await watch.command(f"(ball (pos {begin.x} {begin.y} {watch.radius})(vel 0 0 0))")
-        await _updated(watch, begin, CLOSE)
+        await _check_updated(watch, begin, CLOSE)
         for step in range(1, steps + 1):
             at = f"{begin.x + ASIDE * step / steps:.4f} {begin.y} {watch.radius}"
             await watch.command(f"(ball (pos {at})(vel 0 0 0))")
             await watch.state()
-        await _updated(watch, aside, ASIDE / 2)
+        await _check_updated(watch, aside, ASIDE / 2)
 
 
 @requirement("header.partial-carries-changes")
 async def test_a_rise_is_seen(iut: Iut) -> None:
     """When the ball is put straight up, updates show it in the air."""
-    async with watching(iut) as watch:
+    async with watch_server(iut) as watch:
         place = watch.place(0.37, -0.42)
-        await watch.empty(place)
+        await watch.check_empty(place)
         await watch.put_ball(place)
         up = f"(ball (pos {place.x} {place.y} 2.5))"
 
         def high(view: View) -> bool:
-            return any(view.poses[node][14] > ASIDE for node in place.around(view, CLOSE))
+            return any(view.poses[node][14] > ASIDE for node in place.nodes_within(view, CLOSE))
 
         await watch.command(up)
-        if await watch.only_in_full(high, "the ball is not in the air, its commanded position", up):
+        if await watch.shows_only_in_full(
+            high, "the ball is not in the air, its commanded position", up
+        ):
             raise Violation(f"updates to show the ball in the air above {place}", ONLY_IN_FULL)
 
 
-async def _updated(watch: Watch, place: Place, within: float) -> None:
+async def _check_updated(watch: Watch, place: Place, within: float) -> None:
     """Raise Violation if only a full scene graph shows the ball at a place."""
     otherwise = f"the ball is not at its commanded position {place}"
-    if await watch.only_in_full(lambda view: place.taken(view, within), otherwise):
+    if await watch.shows_only_in_full(lambda view: place.is_occupied(view, within), otherwise):
         raise Violation(f"updates to show the ball at {place}", ONLY_IN_FULL)
 
 
@@ -292,15 +313,15 @@ async def test_every_monitor_sees_what_moves(iut: Iut) -> None:
     """Each monitor sees the new position of the ball, regardless of which monitor moved it."""
     async with (
         iut.instance() as instance,
-        watching(iut, instance) as one,
-        watching(iut, instance) as other,
-        watching(iut, instance) as third,
+        watch_server(iut, instance) as one,
+        watch_server(iut, instance) as other,
+        watch_server(iut, instance) as third,
     ):
         await one.begin()
         for watch in (one, other, third):
-            await watch.some(2)
+            await watch.wait_for_states(2)
         place = third.place(0.37, -0.42)
-        await third.empty(place)
+        await third.check_empty(place)
         await third.command(f"(ball (pos {place.x} {place.y} {third.radius}))")
         times: list[tuple[float, float]] = []
         blind: list[Violation] = []
@@ -308,10 +329,10 @@ async def test_every_monitor_sees_what_moves(iut: Iut) -> None:
         async def follow(watch: Watch) -> None:
             try:
                 times.extend(
-                    await watch.since(
-                        [place.taken],
+                    await watch.wait_for_each(
+                        [place.is_occupied],
                         f"show the ball at {place} to each of three monitors",
-                        lambda view: f"the nearest node is {place.nearest(view):.2f} m away",
+                        lambda view: f"the nearest node is {place.distance(view):.2f} m away",
                     )
                 )
             except Violation as none:
@@ -324,7 +345,7 @@ async def test_every_monitor_sees_what_moves(iut: Iut) -> None:
             first = blind[0]
             about = first.requirement or ("ball.pos" if len(blind) == 3 else None)
             raise Violation(first.expected, first.came, about) from first
-        told_alike(times, f"the ball at {place}")
+        check_told_alike(times, f"the ball at {place}")
 
 
 @requirement("header.partial-carries-changes")
@@ -333,7 +354,7 @@ async def test_updates_add_up(iut: Iut) -> None:
     async with match(iut) as game:
         watch = game.watch
         for team, place in (("Left", watch.place(-0.4, 0.5)), ("Right", watch.place(0.5, 0.4))):
-            await watch.empty(place)
+            await watch.check_empty(place)
             await game.put(team, place)
         await watch.settle()
         updated, fulls = watch.view.poses, watch.view.fulls
@@ -346,7 +367,7 @@ async def test_updates_add_up(iut: Iut) -> None:
             updated = view.poses
             return False
 
-        await watch.until(
+        await watch.wait_until(
             full, "contain the full scene graph on request", requirement="full.on-request"
         )
         now = watch.view.poses
@@ -363,10 +384,10 @@ async def test_updates_add_up(iut: Iut) -> None:
 @requirement("graph.poses")
 async def test_poses_are_products(iut: Iut) -> None:
     """The position of the ball is the product of all transforms above it."""
-    async with watching(iut) as watch:
+    async with watch_server(iut) as watch:
         await watch.play()
         place = watch.place(0.42, -0.36)
-        await watch.empty(place)
+        await watch.check_empty(place)
         await watch.command(f"(ball (pos {place.x} {place.y} {watch.radius})(vel 0 0 0))")
 
         def near(x: float, y: float) -> bool:
@@ -374,14 +395,14 @@ async def test_poses_are_products(iut: Iut) -> None:
 
         def somewhere(view: View) -> bool:
             own = view.scene.locals if view.scene else []
-            return any(near(local[12], local[13]) for local in own) or place.taken(view)
+            return any(near(local[12], local[13]) for local in own) or place.is_occupied(view)
 
         try:
-            await watch.until(somewhere, "show the ball", requirement="ball.pos")
+            await watch.wait_until(somewhere, "show the ball", requirement="ball.pos")
         finally:
             shown = watch.view
         check(
-            place.taken(shown),
+            place.is_occupied(shown),
             f"the product of the transforms down to the ball to be at {place}",
             "only its own transform is at that position",
         )

@@ -4,7 +4,7 @@ import pytest
 
 from conformance.cases import check, requirement
 from conformance.iut import Iut
-from conformance.simspark.server.tester.agents import playing
+from conformance.simspark.server.tester.agents import play_agent
 from conformance.simspark.server.tester.match import leaves, match, stays
 from conformance.simspark.tester import expressions
 from conformance.simspark.view import View
@@ -21,7 +21,7 @@ async def _nobody(iut: Iut, word: str) -> None:
         places = await game.placed()
         await game.watch.command(f"(select {game.left})")
         for team in ("Left", "Right"):
-            command = f"({word} {game.nobody(team)})"
+            command = f"({word} {game.missing_player(team)})"
             await game.watch.command(command)
             for place in places:
                 await stays(game.watch, place, "an agent with another number", command)
@@ -45,7 +45,7 @@ async def test_kill(iut: Iut, team: str) -> None:
 @requirement("kill.named")
 async def test_kill_among_three(iut: Iut) -> None:
     """The named agent is removed, also if another agent of its team came after it."""
-    async with match(iut) as game, playing(iut, game.watch.session.instance, "Lefts"):
+    async with match(iut) as game, play_agent(iut, game.watch.session.instance, "Lefts"):
         left, right = await game.placed()
         await leaves(game.watch, left, f"(kill {game.left})", "the agent")
         await stays(game.watch, right, "the agent of Right", "another agent was removed")
@@ -101,7 +101,7 @@ async def test_select(iut: Iut) -> None:
         await game.watch.command(f"(select {game.right})")
         await leaves(game.watch, right, "(repos)", "the selected agent")
         await stays(game.watch, left, "the other agent", "(repos)")
-        await game.watch.command(f"(select {game.nobody('Left')})(repos)")
+        await game.watch.command(f"(select {game.missing_player('Left')})(repos)")
         await stays(game.watch, left, "an agent", "a selection of an unused number, and (repos)")
         await game.watch.command(f"(select {game.left.reversed})")
         await leaves(game.watch, left, "(repos)", "the agent selected next")
@@ -150,7 +150,7 @@ async def test_select_next(iut: Iut) -> None:
         await game.watch.command("(select)")
         await leaves(game.watch, right, "(repos)", "the next agent")
         # The requirement select.only-one decides if the first agent is still selected.
-        if left.free(game.watch.view):
+        if left.is_free(game.watch.view):
             await game.put("Left", left)
         await game.watch.command("(select)")
         await leaves(game.watch, left, "(repos)", "the next agent")
@@ -165,7 +165,7 @@ async def test_select_next_by_half_a_name(iut: Iut) -> None:
             await game.watch.command(f"(select {game.left})")
             await game.watch.command(f"(select {half.format(game.left)})")
             await leaves(game.watch, right, "(repos)", "the next agent")
-            if left.free(game.watch.view):
+            if left.is_free(game.watch.view):
                 await game.put("Left", left)
 
 
@@ -215,7 +215,7 @@ async def test_repos_the_selected(iut: Iut) -> None:
         await game.watch.command(f"(select {game.right})")
         for half in HALVES:
             command = f"(repos {half.format(game.left)})"
-            if right.free(game.watch.view):
+            if right.is_free(game.watch.view):
                 await game.put("Right", right)
             await leaves(game.watch, right, command, "the selected agent")
             await stays(game.watch, left, "the other agent", command)

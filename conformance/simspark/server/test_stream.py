@@ -6,9 +6,9 @@ from itertools import pairwise
 from conformance.cases import check, each_of, lasting, requirement
 from conformance.iut import Iut
 from conformance.simspark.codec import ENVIRONMENT_KEYS, frame
-from conformance.simspark.server.tester.commands import A_FEW, executes_at_once
-from conformance.simspark.server.tester.monitors import told_alike, watching
-from conformance.simspark.tester import for_long, in_one_session
+from conformance.simspark.server.tester.commands import A_FEW, check_execution_at_once
+from conformance.simspark.server.tester.monitors import check_told_alike, watch_server
+from conformance.simspark.tester import judge_one_session, repeat_for
 from conformance.simspark.view import STATES
 
 INTRODUCTION = 3  # messages: the introduction of a monitor and the first update
@@ -19,10 +19,10 @@ BY_THEN = 110  # states that a server has sent by then, unless the machine is bu
 
 
 async def _introduction(iut: Iut) -> None:
-    async with iut.instance() as instance, watching(iut, instance, begins=False) as first:
-        await first.some(3)
-        async with watching(iut, instance, begins=False) as second:
-            await second.some(3)
+    async with iut.instance() as instance, watch_server(iut, instance, begins=False) as first:
+        await first.wait_for_states(3)
+        async with watch_server(iut, instance, begins=False) as second:
+            await second.wait_for_states(3)
             await second.begin()
             await second.settle()
 
@@ -43,18 +43,18 @@ async def _introduction(iut: Iut) -> None:
 )
 async def test_introduction(iut: Iut, statement: str) -> None:
     """Each monitor, first or later, receives the complete introduction, then the changes."""
-    await in_one_session(iut, "introduction", _introduction)
+    await judge_one_session(iut, "introduction", _introduction)
 
 
 @requirement("state.complete")
 async def test_state_for_a_later_monitor(iut: Iut) -> None:
     """A later monitor receives the current state of the game."""
-    async with iut.instance() as instance, watching(iut, instance) as first:
+    async with iut.instance() as instance, watch_server(iut, instance) as first:
         time = round(0.3 * first.view.parameter("RuleHalfTime", 300.0))
         await first.command(f"(time {time})")
         await first.obeys("another monitor", "score.set")
         now = first.view
-        async with watching(iut, instance, begins=False) as later:
+        async with watch_server(iut, instance, begins=False) as later:
             told = later.view
             for key in ("score_left", "score_right", "half", "play_mode"):
                 check(
@@ -72,7 +72,7 @@ async def test_state_for_a_later_monitor(iut: Iut) -> None:
 @requirement("environment.parameters")
 async def test_parameters(iut: Iut) -> None:
     """The environment has all parameters of the specification."""
-    async with watching(iut, begins=False) as watch:
+    async with watch_server(iut, begins=False) as watch:
         known = set(watch.view.environment)
         missing = sorted(ENVIRONMENT_KEYS - known - {"play_modes"})
         check(not missing, "all of the parameters", f"missing: {', '.join(missing)}")
@@ -85,33 +85,33 @@ async def test_states_keep_coming(iut: Iut) -> None:
 
     A monitor that connects after this time also receives the complete introduction.
     """
-    async with iut.instance() as instance, watching(iut, instance, begins=False) as watch:
-        await watch.some(12)
+    async with iut.instance() as instance, watch_server(iut, instance, begins=False) as watch:
+        await watch.wait_for_states(12)
         await watch.command("(time 1)")
-        await watch.some(12)
-        await for_long(watch.session, LONG, BY_THEN, watch.state)
-        async with watching(iut, instance, begins=False) as later:
-            await later.some(2)
+        await watch.wait_for_states(12)
+        await repeat_for(watch.session, LONG, BY_THEN, watch.state)
+        async with watch_server(iut, instance, begins=False) as later:
+            await later.wait_for_states(2)
 
 
 @requirement("monitors.keeps-sending")
 async def test_states_keep_coming_to_all(iut: Iut) -> None:
     """Each of several monitors receives states, also after one of them has left."""
-    async with iut.instance() as instance, watching(iut, instance, begins=False) as one:
-        async with watching(iut, instance, begins=False) as other:
-            await other.some(8)
-            await one.some(8)
-        async with watching(iut, instance, begins=False) as third:
-            await third.some(8)
+    async with iut.instance() as instance, watch_server(iut, instance, begins=False) as one:
+        async with watch_server(iut, instance, begins=False) as other:
+            await other.wait_for_states(8)
+            await one.wait_for_states(8)
+        async with watch_server(iut, instance, begins=False) as third:
+            await third.wait_for_states(8)
         await one.begin()
         await one.settle()
-        await one.some(8)
+        await one.wait_for_states(8)
 
 
 @requirement("monitors.rate")
 async def test_rate(iut: Iut) -> None:
     """The typical time between two states is at most the declared one."""
-    async with watching(iut, begins=False) as watch:
+    async with watch_server(iut, begins=False) as watch:
         most = watch.session.seconds("monitor")
         for _ in range(3):
             times = [(await watch.state()).at for _ in range(9)]
@@ -126,9 +126,9 @@ async def test_every_monitor_is_told_what_changes(iut: Iut) -> None:
     """Each monitor receives a change, regardless of which monitor caused it."""
     async with (
         iut.instance() as instance,
-        watching(iut, instance) as one,
-        watching(iut, instance) as other,
-        watching(iut, instance) as third,
+        watch_server(iut, instance) as one,
+        watch_server(iut, instance) as other,
+        watch_server(iut, instance) as third,
     ):
         await third.command("(score (left 3)(right 5))")
         score = (
@@ -139,9 +139,9 @@ async def test_every_monitor_is_told_what_changes(iut: Iut) -> None:
         times = [
             time
             for watch in (third, other, one)
-            for time in await watch.since(score, to, lambda view: str(view.state))
+            for time in await watch.wait_for_each(score, to, lambda view: str(view.state))
         ]
-        told_alike(times, "the score 3 to 5")
+        check_told_alike(times, "the score 3 to 5")
 
 
 @requirement("state.partial")
@@ -151,14 +151,14 @@ async def test_what_changes_as_another_comes_is_told(iut: Iut) -> None:
     The published server sometimes loses such a change, so the test accepts the loss of some
     changes.
     """
-    async with iut.instance() as instance, watching(iut, instance) as watch:
+    async with iut.instance() as instance, watch_server(iut, instance) as watch:
         told = set[float | None]()
         for goals in COMING:
             await watch.command(f"(score (left {goals})(right 7))")
             async with iut.connect(instance, channel="monitor") as other:
                 for _ in range(INTRODUCTION + 1):
                     await other.expect(*STATES)
-            await watch.some(A_FEW)
+            await watch.wait_for_states(A_FEW)
             told.add(watch.view.value("score_left"))
         check(
             not told.isdisjoint(COMING),
@@ -173,11 +173,11 @@ async def test_play_mode_is_an_index(iut: Iut) -> None:
 
     A later monitor receives the same list and the same index.
     """
-    async with iut.instance() as instance, watching(iut, instance) as watch:
+    async with iut.instance() as instance, watch_server(iut, instance) as watch:
         for mode in (watch.view.play_modes[-1], watch.view.play_modes[0]):
             await watch.command(f"(playMode {mode})")
-            await watch.some(4)
-        async with watching(iut, instance, begins=False) as later:
+            await watch.wait_for_states(4)
+        async with watch_server(iut, instance, begins=False) as later:
             views = watch.view, later.view
         one, other = (f"play_mode {v.state['play_mode']} is {v.play_mode}" for v in views)
         if watch.view.value("play_mode") == later.view.value("play_mode"):
@@ -188,16 +188,16 @@ async def test_play_mode_is_an_index(iut: Iut) -> None:
 @lasting
 async def test_time_does_not_run_back(iut: Iut) -> None:
     """The time never goes back in the course of a game."""
-    async with watching(iut) as watch:
+    async with watch_server(iut) as watch:
         await watch.begin()
-        await watch.some(25)
+        await watch.wait_for_states(25)
 
 
 @requirement("monitors.commands")
 async def test_a_command_counts_by_itself(iut: Iut) -> None:
     """A command has its effect without any bytes after it."""
-    async with watching(iut) as watch:
-        await executes_at_once(watch)
+    async with watch_server(iut) as watch:
+        await check_execution_at_once(watch)
 
 
 @requirement("monitors.commands")
@@ -205,12 +205,12 @@ async def test_several_monitors_command(iut: Iut) -> None:
     """Each of several monitors can command, and still receives states."""
     async with (
         iut.instance() as instance,
-        watching(iut, instance) as one,
-        watching(iut, instance) as other,
+        watch_server(iut, instance) as one,
+        watch_server(iut, instance) as other,
     ):
         for watch in (one, other, one):
             await watch.obeys("commands of another monitor")
-            await watch.some(2)
+            await watch.wait_for_states(2)
         for last in range(20, 101, 20):
             for time in range(last - 20, last):
                 other.waiting += 1

@@ -6,10 +6,12 @@ import signal
 import struct
 import sys
 import time
+from dataclasses import replace
 from typing import NoReturn
 
 from conformance.codec import Frame
 from conformance.simspark.codec import LENGTH, Decoder
+from conformance.simspark.sexp import read, write
 
 ROOM = 1 << 14  # bytes in the buffer of a decoder
 
@@ -107,6 +109,44 @@ class LongCut(Decoder):
         for frame in super().feed(data):
             text = frame.raw[4:ROOM]
             frames += Decoder().feed(len(text).to_bytes(4, "big") + text)
+        return frames
+
+
+class ClosesAboveAKilobyte(Decoder):
+    """Exits before it reads a message of more than 1024 bytes."""
+
+    def feed(self, data: bytes) -> list[Frame]:
+        frames = super().feed(data)
+        if self._wanted > LENGTH.size + 1024 or any(len(each.raw) > 1028 for each in frames):
+            raise SystemExit
+        return frames
+
+
+class ThreeKilobytes(Decoder):
+    """Returns only the lists that end within the first 3000 bytes of a message."""
+
+    def feed(self, data: bytes) -> list[Frame]:
+        frames: list[Frame] = []
+        for frame in super().feed(data):
+            text = frame.raw[LENGTH.size :]
+            if len(text) > 3000 and frame.value:
+                text = b""
+                for item in frame.value:
+                    text += write([item])
+                    if len(text) > 3000:
+                        break
+                    frame = replace(frame, value=read(text))
+            frames.append(frame)
+        return frames
+
+
+class HalfLengthsKill(Decoder):
+    """Dies if one to three bytes of a length have arrived without the others."""
+
+    def feed(self, data: bytes) -> list[Frame]:
+        frames = super().feed(data)
+        if 0 < len(self._held) < LENGTH.size:
+            die()
         return frames
 
 

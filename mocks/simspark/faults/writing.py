@@ -8,14 +8,14 @@ from mocks.simspark.connection import Connection, Endpoint
 class LittleEndian(Endpoint):
     """Writes the least significant byte of a length first."""
 
-    def written(self, text: str, connection: Connection) -> bytes:
-        data = super().written(text, connection)
+    def encode(self, text: str, connection: Connection) -> bytes:
+        data = super().encode(text, connection)
         return data[3::-1] + data[4:]
 
 
 class Utf8(Endpoint):
     """Writes all characters in UTF-8."""
 
-    def written(self, text: str, connection: Connection) -> bytes:
+    def encode(self, text: str, connection: Connection) -> bytes:
         payload = text.encode("utf-8")
         return len(payload).to_bytes(4, "big") + payload

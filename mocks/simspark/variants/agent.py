@@ -1,6 +1,7 @@
 """Lawful variants of the agent."""
 
 import asyncio
+import re
 from math import inf, isinf
 from typing import Any
 
@@ -51,8 +52,8 @@ class Syn(Agent):
         self.send("(syn)")
         super().opened()
 
-    def now_and_then(self) -> str:
-        return f"{super().now_and_then()}(syn)"
+    def occasional_effector(self) -> str:
+        return f"{super().occasional_effector()}(syn)"
 
 
 # Actions
@@ -106,7 +107,7 @@ class AnEffectorAMessage(Agent):
 
     def act(self) -> None:
         self.send(f"({self.settings.hinge} {self.nod():.2f})")
-        if more := self.now_and_then():
+        if more := self.occasional_effector():
             self.send(more)
 
 
@@ -114,8 +115,8 @@ class AnEffectorAMessage(Agent):
 class Spacious(Agent):
     """Writes blanks and line ends at all places where they have no meaning."""
 
-    def written(self, text: str, connection: Connection) -> bytes:
-        return super().written(text.replace("(", "( ").replace(")", " )") + "\r\n", connection)
+    def encode(self, text: str, connection: Connection) -> bytes:
+        return super().encode(text.replace("(", "( ").replace(")", " )") + "\r\n", connection)
 
 
 # Knowledge
@@ -177,3 +178,22 @@ class NewestGroupOnly(Agent):
 
     def make_decoder(self) -> codec.Decoder:
         return LastOfARead(super().make_decoder())
+
+
+@variant("plain-numbers", of="text.numbers")
+class PlainNumbers(Agent):
+    """Reads only the forms of numbers in the examples: digits, a minus sign, a point."""
+
+    def perceive_hinge(self, name: str, text: Any) -> None:
+        if re.fullmatch(r"-?[0-9]+(\.[0-9]+)?", text):
+            super().perceive_hinge(name, text)
+
+
+@variant("numbers-checked", of="robustness.odd-perceptors")
+class NumbersChecked(Agent):
+    """Exits after an angle that is not a finite number."""
+
+    def perceive_hinge(self, name: str, text: Any) -> None:
+        if number(text) is None:
+            raise SystemExit
+        super().perceive_hinge(name, text)

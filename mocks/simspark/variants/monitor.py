@@ -32,7 +32,7 @@ class CommandsBeside(Monitor):
         return await super().connect(address)
 
     def command(self, text: str) -> None:
-        self.commanding.write(self.written(text, self))
+        self.commanding.write(self.encode(text, self))
 
     async def leave(self) -> None:
         await self.commanding.closed()
@@ -50,7 +50,7 @@ class CommandsApart(Monitor):
     def operations(self) -> dict[str, Any]:
         async def command(args: dict[str, Any]) -> None:
             stream = await streams.connect(self.address)
-            stream.write(self.written(args["command"], self))
+            stream.write(self.encode(args["command"], self))
             await stream.closed()
 
         return {**super().operations(), "command": command}
@@ -137,7 +137,7 @@ class ClosesUponMisfits(Monitor):
 class ClosesWhatItWatches(CommandsBeside, ClosesUponMisfits):
     """Has a separate connection for commands, and keeps it after an unfitting update."""
 
-    def misread(self, connection: Connection, error: str) -> None:
+    def log_misread(self, connection: Connection, error: str) -> None:
         self.close()
 
     async def leave(self) -> None:
@@ -194,12 +194,36 @@ class NumbersOfItsOwn(Monitor):
         super().command(re.sub(r"\(score (\(left .*?\))(\(right .*?\))", r"(score \2\1", words))
 
 
+@variant("numbers-with-a-point", of="move-agent.unum-and-team")
+class NumbersWithAPoint(Monitor):
+    """Writes a point and a zero in all whole numbers."""
+
+    def command(self, text: str) -> None:
+        super().command(re.sub(r"(?<= )(\d+)(?=[ )])", r"\1.0", text))
+
+
+@variant("plain-numbers", of="text.numbers")
+class PlainNumbers(Monitor):
+    """Reads only states whose numbers have the forms of the published server."""
+
+    def take_state(self, frame: Frame) -> None:
+        odd = any(
+            re.match(rb"[-+.]?[0-9]", atom) and not _PLAIN.fullmatch(atom)
+            for atom in re.findall(rb"[^() \r\n\t]+", frame.raw[4:])
+        )
+        if not odd:
+            super().take_state(frame)
+
+
+_PLAIN = re.compile(rb"-?[0-9]+([.][0-9]{1,16})?([eE][-+][0-9]{2})?")
+
+
 @variant("spacious", of="text.white-space")
 class Spacious(Monitor):
     """Writes blanks and line ends at all places where they have no meaning."""
 
-    def written(self, text: str, connection: Connection) -> bytes:
-        return super().written(text.replace("(", "( ").replace(")", " )") + "\r\n", connection)
+    def encode(self, text: str, connection: Connection) -> bytes:
+        return super().encode(text.replace("(", "( ").replace(")", " )") + "\r\n", connection)
 
 
 @variant("silent", of="trainer.known-commands")

@@ -8,8 +8,8 @@ from mocks.simspark.connection import Connection, Endpoint
 class ClosesUponMalformed(Endpoint):
     """Closes a connection after bytes that it cannot decode."""
 
-    def misread(self, connection: Connection, error: str) -> None:
-        super().misread(connection, error)
+    def log_misread(self, connection: Connection, error: str) -> None:
+        super().log_misread(connection, error)
         connection.close()
 
 
@@ -17,15 +17,15 @@ class ClosesUponMalformed(Endpoint):
 class ClosesInsideAMessage(ClosesUponMalformed):
     """Closes a connection after bytes that it cannot decode, inside a message of its own."""
 
-    def misread(self, connection: Connection, error: str) -> None:
-        connection.write(self.written("(syn)", connection)[:-1])
-        super().misread(connection, error)
+    def log_misread(self, connection: Connection, error: str) -> None:
+        connection.write(self.encode("(syn)", connection)[:-1])
+        super().log_misread(connection, error)
 
 
 @variant("ends-upon-malformed", of="robustness.malformed", roles=("agent", "monitor"))
 class EndsUponMalformed(Endpoint):
     """Exits after bytes that it cannot decode."""
 
-    def misread(self, connection: Connection, error: str) -> None:
-        super().misread(connection, error)
+    def log_misread(self, connection: Connection, error: str) -> None:
+        super().log_misread(connection, error)
         raise SystemExit

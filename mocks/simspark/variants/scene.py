@@ -80,6 +80,15 @@ class Exponents(Server):
         return {**super().state(), "time": f"{self.world.time:.6e}"}
 
 
+@variant("scores-with-a-point", of="state.values")
+class ScoresWithAPoint(Server):
+    """Writes a point and a zero after whole numbers of the game state."""
+
+    def state(self) -> dict[str, str]:
+        state = super().state()
+        return {name: text if name == "time" else f"{text}.0" for name, text in state.items()}
+
+
 @variant("more-play-modes", of="environment.play-modes")
 class MorePlayModes(Server):
     """Has four more play modes and one more parameter."""
@@ -123,7 +132,8 @@ class Visible(Server):
     """Writes visibility and transparency of a mesh, before its model."""
 
     def full_graph(self) -> str:
-        return super().full_graph().replace("(load ", "(setVisible 1) (setTransparent)(load ")
+        leaves = "(setVisible 1) (setTransparent)"
+        return re.sub(r"(?=\(load (?!StdCapsule))", leaves, super().full_graph())
 
 
 @variant("capsules", of="nodes.predefined")
@@ -171,7 +181,7 @@ class RobotsOfOnePiece(Server):
         return ""
 
     def unchanged_robot(self) -> str:
-        return self.limbs_alone([], "StaticMesh")
+        return self.empty_limbs([], "StaticMesh")
 
 
 @variant("a-plain-sphere", of="nodes.mesh")

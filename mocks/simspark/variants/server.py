@@ -167,8 +167,8 @@ class LetsAgentsGoAfterTheGame(Server):
 class GivesUpWhoDoesNotRead(Server):
     """Closes the connection of a client that does not read, inside a message."""
 
-    def written(self, text: str, connection: Connection) -> bytes:
-        data = super().written(text, connection)
+    def encode(self, text: str, connection: Connection) -> bytes:
+        data = super().encode(text, connection)
         if not connection.stream.behind:
             return data
         connection.write(data[: len(data) // 2])
@@ -358,3 +358,42 @@ class ScoresOf32Bits(Server):
         least = -(1 << 31)
         goals = self.world.score
         self.world.score = {team: n if n < -least else least for team, n in goals.items()}
+
+
+@variant("one-temperature", of="move-agent.temperature")
+class OneTemperature(Server):
+    """Sets the battery instead of the temperature, as the published server does."""
+
+    def agent_temperature(self, robot: Robot, values: list[Any]) -> None:
+        self.agent_battery(robot, values)
+
+
+@variant("plain-numbers", of="text.numbers")
+class PlainNumbers(Server):
+    """Executes only commands whose numbers have the forms of the examples."""
+
+    def execute(self, command: Any) -> None:
+        texts = [str(part) for part in _list_atoms(command)]
+        if not any(re.match(r"[-+.]?[0-9]", text) and not _PLAIN.fullmatch(text) for text in texts):
+            super().execute(command)
+
+
+_PLAIN = re.compile(r"-?[0-9]+([.][0-9]+)?")
+
+
+def _list_atoms(part: Any) -> list[str]:
+    if isinstance(part, list):
+        return [atom for item in part for atom in _list_atoms(item)]
+    return [str(part)]
+
+
+@variant("as-great-as-it-is-told", of="robustness.odd-numbers")
+class AsGreatAsItIsTold(Server):
+    """Puts robots at the coordinates of a command, finite or not."""
+
+    def agent_pos(self, robot: Robot, values: list[Any]) -> None:
+        try:
+            x, y, z = map(float, values)
+        except ValueError:
+            return
+        robot.place(x, y, z)

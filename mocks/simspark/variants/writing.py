@@ -9,5 +9,5 @@ from mocks.simspark.connection import Connection, Endpoint
 class ZeroAtTheEnd(Endpoint):
     """Adds the final zero byte of a C string to each message."""
 
-    def written(self, text: str, connection: Connection) -> bytes:
-        return frame(super().written(text, connection)[4:] + b"\0")
+    def encode(self, text: str, connection: Connection) -> bytes:
+        return frame(super().encode(text, connection)[4:] + b"\0")

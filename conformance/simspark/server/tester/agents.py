@@ -30,7 +30,7 @@ _MISSED = 4  # agents without perceptors in a row, after which timeouts are shor
 
 
 @contextlib.asynccontextmanager
-async def playing(
+async def play_agent(
     iut: Iut,
     instance: Instance,
     team: str = "Lefts",
@@ -47,15 +47,15 @@ async def playing(
         await create(iut, session)
         number = unum or next_number(iut, instance)
         await session.send(expressions(f"(init (unum {number})(teamname {team}))"))
-        await _taken_in(iut, session)
-        await _perceiving(iut, session)
+        await _wait_for_name(iut, session)
+        await _wait_for_perceptors(iut, session)
         yield session
 
 
-async def _perceiving(iut: Iut, session: Session) -> None:
+async def _wait_for_perceptors(iut: Iut, session: Session) -> None:
     """Wait for several groups of perceptors. The timeout is short if none have arrived so far."""
     none = not any(message.name in PERCEPTORS for message in session.received)
-    within = "quiet" if none or _hopeless(iut) else None
+    within = "quiet" if none or _has_no_perceptors(iut) else None
     try:
         for _ in range(4):
             await perceptors(session, within)
@@ -65,7 +65,7 @@ async def _perceiving(iut: Iut, session: Session) -> None:
     iut.memory["without perceptors"] = 0
 
 
-def _hopeless(iut: Iut) -> bool:
+def _has_no_perceptors(iut: Iut) -> bool:
     """Return True if no perceptors arrived for the last agents in a row."""
     return bool(iut.memory.get("without perceptors", 0) > _MISSED)
 
@@ -102,7 +102,7 @@ async def create(iut: Iut, session: Session) -> None:
         iut.memory.setdefault("perceptors before init", came is not None)
 
 
-async def _taken_in(iut: Iut, session: Session) -> None:
+async def _wait_for_name(iut: Iut, session: Session) -> None:
     """Wait until the game state contains number and side of the agent.
 
     Raises Inconclusive if GS contained them for other agents and not for this one. Raises Violation
@@ -110,7 +110,7 @@ async def _taken_in(iut: Iut, session: Session) -> None:
     values.
     """
     known = iut.memory.get("players are numbered")
-    usual = known is not False and not _hopeless(iut)
+    usual = known is not False and not _has_no_perceptors(iut)
     late = iut.memory.get("perceptors before init") and not session.received
     left = session.left(*((2 if late else 3) * ["response"] if usual else ["quiet"]))
     told: dict[str, str] = {}
@@ -120,7 +120,7 @@ async def _taken_in(iut: Iut, session: Session) -> None:
         message = await session.wait_for(*PERCEPTORS, within=left, requirement=AGAIN_AND_AGAIN)
         if message is None:
             break
-        told |= _told_of_the_game(message)
+        told |= _game_state_of(message)
     else:
         iut.memory["players are numbered"] = True
         return
@@ -154,13 +154,13 @@ def name_of(agent: Session) -> Name | None:
     """Return the name of an agent according to its game state, or None."""
     told: dict[str, str] = {}
     for message in agent.received:
-        told |= _told_of_the_game(message)
+        told |= _game_state_of(message)
         if found := _name(told):
             return found
     return None
 
 
-def apart(one: Name, other: Name) -> None:
+def check_sides(one: Name, other: Name) -> None:
     """Raise Violation unless two players of different teams are on different sides."""
     if {one.team, other.team} != set(TEAMS):
         came = f"their game states (GS) say {one} and {other}"
@@ -173,7 +173,7 @@ def _name(told: dict[str, str]) -> Name | None:
     return Name(int(told["unum"]), str(told["team"]).capitalize())
 
 
-def _told_of_the_game(message: Message) -> dict[str, str]:
+def _game_state_of(message: Message) -> dict[str, str]:
     """Return the values of the perceptor GS in a message, by name."""
     items = message.value if message.name in PERCEPTORS else ()
     return {
@@ -181,7 +181,7 @@ def _told_of_the_game(message: Message) -> dict[str, str]:
     }
 
 
-async def passed_over(session: Session) -> None:
+async def skip_received(session: Session) -> None:
     """Skip the perceptors that have already arrived.
 
     On a busy machine more groups arrive meanwhile. Skipping stops after the time `quiet`.
@@ -198,16 +198,16 @@ async def perceptors(session: Session, within: Within | None = None) -> Message:
     )
 
 
-async def fresh(agent: Session) -> Message:
+async def next_perceptors(agent: Session) -> Message:
     """Return a group of perceptors that arrives after this call."""
-    await passed_over(agent)
+    await skip_received(agent)
     return await perceptors(agent)
 
 
-async def served(agent: Session, after: str) -> None:
+async def check_served(agent: Session, after: str) -> None:
     """Raise a Violation of the requirement under test unless an agent still receives perceptors."""
     try:
-        await fresh(agent)
+        await next_perceptors(agent)
     except Violation as none:
         await agent.assert_alive(after)
         raise Violation(f"further perceptors after {after}", none.came) from none
@@ -253,7 +253,7 @@ async def hinge_angle(iut: Iut, agent: Session) -> float:
     number.
     """
     _, name = hinge_names(iut)
-    await passed_over(agent)
+    await skip_received(agent)
     found = await hinge_angles(agent, name, 1)
     if found:
         return found[0]
@@ -287,7 +287,7 @@ async def hinge_angles(agent: Session, name: str, count: int) -> list[float]:
     return found
 
 
-def _alone(effector: str) -> bytes:
+def _one_message(effector: str) -> bytes:
     return encode(expressions(effector))
 
 
@@ -296,7 +296,7 @@ async def turns(
     agent: Session,
     speed: float,
     after: str = "",
-    encoded: Callable[[str], bytes] = _alone,
+    encoded: Callable[[str], bytes] = _one_message,
     about: str | None = "agents.effectors",
 ) -> float:
     """Turn the declared hinge, and return how far it turned in degrees.

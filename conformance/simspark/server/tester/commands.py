@@ -13,7 +13,7 @@ LONG = 300  # bytes of a long command, more than one byte can count
 A_FEW = 3  # states in which a command executed too late would show
 
 
-async def executes_at_once(watch: Watch) -> None:
+async def check_execution_at_once(watch: Watch) -> None:
     """Raise Violation if a command has no effect.
 
     The violation is of monitors.commands if the next command brings the effect. A server can wait
@@ -24,7 +24,7 @@ async def executes_at_once(watch: Watch) -> None:
         await watch.settle()
     except Violation as none:
         await watch.command("(ball)")
-        if await watch.never(
+        if await watch.stays_false(
             lambda view: view.value("score_left") != before, watch.session.seconds("response")
         ):
             raise
@@ -32,7 +32,7 @@ async def executes_at_once(watch: Watch) -> None:
         raise Violation(none.expected, came, "monitors.commands", shown) from none
 
 
-async def in_order(watch: Watch) -> None:
+async def check_order(watch: Watch) -> None:
     """Raise Violation if the server does not execute long and short commands in order."""
     about, shown = "frame.segmentation", list[float]()
 
@@ -49,7 +49,7 @@ async def in_order(watch: Watch) -> None:
         watch.waiting += 1
         await watch.session.send_bytes(frame(text.encode("ascii")))
         if goals % AT_ONCE == 0:
-            await watch.until(
+            await watch.wait_until(
                 lambda view, last=goals: scored(view) == last,  # type: ignore[misc]
                 f"show score_right {goals}, the last of {AT_ONCE} scores in one burst",
                 within=watch.patience(),

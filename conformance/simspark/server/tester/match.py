@@ -11,12 +11,12 @@ from conformance.simspark.server.tester.agents import (
     LAST,
     TEAMS,
     Name,
-    apart,
+    check_sides,
     name_of,
     next_number,
-    playing,
+    play_agent,
 )
-from conformance.simspark.server.tester.monitors import Place, Watch, watching
+from conformance.simspark.server.tester.monitors import Place, Watch, watch_server
 from conformance.verdicts import Inconclusive, Violation
 
 OWN = ("Lefts", "Rights")
@@ -51,12 +51,12 @@ class Match:
     async def put(self, team: str, place: Place, requirement: str = "move-agent.pos") -> None:
         """Put the agent of a team at a place, and wait for the effect."""
         await self.watch.command(f"(agent {self.names[team]}(pos {place.x} {place.y} 0.4))")
-        await self.watch.until(
-            place.taken,
+        await self.watch.wait_until(
+            place.is_occupied,
             f"show the agent at its commanded position {place}",
             requirement=requirement,
-            now=lambda view: f"the nearest node is {place.nearest(view):.2f} m away",
-            then=lambda view: place.taken(view, BESIDE),
+            now=lambda view: f"the nearest node is {place.distance(view):.2f} m away",
+            then=lambda view: place.is_occupied(view, BESIDE),
         )
 
     async def placed(self) -> tuple[Place, Place]:
@@ -64,14 +64,14 @@ class Match:
 
         Raises Violation if the left agent moves when the right one is moved.
         """
-        left, right = self.watch.vacant(-0.45, 0.35), self.watch.vacant(0.45, 0.25)
+        left, right = self.watch.find_vacant(-0.45, 0.35), self.watch.find_vacant(0.45, 0.25)
         await self.put("Left", left)
         await self.put("Right", right)
         await self.watch.settle()
-        if not left.taken(self.watch.view, BESIDE):
+        if not left.is_occupied(self.watch.view, BESIDE):
             raise Violation(
                 f"the left agent to stay at {left} while the right agent moves to {right}",
-                f"the nearest node is {left.nearest(self.watch.view):.2f} m away",
+                f"the nearest node is {left.distance(self.watch.view):.2f} m away",
                 "move-agent.right-one",
             )
         return left, right
@@ -83,12 +83,12 @@ class Match:
         from the scene, or the agent at `right` disappears.
         """
         await self.agents["Left"].close()
-        await self.watch.until(
-            lambda view: left.free(view) or right.free(view),
+        await self.watch.wait_until(
+            lambda view: left.is_free(view) or right.is_free(view),
             f"no longer show an agent at {left}, after the left agent disconnected",
             requirement="full.node-removed",
         )
-        if right.free(self.watch.view):
+        if right.is_free(self.watch.view):
             raise Violation(
                 f"the left agent at its commanded position {left}",
                 f"it disappeared from {right}, the position of the right agent",
@@ -100,14 +100,14 @@ class Match:
         other = "Right" if team == "Left" else "Left"
         await self.watch.command(f"(select {self.names[other]})")
 
-    def nobody(self, team: str) -> Name:
+    def missing_player(self, team: str) -> Name:
         """Return the name of a player that does not exist.
 
         Its number shares digits with the number of the agent of the team.
         """
         return Name(1 if self.names[team].unum != 1 else LAST, team)
 
-    def others(self, team: str) -> list[Name]:
+    def missing_players(self, team: str) -> list[Name]:
         """Return the names of all players of a team that do not exist."""
         return [Name(unum, team) for unum in range(1, LAST + 1) if unum != self.names[team].unum]
 
@@ -117,11 +117,11 @@ async def numbers_shared(iut: Iut) -> bool:
 
     Raises Inconclusive if it is not accepted with another number either.
     """
-    async with iut.instance() as instance, playing(iut, instance, OWN[0], unum := LAST - 1):
+    async with iut.instance() as instance, play_agent(iut, instance, OWN[0], unum := LAST - 1):
         with contextlib.suppress(Inconclusive):
-            async with playing(iut, instance, OWN[1], unum):
+            async with play_agent(iut, instance, OWN[1], unum):
                 return True
-        async with playing(iut, instance, OWN[1]):
+        async with play_agent(iut, instance, OWN[1]):
             return False
 
 
@@ -133,23 +133,23 @@ async def match(iut: Iut) -> AsyncIterator[Match]:
     the agents come, or both are on one side.
     """
     shared = await iut.cached("numbers shared", lambda: numbers_shared(iut))
-    async with iut.instance() as instance, watching(iut, instance) as watch:
+    async with iut.instance() as instance, watch_server(iut, instance) as watch:
         unum = next_number(iut, instance)
-        async with playing(iut, instance, OWN[0], unum) as one:
+        async with play_agent(iut, instance, OWN[0], unum) as one:
             await watch.full("when an agent comes", more=True, requirement="full.node-added")
-            async with playing(iut, instance, OWN[1], unum if shared else 0) as other:
+            async with play_agent(iut, instance, OWN[1], unum if shared else 0) as other:
                 await watch.full(
                     "when another agent comes", more=True, requirement="full.node-added"
                 )
-                yield await _begun(watch, unum, one, other)
+                yield await _start_match(watch, unum, one, other)
 
 
-async def _begun(watch: Watch, unum: int, one: Session, other: Session) -> Match:
+async def _start_match(watch: Watch, unum: int, one: Session, other: Session) -> Match:
     """Let the game begin. Raises Violation if both agents are on one side."""
     names = [
         name_of(agent) or Name(unum, team) for agent, team in zip((one, other), TEAMS, strict=True)
     ]
-    apart(*names)
+    check_sides(*names)
     await watch.settle()
     await watch.play()
     await watch.put_ball(watch.place(0.6, -0.8))
@@ -165,10 +165,10 @@ async def _begun(watch: Watch, unum: int, one: Session, other: Session) -> Match
 async def leaves(watch: Watch, place: Place, command: str, whose: str) -> None:
     """Send a command, and wait until no agent is at the place any more."""
     await watch.command(command)
-    await watch.until(
-        place.free,
+    await watch.wait_until(
+        place.is_free,
         f"show no agent at {place}, the position of {whose}, after {command}",
-        now=lambda view: f"the nearest node is {place.nearest(view):.2f} m away",
+        now=lambda view: f"the nearest node is {place.distance(view):.2f} m away",
     )
 
 
@@ -176,7 +176,7 @@ async def stays(watch: Watch, place: Place, whose: str, after: str) -> None:
     """Raise Violation if an agent has left its place."""
     await watch.settle()
     check(
-        place.taken(watch.view, BESIDE),
+        place.is_occupied(watch.view, BESIDE),
         f"{whose} to stay at {place} after {after}",
-        f"the nearest node is {place.nearest(watch.view):.2f} m away",
+        f"the nearest node is {place.distance(watch.view):.2f} m away",
     )

@@ -55,7 +55,7 @@ class Watch:
         """Return the deadline for the effect of all sent messages: one state for each message."""
         return self.session.left("response", *self.waiting * ["monitor"])
 
-    async def until(
+    async def wait_until(
         self,
         holds: Callable[[View], Any],
         to: str,
@@ -91,7 +91,7 @@ class Watch:
             raise Violation(f"the states to {to} from then on", came, requirement)
         return message
 
-    async def since(
+    async def wait_for_each(
         self, parts: Sequence[Callable[[View], Any]], to: str, now: Callable[[View], str]
     ) -> list[tuple[float, float]]:
         """Follow the states until each of the conditions ``parts`` has been true.
@@ -109,14 +109,14 @@ class Watch:
                     of[number] = time
             return max(first) < inf
 
-        await self.until(all_came, to, within=self.session.left(*3 * ["response"]), now=now)
+        await self.wait_until(all_came, to, within=self.session.left(*3 * ["response"]), now=now)
         return [*zip(without, first, strict=True)]
 
     async def state(self) -> Message:
         """Return the next state."""
-        return await self.until(lambda _: True, "come", requirement=KEEPS_SENDING)
+        return await self.wait_until(lambda _: True, "come", requirement=KEEPS_SENDING)
 
-    async def some(self, count: int) -> None:
+    async def wait_for_states(self, count: int) -> None:
         """Wait for `count` more states."""
         for _ in range(count):
             await self.state()
@@ -131,7 +131,7 @@ class Watch:
         def changed(view: View) -> bool:
             return view.fulls > fulls and (view.nodes > nodes if more else view.nodes < nodes)
 
-        await self.until(
+        await self.wait_until(
             changed,
             f"contain a full scene graph with {'more' if more else 'fewer'} nodes {why}",
             requirement=requirement,
@@ -153,7 +153,7 @@ class Watch:
             raise
         await self.state()
 
-    async def never(self, happens: Callable[[View], Any], seconds: float) -> bool:
+    async def stays_false(self, happens: Callable[[View], Any], seconds: float) -> bool:
         """Return True if ``happens`` does not become true for so many seconds."""
         deadline = self.session.now + seconds
         while message := await self.session.wait_for(*STATES, within=deadline - self.session.now):
@@ -162,7 +162,7 @@ class Watch:
                 return False
         return True
 
-    async def only_in_full(
+    async def shows_only_in_full(
         self, holds: Callable[[View], Any], otherwise: str, again: str = ""
     ) -> bool:
         """Return True if only a requested full scene graph shows that ``holds`` is true.
@@ -170,10 +170,10 @@ class Watch:
         ``again`` is a command that is sent once more before the request. Raises Inconclusive if the
         full graph does not show it either.
         """
-        if not await self.never(holds, self.session.seconds("response")):
+        if not await self.stays_false(holds, self.session.seconds("response")):
             return False
         await self.command(f"{again}(reqfullstate)")
-        if await self.never(holds, self.session.seconds("response")):
+        if await self.stays_false(holds, self.session.seconds("response")):
             raise Inconclusive(otherwise)
         return True
 
@@ -188,14 +188,14 @@ class Watch:
             return view.value("score_left"), view.value("score_right")
 
         try:
-            await self.until(
+            await self.wait_until(
                 lambda view: score(view) == (left, right),
                 f"show the score {left} to {right}{how}",
                 now=lambda view: "it is {} to {}".format(*score(view)),
             )
         except Violation as wrong:
             shown = score(self.view)
-            if not await self.never(
+            if not await self.stays_false(
                 lambda view: score(view) != shown, self.session.seconds("quiet")
             ):
                 wrong.requirement = "score.set"
@@ -210,7 +210,7 @@ class Watch:
         command = encode(expressions(f"(score (left {goals})(right 0))"))
         self.waiting += 1
         await self.session.send_bytes(upon + command)
-        await self.until(
+        await self.wait_until(
             # Earlier input, for example a ball read from a wrong command, can score a goal
             # meanwhile.
             lambda view: view.value("score_left") in (goals, goals + 1),
@@ -227,7 +227,7 @@ class Watch:
             raise Inconclusive(f"the server has no play mode {mode}")
         before = self.view.play_mode
         await self.command(f"(playMode {mode})")
-        await self.until(
+        await self.wait_until(
             lambda view: view.play_mode == mode,
             f"show the play mode {mode}",
             requirement="play-mode.set",
@@ -263,19 +263,19 @@ class Watch:
         width = self.view.parameter("FieldWidth", 12.0)
         return Place(round(along * length / 2, 2), round(across * width / 2, 2))
 
-    async def empty(self, place: "Place") -> None:
+    async def check_empty(self, place: "Place") -> None:
         """Raise Inconclusive if something is at the place already."""
-        if place.taken(self.view):
+        if place.is_occupied(self.view):
             raise Inconclusive(f"something is at {place} from the beginning")
 
-    def vacant(self, along: float, across: float) -> "Place":
+    def find_vacant(self, along: float, across: float) -> "Place":
         """Return the place of `place()`, or the next vacant one towards the middle.
 
         Raises Inconclusive if none is vacant.
         """
         places = [self.place(along, across * share) for share in (1, 0.8, 0.6, 0.4, 0.2)]
         for place in places:
-            if place.free(self.view):
+            if place.is_free(self.view):
                 return place
         raise Inconclusive(
             f"something is at {places[0]} from the beginning, and at the places next to it"
@@ -285,12 +285,12 @@ class Watch:
         """Put the ball at a place, at rest."""
         await self.command(f"(ball (pos {place.x} {place.y} {self.radius}))")
         await self.command("(ball (vel 0 0 0))")
-        await self.until(
-            place.taken,
+        await self.wait_until(
+            place.is_occupied,
             f"show the ball at {place}",
             requirement="ball.pos",
             now=places_of_balls,
-            then=place.taken,
+            then=place.is_occupied,
         )
 
     @property
@@ -298,11 +298,11 @@ class Watch:
         return self.view.parameter("BallRadius", 0.042)
 
 
-def told_alike(times: list[tuple[float, float]], what: str) -> None:
+def check_told_alike(times: list[tuple[float, float]], what: str) -> None:
     """Raise Violation if parts of a change, or monitors, were served at different times.
 
-    ``times`` are the results of `Watch.since`. The comparison by game time also detects a change
-    that arrives late with a full graph.
+    ``times`` are the results of `Watch.wait_for_each`. The comparison by game time also detects a
+    change that arrives late with a full graph.
     """
     first, without = min(time for _, time in times), max(time for time, _ in times)
     check(
@@ -319,18 +319,18 @@ class Place:
     x: float
     y: float
 
-    def taken(self, view: View, within: float = CLOSE) -> bool:
-        return self.nearest(view) < within
+    def is_occupied(self, view: View, within: float = CLOSE) -> bool:
+        return self.distance(view) < within
 
-    def free(self, view: View) -> bool:
-        return not self.taken(view)
+    def is_free(self, view: View) -> bool:
+        return not self.is_occupied(view)
 
-    def nearest(self, view: View) -> float:
+    def distance(self, view: View) -> float:
         """Return the distance in metres to the nearest node."""
         distances = (hypot(pose[12] - self.x, pose[13] - self.y) for pose in view.poses)
         return min(distances, default=float("inf"))
 
-    def around(self, view: View, radius: float) -> set[int]:
+    def nodes_within(self, view: View, radius: float) -> set[int]:
         """Return the numbers of the nodes within `radius` metres."""
         return {
             number
@@ -350,7 +350,7 @@ def places_of_balls(view: View) -> str:
 
 
 @contextlib.asynccontextmanager
-async def watching(
+async def watch_server(
     iut: Iut,
     instance: Instance | None = None,
     *,
@@ -369,7 +369,7 @@ async def watching(
             iut.connect(instance, channel="monitor", segmentation=segmentation)
         )
         watch = Watch(session, iut)
-        await watch.until(
+        await watch.wait_until(
             # If the introduction has no play_mode, another check reports that; do not wait for it.
             lambda view: (
                 view.play_modes and view.fulls and (view.fulls > 1 or "play_mode" in view.state)

@@ -45,25 +45,25 @@ class ActsBeforeInit(Agent):
 class Trains(Agent):
     """Puts the ball in front of its feet with a trainer command."""
 
-    def now_and_then(self) -> str:
-        return "(ball (pos 0 0 0))" if self.groups % 10 == 5 else super().now_and_then()
+    def occasional_effector(self) -> str:
+        return "(ball (pos 0 0 0))" if self.groups % 10 == 5 else super().occasional_effector()
 
 
 @fault("starts-the-game", violates="monitors.only-commands-of-trainers", subtle=True)
 class StartsTheGame(Agent):
     """Requests the kick-off once, with a trainer command."""
 
-    def now_and_then(self) -> str:
-        return "(kickOff Left)" if self.groups == 7 else super().now_and_then()
+    def occasional_effector(self) -> str:
+        return "(kickOff Left)" if self.groups == 7 else super().occasional_effector()
 
 
 @fault("starts-again-after-goals", violates="monitors.only-commands-of-trainers", subtle=True)
 class StartsAgainAfterGoals(Agent):
     """Requests the kick-off after a goal, with a trainer command."""
 
-    def now_and_then(self) -> str:
+    def occasional_effector(self) -> str:
         scored = str(self.game.get("pm", [""])[0]).startswith("Goal")
-        return "(kickOff Left)" if scored else super().now_and_then()
+        return "(kickOff Left)" if scored else super().occasional_effector()
 
 
 @fault("unclosed", violates="text.s-expressions")
@@ -78,17 +78,17 @@ class Unclosed(Agent):
 class UnclosedWords(Agent):
     """Omits the bracket of the words that it says from time to time."""
 
-    def now_and_then(self) -> str:
-        return super().now_and_then().replace("hello_", "(hello_")
+    def occasional_effector(self) -> str:
+        return super().occasional_effector().replace("hello_", "(hello_")
 
 
 @fault("unclosed-in-play", violates="text.s-expressions", subtle=True)
 class UnclosedInPlay(Agent):
     """Omits the last bracket of its effectors while the ball is in play."""
 
-    def now_and_then(self) -> str:
+    def occasional_effector(self) -> str:
         playing = self.game.get("pm") == ["PlayOn"]
-        return "(lae1 1.0" if playing else super().now_and_then()
+        return "(lae1 1.0" if playing else super().occasional_effector()
 
 
 @fault("team-with-an-umlaut", violates="text.ascii")
@@ -107,8 +107,8 @@ class SaysAccents(TeamWithAnUmlaut):
     def initialise(self) -> None:
         Agent.initialise(self)
 
-    def now_and_then(self) -> str:
-        return super().now_and_then().replace("hello", "allô")
+    def occasional_effector(self) -> str:
+        return super().occasional_effector().replace("hello", "allô")
 
 
 @fault("bare-effectors", violates="text.predicates")
@@ -123,16 +123,16 @@ class BareEffectors(Agent):
 class PairsOfEffectors(Agent):
     """Puts two effectors into an extra list."""
 
-    def now_and_then(self) -> str:
-        return "((he1 0)(he2 0))" if self.groups % 20 == 3 else super().now_and_then()
+    def occasional_effector(self) -> str:
+        return "((he1 0)(he2 0))" if self.groups % 20 == 3 else super().occasional_effector()
 
 
 @fault("length-counts-itself", violates="frame.length-prefix", subtle=True)
 class LengthCountsItself(Agent):
     """Counts the length field itself in the length, from its fourth message on."""
 
-    def written(self, text: str, connection: Connection) -> bytes:
-        data = super().written(text, connection)
+    def encode(self, text: str, connection: Connection) -> bytes:
+        data = super().encode(text, connection)
         length = len(data) if connection.sent > 2 else len(data) - 4
         return length.to_bytes(4, "big") + data[4:]
 
@@ -141,8 +141,8 @@ class LengthCountsItself(Agent):
 class FirstLengthCountsItself(Agent):
     """Counts the length field itself in its first length."""
 
-    def written(self, text: str, connection: Connection) -> bytes:
-        data = super().written(text, connection)
+    def encode(self, text: str, connection: Connection) -> bytes:
+        data = super().encode(text, connection)
         return data if connection.sent else len(data).to_bytes(4, "big") + data[4:]
 
 
@@ -150,13 +150,33 @@ class FirstLengthCountsItself(Agent):
 class LengthOfAByte(Agent):
     """Writes only the lowest byte of a length, after three zero bytes."""
 
-    def written(self, text: str, connection: Connection) -> bytes:
-        return bytes(3) + super().written(text, connection)[3:]
+    def encode(self, text: str, connection: Connection) -> bytes:
+        return bytes(3) + super().encode(text, connection)[3:]
 
 
 @fault("lengths-of-two-bytes", violates="frame.length-prefix")
 class LengthsOfTwoBytes(Agent):
     """Writes lengths of 16 bits."""
 
-    def written(self, text: str, connection: Connection) -> bytes:
-        return super().written(text, connection)[2:]
+    def encode(self, text: str, connection: Connection) -> bytes:
+        return super().encode(text, connection)[2:]
+
+
+@fault("writes-a-kilobyte", violates="frame.length-prefix", subtle=True)
+class WritesAKilobyte(Agent):
+    """Writes at most 1024 bytes of a text, after the length of the whole text."""
+
+    def encode(self, text: str, connection: Connection) -> bytes:
+        return super().encode(text, connection)[: 4 + 1024]
+
+
+@fault("longest-earlier-length", violates="text.s-expressions", subtle=True)
+class LongestEarlierLength(Agent):
+    """Sends the whole buffer, with the end of a longer, earlier text behind a shorter one."""
+
+    buffer = b""
+
+    def encode(self, text: str, connection: Connection) -> bytes:
+        data = super().encode(text, connection)[4:]
+        self.buffer = data + self.buffer[len(data) :]
+        return len(self.buffer).to_bytes(4, "big") + self.buffer

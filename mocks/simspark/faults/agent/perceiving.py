@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from itertools import takewhile
+from math import isinf
 from typing import Any
 
 from conformance.codec import Frame
@@ -79,7 +80,7 @@ class LeavesOffAtTheUnknown(Agent):
         super().heed(frame)
 
 
-@fault("leaves-off-at-nothing-in-sight", violates="text.unknown-ignored", subtle=True)
+@fault("leaves-off-at-nothing-in-sight", violates="robustness.odd-perceptors", subtle=True)
 class LeavesOffAtNothingInSight(Agent):
     """Reads a group only up to an empty See perceptor."""
 
@@ -178,3 +179,68 @@ class RemainsOfLongerGroups(Agent):
     """Reads a group together with leftover bytes of a longer, earlier group."""
 
     Reader = decoders.Remains
+
+
+@fault("dies-of-infinities", violates="robustness.odd-perceptors", subtle=True)
+class DiesOfInfinities(Agent):
+    """Dies of a number that a double cannot hold."""
+
+    def perceive(self, name: str, values: list[Any]) -> None:
+        texts = [text for item in values if isinstance(item, list) for text in item[1:]]
+        if any(_is_infinite(text) for text in texts):
+            die()
+        super().perceive(name, values)
+
+
+@fault("dies-of-long-numbers", violates="robustness.odd-perceptors", subtle=True)
+class DiesOfLongNumbers(Agent):
+    """Has a buffer of 256 bytes for the text of a number."""
+
+    def perceive_hinge(self, name: str, text: Any) -> None:
+        if len(text) > 256:
+            die()
+        super().perceive_hinge(name, text)
+
+
+def _is_infinite(text: Any) -> bool:
+    try:
+        return isinf(float(text))
+    except (TypeError, ValueError):
+        return False
+
+
+@fault("small-exponents-as-zero", violates="text.numbers", subtle=True)
+class SmallExponentsAsZero(Agent):
+    """Takes every number with a negative exponent for 0."""
+
+    def perceive_hinge(self, name: str, text: Any) -> None:
+        super().perceive_hinge(name, "0" if "e-" in str(text).lower() else text)
+
+
+@fault("exponents-dropped", violates="text.numbers", subtle=True)
+class ExponentsDropped(Agent):
+    """Reads a number only up to its exponent."""
+
+    def perceive_hinge(self, name: str, text: Any) -> None:
+        super().perceive_hinge(name, str(text).lower().partition("e")[0])
+
+
+@fault("closes-above-a-kilobyte", violates="frame.length-prefix", subtle=True)
+class ClosesAboveAKilobyte(Agent):
+    """Exits if a length is above 1024 bytes."""
+
+    Reader = decoders.ClosesAboveAKilobyte
+
+
+@fault("reads-three-kilobytes", violates="frame.length-prefix", subtle=True)
+class ReadsThreeKilobytes(Agent):
+    """Reads the lists in the first 3000 bytes of a message, and ignores the rest."""
+
+    Reader = decoders.ThreeKilobytes
+
+
+@fault("half-lengths-kill", violates="frame.segmentation", subtle=True)
+class HalfLengthsKill(Agent):
+    """Dies if only a part of a length has arrived."""
+
+    Reader = decoders.HalfLengthsKill

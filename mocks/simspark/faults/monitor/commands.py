@@ -6,7 +6,9 @@ from mocks.simspark.faults.writing import Utf8
 from mocks.simspark.monitor import Monitor
 
 
-def _says(name: str, requirement: str, summary: str, old: str, new: str, subtle: bool) -> type:
+def _make_misspelling(
+    name: str, requirement: str, summary: str, old: str, new: str, subtle: bool
+) -> type:
     """Make a fault that replaces one text by another in its commands."""
 
     class Misspelt(Monitor):
@@ -26,108 +28,108 @@ class EmptyCommands(Monitor):
         super().command("")
 
 
-NoTeam = _says(
+NoTeam = _make_misspelling(
     *("no-team", "move-agent.unum-and-team", "Names no team when it moves an agent."),
     *("(agent (unum 3)(team Right)", "(agent (unum 3)"),
     subtle=False,
 )
-BareAgent = _says(
+BareAgent = _make_misspelling(
     *("bare-agent", "move-agent.not-bare", "Sends the command agent without a name."),
     *("(agent (unum 3)(team Right)(pos 1 -2.5 0.4)(battery 50))", "(agent)"),
     subtle=True,
 )
-SmallTeams = _says(
+SmallTeams = _make_misspelling(
     *("small-teams", "move-agent.unum-and-team", "Writes the team of an agent in lower case."),
     *("(agent (unum 3)(team Right)", "(agent (unum 3)(team right)"),
     subtle=True,
 )
-FlatPlace = _says(
+FlatPlace = _make_misspelling(
     *("flat-place", "move-agent.operations", "Writes a position without the height."),
     *("(pos 1 -2.5 0.4)", "(pos 1 -2.5)"),
     subtle=True,
 )
-FlatBall = _says(
+FlatBall = _make_misspelling(
     *("flat-ball", "ball.form", "Writes a velocity with two numbers."),
     *("(vel -1 0.5 0)", "(vel -1 0.5)"),
     subtle=True,
 )
-CommaBall = _says(
+CommaBall = _make_misspelling(
     *("ball-with-commas", "ball.form", "Writes commas between numbers."),
     *("(pos 1 2 0.042)", "(pos 1, 2, 0.042)"),
     subtle=False,
 )
-ModesByIndex = _says(
+ModesByIndex = _make_misspelling(
     *("modes-by-index", "play-mode.known", "Sets a play mode by its index."),
     *("(playMode PlayOn)", "(playMode 3)"),
     subtle=False,
 )
-SmallModes = _says(
+SmallModes = _make_misspelling(
     *("small-modes", "play-mode.known", "Writes a play mode with a wrong capital."),
     *("free_kick_right", "free_kick_Right"),
     subtle=True,
 )
-KickOffNobody = _says(
+KickOffNobody = _make_misspelling(
     *("kick-off-nobody", "kick-off.team", "Writes none instead of None."),
     *("(kickOff None)", "(kickOff none)"),
     subtle=True,
 )
-SelectsAColour = _says(
+SelectsAColour = _make_misspelling(
     *("selects-a-colour", "select.form", "Names a team by its colour in kill."),
     *("(kill (unum 3)(team Left)", "(kill (unum 3)(team Blue)"),
     subtle=True,
 )
-TimeInText = _says(
+TimeInText = _make_misspelling(
     *("time-with-unit", "time.form", "Writes a unit after the time."),
     *("(time 12.5)", "(time 12.5s)"),
     subtle=True,
 )
-ScoreOfOne = _says(
+ScoreOfOne = _make_misspelling(
     *("score-of-one", "score.form", "Writes the score of one team only."),
     *("(right 2)", ""),
     subtle=True,
 )
-DropsThere = _says(
+DropsThere = _make_misspelling(
     *("drops-there", "no-arguments.form", "Writes a position after dropBall."),
     *("(dropBall)", "(dropBall 0 0)"),
     subtle=True,
 )
-AckAlone = _says(
+AckAlone = _make_misspelling(
     *("ack-alone", "ack.appended", "Sends getAck without a command."),
     *("(time 13)", ""),
     subtle=True,
 )
-TwoCookies = _says(
+TwoCookies = _make_misspelling(
     *("two-cookies", "ack.appended", "Sends getAck with two words."),
     *("(time 13)(getAck cookie)", "((time 13)(getAck two words))"),
     subtle=True,
 )
-OwnCommands = _says(
+OwnCommands = _make_misspelling(
     *("own-commands", "trainer.known-commands", "Writes reposition instead of repos."),
     *("(repos", "(reposition"),
     subtle=True,
 )
-BareWords = _says(
+BareWords = _make_misspelling(
     *("bare-words", "text.predicates", "Writes a command without brackets."),
     *("(reqfullstate)", "reqfullstate"),
     subtle=True,
 )
-Unclosed = _says(
+Unclosed = _make_misspelling(
     *("unclosed", "text.s-expressions", "Omits the last bracket of a score."),
     *("(right 2))", "(right 2)"),
     subtle=True,
 )
 
-ScoreTurned = _says(
+ScoreTurned = _make_misspelling(
     *("score-turned", "trainer.as-asked", "Swaps the scores of the two teams."),
     *("(left 0)(right 12)", "(left 12)(right 0)"),
     subtle=True,
 )
-NoVelocity = _says(
+NoVelocity = _make_misspelling(
     *("no-velocity", "trainer.as-asked", "Omits the velocity after a position."),
     *("(vel 0 -1.25 2)", ""),
     subtle=True,
 )
-UnsignedTurn = _says(
+UnsignedTurn = _make_misspelling(
     *("unsigned-turn", "trainer.as-asked", "Writes a rotation without its sign."),
     *("0.5 -90)", "0.5 90)"),
     subtle=True,
@@ -155,8 +157,8 @@ class TypographicMinus(Utf8, Monitor):
 class OneByteLengths(Monitor):
     """Writes only the lowest byte of a length."""
 
-    def written(self, text: str, connection: Connection) -> bytes:
-        return bytes(3) + super().written(text, connection)[3:]
+    def encode(self, text: str, connection: Connection) -> bytes:
+        return bytes(3) + super().encode(text, connection)[3:]
 
 
 @fault("every-second-command-lost", violates="text.s-expressions", subtle=True)
@@ -169,3 +171,19 @@ class EverySecondCommandLost(Monitor):
         self.asked += 1
         if self.asked % 2:
             super().command(text)
+
+
+@fault("writes-a-kilobyte", violates="frame.length-prefix", subtle=True)
+class WritesAKilobyte(Monitor):
+    """Writes at most 1024 bytes of a command, after the length of the whole command."""
+
+    def encode(self, text: str, connection: Connection) -> bytes:
+        return super().encode(text, connection)[: 4 + 1024]
+
+
+@fault("none-left-out", violates="trainer.as-asked", subtle=True)
+class NoneLeftOut(Monitor):
+    """Leaves out the team None in the commands for one agent."""
+
+    def command(self, text: str) -> None:
+        super().command(text.replace("(team None)", ""))

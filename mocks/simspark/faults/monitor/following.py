@@ -111,7 +111,7 @@ class OneListUnread(Monitor):
             super().take_state(frame)
 
 
-@fault("exponents-unread", violates="monitors.published-forms", subtle=True)
+@fault("exponents-unread", violates="text.numbers", subtle=True)
 class ExponentsUnread(Monitor):
     """Ignores messages with a number that has an exponent."""
 
@@ -292,3 +292,73 @@ class OneStateBehind(Monitor):
     """Reads a message only after the next one has arrived."""
 
     Reader = decoders.OneBehind
+
+
+class _Rewriting(View):
+    """Changes every atom of a message before it reads the message."""
+
+    def take(self, value: Any) -> None:
+        super().take(self._rewrite_atoms(value))
+
+    def _rewrite_atoms(self, part: Any) -> Any:
+        return [*map(self._rewrite_atoms, part)] if isinstance(part, list) else self.rewrite(part)
+
+    def rewrite(self, atom: str) -> str:
+        """Return the replacement of an atom."""
+        raise NotImplementedError
+
+
+class _Unsigned(_Rewriting):
+    def rewrite(self, atom: str) -> str:
+        return "0" if re.match("-[0-9.]", atom) else atom
+
+
+@fault("negative-numbers-as-zero", violates="monitors.understood", subtle=True)
+class NegativeNumbersAsZero(Viewing):
+    """Takes every negative number for 0."""
+
+    view_of_its_own = _Unsigned
+
+
+class _SmallAsZero(_Rewriting):
+    def rewrite(self, atom: str) -> str:
+        return "0" if re.fullmatch("[-+.0-9]+[eE]-[0-9]+", atom) else atom
+
+
+@fault("small-exponents-as-zero", violates="text.numbers", subtle=True)
+class SmallExponentsAsZero(Viewing):
+    """Takes every number with a negative exponent for 0."""
+
+    view_of_its_own = _SmallAsZero
+
+
+class _WithoutPlus(_Rewriting):
+    def rewrite(self, atom: str) -> str:
+        return atom if not re.match("[+][0-9.]", atom) else "0"
+
+
+@fault("plus-signs-unread", violates="text.numbers", subtle=True)
+class PlusSignsUnread(Viewing):
+    """Takes a number with a plus sign for 0."""
+
+    view_of_its_own = _WithoutPlus
+
+
+@fault("dies-of-infinities", violates="robustness.odd-scenes", subtle=True)
+class DiesOfInfinities(Monitor):
+    """Dies of a time that a double cannot hold."""
+
+    def take_state(self, frame: Frame) -> None:
+        if ["time", "1e400"] in frame.value[0]:
+            die()
+        super().take_state(frame)
+
+
+@fault("closes-above-sixty-four-kilobytes", violates="frame.length-prefix", subtle=True)
+class ClosesAboveSixtyFourKilobytes(Monitor):
+    """Exits if a message is longer than 65,536 bytes."""
+
+    def heed(self, frame: Frame) -> None:
+        if len(frame.raw) > 65_540:
+            raise SystemExit
+        super().heed(frame)

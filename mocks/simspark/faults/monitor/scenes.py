@@ -17,11 +17,11 @@ class _Changing(View):
 
     def take(self, value: Any) -> None:
         if value[1:2] and value[1][:1] == [self.behind]:
-            value = [*value[:2], self._changed(value[2])]
+            value = [*value[:2], self._change_lists(value[2])]
         super().take(value)
 
-    def _changed(self, graph: Any) -> Any:
-        return self.change([*map(self._changed, graph)]) if isinstance(graph, list) else graph
+    def _change_lists(self, graph: Any) -> Any:
+        return self.change([*map(self._change_lists, graph)]) if isinstance(graph, list) else graph
 
     def change(self, parts: list[Any]) -> list[Any]:
         """Return the replacement of a list whose parts are changed already."""
@@ -258,3 +258,31 @@ class ThirtyTwoLevels(Viewing):
     """Ignores transforms more than 32 levels deep."""
 
     view_of_its_own = _Shallow
+
+
+class _NoBaseNodes(_Changing):
+    behind = "RSG"
+
+    def change(self, parts: list[Any]) -> list[Any]:
+        return [part for part in parts if not (isinstance(part, list) and part[:2] == ["nd", "BN"])]
+
+
+@fault("base-nodes-dropped", violates="nodes.base-kept")
+class BaseNodesDropped(Viewing):
+    """Drops base nodes below the root, with all their child nodes."""
+
+    view_of_its_own = _NoBaseNodes
+
+
+class _EmptyBaseNodes(_Changing):
+    behind = "RSG"
+
+    def change(self, parts: list[Any]) -> list[Any]:
+        return [part for part in parts if part != ["nd", "BN"]]
+
+
+@fault("empty-base-nodes-not-counted", violates="nodes.base-kept", subtle=True)
+class EmptyBaseNodesNotCounted(Viewing):
+    """Drops base nodes without child nodes, so updates after them change the wrong nodes."""
+
+    view_of_its_own = _EmptyBaseNodes

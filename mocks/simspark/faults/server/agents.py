@@ -1,5 +1,6 @@
 """Faults of the server in serving agents."""
 
+import asyncio
 from typing import Any
 
 from conformance.codec import Frame
@@ -289,3 +290,16 @@ class AgentsSetTheTime(Server):
             self.execute(expression)
         else:
             super().effect(agent, expression)
+
+
+@fault("perceptors-before-scene", violates="agents.perceptors", subtle=True)
+class PerceptorsBeforeScene(Server):
+    """Sends one group of perceptors to each agent that connects, before its scene message."""
+
+    def new_agent(self) -> Agent:
+        agent = super().new_agent()
+        asyncio.get_running_loop().call_soon(self.greet, agent)
+        return agent
+
+    def greet(self, agent: Agent) -> None:
+        agent.send(f"{self.perceive_time()}(GS (t 0.00) (pm BeforeKickOff))")

@@ -53,9 +53,9 @@ class UpdateCalledFull(Server):
 
     full_wanted_before = False
 
-    def full_due(self) -> bool:
+    def is_full_due(self) -> bool:
         self.full_wanted_before = self.full_wanted
-        return super().full_due()
+        return super().is_full_due()
 
 
 @fault("meshes-without-type", violates="header.full-is-complete")
@@ -82,18 +82,18 @@ class LateClientSeesTheBeginning(Server):
 class SecondAgentWithoutFull(Server):
     """Sends no full graph when a second robot comes, and omits it in all graphs."""
 
-    def full_due(self) -> bool:
+    def is_full_due(self) -> bool:
         if len(self.world.robots) >= 2:
             self.structure_told = self.world.structure
-        return super().full_due()
+        return super().is_full_due()
 
     def full_graph(self) -> str:
-        return self.of_one_robot(super().full_graph)
+        return self.draw_one_robot(super().full_graph)
 
     def partial_graph(self) -> str:
-        return self.of_one_robot(super().partial_graph)
+        return self.draw_one_robot(super().partial_graph)
 
-    def of_one_robot(self, graph: Callable[[], str]) -> str:
+    def draw_one_robot(self, graph: Callable[[], str]) -> str:
         robots = self.world.robots
         self.world.robots = robots[:1]
         text = graph()
@@ -171,10 +171,20 @@ class FullOnRequestToOne(Server):
 
     requested = False
 
-    def full_due(self) -> bool:
+    def is_full_due(self) -> bool:
         self.requested = self.full_wanted
-        return super().full_due()
+        return super().is_full_due()
 
     def tell_monitor(self, monitor: Monitor, pairs: list[str], scene: str) -> None:
         if monitor.number == 1 or not self.requested:
             super().tell_monitor(monitor, pairs, scene)
+
+
+@fault("goal-posts-come-late", violates="header.partial-fits", subtle=True)
+class GoalPostsComeLate(Server):
+    """Adds the goal posts half a second after its start, without a full graph for monitors."""
+
+    CYCLES = 25
+
+    def field(self) -> list[str]:
+        return super().field() if self.cycles > self.CYCLES else super().field()[:1]

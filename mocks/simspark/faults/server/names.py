@@ -31,8 +31,8 @@ class NamesOfTheFirst(Server):
         super().initialise(agent, robot, values)
         self.first.setdefault((robot.unum, robot.side), robot)
 
-    def named(self, given: dict[str, list[Any]]) -> Robot:
-        robot = super().named(given)
+    def find_named(self, given: dict[str, list[Any]]) -> Robot:
+        robot = super().find_named(given)
         return self.first[robot.unum, robot.side]
 
 

@@ -79,10 +79,10 @@ class ByNumberOnly(Server):
 class SidesMixedUp(Server):
     """Takes Left for the right team, and Right for the left team."""
 
-    def named(self, given: dict[str, list[Any]]) -> Robot:
+    def find_named(self, given: dict[str, list[Any]]) -> Robot:
         other = {"Left": "Right", "Right": "Left"}
         team = [other.get(str(name), str(name)) for name in given.get("team", ())]
-        return super().named({**given, "team": team})
+        return super().find_named({**given, "team": team})
 
 
 @fault("moves-both-teams", violates="move-agent.right-one")
@@ -101,7 +101,7 @@ class NoOperationCentres(Server):
     def do_agent(self, command: list[Any]) -> None:
         super().do_agent(command)
         if len(command) == 3:
-            self.named(parameters(command)).place(0.0, 0.0, 0.35)
+            self.find_named(parameters(command)).place(0.0, 0.0, 0.35)
 
 
 @fault("first-operation", violates="move-agent.several-operations", subtle=True)
@@ -171,9 +171,9 @@ class SelectsAPlace(Server):
         if self.world.selected:
             self.place = self.world.robots.index(self.world.selected)
 
-    def named_or_selected(self, command: list[Any]) -> Robot:
+    def find_named_or_selected(self, command: list[Any]) -> Robot:
         self.world.selected = dict(enumerate(self.world.robots)).get(self.place)
-        return super().named_or_selected(command)
+        return super().find_named_or_selected(command)
 
 
 @fault("kill-counts-twice", violates="kill.named", subtle=True)
@@ -218,7 +218,7 @@ class KillsTheNumber(Server):
     """Removes the agents of both teams with the number."""
 
     def do_kill(self, command: list[Any]) -> None:
-        robot = self.named_or_selected(command)
+        robot = self.find_named_or_selected(command)
         for other in list(self.world.robots):
             if other.unum == robot.unum:
                 self.world.remove(other)
@@ -229,7 +229,7 @@ class KillsNone(Server):
     """Puts the agent out of sight instead of removing it."""
 
     def do_kill(self, command: list[Any]) -> None:
-        self.named_or_selected(command).place(0.0, 0.0, 100.0)
+        self.find_named_or_selected(command).place(0.0, 0.0, 100.0)
 
 
 @fault("kills-the-next-of-three", violates="kill.named", subtle=True)
@@ -237,7 +237,7 @@ class KillsTheNextOfThree(Server):
     """Removes the robot after the named one if there are more than two robots."""
 
     def do_kill(self, command: list[Any]) -> None:
-        robots, named = self.world.robots, self.named_or_selected(command)
+        robots, named = self.world.robots, self.find_named_or_selected(command)
         behind = robots[(robots.index(named) + 1) % len(robots)]
         self.world.remove(behind if len(robots) > 2 else named)
 
@@ -247,13 +247,13 @@ class KillsByNameOnly(Server):
     """Does not remove the selected agent."""
 
     def do_kill(self, command: list[Any]) -> None:
-        self.world.remove(self.named(parameters(command)))
+        self.world.remove(self.find_named(parameters(command)))
 
 
 class AnyNumber(Server):
     """Base class: can take the first agent of a team for the named one."""
 
-    def any_of_the_team(self, command: list[Any]) -> list[Any]:
+    def find_in_team(self, command: list[Any]) -> list[Any]:
         side = SIDES.get(str(parameters(command).get("team", [""])[0]))
         for robot in self.world.robots:
             if robot.side == side:
@@ -266,7 +266,7 @@ class KillsAnyNumber(AnyNumber):
     """Removes the first agent of a team, regardless of the number."""
 
     def do_kill(self, command: list[Any]) -> None:
-        super().do_kill(self.any_of_the_team(command))
+        super().do_kill(self.find_in_team(command))
 
 
 @fault("repos-any-number", violates="repos.named", subtle=True)
@@ -274,7 +274,7 @@ class ReposAnyNumber(AnyNumber):
     """Repositions the first agent of a team, regardless of the number."""
 
     def do_repos(self, command: list[Any]) -> None:
-        super().do_repos(self.any_of_the_team(command))
+        super().do_repos(self.find_in_team(command))
 
 
 @fault("repos-both", violates="repos.named", subtle=True)
@@ -292,7 +292,7 @@ class ReposRemoves(Server):
 
     def do_repos(self, command: list[Any]) -> None:
         if len(command) == 1:
-            self.world.remove(self.named_or_selected(command))
+            self.world.remove(self.find_named_or_selected(command))
         else:
             super().do_repos(command)
 
@@ -311,8 +311,8 @@ class SelectedFirst(Server):
 
     first = ""
 
-    def named_or_selected(self, command: list[Any]) -> Robot:
-        robot = super().named_or_selected(command)
+    def find_named_or_selected(self, command: list[Any]) -> Robot:
+        robot = super().find_named_or_selected(command)
         return (self.world.selected or robot) if command[0] == self.first else robot
 
 
@@ -335,9 +335,9 @@ class SelectedForNobody(Server):
 
     word = ""
 
-    def named_or_selected(self, command: list[Any]) -> Robot:
+    def find_named_or_selected(self, command: list[Any]) -> Robot:
         try:
-            return super().named_or_selected(command)
+            return super().find_named_or_selected(command)
         except Wrong:
             if command[0] == self.word and self.world.selected:
                 return self.world.selected

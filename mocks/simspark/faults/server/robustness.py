@@ -93,8 +93,8 @@ class DeafToMalformedAgents(AgentsReadOtherwise):
 class MuteAfterMalformed(Server):
     """Sends nothing more to a monitor after a malformed text."""
 
-    def misread(self, connection: Connection, error: str) -> None:
-        super().misread(connection, error)
+    def log_misread(self, connection: Connection, error: str) -> None:
+        super().log_misread(connection, error)
         connection.memory["mute"] = True
 
     def tell_monitor(self, monitor: Monitor, pairs: list[str], scene: str) -> None:
@@ -206,10 +206,10 @@ class DiesOfAGoneSelection(Server):
             self.left = agent.robot
         super().agent_left(agent)
 
-    def named_or_selected(self, command: list[Any]) -> Robot:
+    def find_named_or_selected(self, command: list[Any]) -> Robot:
         if self.left and not self.world.selected and command[1:] == []:
             decoders.die()
-        return super().named_or_selected(command)
+        return super().find_named_or_selected(command)
 
 
 @fault("dies-of-the-removed", violates="robustness.several-clients", subtle=True)

@@ -1,12 +1,15 @@
 """Faults of the server in the execution of trainer commands, and in its answers."""
 
 import asyncio
+import re
 from functools import partial
 from typing import Any
 
 from conformance.codec import Frame
 from mocks.deviations import fault
+from mocks.simspark.faults.decoders import die
 from mocks.simspark.monitor_port import Monitor
+from mocks.simspark.robot import Robot
 from mocks.simspark.server import Server
 
 
@@ -77,3 +80,73 @@ class OtherCookie(Server):
     def do_get_ack(self, command: list[Any]) -> None:
         if self.hearing:
             self.hearing.send("(ack done)")
+
+
+@fault("acknowledges-first", violates="ack.after-the-command", subtle=True)
+class AcknowledgesFirst(OtherCookie):
+    """Answers getAck at once, and executes all commands half a second later."""
+
+    def hear_monitor(self, monitor: Monitor, frame: Frame) -> None:
+        for command in frame.value if isinstance(frame.value, list) else ():
+            if isinstance(command, list) and command[:1] == ["getAck"] and len(command) > 1:
+                monitor.send(f"(ack {command[1]})")
+        asyncio.get_running_loop().call_later(0.5, super().hear_monitor, monitor, frame)
+
+    def do_get_ack(self, command: list[Any]) -> None:
+        pass
+
+
+@fault("temperature-in-kelvin", violates="move-agent.temperature")
+class TemperatureInKelvin(Server):
+    """Adds 273 degrees to the temperature of a command."""
+
+    def agent_temperature(self, robot: Robot, values: list[Any]) -> None:
+        super().agent_temperature(robot, [str(float(values[0]) + 273)])
+
+
+@fault("one-temperature-for-all", violates="move-agent.temperature", subtle=True)
+class OneTemperatureForAll(Server):
+    """Sets the temperature of all robots."""
+
+    def agent_temperature(self, robot: Robot, values: list[Any]) -> None:
+        for each in self.world.robots:
+            super().agent_temperature(each, values)
+
+
+@fault("exponents-as-zero", violates="text.numbers", subtle=True)
+class ExponentsAsZero(Server):
+    """Takes a coordinate with an exponent for 0."""
+
+    def execute(self, command: Any) -> None:
+        super().execute(_zero_exponents(command))
+
+
+def _zero_exponents(part: Any) -> Any:
+    if isinstance(part, list):
+        return [_zero_exponents(item) for item in part]
+    written = isinstance(part, str) and re.fullmatch(r"[-+.0-9]+[eE][-+0-9]+", part)
+    return "0" if written else part
+
+
+@fault("dies-of-infinite-numbers", violates="robustness.odd-numbers")
+class DiesOfInfiniteNumbers(Server):
+    """Dies of a coordinate that is not finite."""
+
+    def execute(self, command: Any) -> None:
+        texts = [text for part in command if isinstance(part, list) for text in part[1:]]
+        if any(text in ("nan", "inf") for text in texts):
+            die()
+        super().execute(command)
+
+
+@fault("mute-after-great-numbers", violates="robustness.odd-numbers", subtle=True)
+class MuteAfterGreatNumbers(Server):
+    """Executes no command after a coordinate that a double cannot hold."""
+
+    broken = False
+
+    def execute(self, command: Any) -> None:
+        texts = [text for part in command if isinstance(part, list) for text in part[1:]]
+        self.broken = self.broken or "1e400" in texts
+        if not self.broken:
+            super().execute(command)

@@ -64,8 +64,8 @@ class BareWord(Server):
 class LengthCountsItself(Server):
     """Counts the length field itself in the lengths for agents."""
 
-    def written(self, text: str, connection: Connection) -> bytes:
-        data = super().written(text, connection)
+    def encode(self, text: str, connection: Connection) -> bytes:
+        data = super().encode(text, connection)
         length = len(data) if isinstance(connection, Agent) else len(data) - 4
         return length.to_bytes(4, "big") + data[4:]
 
@@ -143,8 +143,8 @@ class MonitorsOf64Kilobytes(Server):
 class OneLengthTurnedRound(Server):
     """Writes a length in little-endian order in the tenth message to a client."""
 
-    def written(self, text: str, connection: Connection) -> bytes:
-        data = super().written(text, connection)
+    def encode(self, text: str, connection: Connection) -> bytes:
+        data = super().encode(text, connection)
         return data[3::-1] + data[4:] if connection.sent == 9 else data
 
 
@@ -152,8 +152,8 @@ class OneLengthTurnedRound(Server):
 class ForgetsWhatDoesNotFit(Server):
     """Sends only half of a message if the connection does not take it at once."""
 
-    def written(self, text: str, connection: Connection) -> bytes:
-        data = super().written(text, connection)
+    def encode(self, text: str, connection: Connection) -> bytes:
+        data = super().encode(text, connection)
         return data[: len(data) // 2] if connection.stream.behind else data
 
 
@@ -161,5 +161,5 @@ class ForgetsWhatDoesNotFit(Server):
 class LengthsOfSixteenBits(Server):
     """Writes only the two lower bytes of a length."""
 
-    def written(self, text: str, connection: Connection) -> bytes:
-        return bytes(2) + super().written(text, connection)[2:]
+    def encode(self, text: str, connection: Connection) -> bytes:
+        return bytes(2) + super().encode(text, connection)[2:]
