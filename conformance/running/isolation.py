@@ -125,7 +125,7 @@ def _steps(sessions: Sessions, ended: Session) -> tuple[tuple[Step, ...], float]
     over = ended.began + ended.events[-1].at
     for number, session in enumerate(sessions):
         decoder = session.protocol.decoder(session.peer, session.instance.kind)
-        turn, rest = False, b""
+        turn, rest, latest = False, b"", session.began
         for event in session.events:
             at = session.began + event.at
             if event.sender == session.role.name:
@@ -133,7 +133,7 @@ def _steps(sessions: Sessions, ended: Session) -> tuple[tuple[Step, ...], float]
                 if event.event == "closed" and session is ended:
                     over = at
             elif event.data:
-                rest += event.data
+                rest, latest = rest + event.data, at
                 for frame in decoder.feed(event.data):
                     label = session.label(frame)
                     entries.append(
@@ -148,9 +148,8 @@ def _steps(sessions: Sessions, ended: Session) -> tuple[tuple[Step, ...], float]
             elif event.event == "closed" and event.sender == session.peer:
                 entries.append((at, number, Step(number, "closed", closes=True)))
         if rest:
-            entries.append(
-                (session.began + session.events[-1].at, number, Step(number, PART, rest))
-            )
+            # Before our end of the stream, after which nothing can be written.
+            entries.append((latest, number, Step(number, PART, rest)))
     entries = sorted((each for each in entries if each[0] <= over), key=lambda each: each[0])
     last = entries[-1][0] if entries else over
     return tuple(step for _, _, step in entries), max(over - last, 0.0)
