@@ -40,7 +40,7 @@ LIMIT = 2 * 1024 * 1024
 SAID = HEADER.size + LENGTH.size
 """Number of bytes after which the length of a variable-length message is known."""
 
-_UNDEFINED = "frame.undefined-sizes"
+_UNDEFINED, _FIRST = "frame.undefined-sizes", "handshake.first"
 _FIXED, LENGTHS = "frame.fixed-lengths", "frame.variable-length"
 
 _SEEN = 64  # bytes after a message that are searched to find out if the message has another length
@@ -168,6 +168,7 @@ class Decoder:
         self._coming = 0  # number of bytes in the pieces
         self._skipping = 0  # bytes of an oversized message that have not arrived yet
         self._oversized = ""
+        self._known = False  # True after the first known message
         self._ragged = False  # True if the contents of the latest message ended inside a part
         self._latest = b""  # the latest known message of fixed length, and unknown ones after it
         self.lost = ""
@@ -228,6 +229,7 @@ class Decoder:
                 break
             raw, entry = data[at:stop], known.get(identifier)
             if entry is not None:
+                self._known = True
                 value = entry.read(data, start, stop)
                 self._ragged = "rest" in value
                 self._latest = raw if entry.size is not None else b""
@@ -238,7 +240,7 @@ class Decoder:
         if self.lost and at < end:
             self._wanted = 0
             about = LENGTHS if self._ragged else self._about
-            earlier = about != _UNDEFINED
+            earlier = about not in (_UNDEFINED, _FIRST)
             frames.append(Frame(data[at:], None, None, self.lost, about, earlier))
             return b""
         return data[at:]
@@ -252,7 +254,9 @@ class Decoder:
         if identifier >> 12 != VARIABLE:
             # An earlier message of wrong length can have moved this place.
             if not self._misplaced(None if self._ragged else self._before(data[at:])):
-                self.lost, self._about = _no_size(identifier), _UNDEFINED
+                # Bytes before any known message are no message of the protocol at all.
+                self.lost = _no_size(identifier)
+                self._about = _UNDEFINED if self._known else _FIRST
             return None
         if len(data) - at < SAID:
             self._wanted = SAID

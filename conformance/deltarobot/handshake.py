@@ -4,7 +4,7 @@ import contextlib
 from collections.abc import AsyncIterator
 from typing import Any
 
-from conformance.deltarobot import diagnosis, tester
+from conformance.deltarobot import diagnosis, leaving, tester
 from conformance.deltarobot.messages import HANDSHAKE
 from conformance.iut import Iut
 from conformance.segmentation import Segmentation
@@ -19,8 +19,15 @@ _SENT = {"ProtocolMagic": "handshake.magic-sent", "ProtocolVersion": "handshake.
 @contextlib.asynccontextmanager
 async def opened(iut: Iut, *, segmentation: Segmentation | None = None) -> AsyncIterator[Session]:
     """Open a session, exchange the handshakes, and answer pings from then on."""
-    async with iut.session(segmentation=segmentation) as session:
+    async with begun(iut, segmentation=segmentation) as session:
         await shake_hands(session)
+        yield session
+
+
+@contextlib.asynccontextmanager
+async def begun(iut: Iut, *, segmentation: Segmentation | None = None) -> AsyncIterator[Session]:
+    """Open a session that is to go on; nothing has been sent yet."""
+    async with iut.session(segmentation=segmentation) as session, leaving.excused(iut, session):
         yield session
 
 

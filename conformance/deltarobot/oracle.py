@@ -121,6 +121,8 @@ class _Side:
     """
     ragged: bool = False
     """True if the latest message ended inside a part, so that its true end is unknown."""
+    serves: bool = False
+    """True if this side has sent a message that serves its peer."""
     reset: bool = False
     """True if this side reset the stream, which can destroy its last bytes."""
 
@@ -165,6 +167,7 @@ class Oracle:
     def unknown(self, sender: str, name: str, value: Any, foreign: bool) -> Iterator[Finding]:
         side, peer = self._sides[sender], self._sides[_other(sender)]
         if name == TRUNCATED:
+            side.serves = True
             # A side that leaves received bytes unread resets the stream when it closes, which can
             # destroy the last message of its peer.
             peer.disturbed |= side.reset
@@ -199,8 +202,10 @@ class Oracle:
             # A side that ends the connection for this reason must announce the end. If the side
             # takes the message for an end of transmission, the error is that mistake.
             side.disturbed |= int(value["identifier"], 16) & 0xFF == _END_TYPE
-            what = f"version 1 does not define {value['identifier']}"
-            yield Finding("messages.defined-only", what)
+            # Before the handshake, any message at all is the error (handshake.first).
+            if side.phase in (Phase.OPEN, Phase.ENDED):
+                what = f"version 1 does not define {value['identifier']}"
+                yield Finding("messages.defined-only", what)
 
     def broken(self, sender: str) -> None:
         self._sides[sender].disturbed = True
@@ -233,7 +238,8 @@ class Oracle:
             self.exercised |= {"end.announced", "end.nothing-after", "end.closes"}
         elif self._owes_a_word(sender, side, peer):
             what = f"the {sender} closed the connection without an end of transmission"
-            yield Finding("end.announced", what)
+            # A side that has served nothing can have given up a handshake that it read too late.
+            yield Finding("end.announced", what, inconclusive=not side.serves)
 
     def _never_came(self, sender: str, side: _Side, peer: _Side) -> Iterator[Finding]:
         """Report the messages that one side did not send before it closed."""
@@ -258,6 +264,7 @@ class Oracle:
     def _course(self, sender: str, name: str) -> Iterator[Finding]:
         """Apply the rules for a message of any name."""
         side = self._sides[sender]
+        side.serves |= name in (*_SERVICE, "Pong")
         began = side.phase
         found = side.walk.step(sender, name)
         # A side can insist on the usual order of the handshake, rightly or wrongly.

@@ -5,11 +5,19 @@ import contextlib
 from collections.abc import Awaitable, Callable
 
 from conformance.deltarobot import tester
+from conformance.deltarobot.leaving import (
+    NEARLY,
+    announced,
+    by_itself,
+    ended_at,
+    ends_by_itself,
+    is_served,
+)
 from conformance.deltarobot.messages import MAGIC
-from conformance.deltarobot.service import announced, assert_alive
+from conformance.deltarobot.service import assert_alive
 from conformance.iut import Iut
 from conformance.session import Session
-from conformance.verdicts import Conclusion, Inconclusive, Violation
+from conformance.verdicts import Conclusion, Hindered, Inconclusive, Violation
 
 
 async def refused(iut: Iut, session: Session, what: str, requirement: str | None = None) -> None:
@@ -22,12 +30,12 @@ async def refused(iut: Iut, session: Session, what: str, requirement: str | None
     sign = await session.wait_for(*tester.of(session).signs, within="response")
     if sign and not await _serves_anybody(iut):
         about = "end.nothing-after" if announced(session, sign) else requirement
-        raise Violation(
-            expected, f"received {sign.name}: the IUT serves the peer", about, sign.event
-        )
+        came = f"received {sign.name}: the IUT serves the peer"
+        # Another session was opened since.
+        raise Violation(expected, came, about, sign.event).shown_in(session)
     if not await _closes(iut, session, "wrong"):
         about = "end.closes" if announced(session) else requirement
-        raise Violation(expected, "the connection stays open", about)
+        raise Violation(expected, "the connection stays open", about).shown_in(session)
     await assert_alive(session, what)
 
 
@@ -36,7 +44,8 @@ async def unserved(iut: Iut, session: Session, what: str) -> None:
     sign = await session.wait_for(*tester.of(session).signs, within=session.seconds("quiet"))
     if sign and not await _serves_anybody(iut):
         came = f"received {sign.name}: the IUT serves the peer"
-        raise Violation(f"the connection to be closed after {what}", came, event=sign.event)
+        expected = f"the connection to be closed after {what}"
+        raise Violation(expected, came, event=sign.event).shown_in(session)
     await dropped(iut, session, what)
 
 
@@ -94,6 +103,11 @@ async def twice_as_long_as_a_silent_peer_is_kept(
             await look()
         except Conclusion:
             if session.ended and await dropping and _as_old(silent, session):
+                if not is_served(session):
+                    came = "the IUT ended the session like that of a silent peer, unserved"
+                    raise Hindered(f"{came}: our handshake can have come too late") from None
+                if await ends_by_itself(iut, session, before=NEARLY * ended_at(silent)):
+                    raise Inconclusive(by_itself(session)) from None
                 expected = "the session to go on after the time for the handshake is over"
                 came = f"the {session.role.name} ended the session then, as without a handshake"
                 wrong = Violation(expected, came, "handshake.patient", len(session.events) - 1)
@@ -112,8 +126,7 @@ async def twice_as_long_as_a_silent_peer_is_kept(
 
 def _as_old(silent: Session, session: Session) -> bool:
     """Return True if the IUT ended both sessions after the same time."""
-    ages = [max(event.at for event in each.theirs) for each in (silent, session)]
-    return max(ages) - min(ages) < silent.seconds("quiet")
+    return abs(ended_at(silent) - ended_at(session)) < silent.seconds("quiet")
 
 
 async def _closes(iut: Iut, session: Session, peer: str) -> bool:

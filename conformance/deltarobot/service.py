@@ -3,18 +3,17 @@
 import contextlib
 from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass
-from itertools import takewhile
 from typing import Any
 
 from conformance.cases import check
 from conformance.deltarobot import tester
 from conformance.deltarobot.handshake import opened
+from conformance.deltarobot.leaving import announced, by_itself, ends_by_itself
 from conformance.deltarobot.messages import OF_EACH_SIZE, end, unknown
 from conformance.iut import Iut
 from conformance.segmentation import Segmentation, byte_by_byte
 from conformance.session import Session
 from conformance.verdicts import Inconclusive, Violation
-from conformance.wire import Message
 
 _LONG = unknown(0xF321, "ff" * 0x1_8FF0)
 """The lower bytes of its length are negative if bytes are read as signed."""
@@ -159,7 +158,7 @@ async def _ends_upon(iut: Iut, *messages: Any) -> str:
             await assert_alive(session, "unknown messages")
         except Violation:
             return "died"
-        return "" if await _ends_anyway(iut, session) else "closed"
+        return "" if await ends_by_itself(iut, session) else "closed"
 
 
 async def taken(iut: Iut, messages: dict[str, Any]) -> dict[str, Any]:
@@ -224,16 +223,12 @@ async def _stopped(iut: Iut, session: Session, after: str) -> None:
     expected = f"the session to go on after {after}"
     if not session.ended:
         known = await tester.of(session).falters(iut)
-        raise Violation(expected, f"the {session.role.name} {tester.of(session).silent}", known)
-    if await _ends_anyway(iut, session):
-        raise Inconclusive("the IUT ends its sessions by itself too early for this test")
-    raise Violation(expected, f"the {session.role.name} closed the connection{_why(session)}")
-
-
-async def _ends_anyway(iut: Iut, session: Session) -> bool:
-    """Return True if a plain session ends by itself within the time of this session."""
-    async with opened(iut) as plain:
-        return await plain.until_closed(session.now)
+        came = f"the {session.role.name} {tester.of(session).silent}"
+        raise Violation(expected, came, known).shown_in(session)
+    if await ends_by_itself(iut, session):
+        raise Inconclusive(f"{by_itself(session)}; expected {expected}").shown_in(session)
+    came = f"the {session.role.name} closed the connection{_why(session)}"
+    raise Violation(expected, came).shown_in(session)
 
 
 def _why(session: Session) -> str:
@@ -275,12 +270,6 @@ async def _loses(iut: Iut, segmentation: Segmentation | None, *messages: Any) ->
 
 
 # Checks that the IUT is alive
-
-
-def announced(session: Session, before: Message | None = None) -> bool:
-    """Return True if the IUT announced the end of the session ``before`` this message."""
-    said = takewhile(lambda message: message is not before, session.received)
-    return any(message.name == "EndOfTransmission" for message in said)
 
 
 async def assert_alive(session: Session, after: str) -> None:

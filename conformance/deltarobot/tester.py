@@ -73,6 +73,9 @@ class Tester(ABC):
     def attend(self, session: Session, since: int) -> None:  # noqa: B027
         """From now on do the permanent duties of a peer, also for messages received ``since``."""
 
+    async def imitate(self, plain: Session, session: Session) -> None:  # noqa: B027
+        """Send as many requests in a plain session as were sent in this session."""
+
     async def settle(self, session: Session) -> None:  # noqa: B027
         """Wait until the IUT has read the handshake, if the role shows that."""
 

@@ -8,8 +8,9 @@ from conformance.cases import absent, check, requirement
 from conformance.deltarobot import tester
 from conformance.deltarobot.codec import OVERSIZED, SAID, TRUNCATED, begun, encode
 from conformance.deltarobot.handshake import opened, shake_hands
+from conformance.deltarobot.leaving import announced
 from conformance.deltarobot.messages import UNKNOWN, end
-from conformance.deltarobot.service import REASON, announced, assert_alive, habits, kept, ordinary
+from conformance.deltarobot.service import REASON, assert_alive, habits, kept, ordinary
 from conformance.iut import Iut
 from conformance.session import Session
 from conformance.verdicts import Inconclusive, NotExercised, Violation
@@ -185,6 +186,7 @@ async def test_nothing_after_it(iut: Iut) -> None:
 
 REASONS = {
     "long": "The exercise is finished. " * 40,
+    "longer": "The exercise is finished. " * 3000,
     "odd": "100 %s%n%d\r\ntwo\0 Auf Wiederh\xf6ren \xff",
 }
 
@@ -206,6 +208,25 @@ async def _ends(session: Session, after: str, requirement: str | None = None) ->
         expected = f"the connection to be closed after {after}"
         raise Violation(expected, "the connection stays open", requirement)
     await assert_alive(session, after)
+
+
+@requirement("end.heeded")
+async def test_nothing_to_a_peer_that_has_ended(iut: Iut) -> None:
+    """Nothing is sent to a peer that has ended the transmission, not even a requested answer.
+
+    Messages that were under way have the time of a reaction to arrive.
+    """
+    async with opened(iut) as session:
+        await tester.of(session).occupy(session)
+        await session.stop_answering()
+        await session.send(end(REASON))
+        await tester.of(session).ask(session)
+        under_way = session.left("response")
+        while not tester.of(session).asks and await session.wait_for(within=under_way):
+            pass
+        late = await session.wait_for(*tester.of(session).signs, within="response")
+        absent(late, "nothing after the peer's end of transmission")
+        await assert_alive(session, "an end of transmission and messages after it")
 
 
 @requirement("end.reason-optional")

@@ -9,6 +9,7 @@ from conformance.deltarobot import tester
 from conformance.deltarobot.cuts import CUTS, inside_contents, inside_identifiers
 from conformance.deltarobot.handshake import (
     answer_handshake,
+    begun,
     greeted,
     opened,
     shake_hands,
@@ -69,6 +70,10 @@ async def test_lengths_in_little_endian(iut: Iut) -> None:
             raise Violation(lost.expected, lost.came, "frame.variable-length", lost.event) from lost
 
 
+def _around(size: int) -> tuple[int, int, int]:
+    return size - 1, size, size + 1
+
+
 @contextlib.asynccontextmanager
 async def only_in_pieces(iut: Iut, later: bool = False) -> AsyncIterator[None]:
     """Raise Inconclusive instead of a Violation if the same fails with whole messages."""
@@ -103,7 +108,7 @@ async def _fails(iut: Iut, later: bool) -> str:
 async def test_byte_by_byte(iut: Iut) -> None:
     """A session in which every byte arrives alone works like one with whole messages."""
     said_to_it = await script(iut)
-    async with only_in_pieces(iut), iut.session(segmentation=byte_by_byte) as session:
+    async with only_in_pieces(iut), begun(iut, segmentation=byte_by_byte) as session:
         await shake_hands(session)
         for value in said_to_it:
             # Separate sends let the suite answer pings in between; a server can insist on that.
@@ -116,7 +121,7 @@ async def test_byte_by_byte(iut: Iut) -> None:
 async def test_cut_messages(iut: Iut) -> None:
     """Messages that are each cut at any one place are understood."""
     said_to_it = await script(iut)
-    async with only_in_pieces(iut), iut.session(segmentation=inside_contents) as session:
+    async with only_in_pieces(iut), begun(iut, segmentation=inside_contents) as session:
         await _cut(iut, session, said_to_it)
 
 
@@ -145,7 +150,7 @@ async def _cut(iut: Iut, session: Session, said_to_it: list[Any]) -> None:
 async def test_everything_in_one_write(iut: Iut) -> None:
     """The handshake and all messages after it can arrive in one write."""
     said_to_it = await script(iut)
-    async with iut.session() as session:
+    async with begun(iut) as session:
         await shake_hands(session, *HANDSHAKE, *said_to_it, segmentation=whole)
         if not (await habits(iut)).serves and await _served_bit_by_bit(iut):
             raise Violation(
@@ -195,6 +200,13 @@ async def _skipped(iut: Iut, what: str) -> dict[str, Any]:
     return {size: message for size, message in sizes.items() if message not in left_out}
 
 
+LENGTHS = (1, 5, 255, 256, *_around(1 << 10), *_around(1 << 12), *_around(1 << 16), 1 << 20, 0)
+"""Numbers of bytes at which the buffers and counters of programs end.
+
+All contents are FF: an IUT that skips too few of them sees an endless message.
+"""
+
+
 @requirement("frame.variable-length")
 async def test_every_length(iut: Iut) -> None:
     """Unknown messages of any length up to 1 MiB are skipped by their length.
@@ -202,7 +214,7 @@ async def test_every_length(iut: Iut) -> None:
     If unknown messages close the connection, an end of transmission shows how the IUT reads
     lengths.
     """
-    sizes = (1, 5, 255, 256, 65_536, 1024 * 1024, 0) if await _skipped(iut, "variable") else ()
+    sizes = LENGTHS if await _skipped(iut, "variable") else ()
     messages = {f"{size} bytes": unknown(0xF321, "ff" * size) for size in sizes}
     async with in_many_reads(iut):
         await each(iut, messages, "an unknown message")

@@ -47,10 +47,14 @@ async def exercising(iut: Iut) -> AsyncIterator[Session]:
         yield session
 
 
+COUNTS = (21, 22, 85, 86, 341, 342, 5461, 5462, 10_000)
+"""Numbers of points whose bytes just fit, or just do not fit, into 256, 1024, 4096 and 65536."""
+
+
 @requirement("exercise.curve-shown")
 async def test_curve(iut: Iut) -> None:
     """The application sees all points of a curve in their order, however many there are."""
-    for points in (many(1), POINTS, POINTS[1:2] * 3, many(10_000)):
+    for points in (many(1), POINTS, POINTS[1:2] * 3, *map(many, COUNTS)):
         # Each curve has its own session: to replace an earlier curve is only a should.
         async with in_many_reads(iut), opened(iut) as session:
             await session.send(curve(*points))

@@ -7,7 +7,7 @@ from conformance.cases import absent, explore, however_cut, lasting, requirement
 from conformance.deltarobot import strategies
 from conformance.deltarobot.client.exercise import sees_the_latest, whatever_u
 from conformance.deltarobot.client.tester import all_answered
-from conformance.deltarobot.handshake import greeted, opened, shake_hands
+from conformance.deltarobot.handshake import begun, greeted, opened, shake_hands
 from conformance.deltarobot.messages import (
     HANDSHAKE,
     POSITION,
@@ -77,7 +77,7 @@ async def test_equal_pings(iut: Iut) -> None:
 @requirement("pong.each")
 async def test_ping_behind_the_handshake(iut: Iut) -> None:
     """A ping in the same write as the handshake is answered as well."""
-    async with iut.session() as session:
+    async with begun(iut) as session:
         await session.send(*HANDSHAKE, ping(99), segmentation=whole)
         await greeted(session)
         await all_answered(session, [99])
@@ -114,7 +114,7 @@ async def test_any_interleaving_of_a_server(iut: Iut, plan: list[Any], cuts: lis
     plan = [message for message in plan if "data" not in message or not known.like(message)]
 
     async def play(cut: Segmentation | None) -> None:
-        async with whatever_u(iut), iut.session() as session:
+        async with whatever_u(iut), begun(iut) as session:
             await shake_hands(session)
             await session.send(curve((0.0, 0.0, 0.0)))
             await session.send(*plan, segmentation=cut)

@@ -6,12 +6,13 @@ from typing import Any
 
 from conformance.deltarobot.floats import same, turned
 from conformance.deltarobot.handshake import opened
+from conformance.deltarobot.leaving import is_served
 from conformance.deltarobot.messages import CURRENT, DESIRED, POSITION, curve
-from conformance.deltarobot.server.tester import EXERCISE, drained, is_served
+from conformance.deltarobot.server.tester import EXERCISE, drained
 from conformance.harness.deadlines import Left
 from conformance.iut import Iut
 from conformance.session import Session
-from conformance.verdicts import Conclusion, Inconclusive, NotExercised, Violation
+from conformance.verdicts import Conclusion, Hindered, Inconclusive, NotExercised, Violation
 from conformance.wire import Message
 
 STATE = {"position": [1.0, -2.5, 0.125], "current": [0.25, 0.0, -2.0], "desired": [0.5, -0.5, 0.25]}
@@ -70,7 +71,11 @@ async def begin(session: Session, curve: Sequence[Sequence[float]] = SQUARE) -> 
         return first
     if session.ended and not is_served(session):
         await session.assert_alive("the beginning of an exercise")
-        raise Inconclusive("the server closed the connection before it served anything")
+        closed = f"the server closed the connection after {session.now:.1f} s and served nothing"
+        patience = session.instance.configuration.declared("handshake")
+        if patience is not None and session.now >= patience:
+            raise Hindered(f"{closed}; it waits {patience:g} s for a handshake that it reads late")
+        raise Inconclusive(closed)
     raise Violation(
         "the exercise to show", "received no message of the exercise", "exercise.curve-first"
     )
@@ -263,7 +268,8 @@ async def shows_curve(iut: Iut, session: Session, points: Sequence[Sequence[floa
         f"a curve of {len(points)} points, from number {wrong + 1} on {_some(points[wrong:])}",
         f"received {_REVERSE * reverse}{len(shown)} points, from there on {_some(shown[wrong:])}",
         (await plain(iut)).about or own,
-        came[-1].event,
+        # A session that has ended possibly lacks the curve.
+        None if session.ended else came[-1].event,
     )
 
 

@@ -11,9 +11,10 @@ from collections.abc import AsyncIterator
 from conformance.cases import requirement
 from conformance.deltarobot.codec import encode
 from conformance.deltarobot.handshake import shake_hands
+from conformance.deltarobot.leaving import is_served
 from conformance.deltarobot.messages import HANDSHAKE, OF_EACH_SIZE, PROGRESS
 from conformance.deltarobot.server.exercise import LONG, SQUARE, do, is_curve, present
-from conformance.deltarobot.server.tester import EXERCISE, NEXT, TESTER, following, is_served
+from conformance.deltarobot.server.tester import EXERCISE, NEXT, TESTER, following
 from conformance.deltarobot.service import goes_on, serves, taken
 from conformance.iut import Iut
 from conformance.session import Session

@@ -126,11 +126,15 @@ def _words(contents: bytes) -> list[bytes]:
     return [contents[at : at + 4] for at in range(0, len(contents) - 3, 4)]
 
 
+COUNTS = (1, 2, 21, 22, 85, 86, 341, 342, 1000, 5461, 5462)
+"""Numbers of points, also those whose bytes just (do not) fit into 256, 1024, 4096 and 65536."""
+
+
 @requirement("exercise.curve-values")
 async def test_points_of_a_curve(iut: Iut) -> None:
     """All points of the curve arrive in their order, however many there are."""
     async with opened(iut) as session:
-        for count in (1, 2, 85, 1000):
+        for count in COUNTS:
             await shows_curve(iut, session, _plain(count))
         await shows_curve(iut, session, [SQUARE[1]] * 3)
 

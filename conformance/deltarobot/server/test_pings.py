@@ -11,6 +11,7 @@ from conformance.cases import absent, check, each_of, lasting, requirement
 from conformance.deltarobot import tester
 from conformance.deltarobot.codec import encode
 from conformance.deltarobot.handshake import greeted, opened, shake_hands
+from conformance.deltarobot.leaving import announced
 from conformance.deltarobot.messages import (
     HANDSHAKE,
     MAGIC,
@@ -22,7 +23,7 @@ from conformance.deltarobot.messages import (
 from conformance.deltarobot.refusal import twice_as_long_as_a_silent_peer_is_kept
 from conformance.deltarobot.server.exercise import begin, do, stopped
 from conformance.deltarobot.server.tester import drained, following
-from conformance.deltarobot.service import announced, lives_on, ordinary, serves
+from conformance.deltarobot.service import lives_on, ordinary, serves
 from conformance.harness.instance import Instance
 from conformance.iut import Iut
 from conformance.session import Session
@@ -43,14 +44,22 @@ async def next_ping(session: Session) -> Message:
     if message is not None:
         return message
     if session.ended and announced(session):
-        raise Inconclusive("the server ended the session before a ping arrived")
-    came = f"received none within {within:g} s"
+        raise Inconclusive(
+            f"expected a further ping; the server ended the session after {_count(session)}"
+        )
+    came = f"received none within {within:g} s, after {_count(session)}"
     if declared:
         expected = f"a ping within the declared {session.seconds('ping'):g} s"
         raise Violation(expected, came, "ping.sent")
     raise Inconclusive(
         f"{came}, and the specification sets no interval: declare --timing ping=SECONDS"
     )
+
+
+def _count(session: Session) -> str:
+    """Return how many pings this session has shown."""
+    count = sum(message.name == "Ping" for message in session.received)
+    return f"{count} ping{'s' * (count != 1)}"
 
 
 @requirement("ping.sent")
@@ -70,7 +79,8 @@ async def test_pings_of_a_long_session(iut: Iut) -> None:
         async def look() -> None:
             await drained(session, 0)
             if session.ended:
-                raise Inconclusive(f"the server ended the session after {session.now:.1f} s")
+                ended = f"after {session.now:.1f} s and {_count(session)}"
+                raise Inconclusive(f"the server ended the session {ended}")
             await next_ping(session)
 
         await twice_as_long_as_a_silent_peer_is_kept(iut, session, look)

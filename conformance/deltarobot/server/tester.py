@@ -7,6 +7,7 @@ from typing import ClassVar
 
 from conformance.deltarobot.codec import encode
 from conformance.deltarobot.handshake import opened, shake_hands
+from conformance.deltarobot.leaving import excused, is_served
 from conformance.deltarobot.messages import HANDSHAKE, OF_EACH_SIZE, PROGRESS, end, pong
 from conformance.deltarobot.service import closes_upon, habits, kept, seen, serves
 from conformance.deltarobot.tester import Form, Tester
@@ -124,7 +125,8 @@ class ServerTester(Tester):
             raise Violation("the next client to be served after another", came, NEXT)
         async with iut.instance() as instance:
             await visit(iut, instance)
-            async with iut.connect(instance, segmentation=segmentation) as session:
+            connected = iut.connect(instance, segmentation=segmentation)
+            async with connected as session, excused(iut, session):
                 yield session
 
     async def lives(self, session: Session) -> bool:
@@ -261,11 +263,6 @@ async def _turned_away(session: Session) -> bool:
     """Return True if a server ends a later session before it serves the client."""
     await session.is_refused(lambda: bool(_refusal(session)) or is_served(session))
     return bool(_refusal(session))
-
-
-def is_served(session: Session) -> bool:
-    """Return True if the server has shown in this session that it serves its client."""
-    return any(message.name in TESTER.signs for message in session.received)
 
 
 def _refusal(session: Session) -> str:

@@ -13,10 +13,25 @@ from mocks.streams import Stream
 
 @fault("no-word-at-the-end", violates="end.announced")
 class NoWordAtTheEnd(Session):
-    """Closes the connection without an end of transmission."""
+    """Announces that it refuses a handshake, but never the end of a session."""
 
     def announce_end(self, reason: str) -> None:
-        pass
+        if not self.shaken:
+            super().announce_end(reason)
+
+
+@fault("answers-after-the-end", violates="end.heeded")
+class AnswersAfterTheEnd(Session):
+    """Takes the peer's end of transmission for the end of what it receives, and goes on sending."""
+
+    over = False
+
+    def peer_ends(self, value: Any) -> None:
+        self.over = True
+
+    def take(self, frame: Frame) -> None:
+        if not self.over or frame.name == "Ping":
+            super().take(frame)
 
 
 @fault("reason-in-latin-1", violates="end.reason-ascii")

@@ -63,11 +63,12 @@ class Thousandths(Hundredths):
 
 @fault("first-curve-stays", violates="exercise.curve-replaced")
 class FirstCurveStays(Client):
-    """Keeps the curve of the first exercise."""
+    """Keeps the first point of the earlier curve, and replaces the others."""
 
     def curve(self, value: Any) -> None:
-        if self.view.curve is None:
-            super().curve(value)
+        before = self.view.curve or []
+        super().curve(value)
+        self.view.curve = [*before[:1], *(self.view.curve or [])[len(before[:1]) :]]
 
 
 @fault("curves-add-up", violates="exercise.curve-replaced", subtle=True)

@@ -104,12 +104,10 @@ class VersionAfterThePeer(Session):
 
 @fault("magic-first-only", violates="handshake.either-order")
 class MagicFirstOnly(Session):
-    """Closes the connection if the version comes before the magic."""
+    """Loses a version that comes before the magic, and waits for another one."""
 
     def handshake(self, frame: Frame) -> None:
-        if frame.name == VERSION and MAGIC in self.missing:
-            self.refuse("the version came before the magic")
-        else:
+        if frame.name != VERSION or MAGIC not in self.missing:
             super().handshake(frame)
 
 
@@ -199,10 +197,12 @@ class ContentWithMagic(Session):
 
 @fault("any-magic", violates="handshake.closes-wrong-magic")
 class AnyMagic(Session):
-    """Accepts any magic."""
+    """Checks only that the magic is readable text."""
 
     def acceptable(self, name: str, value: Any) -> bool:
-        return name == MAGIC or super().acceptable(name, value)
+        if name == MAGIC:
+            return str(value["magic"]).isprintable()
+        return super().acceptable(name, value)
 
 
 @fault("magic-of-any-case", violates="handshake.closes-wrong-magic", subtle=True)
@@ -227,10 +227,10 @@ class SevenOfTheMagic(Session):
 
 @fault("any-version", violates="handshake.closes-wrong-version")
 class AnyVersion(Session):
-    """Accepts any version."""
+    """Compares the version only with 2, the one version that it knows it does not support."""
 
     def acceptable(self, name: str, value: Any) -> bool:
-        return name == VERSION or super().acceptable(name, value)
+        return bool(value["version"] != 2) if name == VERSION else super().acceptable(name, value)
 
 
 @fault("newer-versions", violates="handshake.closes-wrong-version", subtle=True)

@@ -96,11 +96,13 @@ class CountedPings(Server):
 
 @fault("same-numbers-again", violates="ping.fresh")
 class SameNumbersAgain(Server):
-    """Sends the same numbers in every session."""
+    """Draws one random start in a process, and begins there again in each session."""
+
+    start: ClassVar = Random().getrandbits(64)
 
     def __init__(self, *args: Any) -> None:
         super().__init__(*args)
-        self.numbers = Random(1)
+        self.numbers = Random(self.start)
 
     def number_of_ping(self) -> int:
         return self.numbers.getrandbits(64)

@@ -3,6 +3,8 @@
 from typing import Any
 
 from conformance.deltarobot.codec import encode, message
+from mocks.deltarobot.client import Client
+from mocks.deltarobot.server import Server
 from mocks.deltarobot.session import END, Session
 from mocks.deviations import variant
 
@@ -73,7 +75,43 @@ class SaysMoreAfterTheEnd(Session):
 
 @variant("waits-for-the-close", of="end.received")
 class WaitsForTheClose(Session):
-    """Waits for the peer's close after the peer's end of transmission."""
+    """Waits for the peer's close after the peer's end of transmission, and sends nothing more."""
+
+    quiet = False
+
+    def peer_ends(self, value: Any) -> None:
+        self.quiet = True
+
+    def write(self, data: bytes) -> None:
+        if not self.quiet:
+            super().write(data)
+
+
+@variant("serves-until-the-close", of="end.heeded")
+class ServesUntilTheClose(Session):
+    """Goes on as before after the peer's end of transmission, until the peer closes."""
 
     def peer_ends(self, value: Any) -> None:
         pass
+
+
+@variant("ends-after-three-pings", of="end.announced")
+class EndsAfterThreePings(Client):
+    """Ends each session in an orderly way after it has answered three pings."""
+
+    answered = 0
+
+    def send_pong(self, number: int) -> None:
+        super().send_pong(number)
+        self.answered += 1
+        if self.answered == 3:
+            self.end("the patient has seen enough")
+
+
+@variant("ends-after-a-while", of="end.announced")
+class EndsAfterAWhile(Server):
+    """Ends each session in an orderly way soon after its beginning."""
+
+    def welcome(self) -> None:
+        super().welcome()
+        self.later(0.7, lambda: self.end("the exercise is over"))

@@ -95,11 +95,21 @@ class OneVectorAtATime(Server):
 
 @variant("first-curve-only", of="exercise.curve-replaced")
 class FirstCurveOnly(Client):
-    """Shows the curve of the first exercise until the connection ends."""
+    """Shows the curve of a later exercise only when the progress of that exercise begins."""
+
+    following: Any = None
 
     def curve(self, value: Any) -> None:
         if self.view.curve is None:
             super().curve(value)
+        else:
+            self.following = value
+
+    def vector(self, value: Any) -> Vector:
+        if self.following is not None:
+            super().curve(self.following)
+            self.following = None
+        return super().vector(value)
 
 
 @variant("no-use-for-curves", of="messages.unused-ignored")
