@@ -61,9 +61,15 @@ class Played:
             self._folder,
             lambda _, result: self.results.append(result),
             lambda wrong: bool(options.get("first_only") and wrong),
-            options.get("first_only", False),
+            first_only=options.get("first_only", False),
         )
-        asyncio.run(execution.play([case(number, each) for number, each in enumerate(tests)]))
+
+        async def play(cases: Sequence[Case]) -> None:
+            await execution.begin()
+            await execution.run(cases)
+            await execution.finish()
+
+        asyncio.run(play([case(number, each) for number, each in enumerate(tests)]))
         return self.results
 
 
