@@ -116,9 +116,15 @@ class Process:
         except asyncio.CancelledError:
             sweep(_MARK, mark, before)
             raise
-        link = await links.pipes(stdout[0], stdin[0])
+        try:
+            link, errors = await links.pipes(stdout[0], stdin[0]), await links.pipe(stderr[0])
+        except asyncio.CancelledError:
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.killpg(process.pid, signal.SIGKILL)
+            sweep(_MARK, mark, before)
+            raise
         started = cls(process, mark, before, link, standard)
-        started._read((await links.pipe(stderr[0])).read, started.stderr)
+        started._read(errors.read, started.stderr)
         if not standard:
             started._read(lambda _: link.read(), started.stdout)
         return started

@@ -1,8 +1,11 @@
 """Programs that are started while all tasks are being cancelled, as after an interrupt."""
 
 import asyncio
+import contextlib
+import os
 import sys
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -40,3 +43,33 @@ def test_a_start_that_is_interrupted_ends(
 
     with pytest.raises(KeyboardInterrupt):
         asyncio.run(run())
+
+
+@pytest.mark.asyncio
+@pytest.mark.parametrize("turns", range(8))
+async def test_a_start_that_is_cancelled_leaves_no_process(turns: int) -> None:
+    """Turns of the event loop pass before the start is cancelled."""
+    mark = f"cancelled after {turns} turns in {os.getpid()}"
+    words = [sys.executable, "-c", "import time; time.sleep(60)", mark]
+    starting = asyncio.create_task(Process.start(words, env={}, cwd="", standard=True))
+    for _ in range(turns):
+        await asyncio.sleep(0)
+    starting.cancel()
+    with contextlib.suppress(asyncio.CancelledError):
+        await (await starting).end()
+    assert await gone(mark)
+
+
+async def gone(mark: str) -> bool:
+    """True if soon no process has this word in its command line."""
+    for _ in range(200):
+        if not any(mark.encode() in words for words in command_lines()):
+            return True
+        await asyncio.sleep(0.01)
+    return False
+
+
+def command_lines() -> Iterator[bytes]:
+    for path in Path("/proc").glob("[0-9]*/cmdline"):
+        with contextlib.suppress(OSError):
+            yield path.read_bytes()

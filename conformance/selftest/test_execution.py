@@ -42,7 +42,7 @@ class Played:
         self.order: list[str] = []
         self.results: list[Result] = []
 
-    def run(self, *tests: Sequence[Exception | None], **options: bool) -> list[Result]:
+    def run(self, *tests: Sequence[Exception | None], first_only: bool = False) -> list[Result]:
         """Run tests that are called "0", "1", …; return their results in the order of the end."""
 
         def case(number: int, conclusions: Sequence[Exception | None]) -> Case:
@@ -56,20 +56,22 @@ class Played:
             return Case(str(number), "purpose", protocol().requirement(MIDDLE), play)
 
         now = datetime.datetime.now(datetime.UTC)
-        execution = Execution(
-            Run(configuration(), now),
-            self._folder,
-            lambda _, result: self.results.append(result),
-            lambda wrong: bool(options.get("first_only") and wrong),
-            first_only=options.get("first_only", False),
-        )
+        cases = [case(number, each) for number, each in enumerate(tests)]
 
-        async def play(cases: Sequence[Case]) -> None:
+        async def play() -> None:
+            execution = Execution(
+                Run(configuration(), now),
+                self._folder,
+                lambda _, result: self.results.append(result),
+                lambda wrong: bool(first_only and wrong),
+                first_only=first_only,
+                shows_progress=False,
+            )
             await execution.begin()
             await execution.run(cases)
             await execution.finish()
 
-        asyncio.run(play([case(number, each) for number, each in enumerate(tests)]))
+        asyncio.run(play())
         return self.results
 
 

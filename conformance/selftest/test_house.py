@@ -51,8 +51,6 @@ PENDING: tuple[str, ...] = (
     "conformance/session.py",
     "conformance/verdicts.py",
     "conformance/wire.py",
-    "conformance/conclusions/__init__.py",
-    "conformance/conclusions/causes.py",
     "conformance/conclusions/comparison.py",
     "conformance/conclusions/deciding.py",
     "conformance/conclusions/known_failures.py",
