@@ -85,6 +85,37 @@ def name_of(value: Any) -> str | None:
     return None
 
 
+_USUAL = {
+    "Handshake": ["version", "extensions"],
+    "ConfigureDevice": ["port", "device"],
+    "DeviceUpdate": ["port", "status"],
+}
+"""The fields of messages whose other forms have requirements of their own, in their usual order."""
+
+
+def label(message: str, value: Any) -> str:
+    """Return what tells one kind of message from another: its name, and how its form is unusual.
+
+    A fault with an unusual form is not a fault with the message itself.
+    """
+    content = value.get(message) if isinstance(value, dict) else None
+    if message not in _USUAL:
+        return message
+    if not isinstance(content, dict) or [*content] != _USUAL[message]:
+        return f"{message} with unusual fields"
+    inner = content.get("device") or content.get("status")
+    if isinstance(value, Escaped):
+        return f"{message} with escapes"
+    if message == "Handshake":
+        return message
+    if not (isinstance(inner, dict) and [*inner] == ["Motor"]):
+        return f"{message} of an unknown kind"
+    if message == "DeviceUpdate" and isinstance(inner["Motor"], dict):
+        target = inner["Motor"].get("target_position", "absent")
+        return message if isinstance(target, int | float) else f"{message} without a target"
+    return message
+
+
 class Escaped(dict[str, Any]):
     """A decoded message whose line contains escapes, which a faulty reader can misread."""
 
