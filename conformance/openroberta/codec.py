@@ -24,6 +24,7 @@ import h11
 
 from conformance.codec import Frame
 from conformance.openroberta import naming, websocket
+from conformance.openroberta.codings import with_coding, without_coding
 
 INCIDENTAL = ("content-length",)
 """Members of a decoded form that depend on the spelling only: JSON can be spelt in many ways."""
@@ -104,6 +105,12 @@ def content(value: Mapping[str, Any]) -> bytes:
     return base64.b64decode(value.get("base64", ""), validate=True)
 
 
+def plain_content(value: Mapping[str, Any]) -> bytes:
+    """Return the bytes of a decoded message's body without its content coding."""
+    data = content(value)
+    return data if "json" in value else without_coding(data, value["headers"], LIMIT)
+
+
 def brief(value: Mapping[str, Any]) -> str:
     """Summarise a decoded message in one line, without headers; a binary file is its length."""
     said = [value.get(name) for name in ("method", "path", "status", "reason")]
@@ -149,6 +156,8 @@ def encode(value: Any, spell: Callable[[str, str], str] = titled) -> bytes:
         else:
             first = f"HTTP/{value['version']} {value['status']} {value.get('reason', '')}"
         body, headers = content(value), dict(value["headers"])
+        if "json" in value:
+            body = with_coding(body, headers)
         if "content-length" in headers:
             headers["content-length"] = str(len(body))
         lines = [first, *(spell(name, text) for name, text in headers.items()), "", ""]

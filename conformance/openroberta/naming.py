@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from conformance.openroberta.bodies import json_object, meant
+from conformance.openroberta.codings import coding_of, without_coding
 
 TLS_HELLO, OVERSIZED = "TlsHello", "Oversized"
 REQUEST, RESPONSE = "Request", "Response"
@@ -33,6 +34,7 @@ LOOKING = ("OPTIONS", "HEAD")
 
 SENSOR_MEMBER = re.compile(r"[0-9]+-.+|[A-Za-z]-.+", re.DOTALL)
 
+_LONGEST = 1 << 20  # bytes of a decoded body that are read as JSON
 _NAMES = {name.lower(): name for name in COMMANDS}
 
 
@@ -89,10 +91,13 @@ def with_body(head: Mapping[str, Any], body: bytes) -> tuple[dict[str, Any], str
     """
     value, headers = dict(head), head["headers"]
     del value["headers"]
-    parsed = None if "filename" in headers else json_object(body)
+    plain = without_coding(body, headers, _LONGEST)
+    parsed = None if "filename" in headers else json_object(plain)
     wrong = ""
     if parsed is None and _is_object(head):
-        parsed, came = meant(body)
+        parsed, came = meant(plain)
+        if coding := coding_of(headers):
+            came += f", with the coding {coding}"
         # For a response without a command, the oracle reports a better finding: it knows the
         # request.
         if parsed or "method" in head:

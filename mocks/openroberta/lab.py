@@ -126,6 +126,10 @@ class Lab(UserSide):
     def missing(self, data: Mapping[str, Any]) -> list[str]:
         return [name for name in naming.MANDATORY if data.get(name) is None]
 
+    def left_out(self, data: Mapping[str, Any]) -> list[str]:
+        """Return the mandatory fields that a request for a program does not have."""
+        return self.missing(data)
+
     def incomplete(self, data: Mapping[str, Any]) -> Any:
         return self.refusal(500, f"missing or null: {', '.join(self.missing(data))}")
 
@@ -245,6 +249,8 @@ class Lab(UserSide):
         robot = self.robots.get(str(data.get("token")))
         if value["method"] != "POST":
             return self.refusal(405, "expected POST for a program")
+        if self.left_out(data):
+            return self.incomplete(data)
         if robot is None or robot.step is Step.REGISTERING:
             return self.stranger()
         if robot.program is None:

@@ -13,7 +13,7 @@ from conformance.openroberta.lab.tester import RobotsTester, playing
 from conformance.openroberta.lab.tester.exchange import EARLIEST, Exchange, refusal, refused
 from conformance.openroberta.lab.tester.robot import Robot, new_token
 from conformance.openroberta.lab.tester.timing import after, at_most
-from conformance.openroberta.naming import PUSHCMD
+from conformance.openroberta.naming import DOWNLOAD, MANDATORY, PUSHCMD
 from conformance.openroberta.values import same
 from conformance.verdicts import Inconclusive, Violation
 
@@ -141,6 +141,17 @@ async def still_served(
     else:
         _, latest = at_most(tester, "push_hold")
         await (exchange or await robot.push()).between("Repeat", 0, latest)
+
+
+@requirement("refuses.download")
+async def test_download_without_a_field(iut: Iut) -> None:
+    """A request for an announced program without a field gets an error; the whole one gets it."""
+    async with playing(iut) as tester:
+        robot = await tester.linked()
+        await robot.commanded("run", "Download", "run.command")
+        for name in MANDATORY:
+            await refused(partial(robot.ask, DOWNLOAD, robot.object("push", name)))
+        await robot.file()
 
 
 @requirement("exit.optional")

@@ -6,7 +6,8 @@ from functools import partial
 from conformance.cases import check, requirement
 from conformance.iut import Iut
 from conformance.openroberta import naming
-from conformance.openroberta.codec import chunks, encode
+from conformance.openroberta.codec import chunks, encode, titled
+from conformance.openroberta.codings import coding_of
 from conformance.openroberta.lab.tester import RobotsTester, playing
 from conformance.openroberta.lab.tester.exchange import Exchange, refusal, refused
 from conformance.openroberta.lab.tester.robot import Robot
@@ -66,6 +67,56 @@ async def test_header_names(iut: Iut) -> None:
             await exchange.held(f"the registration with {spelt} to be held")
             if await tester.offers("pair"):
                 await robot.linked_by(exchange, None)
+
+
+@requirement("http.header-names")
+async def test_names_of_rarer_fields(iut: Iut) -> None:
+    """Connection and Transfer-Encoding mean the same in each spelling as in the usual one."""
+    async with playing(iut) as tester:
+        for sends in (_closes, _holds_chunks):
+            if not await sends(tester, titled):
+                continue
+            for spell in SPELLINGS:
+                spelt = repr(spell("connection" if sends is _closes else "transfer-encoding", "…"))
+                expected = f"{spelt} to mean the same as in title case"
+                check(await sends(tester, spell), expected, "it does not")
+
+
+async def _closes(tester: RobotsTester, spell: Callable[[str, str], str]) -> bool:
+    """Return True if the lab closes the connection as this spelling of Connection requests."""
+    told = tester.robot().object("register", "token")
+    value = tester.request("POST", naming.PUSHCMD, {"connection": "close"}, told)
+    session = await tester.connection()
+    await session.send_bytes(encode(value, spell))
+    return await session.until_closed("response")
+
+
+async def _holds_chunks(tester: RobotsTester, spell: Callable[[str, str], str]) -> bool:
+    """Return True if the lab holds a registration whose chunks this spelling announces."""
+    fields = {"transfer-encoding": "chunked", "connection": "close"}
+    value = tester.request("POST", naming.PUSHCMD, fields, tester.robot().object("register"))
+    session = await tester.connection()
+    await session.send_bytes(encode(value, spell))
+    return not await refusal(session)
+
+
+@requirement("robustness.codings")
+async def test_codings(iut: Iut) -> None:
+    """No answer is compressed for a robot that accepts only the coding identity."""
+    async with playing(iut) as tester:
+        robot = tester.robot()
+        exchange = await robot.ask(naming.PUSHCMD, robot.object("register", "token"))
+        await exchange.refused("refuses.token")
+        if await tester.offers("pair"):
+            await robot.link()
+            if await tester.offers("run"):
+                await robot.fetch()
+        for session in iut.sessions:
+            for message in session.received:
+                if coding := coding_of(message.value.get("headers", {})):
+                    expected = "an answer without a content coding, as Accept-Encoding says"
+                    came = f"received {message.name} with the coding {coding}"
+                    raise Violation(expected, came, event=message.event).shown_in(session)
 
 
 @requirement("robustness.charset")

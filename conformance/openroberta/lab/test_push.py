@@ -294,7 +294,7 @@ async def test_run_between_pushes(iut: Iut) -> None:
         check(
             told,
             "Download in answer to the next push",
-            message.name if message else "received none",
+            f"received {message.name}" if message else "received none",
         )
         await robot.file()
 

@@ -7,7 +7,7 @@ import pytest
 from conformance.cases import check, lasting, requirement
 from conformance.iut import Iut
 from conformance.openroberta import naming
-from conformance.openroberta.codec import content
+from conformance.openroberta.codec import plain_content
 from conformance.openroberta.lab.tester import RobotsTester, playing
 from conformance.openroberta.lab.tester.exchange import Exchange
 from conformance.openroberta.lab.tester.programs import own_program
@@ -197,12 +197,16 @@ async def test_programs_of_two_robots(iut: Iut) -> None:
     async with playing(iut) as tester:
         first, second = await tester.linked(), await tester.linked()
         (_, file), (_, others) = await first.fetch(), await second.fetch()
-        if content(file.value) == content(others.value):
+        if plain_content(file.value) == plain_content(others.value):
             # The next program of the lab can differ.
             _, others = await second.fetch()
         again = await (await first.download()).unless_closed()
-        if again and again.name == "File" and content(file.value) != content(others.value):
-            another = content(again.value) == content(others.value)
+        if (
+            again
+            and again.name == "File"
+            and plain_content(file.value) != plain_content(others.value)
+        ):
+            another = plain_content(again.value) == plain_content(others.value)
             check(
                 not another,
                 "the program of its own token",
@@ -272,6 +276,57 @@ async def test_run_before_the_token(iut: Iut, known: bool) -> None:
             check(fetched is None, "no program before the token is entered", "received a file")
         finally:
             running.cancel()
+
+
+@requirement("token.in-time")
+@pytest.mark.parametrize("entered", [True, False], ids=["entered", "not-entered"])
+async def test_after_its_time(iut: Iut, entered: bool) -> None:
+    """After the abort, neither the token nor the user's other actions reach the robot."""
+    async with playing(iut) as tester:
+        await tester.needs("pair")
+        robot = tester.robot()
+        await aborted(tester, await robot.register())
+        if entered:
+            await tester.upper("pair", token=robot.token)
+        push = await robot.push()
+        for operation in ("run", "update"):
+            if await tester.offers(operation):
+                await tester.upper(operation, token=robot.token)
+        message = await push.session.wait_for(*naming.COMMANDS, within=after(tester, "push_hold"))
+        if message is not None and message.name != "Abort":
+            if message.name == "Repeat" and await serves_unregistered(tester):
+                raise Inconclusive("the lab serves robots that never registered, too")
+            raise push.wrong("an error or abort after the time for the token", message)
+        fetched = await (await robot.download()).session.wait_for(
+            "File", within=tester.seconds("quiet")
+        )
+        came = "received a file"
+        check(fetched is None, "no program after the time for the token", came)
+
+
+async def serves_unregistered(tester: RobotsTester) -> bool:
+    """Return True if a robot that never registered can push after its token was entered."""
+    other = tester.robot()
+    await tester.upper("pair", token=other.token)
+    push = await other.push()
+    return await push.session.wait_for("Repeat", within=after(tester, "push_hold")) is not None
+
+
+@requirement("robustness.registered-again")
+@pytest.mark.parametrize("runs", [False, True], ids=["linked", "running"])
+async def test_registered_again(iut: Iut, runs: bool) -> None:
+    """A linked robot, or one that runs a program, registers again and is served."""
+    async with playing(iut) as tester:
+        robot = await tester.linked()
+        if runs:
+            await robot.fetch()
+        exchange = await robot.register()
+        message = await exchange.session.wait_for(within=tester.seconds("quiet"))
+        if message is None:
+            await robot.linked_by(exchange, None)
+        elif message.name != "Repeat":
+            raise exchange.wrong("repeat, or no answer before the token is entered,", message)
+        await robot.commanded("run", "Download", None)
 
 
 @requirement("robustness.unknown-token")

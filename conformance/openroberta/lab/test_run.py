@@ -2,7 +2,7 @@
 
 from conformance.cases import check, lasting, requirement
 from conformance.iut import Iut
-from conformance.openroberta.codec import content
+from conformance.openroberta.codec import plain_content
 from conformance.openroberta.lab.tester import RobotsTester, playing
 from conformance.openroberta.lab.tester.programs import told_bytes
 from conformance.openroberta.lab.tester.robot import Robot
@@ -87,7 +87,7 @@ async def test_bytes(iut: Iut) -> None:
         robot = await tester.linked()
         for _ in range(2):
             wanted, file = await fetched(tester, robot)
-            came = content(file.value)
+            came = plain_content(file.value)
             check(came == wanted, *difference(wanted, came), file.event)
 
 
@@ -99,7 +99,7 @@ async def test_fetched_twice(iut: Iut) -> None:
         wanted, _ = await fetched(tester, robot)
         message = await (await robot.download()).unless_closed()
         if message and message.name == "File":
-            check(content(message.value) == wanted, "the same program", "received another")
+            check(plain_content(message.value) == wanted, "the same program", "received another")
 
 
 @requirement("run.filename")

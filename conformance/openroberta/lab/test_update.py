@@ -8,7 +8,7 @@ import pytest
 from conformance.cases import check, requirement
 from conformance.iut import Iut
 from conformance.openroberta import naming
-from conformance.openroberta.codec import content
+from conformance.openroberta.codec import plain_content
 from conformance.openroberta.lab.tester import RobotsTester, playing
 from conformance.openroberta.lab.tester.programs import bytes_of
 from conformance.openroberta.lab.tester.robot import Robot, new_token
@@ -88,16 +88,19 @@ async def test_files(iut: Iut) -> None:
             first, second = await got(tester, path), await got(tester, path)
             told = (await own(tester, path)).get("base64")
             # A file can be empty only if the lab reports it as empty.
-            filled = bool(content(first.value)) or told == ""
+            filled = bool(plain_content(first.value)) or told == ""
             check(filled, f"{path} to have contents", "received an empty file")
             check(
-                content(first.value) == content(second.value),
+                plain_content(first.value) == plain_content(second.value),
                 f"the same bytes of {path} both times",
                 "received different bytes",
             )
             if told:
                 wanted = bytes_of(told, "update_file")
-                check(content(second.value) == wanted, *difference(wanted, content(second.value)))
+                check(
+                    plain_content(second.value) == wanted,
+                    *difference(wanted, plain_content(second.value)),
+                )
 
 
 @requirement("update.filename")

@@ -29,7 +29,7 @@ async def test_first(iut: Iut) -> None:
         other = await tester.wait_for("Push", "DownloadRequest", within=2 * tester.seconds("quiet"))
         if other is not None:
             raise other.violation(
-                "no request before the answer to the registration", "received {other.name}"
+                "no request before the answer to the registration", f"received {other.name}"
             )
         await asked.command("repeat")
         await tester.next("Push", requirement="register.then-push")

@@ -9,6 +9,7 @@ from typing import Any
 from conformance.codec import Frame
 from conformance.openroberta.codec import response
 from mocks.deviations import variant
+from mocks.openroberta.faults.lab.http import compressed
 from mocks.openroberta.http import Served
 from mocks.openroberta.known_robot import KnownRobot, Program, Step, give
 from mocks.openroberta.lab import Lab
@@ -136,6 +137,61 @@ class GivesProgramsOnce(Lab):
         if robot and answer["status"] == 200:
             robot.program = None
         return answer
+
+
+@variant("compresses-unasked", of="robustness.codings")
+class CompressesUnasked(Lab):
+    """Compresses its answers unless the request excludes that."""
+
+    async def answer(self, frame: Frame, served: Served) -> Any:
+        answer = await super().answer(frame, served)
+        accepted = frame.value["headers"].get("accept-encoding", "gzip")
+        return compressed(answer) if answer and "gzip" in accepted else answer
+
+
+@variant("programs-by-token", of="refuses.download")
+class ProgramsByToken(Lab):
+    """Reads only the token in a request for a program, as the published lab does."""
+
+    def left_out(self, data: Mapping[str, Any]) -> list[str]:
+        return []
+
+
+@variant("late-tokens-wait", of="token.in-time")
+class LateTokensWait(Lab):
+    """Keeps a token that is entered after its time for the next registration with it."""
+
+    late: frozenset[str] = frozenset()
+    entered: frozenset[str] = frozenset()
+
+    def unlinked(self, robot: KnownRobot) -> Any:
+        self.late |= {robot.token}
+        return super().unlinked(robot)
+
+    def pair(self, token: str) -> None:
+        if token in self.late and token not in self.robots:
+            self.entered |= {token}
+        super().pair(token)
+
+    async def register(self, data: Mapping[str, Any], served: Served) -> Any:
+        token = str(data["token"])
+        if token in self.entered:
+            self.entered -= {token}
+            asyncio.get_running_loop().call_soon(self.pair, token)
+        return await super().register(data, served)
+
+
+@variant("repeats-the-linked", of="robustness.registered-again")
+class RepeatsTheLinked(Lab):
+    """Answers the registration of a linked robot with repeat, without its token."""
+
+    async def register(self, data: Mapping[str, Any], served: Served) -> Any:
+        robot = self.robots.get(str(data["token"]))
+        if robot and robot.step is not Step.REGISTERING:
+            self.back(robot)
+            self.touch(robot)
+            return self.command("repeat")
+        return await super().register(data, served)
 
 
 @variant("quotes-names", of="run.filename")

@@ -40,9 +40,12 @@ class RobotsTester:
         return robot
 
     def request(self, method: str, path: str, headers: Mapping[str, str], body: Any = None) -> Any:
-        """Return a request with the lab's address in Host."""
+        """Return a request with the lab's address in Host.
+
+        It accepts no coding: without that field a lab could compress any answer.
+        """
         host = self.instance.address.rpartition("/")[2]
-        return request(method, path, {"host": host, **headers}, body)
+        return request(method, path, {"host": host, "accept-encoding": "identity", **headers}, body)
 
     async def connection(self, segmentation: Segmentation = whole) -> Session:
         """Open another connection. Raises Violation if the lab accepts only the first one."""
@@ -65,7 +68,7 @@ class RobotsTester:
         exchange = await robot.ask(naming.PUSHCMD, robot.object("register", "token"))
         await exchange.refused("refuses.token")
 
-    async def _raise_if_expired(self, what: str, find: Callable[[], Awaitable[bool]]) -> bool:
+    async def _found_out(self, what: str, find: Callable[[], Awaitable[bool]]) -> bool:
         """Return a fact about the lab, which is found out once in a run."""
         memory = self.iut.memory
         if what not in memory:
@@ -90,7 +93,7 @@ class RobotsTester:
         hooks = self.iut.configuration.hooks
         if operation in hooks or not self.instance.upper.offers(operation):
             return operation in hooks
-        return await self._raise_if_expired(f"offers {operation}", asked)
+        return await self._found_out(f"offers {operation}", asked)
 
     async def needs(self, operation: str) -> None:
         """Raise NotExercised if the lab does not offer this operation."""
@@ -107,7 +110,7 @@ class RobotsTester:
                 entered = await other.insists("pair", token=robot.token)
                 return bool(entered.ok)
 
-        return await self._raise_if_expired("pair succeeds", alone)
+        return await self._found_out("pair succeeds", alone)
 
     async def upper(self, operation: str, **arguments: Any) -> Any:
         """Return the answer of an operation. Raises NotExercised if it is not offered."""

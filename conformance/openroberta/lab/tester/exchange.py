@@ -2,6 +2,7 @@
 
 from collections.abc import Awaitable, Callable
 
+from conformance.openroberta import naming
 from conformance.openroberta.naming import is_error, refuses
 from conformance.session import Session, Within
 from conformance.verdicts import Conclusion, Inconclusive, Violation
@@ -124,8 +125,8 @@ class Exchange:
         - `requirement`: violated by a missing or another answer
         - `early`: violated by an answer before `earliest`
 
-        Without `requirement`, a missing answer violates the requirement about the end of the hold.
-        Another answer then violates the requirement under test.
+        Without `requirement`, a missing or another answer violates the requirement about the end of
+        the hold. An answer with another command violates commands.lab.
         """
         left = latest - (self.session.now - self.asked)
         what, about = f"the answer to {self.name}", requirement or _ENDS.get(self.name)
@@ -135,9 +136,16 @@ class Exchange:
             raise self.failed(f"{name} as {what}", f"{came} within {latest:.1f} s", about)
         took = message.at - self.asked
         if message.name != name or took < earliest:
-            other = requirement if message.name != name else early
+            unknown = message.name == naming.RESPONSE and "cmd" in message.value.get("json", {})
+            other = requirement or ("commands.lab" if unknown else about)
+            other = early if message.name == name else self._due(message, earliest, other)
             raise self.wrong(f"{name}, after {earliest:.2f} s or later,", message, other)
         return took
+
+    def _due(self, message: Message, earliest: float, requirement: str | None) -> str | None:
+        """Return the requirement that another answer violates: an early command, its own one."""
+        early = message.at - self.asked < earliest and message.name in naming.CALLS
+        return None if early else requirement
 
     def wrong(self, expected: str, message: Message, requirement: str | None = None) -> Conclusion:
         """Return the conclusion for this wrong answer.

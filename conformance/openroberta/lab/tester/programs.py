@@ -2,7 +2,7 @@
 
 import base64
 
-from conformance.openroberta.codec import content
+from conformance.openroberta.codec import plain_content
 from conformance.openroberta.values import difference
 from conformance.verdicts import Inconclusive, Violation
 from conformance.wire import Message
@@ -28,7 +28,7 @@ def own_program(file: Message, own: object, others: object) -> None:
     `own` and `others` are the results of the operation 'run' for this robot and for another robot.
     A program that is neither violates run.bytes.
     """
-    wanted, came = told_bytes(own), content(file.value)
+    wanted, came = told_bytes(own), plain_content(file.value)
     if wanted is None or came == wanted:
         return
     if came != told_bytes(others):

@@ -357,3 +357,19 @@ class ExitValueOfRunningRobotsLost(Lab):
     def told(self, robot: KnownRobot, data: Mapping[str, Any]) -> None:
         if robot.step is not Step.RUNNING:
             super().told(robot, data)
+
+
+@fault("nameless-programs", violates="refuses.download", subtle=True)
+class NamelessPrograms(Lab):
+    """Sends a program to a request without brickname."""
+
+    def left_out(self, data: Mapping[str, Any]) -> list[str]:
+        return [name for name in super().left_out(data) if name != "brickname"]
+
+
+@fault("programs-once-linked", violates="refuses.download")
+class ProgramsOnceLinked(Lab):
+    """Does not look at the fields of a request for a program if its token is linked."""
+
+    def left_out(self, data: Mapping[str, Any]) -> list[str]:
+        return [] if data.get("token") in self.robots else super().left_out(data)

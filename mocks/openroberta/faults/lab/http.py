@@ -1,5 +1,7 @@
 """Faults of the lab in HTTP."""
 
+import base64
+import gzip
 import re
 from typing import Any
 
@@ -122,6 +124,28 @@ class OneSpaceBeforeValues(Lab):
         return await super().take(frame, served)
 
 
+@fault("connection-in-title-case-only", violates="http.header-names", subtle=True)
+class ConnectionInTitleCaseOnly(Lab):
+    """Closes a connection only if the request has a header field spelt Connection."""
+
+    async def take(self, frame: Frame, served: Served) -> bool:
+        if re.search(rb"(?i)\nconnection:", frame.raw) and b"\nConnection" not in frame.raw:
+            frame.value["headers"].pop("connection")
+        return await super().take(frame, served)
+
+
+@fault("chunks-in-title-case-only", violates="http.header-names", subtle=True)
+class ChunksInTitleCaseOnly(Lab):
+    """Reads chunks only after a header field spelt Transfer-Encoding."""
+
+    async def take(self, frame: Frame, served: Served) -> bool:
+        spelt = re.search(rb"(?i)\ntransfer-encoding:", frame.raw)
+        if spelt and b"\nTransfer-Encoding" not in frame.raw:
+            self.respond(served, self.refusal(400))
+            return False
+        return await super().take(frame, served)
+
+
 @fault("never-closes", violates="http.persistence")
 class NeverCloses(Lab):
     """Never closes a connection, even if the robot asks for it."""
@@ -145,6 +169,34 @@ class CloseInLowerCaseOnly(Lab):
     def keeps(self, value: Any) -> bool:
         asked = value["headers"].get("connection", "")
         return super().keeps(value) or asked.lower() == "close" != asked
+
+
+def compressed(answer: Any) -> Any:
+    """Return an answer whose body is compressed with gzip."""
+    if not content(answer):
+        return answer
+    coded = {**answer, "headers": {**answer["headers"], "content-encoding": "gzip"}}
+    if "json" not in answer:
+        zipped = gzip.compress(content(answer), mtime=0)
+        coded["base64"] = base64.b64encode(zipped).decode()
+    return coded
+
+
+@fault("compresses-anyway", violates="robustness.codings")
+class CompressesAnyway(Lab):
+    """Compresses each answer, whatever codings the request accepts."""
+
+    def respond(self, served: Served, answer: Any) -> None:
+        super().respond(served, compressed(answer))
+
+
+@fault("compresses-programs-anyway", violates="robustness.codings", subtle=True)
+class CompressesProgramsAnyway(Lab):
+    """Compresses programs, whatever codings the request accepts."""
+
+    def respond(self, served: Served, answer: Any) -> None:
+        program = "Filename" in answer["headers"]
+        super().respond(served, compressed(answer) if program else answer)
 
 
 class _Unprompting(Served):

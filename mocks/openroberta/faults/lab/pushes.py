@@ -54,6 +54,14 @@ class PushesJustClosed(Lab):
         return None if command == "repeat" else super().pushed(robot, command)
 
 
+@fault("behind-an-impatient-proxy", violates="push.answered")
+class BehindAnImpatientProxy(Lab):
+    """Answers with 504 at the end of push_hold, as a proxy does that waits no longer."""
+
+    def pushed(self, robot: KnownRobot, command: str) -> Any:
+        return self.refusal(504) if command == "repeat" else super().pushed(robot, command)
+
+
 @fault("busy-polling", violates="push.held")
 class BusyPolling(_Counting):
     """Answers each push immediately."""

@@ -311,3 +311,55 @@ class ServesStrangers(Lab):
     def download(self, value: Any) -> Any:
         known = str((value.get("json") or {}).get("token")) in self.robots
         return super().download(value) if known else self.refusal(500)
+
+
+@fault("links-after-its-time", violates="token.in-time")
+class LinksAfterItsTime(Lab):
+    """Links a robot whose token is entered after the abort."""
+
+    late: dict[str, KnownRobot]
+
+    def unlinked(self, robot: KnownRobot) -> Any:
+        self.late = {**getattr(self, "late", {}), robot.token: robot}
+        return super().unlinked(robot)
+
+    def pair(self, token: str) -> None:
+        if robot := getattr(self, "late", {}).pop(token, None):
+            self.robots[token] = robot
+        super().pair(token)
+
+
+@fault("runs-after-its-time", violates="token.in-time", subtle=True)
+class RunsAfterItsTime(LinksAfterItsTime):
+    """Links a robot whose registration was aborted when its user runs a program."""
+
+    def pair(self, token: str) -> None:
+        Lab.pair(self, token)
+
+    def linked(self, token: str) -> KnownRobot:
+        if robot := getattr(self, "late", {}).pop(token, None):
+            self.robots[token] = robot
+            robot.step = Step.LINKED
+        return super().linked(token)
+
+
+@fault("linked-registers-in-vain", violates="robustness.registered-again")
+class LinkedRegistersInVain(Lab):
+    """Refuses the registration of a robot that is linked."""
+
+    async def register(self, data: Mapping[str, Any], served: Served) -> Any:
+        robot = self.robots.get(str(data["token"]))
+        if robot and robot.step is not Step.REGISTERING:
+            return self.refusal(409, "this robot is linked")
+        return await super().register(data, served)
+
+
+@fault("running-registers-in-vain", violates="robustness.registered-again", subtle=True)
+class RunningRegistersInVain(Lab):
+    """Aborts the registration of a robot that runs a program."""
+
+    async def register(self, data: Mapping[str, Any], served: Served) -> Any:
+        robot = self.robots.get(str(data["token"]))
+        if robot and robot.step is Step.RUNNING:
+            return self.command("abort")
+        return await super().register(data, served)
