@@ -39,6 +39,7 @@ class Testbed:
         self.memory: dict[str, Any] = {}
         """What test cases have found out about the IUT; see ``once``."""
         self.timeouts = Timeouts()
+        self.tally = Tally(configuration.protocol)
         self.operated = Operated()
         self.written = Written()
         self.busy = False
@@ -117,7 +118,7 @@ class Testbed:
 
     async def meets(self, kind: str, serves: bool) -> bool:
         """Whether the IUT takes part in this way: over what, and whether it is waited for."""
-        instance = Instance(self.configuration, kind, serves=serves)
+        instance = Instance(self.configuration, kind, serves=serves, tally=self.tally)
         try:
             await instance.start(None, {})
             return await instance.met()
@@ -126,7 +127,11 @@ class Testbed:
 
     async def _start(self, program: str | None, sockets: bool = False) -> Instance:
         instance = Instance(
-            self.configuration, self.transport, operated=self.operated, sockets=sockets
+            self.configuration,
+            self.transport,
+            operated=self.operated,
+            sockets=sockets,
+            tally=self.tally,
         )
         if not self.configuration.command:
             # It is always the same program.
