@@ -14,8 +14,8 @@ from conformance.harness.links import Link
 from conformance.judging import captures
 from conformance.judging.captures import Event
 from conformance.judging.judge import Judge
-from conformance.judging.space import BESIDE, FIRST, LATER
 from conformance.judging.packed import Packed, unpacked
+from conformance.judging.space import BESIDE, FIRST, LATER
 from conformance.running.floods import Followed
 from conformance.running.timeouts import Timeouts
 from conformance.segmentation import Segmentation, whole

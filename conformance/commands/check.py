@@ -22,9 +22,12 @@ import argparse
 
 from conformance.checks import references
 from conformance.commands import sessions
+from conformance.conclusions import covered
 from conformance.definitions import protocols
 from conformance.definitions.protocol import Protocol
 from conformance.exits import CONFORMANT, INCONCLUSIVE, NONCONFORMANT, USAGE
+from conformance.judging.coverage import Coverage
+from conformance.reporting.covered import line
 from conformance.reporting.text import one_line
 
 
@@ -63,9 +66,12 @@ def _problems(protocol: Protocol) -> list[str]:
 def _judge(args: argparse.Namespace) -> int:
     counted = {"must": 0, "should": 0, "may": 0}
     read = messages = wrong = left = concluded = 0
+    coverage: dict[str, Coverage] = {}
     for session in sessions.judged(args, args.join):
         read += 1
         messages += session.messages
+        name, shown = session.protocol.name, session.coverage
+        coverage[name] = coverage[name] | shown if name in coverage else shown
         wrong += len(session.contradictions)
         for contradiction in session.contradictions:
             print(f"{session.where(contradiction.event)}: capture: {one_line(contradiction.text)}")
@@ -82,6 +88,9 @@ def _judge(args: argparse.Namespace) -> int:
             print(f"{session.where(finding.event)}: {finding.requirement} (by its test): {text}")
         for text in session.left_out:
             print(f"{session.path}: not judged: {one_line(text, 400)}")
+    for name, shown in coverage.items():
+        for side in covered.shown_by(name, shown)["sides"]:
+            print(f"shown: {line(side)}")
     print(_summary(read, messages, counted, wrong, left))
     if concluded:
         print(

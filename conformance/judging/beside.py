@@ -142,9 +142,7 @@ class Bench:
             self._left.append(Unjudged(None, self._at, why))
         times = self._connections.times
         seen = [replace(one, times=max(1, times[key])) for key, one in self._seen.items()]
-        self.shown = Shown(
-            seen, self._left, exercised, self._messages, self._connections.coverage
-        )
+        self.shown = Shown(seen, self._left, exercised, self._messages, self._connections.coverage)
         return self.shown
 
     def _take(self, index: int, event: Event) -> Sequence[Frame]:

@@ -206,6 +206,4 @@ def judge_capture(
             took(index, frames)
     exercised = set().union(*connections.end().values())
     found.sort(key=lambda finding: finding.event or 0)
-    return Judged(
-        found, exercised, connections.spoiled, connections.foreign, connections.coverage
-    )
+    return Judged(found, exercised, connections.spoiled, connections.foreign, connections.coverage)

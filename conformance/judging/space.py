@@ -356,10 +356,10 @@ class _Observing(Fitting):
         return made[0]
 
     def _properties(self, properties: Any, schema: Any) -> Fits:
-        known = []
+        known: list[tuple[str, Fits, int, int | None]] = []
         for name, part in properties.items():
             if part is False:
-                known.append((name, self.of(part), None, None))
+                known.append((name, self.of(part), -1, None))
                 continue
             needed = name in self._needed
             step = f".{name}" if name.isidentifier() else f"[{shown(name, 40)}]"

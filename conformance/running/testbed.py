@@ -14,6 +14,7 @@ from conformance.harness.links import reason
 from conformance.harness.process import GRACE
 from conformance.harness.transports import AnyListener, listen, transport
 from conformance.harness.upper import Operated
+from conformance.judging.coverage import Tally
 from conformance.running.timeouts import Timeouts
 from conformance.running.transcripts import Written
 from conformance.session import Session
