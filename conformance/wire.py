@@ -311,7 +311,7 @@ class Wire:
         self.instance.open.add(self)
         if beside:
             return BESIDE
-        return FIRST if self.number == 1 else LATER
+        return FIRST if self.number <= 1 else LATER
 
     async def leave(self) -> None:
         """End the session: whatever still comes is not read any more."""

@@ -1,6 +1,6 @@
 """What a run has shown of its protocol, as in report.json, and what to provide for the rest."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -8,7 +8,7 @@ from conformance.configuration import Configuration
 from conformance.definitions import protocols
 from conformance.definitions.protocol import MessageType, Protocol
 from conformance.judging.coverage import Coverage
-from conformance.judging.space import Aspect, Point, parties, space
+from conformance.judging.space import FORM, Aspect, Point, parties, space
 
 NOBODY = "no test asks for it"
 LIVE = "this session has not shown it"
@@ -38,14 +38,12 @@ class Means:
         if self.live:
             return LIVE
         message = self._message(point)
-        protocol = self.configuration.protocol
         if message and message.feature in self.configuration.unsupported:
             return f"the setting [unsupported] leaves out {message.feature}"
         if message and (missing := self._missing(message)):
             return missing
         for name in (point.requirement, message.handled if message else ""):
-            reason = self.reasons.get(name, "")
-            if reason and protocol.requirement(name).needs:
+            if reason := self.reasons.get(name):
                 return f"{name}: {reason}"
         return NOBODY if self.whole else PART
 
@@ -56,11 +54,13 @@ class Means:
     def _missing(self, message: MessageType) -> str:
         """Return the first means of a message that the configuration does not declare."""
         role = self.configuration.role
+        operated = self.configuration.upper_tester or role.upper_tester
         known = {"programs": role.programs, "procedures": role.procedures}
         known["hooks"] = {name: each.description for name, each in role.hooks.items()}
         for means in message.shown_by if message.sender == role.name else ():
             table, _, name = means.partition(".")
-            if name in known[table] and name not in getattr(self.configuration, table):
+            given = table == "hooks" and operated
+            if name in known[table] and not (given or name in getattr(self.configuration, table)):
                 return f"[{table}] {name}: {known[table][name]}"
         return ""
 
@@ -171,6 +171,38 @@ def things(covered: Report | None, member: str) -> Iterator[Thing]:
 
 CERTAIN = ("kind", "field", "value", "row")
 """The aspects that do not depend on chance, as the numbers in a message do."""
+
+
+def roots(missing: Iterable[Thing]) -> list[Thing]:
+    """Return the missing things without those that are in a missing message, field or form."""
+    found = list(missing)
+    gone = {(*thing[:3], _inside(thing)) for thing in found if _inside(thing) is not None}
+    return [thing for thing in found if not any(key in gone for key in _around(thing))]
+
+
+def _inside(thing: Thing) -> str | None:
+    """Return the place within which nothing is shown if this thing is not; else None."""
+    place, aspect, what = thing[3:]
+    if aspect == "kind":
+        return ""
+    if aspect == "field":
+        return place
+    if aspect == "value" and what.startswith(FORM):
+        return f"{place}<{what.removeprefix(FORM)}>"
+    return None
+
+
+def _around(thing: Thing) -> Iterator[tuple[str, ...]]:
+    """Yield the keys of all places around a thing, and of its own place if it is no field."""
+    place, aspect = thing[3], thing[4]
+    if aspect == "kind" or thing[1] != "message":
+        return
+    yield (*thing[:3], "")
+    for at, sign in enumerate(place):
+        if at and sign in ".[<":
+            yield (*thing[:3], place[:at])
+    if aspect != "field":
+        yield (*thing[:3], place)
 
 
 def unshown(old: Report | None, new: Report | None) -> list[Thing]:

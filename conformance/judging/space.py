@@ -22,6 +22,9 @@ NOISE = "bytes that are no message"
 WHOLE, CUT, JOINED = "a message in one piece", "a message in pieces", "several messages together"
 FIRST, LATER, BESIDE = "a first connection", "a later connection", "a connection beside another"
 
+FORM = "the form "
+"""The beginning of the text of a point for a branch of a oneOf or anyOf."""
+
 _WIDE = {"2^31": 2**31, "2^53": 2**53}
 """Integers that many programs cannot hold: in signed 32 bits, or in a double."""
 
@@ -438,7 +441,7 @@ class _Observing(Fitting):
                 made.append((self._plain.of(branch), None))
                 continue
             label = labels[next(n for n, each in enumerate(closed) if each is branch)]
-            point = self._point(Aspect.VALUE, f"the form {label}") if len(closed) > 1 else None
+            point = self._point(Aspect.VALUE, f"{FORM}{label}") if len(closed) > 1 else None
             # Items of different forms have the same numbers, so that their places need the form.
             listed = len(closed) > 1 and "prefixItems" in self._followed(branch)
             with self._at(f"<{label}>" if listed else "", child=False):
@@ -497,6 +500,8 @@ def _label(branch: Any, written: Any) -> str:
     first = (branch.get("prefixItems") or [None])[0]
     if isinstance(first, dict) and "const" in first:
         return str(first["const"])
+    if isinstance(first, dict) and "enum" in first:
+        return "|".join(map(str, first["enum"][:2])) + ("|…" if len(first["enum"]) > 2 else "")
     if isinstance(written, dict) and "$ref" in written:
         return PurePosixPath(written["$ref"].partition("#")[2] or written["$ref"]).stem
     if "title" in branch:
