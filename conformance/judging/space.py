@@ -2,7 +2,7 @@
 
 import contextlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import cache, partial
 from itertools import islice
@@ -104,10 +104,16 @@ class Space:
 @cache
 def space(protocol: Protocol) -> Space:
     """Return all points of a protocol."""
-    points: dict[Point, int] = {}
+    points: list[Point] = []
+    known: dict[Point, int] = {}
 
     def add(point: Point) -> int:
-        return points.setdefault(point, len(points))
+        # Two parts of a schema can speak about one place, with different requirements.
+        key = replace(point, requirement="")
+        if key not in known:
+            known[key] = len(points)
+            points.append(point)
+        return known[key]
 
     kinds, observers = {}, {}
     for key, message in protocol.messages.items():
@@ -159,12 +165,12 @@ class _Observing(Fitting):
         self._requirement = ""
         self._needed: frozenset[str] = frozenset()
         """The members that are required at this place."""
-        self._entered: dict[str, list[Fits]] = {}
-        """The references that lead to this place, each with its function once that is made."""
+        self._entered: dict[int, list[Fits]] = {}
+        """The schemas around this place, by identity, each with its function once that is made."""
 
     def made(self) -> Observe:
         """Return the function. Raises Unknown for an unsupported keyword."""
-        return self.of(self._contents)
+        return self._enter(self._contents)
 
     def of(self, schema: Any) -> Fits:
         if isinstance(schema, bool):
@@ -349,13 +355,16 @@ class _Observing(Fitting):
         return self._plain._propertyNames(names, schema)
 
     def _ref(self, uri: Any, schema: Any) -> Fits:
-        if uri in self._entered:
-            # A value inside itself shows the points of the outer value.
-            made = self._entered[uri]
-            return lambda value, marks: made[0](value, marks)
-        self._entered[uri] = made = []
-        made.append(self.of(self._lookup(uri)))
-        del self._entered[uri]
+        return self._enter(self._lookup(uri))
+
+    def _enter(self, schema: Any) -> Fits:
+        if id(schema) in self._entered:
+            # A value inside a value of the same schema shows the points of the outer value.
+            outer = self._entered[id(schema)]
+            return lambda value, marks: outer[0](value, marks)
+        self._entered[id(schema)] = made = []
+        made.append(self.of(schema))
+        del self._entered[id(schema)]
         return made[0]
 
     def _properties(self, properties: Any, schema: Any) -> Fits:

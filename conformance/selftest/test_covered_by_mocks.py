@@ -23,8 +23,10 @@ GROUPS = (
     ("simspark/server", "runtime/rpc-server"),
     ("vexide/frontend", "openroberta/lab", "runtime/log-publisher"),
     ("vexide/simulator", "deltarobot/client", "simspark/monitor", "runtime/rpc-client"),
-    ("deltarobot/server", "openroberta/robot", "simspark/agent", "runtime/gamepad-sender")
-    + ("runtime/gamepad-receiver", "runtime/update-publisher"),
+    (
+        *("deltarobot/server", "openroberta/robot", "simspark/agent", "runtime/gamepad-sender"),
+        *("runtime/gamepad-receiver", "runtime/update-publisher"),
+    ),
 )
 """The roles that run on one day; each group takes about 15 s of CPU time."""
 
