@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from conformance.definitions.protocol import Protocol
+from conformance.judging.coverage import TAKEN
 from conformance.judging.judge import Finding
 
 ANY = "anything else"
@@ -36,11 +37,13 @@ Table = Mapping[StrEnum, Mapping[Step, StrEnum | Violates]]
 class Course:
     """A table; ``of`` names the subject that goes through it.
 
-    Raises ValueError if the table has no entry for a state.
+    ``to`` has the receivers of the sender's messages, if only some peers get them. Raises
+    ValueError if the table has no entry for a state.
     """
 
     of: str
     table: Table
+    to: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         for state, step, result in self.rows():
@@ -59,6 +62,15 @@ class Course:
         for state, steps in self.table.items():
             for step, result in steps.items():
                 yield state, step, result
+
+    def lawful(self) -> Iterator[tuple[StrEnum, Step]]:
+        """Yield the state and step of each row that lawful steps alone can reach."""
+        reached = [self.first]
+        for state in reached:
+            for step, result in self.table[state].items():
+                if not isinstance(result, Violates):
+                    yield state, step
+                    reached += [result] if result not in reached else []
 
     def row(self, state: StrEnum, sender: str, name: str) -> Step | None:
         """Return the key of a step's row; None if the step is open."""
@@ -84,6 +96,8 @@ class Walk:
         if row is None:
             return []
         result = self.course.table[self.state][row]
+        if (taken := TAKEN.get()) is not None:
+            taken.add((self.course.of, self.state, row))
         if not isinstance(result, Violates):
             self.state = result
             return []

@@ -15,6 +15,7 @@ from conformance.judging import captures
 from conformance.judging.captures import Event
 from conformance.judging.judge import Judge
 from conformance.judging.packed import Packed, unpacked
+from conformance.judging.space import BESIDE, FIRST, LATER
 from conformance.running.floods import Followed
 from conformance.running.timeouts import Timeouts
 from conformance.segmentation import Segmentation, whole
@@ -92,6 +93,8 @@ class Wire:
         self.role = instance.role
         self.peer = peer or self.role.peer
         self.protocol = instance.configuration.protocol
+        self.number = instance.connections
+        """It is the first, second … connection with its instance."""
         self.events: list[Event] = []
         self.received: list[Message] = []
         self.judge = Judge(
@@ -99,6 +102,7 @@ class Wire:
             [self.role.name],
             transport=instance.kind,
             conversation=instance.conversation,
+            shows=instance.tally.session(self._way()),
         )
         self.sent: list[str] = []
         """The labels of the messages sent until the IUT closed its side, or NOISE, PART, BREAK."""
@@ -107,8 +111,6 @@ class Wire:
         self._heard = 0  # the number of labels when the IUT sent something last
         self.apart: set[str] = set()
         """How it sent what counts only if a program reads on, or again: `APART`; mostly not."""
-        self.number = instance.connections
-        """It is the first, second … connection with its instance."""
         self._link = link
         self._segmentation = segmentation
         self._timeouts = timeouts
@@ -231,6 +233,7 @@ class Wire:
             self.apart.add(IN_PIECES)
         elif len(frames) > 1:
             self.apart.add(TOGETHER)
+        self.judge.arrived(self.peer, [*map(len, pieces)], frames)
         # Judged ahead of its pieces: a peer may act on a message whose newline is still to come.
         for frame in frames:
             self.judge.frame(None, self.peer, frame)
@@ -302,9 +305,18 @@ class Wire:
             self.judge.frame(None, self.peer, frame)
         self.judge.closed(None, self.peer)
 
+    def _way(self) -> str:
+        """Return the place of this connection among those of its instance, and join them."""
+        beside = any(not other.over for other in self.instance.open)
+        self.instance.open.add(self)
+        if beside:
+            return BESIDE
+        return FIRST if self.number <= 1 else LATER
+
     async def leave(self) -> None:
         """End the session: whatever still comes is not read any more."""
         self._left = True
+        self.instance.open.discard(self)
         await self.stop_answering()
         latest = next((each.at for each in reversed(self.events) if each.sender == self.peer), 0.0)
         if self.now - latest > self.instance.configuration.seconds("quiet"):
@@ -344,13 +356,17 @@ class Wire:
             if self.instance.connections > 1:
                 # How another one has ended by now may say what this is to be taken for.
                 await self._link.caught_up()
+            together: list[Frame] = []
             bits = [data] if self._link.datagrams else self._followed.bits(data, self.events)
             for some in bits:
                 if not self._followed.reads(some, self.events, len(self.received), self.now):
                     self._news.set()
                     return
-                for frame in self._followed.decoded(some, partial(self.judge.decode, sender)):
+                frames = self._followed.decoded(some, partial(self.judge.decode, sender))
+                together += frames
+                for frame in frames:
                     self._take(frame)
+            self.judge.arrived(sender, [len(data)], together)
             self._news.set()
             if (prompt := self.judge.prompt(sender)) and not self.finished:
                 await self.send_bytes(prompt, segmentation=whole)

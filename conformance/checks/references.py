@@ -69,6 +69,10 @@ def _words(protocol: Protocol) -> Iterator[str]:
             yield f"{file}: messages: {message.name}: feature: {problem}"
         for problem in _unknown("requirement", filter(None, [message.handled]), ids):
             yield f"{file}: messages: {message.name}: handled: {problem}"
+        for problem in _unknown("party", message.to, parties):
+            yield f"{file}: messages: {message.name}: to: {problem}"
+        for problem in _unknown("means", message.shown_by, _means(protocol, message.sender)):
+            yield f"{file}: messages: {message.name}: shown_by: {problem}"
     for role in protocol.roles.values():
         # A peer need not be a role: it can be a program that only listens. But two roles must name
         # each other.
@@ -95,6 +99,13 @@ def _words(protocol: Protocol) -> Iterator[str]:
         one, *others, _ = reversed(error.args[1])
         way = f", by way of {', '.join(others)}" if others else ""
         yield f"{file}: {one}: presumes itself{way}"
+
+
+def _means(protocol: Protocol, party: str) -> list[str]:
+    """Return the programs, hooks and procedures of a role; empty for another party."""
+    role = protocol.roles.get(party)
+    tables = ("programs", "hooks", "procedures") if role else ()
+    return [f"{table}.{name}" for table in tables for name in getattr(role, table)]
 
 
 # Schemas

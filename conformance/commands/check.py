@@ -14,17 +14,21 @@ line, packet, entry or byte. If only the test that recorded a session could see 
 failure is printed but does not count.
 
 Exit codes: 0 without findings of level must, 1 with such findings, 3 without any message.
-With protocol names alone, each line describes an error in the protocol's files. The exit code is
-then 0 without an error, else 2.
+With protocol names alone, each line describes an error in the protocol's files, or a fault of the
+oracle: the oracle must forgive messages that were in flight. Therefore each golden session is also
+judged in orders in which one side is earlier. The exit code is 0 without an error, else 2.
 """
 
 import argparse
 
 from conformance.checks import references
 from conformance.commands import sessions
+from conformance.conclusions import covered
 from conformance.definitions import protocols
 from conformance.definitions.protocol import Protocol
 from conformance.exits import CONFORMANT, INCONCLUSIVE, NONCONFORMANT, USAGE
+from conformance.judging.coverage import Coverage
+from conformance.reporting.covered import line
 from conformance.reporting.text import one_line
 
 
@@ -55,17 +59,20 @@ def _problems(protocol: Protocol) -> list[str]:
     if found := list(references.problems(protocol)):
         return found
     # The rules need pytest and every module of the protocol; judging a session needs neither.
-    from conformance.checks import rules
+    from conformance.checks import in_flight, rules
 
-    return list(rules.broken(protocol))
+    return [*rules.broken(protocol), *in_flight.problems(protocol)]
 
 
 def _judge(args: argparse.Namespace) -> int:
     counted = {"must": 0, "should": 0, "may": 0}
     read = messages = wrong = left = concluded = 0
+    coverage: dict[str, Coverage] = {}
     for session in sessions.judged(args, args.join):
         read += 1
         messages += session.messages
+        name, shown = session.protocol.name, session.coverage
+        coverage[name] = coverage[name] | shown if name in coverage else shown
         wrong += len(session.contradictions)
         for contradiction in session.contradictions:
             print(f"{session.where(contradiction.event)}: capture: {one_line(contradiction.text)}")
@@ -82,6 +89,9 @@ def _judge(args: argparse.Namespace) -> int:
             print(f"{session.where(finding.event)}: {finding.requirement} (by its test): {text}")
         for text in session.left_out:
             print(f"{session.path}: not judged: {one_line(text, 400)}")
+    for name, shown in coverage.items():
+        for side in covered.shown_by(name, shown)["sides"]:
+            print(f"shown: {line(side)}")
     print(_summary(read, messages, counted, wrong, left))
     if concluded:
         print(

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from conformance.conclusions.covered import unshown
 from conformance.running.selection import LEFT_OUT
 from conformance.verdicts import VIOLATIONS, Verdict
 
@@ -25,12 +26,25 @@ class Change:
 
 
 @dataclass(frozen=True)
+class Unshown:
+    """Something that a role has shown in the old report, and not in the new one.
+
+    ``name`` is a message or a course, ``place`` a member of the message or a state of the course.
+    """
+
+    role: str
+    name: str
+    place: str
+    what: str
+
+
+@dataclass(frozen=True)
 class Comparison:
     """The changes from one report to the next, in the order of the specification.
 
     ``regressions`` are violated now and were not; ``fixes`` were and are not. ``lost`` had been
     decided and no longer are, ``gained`` the other way round. ``added`` and ``removed`` are
-    requirements that only one of the two suites knows.
+    requirements that only one of the two suites knows. ``unshown`` is no longer covered.
     """
 
     baseline: str
@@ -40,6 +54,7 @@ class Comparison:
     gained: tuple[Change, ...] = ()
     added: tuple[Change, ...] = ()
     removed: tuple[Change, ...] = ()
+    unshown: tuple[Unshown, ...] = ()
 
     def bad(self, strict: bool) -> str:
         """The changes that make a run fail, in words, or empty. Strict: lost decisions count."""
@@ -64,9 +79,9 @@ def compare(old: Report, new: Report, baseline: str) -> Comparison:
     before, after = _judged(old), _judged(new)
     changes: dict[str, list[Change]] = {}
     for name, entry in after.items():
-        known = before.get(name)
-        was = known["verdict"] if known else ""
-        if kind := _kind(was, entry["verdict"]) if known else _new(name, old):
+        earlier = before.get(name)
+        was = earlier["verdict"] if earlier else ""
+        if kind := _kind(was, entry["verdict"]) if earlier else _new(name, old):
             changes.setdefault(kind, []).append(
                 Change(name, entry["level"], was, entry["verdict"], entry["reason"])
             )
@@ -76,7 +91,12 @@ def compare(old: Report, new: Report, baseline: str) -> Comparison:
         for name, entry in before.items()
         if name not in names
     ]
-    return Comparison(baseline, **{kind: tuple(found) for kind, found in changes.items()})
+    lost = tuple(
+        Unshown(role, name, place, what)
+        for role, _, name, place, _, what in unshown(old.get("coverage"), new.get("coverage"))
+    )
+    known = {kind: tuple(found) for kind, found in changes.items()}
+    return Comparison(baseline, **known, unshown=lost)
 
 
 def _judged(report: Report) -> dict[str, Mapping[str, Any]]:

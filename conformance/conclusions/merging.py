@@ -11,6 +11,7 @@ from typing import Any
 
 from conformance import exits
 from conformance.conclusions import outcome
+from conformance.conclusions.covered import united
 from conformance.configuration import ConfigurationError
 from conformance.running.selection import LEFT_OUT, SMOKE
 from conformance.verdicts import Verdict, merge
@@ -41,6 +42,7 @@ def merged(sources: Sequence[tuple[Path, Report]], to: Path) -> Report:
     cases = [test for test in tests if test["id"] != SMOKE]
     selection = _selection(placed, len(cases))
     stale = _stale(placed, requirements, whole=selection is None)
+    coverage = united([report.get("coverage") for report in placed])
     code, reason = _outcome(placed, requirements, stale, problems, selection)
     lead = f"{len(cases)} of {selection['of']} tests ({selection['by']}): " if selection else ""
     return {
@@ -63,6 +65,7 @@ def merged(sources: Sequence[tuple[Path, Report]], to: Path) -> Report:
         "causes": list(_causes(placed)),
         "problems": problems,
         "stale": stale,
+        **({"coverage": coverage} if coverage else {}),
     }
 
 

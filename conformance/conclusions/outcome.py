@@ -15,6 +15,7 @@ from conformance.exits import (
     NONCONFORMANT,
     SUITE_FAILED,
 )
+from conformance.judging.coverage import Coverage
 from conformance.running.selection import Collected
 from conformance.verdicts import Verdict
 
@@ -32,6 +33,7 @@ class Run:
     - ``interrupted``: a user ended the run. ``timed_out``: the run reached its ``--max-time``.
     - ``at_a_time`` tests ran at most at once; ``alone`` says why only one did.
     - ``stretched`` is the factor by which programs took longer on a busy machine.
+    - ``coverage`` is what the sessions have shown of the protocol, as far as they were judged.
     - ``live``: there were no tests, but two real peers that were watched.
     """
 
@@ -51,6 +53,7 @@ class Run:
     tests: list[Result] = field(default_factory=list)
     culprits: list[Culprit] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
+    coverage: Coverage | None = None
 
     @property
     def selected(self) -> int:

@@ -9,6 +9,7 @@ from conformance import __version__
 from conformance.conclusions import known_failures, stored
 from conformance.conclusions.causes import causes
 from conformance.conclusions.comparison import compare
+from conformance.conclusions.covered import covered
 from conformance.conclusions.deciding import facts
 from conformance.conclusions.outcome import Run, counted, headline, lead, outcome, word
 from conformance.conclusions.requirement_verdicts import entry_of, findings_of, judged
@@ -93,6 +94,8 @@ def build(run: Run) -> dict[str, Any]:
     }
     if run.live:
         report["live"] = True
+    if run.coverage:
+        report["coverage"] = covered(run.coverage, configuration, requirements, report)
     if configuration.baseline:
         _compare(report, configuration, lead(run))
     return report

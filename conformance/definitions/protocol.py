@@ -97,7 +97,9 @@ class MessageType:
 
     ``paces``: a replayed capture waits for this message before it goes on. ``feature``: an optional
     part of the protocol; the message is never sent to an implementation without this part.
-    ``handled``: the requirement that a receiver violates which cannot take this message.
+    ``handled``: the requirement that a receiver violates which cannot take this message. ``to``:
+    the receivers of the message, if not all peers of its sender. ``shown_by``: the programs, hooks
+    and procedures by which a user can cause the message, such as ``programs.draw``.
     """
 
     name: str
@@ -106,6 +108,8 @@ class MessageType:
     paces: bool = False
     feature: str = ""
     handled: str = ""
+    to: tuple[str, ...] = ()
+    shown_by: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -175,7 +179,7 @@ class Role:
         return (self.package, *([shared] if importlib.util.find_spec(shared) else []))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Protocol:
     """All facts about one protocol that are known without running anything."""
 

@@ -75,6 +75,8 @@ def load(name: str) -> Protocol:
                 entry.get("paces", False),
                 entry.get("feature", ""),
                 entry.get("handled", ""),
+                tuple(entry.get("to", ())),
+                tuple(entry.get("shown_by", ())),
             )
             for entry in raw["messages"]
         },

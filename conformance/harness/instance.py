@@ -18,6 +18,7 @@ from conformance.harness.listening import listening
 from conformance.harness.process import GRACE, Process
 from conformance.harness.transports import SOCKETS, AnyListener, listen
 from conformance.harness.upper import Operated, UpperTester
+from conformance.judging.coverage import Tally
 from conformance.verdicts import NotExercised, Unreachable
 
 LOOPBACK = "127.0.0.1"
@@ -39,6 +40,7 @@ class Instance:
         serves: bool | None = None,
         operated: Operated | None = None,
         sockets: bool = False,
+        tally: Tally | None = None,
     ) -> None:
         """Create an IUT that is not started yet.
 
@@ -46,6 +48,7 @@ class Instance:
           default
         - ``operated``: operations that other instances of this run have answered
         - ``sockets``: True to use sockets instead of pipes as standard streams
+        - ``tally``: counts what the sessions of this run show
         """
         self.role = configuration.role
         self.serves = self.role.serves if serves is None else serves
@@ -65,6 +68,9 @@ class Instance:
         """Standard error of the bridge, if the IUT starts its peer through the bridge."""
         self.conversation = configuration.protocol.conversation(running=not configuration.command)
         """State that the oracles of all its sessions share, if the protocol has any."""
+        self.tally = tally or Tally(configuration.protocol)
+        self.open: set[Any] = set()
+        """The wires of its connections that the suite has not left."""
         self._stack = contextlib.AsyncExitStack()
         self._addresses: dict[str, str] = {}
         self._listeners: dict[str, AnyListener] = {}

@@ -19,6 +19,7 @@ from conformance.judging import captures
 from conformance.judging.apart import Apart, Gone, Here
 from conformance.judging.captures import Event, Writer
 from conformance.judging.connections import Connections
+from conformance.judging.coverage import Coverage
 from conformance.judging.judge import Finding
 
 BACKLOG = 64 * 1024 * 1024  # bytes that can wait to be judged
@@ -69,13 +70,14 @@ class Shown:
     """The results of all judged traffic.
 
     ``exercised`` maps each party to the requirements that its behaviour exercised. ``messages``
-    counts the messages of each party.
+    counts the messages of each party. ``coverage`` is what they have shown of the protocol.
     """
 
     seen: list[Seen] = field(default_factory=list)
     unjudged: list[Unjudged] = field(default_factory=list)
     exercised: dict[str, set[str]] = field(default_factory=dict)
     messages: dict[str, int] = field(default_factory=dict)
+    coverage: Coverage | None = None
 
 
 class Bench:
@@ -140,7 +142,7 @@ class Bench:
             self._left.append(Unjudged(None, self._at, why))
         times = self._connections.times
         seen = [replace(one, times=max(1, times[key])) for key, one in self._seen.items()]
-        self.shown = Shown(seen, self._left, exercised, self._messages)
+        self.shown = Shown(seen, self._left, exercised, self._messages, self._connections.coverage)
         return self.shown
 
     def _take(self, index: int, event: Event) -> Sequence[Frame]:

@@ -8,7 +8,9 @@ from typing import Any
 from conformance.codec import Frame
 from conformance.definitions.protocol import Protocol
 from conformance.judging.captures import LEFT_OUT, Capture, Event
+from conformance.judging.coverage import Coverage, Tally
 from conformance.judging.judge import Finding, Judge
+from conformance.judging.space import BESIDE, FIRST, LATER
 
 _COUNTED = 10_000  # different findings that are counted over all connections, which bounds memory
 
@@ -33,6 +35,11 @@ class Connections:
         of_peer: Callable[[str, Frame], bool] | None = None,
     ) -> None:
         self._protocol = protocol
+        self._tally = Tally(protocol)
+        self._connected: dict[Any, int] = {}
+        """For each instance of the IUT, the number of its connections so far."""
+        self._open: dict[Any, set[int | None]] = {}
+        """For each instance of the IUT, the connections that no side has closed."""
         self._judged = tuple(judged)
         self._of_peer = of_peer
         self._foreign: set[int | None] = set()
@@ -70,6 +77,7 @@ class Connections:
         if event.data is not None:
             self._latest[event.connection, event.sender] = index
             frames = judge.decode(event.sender, event.data)
+            judge.arrived(event.sender, [len(event.data)], frames)
             for frame in frames:
                 if self._of_peer and not self._of_peer(event.sender, frame):
                     self.forget(event.connection)
@@ -77,6 +85,8 @@ class Connections:
                     return [], []
                 judge.frame(index, event.sender, frame)
         elif event.event == "closed":
+            for connections in self._open.values():
+                connections.discard(event.connection)
             if event.details.get("reset"):
                 judge.reset(event.sender)
             frames = judge.rest(event.sender)
@@ -103,9 +113,25 @@ class Connections:
             self._fragment,
             self._transport,
             self._conversations[instance],
+            self._tally.session(self._way(instance, event.connection)),
         )
         self._judges[event.connection] = judge
         return judge
+
+    def _way(self, instance: Any, connection: int | None) -> str:
+        """Return the place of a new connection among those of its instance."""
+        others = self._open.setdefault(instance, set())
+        beside = bool(others)
+        others.add(connection)
+        self._connected[instance] = self._connected.get(instance, 0) + 1
+        if beside:
+            return BESIDE
+        return FIRST if self._connected[instance] == 1 else LATER
+
+    @property
+    def coverage(self) -> Coverage:
+        """What all connections have shown."""
+        return self._tally.coverage
 
     def forget(self, connection: int | None) -> None:
         """Drop the state of a connection that has ended; keep only its results."""
@@ -122,6 +148,8 @@ class Connections:
         for party in self._protocol.parties:
             self._latest.pop((connection, party), None)
         self._told.pop(connection, None)
+        for connections in self._open.values():
+            connections.discard(connection)
         self.spoiled = self.spoiled or judge.spoiled
         self.foreign = self.foreign or judge.foreign
 
@@ -143,6 +171,7 @@ class Judged:
     exercised: set[str]
     spoiled: bool
     foreign: str
+    coverage: Coverage
 
     @property
     def findings(self) -> list[Finding]:
@@ -177,4 +206,4 @@ def judge_capture(
             took(index, frames)
     exercised = set().union(*connections.end().values())
     found.sort(key=lambda finding: finding.event or 0)
-    return Judged(found, exercised, connections.spoiled, connections.foreign)
+    return Judged(found, exercised, connections.spoiled, connections.foreign, connections.coverage)

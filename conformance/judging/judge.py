@@ -1,7 +1,7 @@
 """Judge a session while it runs: bytes > frame > message > schema check > oracle > findings."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 from typing import Protocol as Interface
@@ -9,6 +9,7 @@ from typing import Protocol as Interface
 from conformance.codec import Decoder, Frame, Prompting
 from conformance.definitions.protocol import MessageType, Protocol
 from conformance.definitions.schemas import SchemaError
+from conformance.judging.coverage import Shows, Tally
 
 # Different findings kept for one role in a session: enough for any report, and bounds memory.
 MOST = 100
@@ -89,7 +90,8 @@ class Judge:
     ``fragment``: the session is a mere list of messages. Schemas apply; of the oracle's findings,
     only those apply that need no peer.
     ``transport`` is the transport of the session; by default, the first transport of its roles.
-    ``conversation`` is the state shared with the oracles of the IUT's other sessions.
+    ``conversation`` is the state shared with the oracles of the IUT's other sessions. ``shows``
+    counts what the session shows.
     """
 
     def __init__(
@@ -99,7 +101,9 @@ class Judge:
         fragment: bool = False,
         transport: str = "",
         conversation: Any = None,
+        shows: Shows | None = None,
     ) -> None:
+        self._shows = shows or Tally(protocol).session()
         self._protocol = protocol
         self._judged = frozenset(judged)
         self._transport = transport
@@ -169,7 +173,16 @@ class Judge:
         if (sender, frame.name) in self._protocol.messages:
             self._known[sender] = index
         self._known.setdefault(sender, index)
-        self._add(index, sender, self._frame(sender, frame))
+        if frame.name is None and not self._cut:
+            self._shows.spoil()
+        with self._shows.counting():
+            self._add(index, sender, self._frame(sender, frame))
+        if (sender, frame.name) in self._protocol.messages:
+            self._shows.message(sender, frame)
+
+    def arrived(self, sender: str, pieces: Sequence[int], frames: Sequence[Frame]) -> None:
+        """Count how these frames came, in pieces of these sizes."""
+        self._shows.arrived(sender, pieces, frames)
 
     def reset(self, sender: str) -> None:
         """Pass on to the oracle that a side ends its stream by a reset.
@@ -195,7 +208,8 @@ class Judge:
     def closed(self, index: int | None, sender: str) -> None:
         """Judge the end of one side's stream."""
         if self._oracle and self._only is None:
-            self._add(index, sender, self._in_order(self._oracle.closed(sender)))
+            with self._shows.counting():
+                self._add(index, sender, self._in_order(self._oracle.closed(sender)))
 
     def resume(self, cut: bool) -> None:
         """Continue after a gap: from now on, each message is judged on its own.

@@ -13,6 +13,7 @@ from conformance.exits import SuiteFault
 from conformance.judging import captures
 from conformance.judging.captures import Capture, CaptureError
 from conformance.judging.connections import judge_capture
+from conformance.judging.coverage import Coverage
 from conformance.judging.judge import Finding
 
 
@@ -47,6 +48,7 @@ class Recording:
     contradictions: tuple[Contradiction, ...]
     messages: int
     lines: tuple[int, ...]
+    coverage: Coverage
     left_out: tuple[str, ...] = ()
 
     def where(self, event: int | None) -> str:
@@ -128,6 +130,7 @@ def judged(
         tuple(said.contradictions),
         said.messages,
         tuple(lines),
+        judge.coverage,
         (*_left_out(capture), *left_out),
     )
 

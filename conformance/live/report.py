@@ -99,7 +99,13 @@ def _write(session: Session, shown: Shown, role: str) -> dict[str, Any]:
         name=session.names.get(role) or f"{role}, live",
         invocation=session.invocation,
     )
-    run = Run(configuration, session.started, live=True, tests=[whole, *left])
+    run = Run(
+        configuration,
+        session.started,
+        live=True,
+        tests=[whole, *left],
+        coverage=shown.coverage,
+    )
     report = build(run)
     write(report, folder)
     return report

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from conformance.reporting import covered
 from conformance.reporting.markdown import escaped, table
 from conformance.reporting.tables import Cell, Table
 from conformance.reporting.text import one_line
@@ -15,6 +16,7 @@ TITLES = {
     "added": "New requirements",
     "removed": "Requirements that no longer exist",
 }
+UNSHOWN = "Shown no more"
 MOST = 40  # changes of a kind that a terminal shows
 
 Groups = Mapping[str, Sequence[Mapping[str, Any]]]
@@ -34,6 +36,12 @@ def lines(groups: Groups) -> Iterator[str]:
             yield f"  and {len(changes) - MOST} more"
     if not any(groups.get(kind) for kind in TITLES):
         yield "No requirement has changed its verdict."
+    gone = groups.get("unshown", ())
+    if gone:
+        yield f"{UNSHOWN}: {len(gone)}"
+    yield from (f"  {covered.thing(each)}" for each in gone[:MOST])
+    if len(gone) > MOST:
+        yield f"  and {len(gone) - MOST} more"
 
 
 def markdown(groups: Groups) -> Iterator[str]:
@@ -52,6 +60,15 @@ def markdown(groups: Groups) -> Iterator[str]:
             )
     if not any(groups.get(kind) for kind in TITLES):
         yield "No requirement has changed its verdict."
+    if gone := groups.get("unshown", ()):
+        yield from ("", f"**{UNSHOWN}**", "")
+        yield from table(
+            ("Role", "Message or course", "Place", "What"),
+            [
+                tuple(escaped(each[key], 400) for key in ("role", "name", "place", "what"))
+                for each in gone
+            ],
+        )
 
 
 def tables(groups: Groups) -> Iterator[Table]:
@@ -71,3 +88,7 @@ def tables(groups: Groups) -> Iterator[Table]:
                     for change in changes
                 ),
             )
+    if gone := groups.get("unshown", ()):
+        head = ("Role", "Message or course", "Place", "What")
+        keys = ("role", "name", "place", "what")
+        yield Table(UNSHOWN, head, tuple(tuple(Cell(each[key]) for key in keys) for each in gone))

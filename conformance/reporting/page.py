@@ -29,7 +29,7 @@ from jinja2 import (
 from markupsafe import Markup
 
 from conformance.definitions import locate
-from conformance.reporting import changes, ladder, wording
+from conformance.reporting import changes, covered, ladder, wording
 from conformance.reporting.causes import Cause, causes
 from conformance.reporting.glossary import GLOSSARY
 from conformance.reporting.ladder import Ladder, Mark, Step
@@ -84,6 +84,13 @@ def render(report: Report, folder: Path) -> str:
         missing=wording.by_reason(report),
         reached=wording.reached(report),
         verdicts=VERDICTS,
+        sides=[
+            (side, covered.line(side), covered.groups(side))
+            for side in report.get("coverage", {}).get("sides", ())
+            if side["groups"]
+        ],
+        unshown=report.get("comparison", {}).get("unshown", ()),
+        thing=covered.thing,
         symbols=wording.SYMBOLS,
         words=wording.WORDS,
         run_word=wording.run_word(report),

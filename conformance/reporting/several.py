@@ -5,6 +5,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from conformance.conclusions.covered import united
+from conformance.reporting import covered
 from conformance.reporting.tables import Cell, Table
 from conformance.reporting.wording import Report, run_word
 
@@ -32,7 +34,9 @@ def tables(reports: Sequence[Named], page: Path) -> Iterator[Table]:
         ),
     )
     for role in dict.fromkeys(report["iut"]["role"] for _, report in reports):
-        yield _matrix(role, [report for _, report in reports if report["iut"]["role"] == role])
+        of_role = [report for _, report in reports if report["iut"]["role"] == role]
+        yield _matrix(role, of_role)
+        yield from _covered(role, of_role)
 
 
 def _matrix(role: str, reports: Sequence[Report]) -> Table:
@@ -46,6 +50,40 @@ def _matrix(role: str, reports: Sequence[Report]) -> Table:
             for name, level in levels.items()
         ),
     )
+
+
+def _covered(role: str, reports: Sequence[Report]) -> Iterator[Table]:
+    """For each side, what each program has shown; several runs of a program count together."""
+    runs: dict[str, list[Report]] = {}
+    for report in reports:
+        if "coverage" in report:
+            runs.setdefault(report["iut"]["name"], []).append(report["coverage"])
+    together = {name: united(found) for name, found in runs.items()}
+    columns = [
+        (f"{name} ({len(runs[name])} runs)" if len(runs[name]) > 1 else name, each)
+        for name, each in together.items()
+        if each
+    ]
+    for party in dict.fromkeys(side["role"] for _, each in columns for side in each["sides"]):
+        shares = [
+            {
+                group.title: f"{group.shown} of {group.of}"
+                for side in each["sides"]
+                if side["role"] == party
+                for group in covered.groups(side)
+            }
+            for _, each in columns
+        ]
+        titles = dict.fromkeys(title for share in shares for title in share)
+        if titles:
+            yield Table(
+                f"{role}: shown by the {party}",
+                ("Message or course", *(name for name, _ in columns)),
+                tuple(
+                    (Cell(title), *(Cell(share.get(title, "")) for share in shares))
+                    for title in titles
+                ),
+            )
 
 
 def _verdict(verdict: str) -> Cell:

@@ -166,6 +166,7 @@ class Execution:
                     await self._isolate()
                 await self._look_for_another_role(self.testbed)
             self._run.stretched = self.testbed.timeouts.stretched
+            self._run.coverage = self.testbed.tally.coverage
         finally:
             await self._stack.aclose()
 

@@ -14,6 +14,7 @@ from conformance.harness.links import reason
 from conformance.harness.process import GRACE
 from conformance.harness.transports import AnyListener, listen, transport
 from conformance.harness.upper import Operated
+from conformance.judging.coverage import Tally
 from conformance.running.timeouts import Timeouts
 from conformance.running.transcripts import Written
 from conformance.session import Session
@@ -39,6 +40,7 @@ class Testbed:
         self.memory: dict[str, Any] = {}
         """Facts about the IUT that test cases have found; see `cached`."""
         self.timeouts = Timeouts()
+        self.tally = Tally(configuration.protocol)
         self.operated = Operated()
         self.written = Written()
         self.busy = False
@@ -118,7 +120,7 @@ class Testbed:
 
     async def meets(self, kind: str, serves: bool) -> bool:
         """True if the IUT takes part over this transport, as a server or as a client."""
-        instance = Instance(self.configuration, kind, serves=serves)
+        instance = Instance(self.configuration, kind, serves=serves, tally=self.tally)
         try:
             await instance.start(None, {})
             return await instance.met()
@@ -127,7 +129,11 @@ class Testbed:
 
     async def _start(self, program: str | None, sockets: bool = False) -> Instance:
         instance = Instance(
-            self.configuration, self.transport, operated=self.operated, sockets=sockets
+            self.configuration,
+            self.transport,
+            operated=self.operated,
+            sockets=sockets,
+            tally=self.tally,
         )
         if not self.configuration.command:
             # It is always the same program.

@@ -91,6 +91,7 @@ SIDES = {
             },
             Phase.RUNNING: {},
         },
+        to=(MONITOR,),
     ),
 }
 """The course of each sender.

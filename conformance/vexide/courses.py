@@ -3,6 +3,7 @@
 from enum import StrEnum
 
 from conformance.course import ANY, Course, Violates
+from conformance.judging.space import NOISE
 
 SIMULATOR, FRONTEND = "simulator", "frontend"
 
@@ -75,7 +76,7 @@ _UNSIGNED = Violates("signature.sent", "{name} came without a VCodeSig before it
 _NOT_STARTED = Violates("start.not-before", "{name} came before StartExecution was sent")
 _NO_PRESS = "a touch began with {event}, not with Pressed"
 END = "the end of its stream"
-BROKEN = "a line that is not a message"
+BROKEN = NOISE
 
 SESSION = Course(
     "a session",

@@ -1,0 +1,125 @@
+"""Check that an oracle forgives messages that were in flight when the peer sent something.
+
+In a golden session, the messages of a side arrive before the other side sends its next message.
+Over a slow network the other side can also send its message earlier. The sender of the messages in
+flight sees no difference, and stays sound: the oracle may find nothing new about this sender.
+
+An order in which the earlier side itself violates something is left out: this side needed what was
+in flight.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import chain, islice
+
+from conformance.definitions import locate
+from conformance.definitions.protocol import Protocol
+from conformance.judging import captures
+from conformance.judging.captures import Capture, Event
+from conformance.judging.connections import judge_capture
+
+MOST = 100  # orders of one session; most golden sessions have fewer
+LAGS = (1, 2, 3, 5, 8)  # messages of the earlier side that pass each message in flight
+
+Wrong = tuple[str, str]
+"""A sender, and a requirement that the sender violates."""
+
+
+@dataclass(frozen=True)
+class Order:
+    """Another order of a session's events.
+
+    ``earlier`` is the side whose events come earlier, ``what`` names these events.
+    """
+
+    events: tuple[Event, ...]
+    earlier: str
+    what: str
+
+
+def problems(protocol: Protocol) -> Iterator[str]:
+    """Yield each finding about a sound side whose messages were in flight, once."""
+    folder = locate.folder("captures", protocol.name)
+    told: set[tuple[Wrong, str]] = set()
+    for path in sorted(folder.glob("*.jsonl")) if folder else ():
+        capture = captures.read(path)
+        if capture.extra.get("fragment"):
+            continue
+        for order, wrong in unforgiven(protocol, capture):
+            if (wrong, order.what) not in told:
+                told.add((wrong, order.what))
+                sender, requirement = wrong
+                yield (
+                    f"{path}: {requirement} is found about the {sender}, if the {order.earlier} "
+                    f"sends {order.what} while messages of the {sender} are in flight"
+                )
+
+
+def unforgiven(protocol: Protocol, capture: Capture) -> Iterator[tuple[Order, Wrong]]:
+    """Yield the orders of a session in which a sound side is found to violate something."""
+    known = _found(protocol, capture, capture.events)
+    violator = capture.iut if "violates" in capture.extra else None
+    for order in orders(capture.events):
+        new = _found(protocol, capture, order.events) - known
+        if all(sender != order.earlier for sender, _ in new):
+            yield from ((order, wrong) for wrong in sorted(new) if wrong[0] != violator)
+
+
+def _found(protocol: Protocol, capture: Capture, events: Sequence[Event]) -> set[Wrong]:
+    judged = judge_capture(protocol, replace(capture, events=tuple(events)), protocol.roles)
+    return {
+        (str(events[finding.event or 0].sender), finding.requirement) for finding in judged.findings
+    }
+
+
+def orders(events: Sequence[Event]) -> Iterator[Order]:
+    """Yield the other orders of a session in which one side is earlier, at most `MOST`."""
+    yield from islice(chain(_moved(events), _lagging(events)), MOST)
+
+
+def _moved(events: Sequence[Event]) -> Iterator[Order]:
+    """Move some events of a side that follow each other before events of the other side."""
+    for start, event in enumerate(events):
+        sender = event.sender
+        if sender is None or start == 0 or events[start - 1].sender in (sender, None):
+            continue
+        begin, end = start, start
+        while begin and events[begin - 1].sender not in (sender, None):
+            begin -= 1
+        while end < len(events) and events[end].sender == sender:
+            end += 1
+        for to in range(start - 1, begin - 1, -1):
+            for until in sorted({start + 1, end}):
+                moved = events[start:until]
+                order = (*events[:to], *moved, *events[to:start], *events[until:])
+                yield Order(order, sender, event.message or event.event or "bytes")
+
+
+def _lagging(events: Sequence[Event]) -> Iterator[Order]:
+    """Let every message of a side arrive later, by some messages of the other side."""
+    for sender in dict.fromkeys(event.sender for event in events if event.sender):
+        for lag in LAGS:
+            order = tuple(_late(events, sender, lag))
+            if order != tuple(events):
+                yield Order(order, sender, f"everything {lag} messages earlier")
+
+
+def _late(events: Sequence[Event], sender: str, lag: int) -> Iterator[Event]:
+    """Yield events, those of other senders after `lag` more events of this sender."""
+    waiting: list[tuple[int, Event]] = []
+    sent = 0
+    for event in events:
+        # A new connection is seen by both sides: nothing passes it.
+        due = len(waiting) if event.sender is None else 0
+        if event.sender == sender:
+            sent += 1
+        elif event.sender is not None:
+            waiting.append((sent + lag, event))
+            continue
+        if event.sender == sender:
+            due = sum(at < sent for at, _ in waiting)
+        for _, late in waiting[:due]:
+            yield late
+        del waiting[:due]
+        yield event
+    yield from (event for _, event in waiting)

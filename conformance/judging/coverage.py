@@ -1,0 +1,143 @@
+"""Count what the sessions of a run show of their protocol, while they run."""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
+from itertools import accumulate
+from typing import Any
+
+from conformance.codec import Frame
+from conformance.definitions.protocol import Protocol
+from conformance.judging.space import CUT, FIRST, JOINED, WHOLE, Row, space
+
+# Messages of a kind that are observed in a session: all of the first ones, then every n-th.
+_ALL = 50
+_EVERY = 20
+_KEPT = 20_000  # different messages that are remembered, so that each is observed only once
+
+TAKEN: ContextVar[set[Row] | None] = ContextVar("TAKEN", default=None)
+"""The set to which walks through courses add their rows, if a judge counts them."""
+
+
+@dataclass(frozen=True)
+class Coverage:
+    """What sessions have shown: indices of the points of a protocol's `Space`."""
+
+    protocol: str
+    shown: frozenset[int] = frozenset()
+
+    def __or__(self, other: "Coverage") -> "Coverage":
+        return Coverage(self.protocol, self.shown | other.shown)
+
+
+class Tally:
+    """Counts what all sessions of a run show together."""
+
+    def __init__(self, protocol: Protocol) -> None:
+        self.protocol = protocol
+        self.shown: set[int] = set()
+        self.rows: set[Row] = set()
+        self._first: dict[int, Any] = {}
+        """For each place, the first value there."""
+        self._known: set[int] = set()
+        """Hashes of messages that were observed."""
+
+    @property
+    def coverage(self) -> Coverage:
+        """What was shown so far."""
+        known = space(self.protocol).rows
+        rows = {known[row] for row in self.rows if row in known}
+        return Coverage(self.protocol.name, frozenset(self.shown | rows))
+
+    def session(self, way: str = FIRST) -> "Shows":
+        """Count another session; ``way`` is FIRST, LATER or BESIDE."""
+        return Shows(self, way)
+
+    def observe(self, sender: str, name: str, frame: Frame) -> None:
+        """Count what one message shows; a message that was seen before shows nothing."""
+        known = hash((sender, name, frame.raw))
+        if known in self._known:
+            return
+        if len(self._known) < _KEPT:
+            self._known.add(known)
+        places = space(self.protocol)
+        observe = places.observers.get((sender, name))
+        marks: set[Any] = set()
+        try:
+            if observe and not observe(frame.value, marks):
+                return
+        except RecursionError:
+            return
+        for mark in marks:
+            if type(mark) is int:
+                self.shown.add(mark)
+            elif self._first.setdefault(mark[0], mark[1]) != mark[1]:
+                self.shown.add(mark[0])
+        self.shown.add(places.kinds[sender, name])
+
+
+class Shows:
+    """Counts what one session shows, up to bytes that are no message."""
+
+    def __init__(self, tally: Tally, way: str) -> None:
+        self._tally = tally
+        self._way = way
+        self._spoiled = False
+        self._came: Counter[tuple[str, str]] = Counter()
+        self._pending: dict[str, int] = {}
+        """For each sender, the bytes of its unfinished message."""
+
+    def spoil(self) -> None:
+        """Count nothing more: bytes came that are no message."""
+        self._spoiled = True
+
+    @contextmanager
+    def counting(self) -> Iterator[None]:
+        """Count the rows of courses that are taken within the block."""
+        before = TAKEN.set(None if self._spoiled else self._tally.rows)
+        try:
+            yield
+        finally:
+            TAKEN.reset(before)
+
+    def message(self, sender: str, frame: Frame) -> None:
+        """Count a message of the protocol, which can violate its schema."""
+        if self._spoiled or frame.name is None or frame.error:
+            return
+        key = (sender, frame.name)
+        self._came[key] += 1
+        number = self._came[key]
+        if number > _ALL and number % _EVERY:
+            return
+        self._tally.observe(sender, frame.name, frame)
+        if number == 1:
+            self._add(sender, self._way)
+
+    def arrived(self, sender: str, pieces: Sequence[int], frames: Sequence[Frame]) -> None:
+        """Count how messages came: the sizes of the pieces, and the messages in them."""
+        pending = self._pending.pop(sender, 0)
+        if len(pieces) == len(frames) == 1 and not pending and len(frames[0].raw) == pieces[0]:
+            self._add(sender, WHOLE)
+            return
+        left = pending + sum(pieces) - sum(len(frame.raw) for frame in frames)
+        if left > 0:
+            self._pending[sender] = left
+        if not frames:
+            return
+        edges = {*accumulate(pieces, initial=pending)}
+        start = 0
+        for frame in frames:
+            end = start + len(frame.raw)
+            if any(start < edge < end for edge in edges):
+                self._add(sender, CUT)
+            else:
+                self._add(sender, WHOLE if {start, end} <= edges else JOINED)
+            start = end
+
+    def _add(self, sender: str, way: str) -> None:
+        if not self._spoiled:
+            point = space(self._tally.protocol).framing.get((sender, way))
+            if point is not None:
+                self._tally.shown.add(point)
