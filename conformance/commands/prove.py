@@ -18,7 +18,6 @@ Exit codes: 0 if all trials went well, else 1.
 
 import argparse
 import json
-import signal
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -94,13 +93,8 @@ def execute(args: argparse.Namespace) -> int:
         return SUITE_FAILED
     # Each trial runs several tests in parallel itself.
     room = Room(args.jobs or cores(), args.jobs or 3 * cores())
-    # SIGTERM acts like Ctrl-C, so that running trials are ended first.
-    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
-    try:
-        for role, trials in planned.items():
-            _prove(role, trials, room, args.whole)
-    finally:
-        signal.signal(signal.SIGTERM, before)
+    for role, trials in planned.items():
+        _prove(role, trials, room, args.whole)
     everything = [trial for trials in planned.values() for trial in trials]
     print(_summary(everything))
     _write(args, roles, everything)

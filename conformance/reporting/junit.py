@@ -4,7 +4,6 @@ Only a violated must is a failure, and only a run that decided nothing has an er
 test that passed, with output; whatever was not decided, and a known failure, is skipped.
 """
 
-from pathlib import Path
 from xml.etree import ElementTree
 
 from conformance.reporting.cases import ERROR, Case, cases
@@ -12,8 +11,8 @@ from conformance.reporting.text import one_line, visible
 from conformance.reporting.wording import Report, properties
 
 
-def write_junit(report: Report, folder: Path) -> Path:
-    """Write ``folder/junit.xml``; returns its path."""
+def junit(report: Report) -> bytes:
+    """Return a report as a JUnit XML file."""
     suites: dict[str, list[Case]] = {}
     found = cases(report)
     for case in found:
@@ -30,10 +29,8 @@ def write_junit(report: Report, folder: Path) -> Path:
         for case in within:
             suite.append(_element(report, case))
     ElementTree.indent(root)
-    folder.mkdir(parents=True, exist_ok=True)
-    path = folder / "junit.xml"
-    ElementTree.ElementTree(root).write(path, encoding="utf-8", xml_declaration=True)
-    return path
+    text: bytes = ElementTree.tostring(root, encoding="utf-8", xml_declaration=True)
+    return text
 
 
 def _element(report: Report, case: Case) -> ElementTree.Element:
