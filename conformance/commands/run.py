@@ -120,8 +120,8 @@ def execute(args: argparse.Namespace) -> int:
     report = done.report
     if report is None:
         return done.code
-    place = None if done.unwritten else files.shown(Path(chosen.report))
-    print(terminal_summary(report, place, colour=sys.stdout.isatty()))
+    where = None if done.unwritten else files.shown(Path(chosen.report))
+    print(terminal_summary(report, where, colour=sys.stdout.isatty()))
     if done.unwritten:
         raise WrongUsage(done.unwritten)
     if file := args.write_known_failures:
