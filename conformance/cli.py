@@ -19,7 +19,15 @@ from typing import Any, NoReturn
 
 from conformance import __version__
 from conformance.definitions import locate
-from conformance.exits import INTERRUPTED, SUITE_FAILED, USAGE, SuiteFault, WrongUsage
+from conformance.exits import (
+    CONFORMANT,
+    INTERRUPTED,
+    SUITE_FAILED,
+    USAGE,
+    SuiteFault,
+    WrongUsage,
+    check_working_folder,
+)
 
 COMMANDS = {
     "list": "show protocols, roles, requirements, tests and faults",
@@ -54,19 +62,15 @@ def main(argv: Sequence[str] | None = None) -> int:
     # Messages and transcripts are many objects without cycles. The default thresholds make the
     # garbage collector scan them repeatedly, which costs a sixth of a run's time.
     gc.set_threshold(50_000, 20, 100)
-    # After SIGTERM, too, no process of ours must keep running.
-    signal.signal(signal.SIGTERM, lambda *_: signal.raise_signal(signal.SIGINT))
+    _heed_signals()
+    status = _execute(words)
+    return USAGE if _flush() and status == CONFORMANT else status
+
+
+def _execute(words: list[str]) -> int:
+    """Run one command; return the exit code, and report errors in one line."""
     try:
-        words = _add_sets(words)
-        parser = _parser(words)
-        args, rest = _split(words)
-        parsed, unknown = parser.parse_known_args(args)
-        if unknown:
-            _complain(parser, words[0], unknown, behind=len(args) < len(words))
-        parsed.rest = rest
-        status: int = parsed.execute(parsed)
-        sys.stdout.flush()
-        return status
+        return _command(words)
     except WrongUsage as error:
         print(f"conformance: {error}", file=sys.stderr)
         return USAGE
@@ -77,21 +81,62 @@ def main(argv: Sequence[str] | None = None) -> int:
         print("conformance: interrupted", file=sys.stderr)
         return INTERRUPTED
     except Exception:
+        try:
+            check_working_folder()
+        except WrongUsage as error:
+            print(f"conformance: {error}", file=sys.stderr)
+            return USAGE
         traceback.print_exc()
         return SUITE_FAILED
 
 
+def _command(words: list[str]) -> int:
+    check_working_folder()
+    words = _add_sets(words)
+    parser = _parser(words)
+    args, rest = _split(words)
+    parsed, unknown = parser.parse_known_args(args)
+    if unknown:
+        _complain(parser, words[0], unknown, behind=len(args) < len(words))
+    parsed.rest = rest
+    status: int = parsed.execute(parsed)
+    return status
+
+
+def _heed_signals() -> None:
+    """Let SIGTERM and SIGHUP end a command like Ctrl-C, so that it leaves no process behind.
+
+    A shell starts background jobs with SIGINT ignored, and nohup ignores SIGHUP.
+    """
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:
+        signal.signal(signal.SIGHUP, signal.default_int_handler)
+
+
 class _Output(io.FileIO):
-    """A standard stream that drops all output after its reader has closed."""
+    """A standard stream that drops all output after its reader has closed or its disk is full."""
+
+    failure = ""
+    """Why output could not be written; empty if all was written or the reader has closed."""
 
     def write(self, data: Any) -> int:
         try:
             return super().write(data) or 0
         except OSError as error:
             if error.errno not in (errno.EPIPE, errno.EBADF):
-                raise
+                self.failure = error.strerror or str(error)
             os.dup2(os.open(os.devnull, os.O_WRONLY), self.fileno())
             return memoryview(data).nbytes
+
+
+def _flush() -> str:
+    """Flush standard output; return, and report, why some of the output could not be written."""
+    sys.stdout.flush()
+    raw = getattr(getattr(sys.stdout, "buffer", None), "raw", None)
+    failure = raw.failure if isinstance(raw, _Output) else ""
+    if failure:
+        print(f"conformance: standard output cannot be written: {failure}", file=sys.stderr)
+    return failure
 
 
 def _withstand_closed_streams() -> None:

@@ -52,7 +52,12 @@ def pytest_configure(config: pytest.Config) -> None:
         config.option.asyncio_mode = "strict"
         from conformance.running.runner import Runner
 
-        config.pluginmanager.register(Runner(config, configuration), "conformance-runner")
+        try:
+            runner = Runner(config, configuration)
+        except OSError as error:
+            why = error.strerror or error
+            raise pytest.UsageError(f"--report {configuration.report}: {why}") from error
+        config.pluginmanager.register(runner, "conformance-runner")
 
 
 def _configuration(config: pytest.Config) -> Configuration | None:

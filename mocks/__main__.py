@@ -60,7 +60,7 @@ def _run(program: str, role: str, arguments: list[str]) -> int:
 
 
 async def _play(run: Run, module: Any, role: str, args: argparse.Namespace) -> int:
-    """Play the role until SIGTERM or SIGINT.
+    """Play the role until SIGTERM, SIGINT or SIGHUP.
 
     On SIGUSR1, the mock reports when everything it has received is judged.
     """
@@ -77,6 +77,8 @@ async def _play(run: Run, module: Any, role: str, args: argparse.Namespace) -> i
 
     handle(signal.SIGTERM, end)
     handle(signal.SIGINT, end)
+    if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:  # nohup ignores it
+        handle(signal.SIGHUP, end)
     handle(signal.SIGUSR1, lambda: asyncio.ensure_future(playing.settle(run)))
     return await played
 

@@ -13,9 +13,9 @@ from mocks.run import Run
 VIOLATED = 1
 """The exit status if a peer violated a must, or did not follow a script."""
 STATUSES = """\
-The exit status is 0 after a normal end, which includes SIGINT and SIGTERM; 1 if a peer violated
-a must (with --judge) or did not follow a script; 2 for wrong usage; 3 if the mock could not
-listen or connect. A role can have further statuses.
+The exit status is 0 after a normal end, which includes SIGINT, SIGTERM and SIGHUP; 1 if a peer
+violated a must (with --judge) or did not follow a script; 2 for wrong usage; 3 if the mock could
+not listen or connect. A role can have further statuses.
 """
 _PASSES = 10  # passes of the event loop, enough to read what the system has already received
 

@@ -19,7 +19,6 @@ Exit codes: 0 if all trials went well, else 1.
 import argparse
 import contextlib
 import json
-import signal
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -106,18 +105,13 @@ def execute(args: argparse.Namespace) -> int:
         return SUITE_FAILED
     # Each trial runs several tests in parallel itself.
     room = Room(args.jobs or cores(), args.jobs or 3 * cores())
-    # SIGTERM acts like Ctrl-C, so that running trials are ended first.
-    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
-    try:
-        with contextlib.ExitStack() as stack:
-            client = stack.enter_context(engine.cluster(args.cluster)) if args.cluster else None
-            if client:
-                threads = max(sum(client.nthreads().values()), 1)
-                room = Room(threads, threads)
-            for role, trials in planned.items():
-                _prove(role, trials, room, args.whole, client)
-    finally:
-        signal.signal(signal.SIGTERM, before)
+    with contextlib.ExitStack() as stack:
+        client = stack.enter_context(engine.cluster(args.cluster)) if args.cluster else None
+        if client:
+            threads = max(sum(client.nthreads().values()), 1)
+            room = Room(threads, threads)
+        for role, trials in planned.items():
+            _prove(role, trials, room, args.whole, client)
     everything = [trial for trials in planned.values() for trial in trials]
     print(_summary(everything))
     _write(args, roles, everything)

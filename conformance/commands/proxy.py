@@ -2,8 +2,8 @@
 
 Clients connect to --listen ADDR. The proxy passes all bytes on to --connect ADDR, unchanged and at
 once. If a server has several ports, give their addresses with commas. Violations are printed when
-they happen. The proxy ends on SIGINT or SIGTERM, or with --once when its first connections have
-ended. At the end it writes a report about each side.
+they happen. The proxy ends on SIGINT, SIGTERM or SIGHUP, or with --once when its first connections
+have ended. At the end it writes a report about each side.
 
 ADDR is HOST:PORT, unix:PATH, or zmq:HOST:PORT for ZeroMQ. The options that disturb connections have
 no effect on ZeroMQ. https://HOST:PORT connects to the server by TLS. The certificate in --trust
@@ -27,7 +27,6 @@ import argparse
 import asyncio
 import contextlib
 import shlex
-import signal
 from pathlib import Path
 
 from conformance.configuration import ConfigurationError
@@ -223,7 +222,7 @@ async def _in_place(judged: Judged, side: Side, args: argparse.Namespace) -> int
         with contextlib.suppress(ProcessLookupError):
             process.terminate()
 
-    for number in (signal.SIGINT, signal.SIGTERM):
+    for number in interruption.signals():
         loop.add_signal_handler(number, terminate)
     ours = await links.pipes(0, 1)
     theirs = links.Link(process.stdout, process.stdin)

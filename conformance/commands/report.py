@@ -10,7 +10,6 @@ exit code is 0.
 
 import argparse
 import json
-import os
 import sys
 from pathlib import Path
 
@@ -19,7 +18,7 @@ from conformance.conclusions.merging import merged
 from conformance.configuration import ConfigurationError
 from conformance.exits import CONFORMANT
 from conformance.reporting import several
-from conformance.reporting.files import write
+from conformance.reporting.files import shown, write
 from conformance.reporting.summary import terminal_summary
 from conformance.reporting.table_page import write_tables
 from conformance.reporting.text import one_line
@@ -43,7 +42,7 @@ def execute(args: argparse.Namespace) -> int:
         whole = merged(reports, args.merge)
         write(whole, args.merge)
         reports = [(args.merge, whole)]
-        folder = Path(os.path.relpath(args.merge))
+        folder = shown(args.merge)
         print(terminal_summary(whole, folder, colour=sys.stdout.isatty()))
     else:
         for path, report in reports:

@@ -13,7 +13,6 @@ other placeholders in COMMAND. --mock tests the reference mock.
 
 import argparse
 import fcntl
-import json
 import os
 import shlex
 import sys
@@ -27,9 +26,9 @@ from conformance.commands import selecting
 from conformance.conclusions import known_failures, stored
 from conformance.configuration import FILE, Configuration, ConfigurationError, checked
 from conformance.definitions import protocols
-from conformance.exits import INCONCLUSIVE, SUITE_FAILED, USAGE
+from conformance.exits import INCONCLUSIVE, SUITE_FAILED, USAGE, WrongUsage
 from conformance.harness import forked
-from conformance.reporting import github
+from conformance.reporting import files, github
 from conformance.reporting.summary import terminal_summary
 from conformance.running import watching
 
@@ -108,20 +107,23 @@ def execute(args: argparse.Namespace) -> int:
     chosen = configured(args, command, extra)
     if args.watch:
         folder = Path(chosen.cwd or ".")
-        files = watching.files_of(chosen.command, folder)
-        if not files:
+        watched = watching.files_of(chosen.command, folder)
+        if not watched:
             raise ConfigurationError("--watch: the command names no file to watch")
         place = sys.argv.index("--") if "--" in sys.argv else len(sys.argv)
         again = [word for word in sys.argv[1:place] if word != "--watch"] + sys.argv[place:]
         report_file = Path(chosen.report) / "report.json"
-        return watching.watch([sys.executable, "-m", "conformance", *again], files, report_file)
+        return watching.watch([sys.executable, "-m", "conformance", *again], watched, report_file)
     if args.write_known_failures:
         known_failures.prepare(args.write_known_failures)
-    report = run(chosen, args, extra)
-    if isinstance(report, int):
-        return report
-    folder = Path(os.path.relpath(chosen.report))
-    print(terminal_summary(report, folder, colour=sys.stdout.isatty()))
+    done = run(chosen, args, extra)
+    report = done.report
+    if report is None:
+        return done.code
+    where = None if done.unwritten else files.shown(Path(chosen.report))
+    print(terminal_summary(report, where, colour=sys.stdout.isatty()))
+    if done.unwritten:
+        raise WrongUsage(done.unwritten)
     if file := args.write_known_failures:
         print(f"Wrote {known_failures.write(report, file)} known failures to {file}")
     if os.environ.get("GITHUB_ACTIONS") == "true":
@@ -180,8 +182,26 @@ def configured(args: argparse.Namespace, command: list[str], extra: list[str]) -
     return checked(found)
 
 
-def run(chosen: Configuration, args: argparse.Namespace, extra: list[str]) -> dict[str, Any] | int:
-    """Run the tests of a role; return the report, or else an exit code."""
+class Done:
+    """How a run ended; as a plugin of pytest, it takes this from the run.
+
+    Without a report, ``code`` is the exit code. ``unwritten`` says why the files of the report
+    could not be written; it is empty if they were.
+    """
+
+    def __init__(self) -> None:
+        self.report: dict[str, Any] | None = None
+        self.unwritten = ""
+        self.code = SUITE_FAILED
+
+    def pytest_unconfigure(self, config: Any) -> None:
+        runner = config.pluginmanager.get_plugin("conformance-runner")
+        if runner and (runner.written or runner.unwritten):
+            self.report, self.unwritten = runner.report, runner.unwritten
+
+
+def run(chosen: Configuration, args: argparse.Namespace, extra: list[str]) -> Done:
+    """Run the tests of a role."""
     if tuple(chosen.command[:3]) == forked.MOCK:
         # The fork server imports the mocks' modules while pytest and Hypothesis are imported here.
         forked.serve()
@@ -196,24 +216,23 @@ def run(chosen: Configuration, args: argparse.Namespace, extra: list[str]) -> di
     words += extra or ["-p", "no:terminal"]
     if args.allure:
         words += ["-p", "allure_pytest.plugin", "--alluredir", str(Path(args.allure).resolve())]
-    written = Path(chosen.report) / "report.json"
-    claimed = _claimed(written)
+    claimed = _claimed(Path(chosen.report) / "report.json")
     try:
         with tempfile.TemporaryDirectory(prefix="conformance-") as folder:
             file = Path(folder) / "run.json"
             file.write_text(chosen.to_json(), encoding="utf-8")
             words += ["--conformance-run", str(file), "--basetemp", str(Path(folder) / "pytest")]
-            status = pytest.main(words)
-        if not written.is_file():
+            done = Done()
+            status = pytest.main(words, plugins=[done])
+        if done.report is None:
             if status == pytest.ExitCode.INTERRUPTED:
                 raise KeyboardInterrupt
             if status == pytest.ExitCode.USAGE_ERROR:
-                return USAGE
+                done.code = USAGE
             # Pytest was asked for something other than running tests, such as --collect-only.
-            asked = (pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED)
-            return INCONCLUSIVE if status in asked else SUITE_FAILED
-        report: dict[str, Any] = json.loads(written.read_text(encoding="utf-8"))
-        return report
+            elif status in (pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED):
+                done.code = INCONCLUSIVE
+        return done
     finally:
         os.close(claimed)
 
@@ -221,7 +240,7 @@ def run(chosen: Configuration, args: argparse.Namespace, extra: list[str]) -> di
 def _claimed(report: Path) -> int:
     """Return the open folder of a report, locked for this run; delete an earlier report."""
     try:
-        report.parent.mkdir(parents=True, exist_ok=True)
+        files.prepare(report.parent)
         folder = os.open(report.parent, os.O_RDONLY)
         try:
             fcntl.flock(folder, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -237,7 +256,8 @@ def _claimed(report: Path) -> int:
                 transcript.unlink()
         return folder
     except OSError as error:
-        raise ConfigurationError(f"--report {report.parent}: {error.strerror}") from error
+        text = f"--report {report.parent}: {error.strerror or error}"
+        raise ConfigurationError(text) from error
 
 
 def _baseline(path: str, chosen: Configuration) -> str:

@@ -4,9 +4,10 @@ Merging only ever worsens: a requirement gets the worst of its verdicts, and a t
 results. If one of the runs could not decide, the merged report is undecided as well.
 """
 
+import re
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 from conformance import exits
@@ -18,6 +19,8 @@ from conformance.verdicts import Verdict, merge
 
 Report = dict[str, Any]
 _FILES = ("transcript", "counterexample")
+_SHARD = re.compile(r"--shard ([1-9][0-9]{0,5})/([1-9][0-9]{0,5})\Z")
+_MOST_SHARDS = 1000  # that are looked for, whatever a report says
 
 
 def merged(sources: Sequence[tuple[Path, Report]], to: Path) -> Report:
@@ -159,6 +162,9 @@ def _outcome(
         return exits.INTERRUPTED, "one of the runs was interrupted"
     if Verdict.FAIL in verdicts:
         return exits.NONCONFORMANT, ""
+    if selection and (missing := _missing_shards(reports)):
+        are = "are" if len(missing) > 1 else "is"
+        return exits.INCONCLUSIVE, f"shard {', '.join(missing)} {are} missing"
     if undecided := [r for r in reports if r["smoke"]["verdict"] != Verdict.PASS]:
         return exits.INCONCLUSIVE, undecided[0]["headline"]
     if selection and exits.INCONCLUSIVE in codes:
@@ -172,6 +178,24 @@ def _outcome(
     return exits.CONFORMANT, ""
 
 
+def _missing_shards(reports: Sequence[Report]) -> list[str]:
+    """The shards I/N that belong to the given ones and are not among the reports."""
+    selections = [report["selection"] for report in reports]
+    if None in selections:
+        return []
+    given: dict[tuple[str, int], set[int]] = {}
+    for selection in selections:
+        if found := _SHARD.search(selection["by"]):
+            rest = selection["by"][: found.start()]
+            given.setdefault((rest, int(found[2])), set()).add(int(found[1]))
+    return [
+        f"{part}/{parts}"
+        for (_, parts), present in given.items()
+        for part in range(1, min(parts, _MOST_SHARDS) + 1)
+        if part not in present
+    ]
+
+
 def _placed(report: Report, source: Path, to: Path, number: int) -> Report:
     """The report with its files in another folder, under names that differ between reports."""
     folder = source if source.is_dir() else source.parent
@@ -179,13 +203,16 @@ def _placed(report: Report, source: Path, to: Path, number: int) -> Report:
     def placed(path: str | None) -> str | None:
         if path is None:
             return None
-        below, _, name = path.rpartition("/")
-        moved = f"{below}/{number}-{name}"
-        origin = (folder / path).resolve()
+        below = PurePosixPath(path)
+        moved = below.with_name(f"{number}-{below.name}")
+        origin, target = (folder / below).resolve(), (to / moved).resolve()
+        # Neither a path nor a symbolic link leads out of these folders.
+        if not target.is_relative_to(to.resolve()):
+            raise ConfigurationError(f"{source}: {path!r} is outside of the report's folder")
         if origin.is_relative_to(folder.resolve()) and origin.is_file():
-            (to / below).mkdir(parents=True, exist_ok=True)
-            shutil.copyfile(origin, to / moved)
-        return moved
+            target.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(origin, target)
+        return str(moved)
 
     names: dict[str | None, str | None] = {}
 

@@ -51,12 +51,14 @@ def place(path: Sequence[str | int]) -> str:
     return "".join(parts).removeprefix(".")
 
 
+# A dollar that is an anchor; other parts, which are kept, can contain one.
+_DOLLAR = re.compile(r"(\\.|\[\^?\]?(?:\\.|[^\]\\])*\])|\$", re.DOTALL)
+
+
 @cache
 def regex(pattern: str) -> re.Pattern[str]:
     """Compile a schema's pattern; Python's own `$` would accept a newline after it."""
-    if pattern.endswith("$") and not pattern.endswith("\\$"):
-        pattern = pattern[:-1] + r"\Z"
-    return re.compile(pattern, re.ASCII)
+    return re.compile(_DOLLAR.sub(lambda found: found[1] or r"\Z", pattern), re.ASCII)
 
 
 def words(keyword: str, limit: Any) -> str:

@@ -11,6 +11,7 @@ from typing import Any
 
 from conformance.codec import Frame
 from conformance.exits import WrongUsage
+from conformance.replacing import replacing
 
 VERSION = 1
 ORIGINS = ("golden", "recorded", "counterexample")
@@ -211,14 +212,7 @@ class Writer:
     ) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         self._open(path, "w")
-        header = {
-            "capture": VERSION,
-            "protocol": protocol,
-            "title": title,
-            "origin": origin,
-            "requirements": list(requirements),
-        }
-        self._line({**header, **(extra or {})})
+        self._file.write(_line(_header(protocol, title, origin, requirements, extra or {})))
 
     @classmethod
     def behind(cls, path: Path) -> "Writer":
@@ -233,7 +227,7 @@ class Writer:
 
     def add(self, event: Event) -> int:
         """Write an event; return its index."""
-        self._line(event.to_json())
+        self._file.write(_line(event.to_json()))
         self.events += 1
         return self.events - 1
 
@@ -244,24 +238,38 @@ class Writer:
     def close(self) -> None:
         self._file.close()
 
-    def _line(self, line: Mapping[str, Any]) -> None:
-        # Escape to ASCII: an IUT can send text that the file's encoding cannot hold.
-        self._file.write(json.dumps(line) + "\n")
+
+def _header(
+    protocol: str,
+    title: str,
+    origin: str,
+    requirements: Sequence[str],
+    extra: Mapping[str, Any],
+) -> dict[str, Any]:
+    """Return the first line of a capture file."""
+    return {
+        "capture": VERSION,
+        "protocol": protocol,
+        "title": title,
+        "origin": origin,
+        "requirements": list(requirements),
+        **extra,
+    }
+
+
+def _line(line: Mapping[str, Any]) -> str:
+    # Escape to ASCII: an IUT can send text that the file's encoding cannot hold.
+    return json.dumps(line) + "\n"
 
 
 def write(path: Path, capture: Capture) -> None:
-    """Write a capture file; create its folder if needed."""
-    writer = Writer(
-        path,
-        capture.protocol,
-        capture.title,
-        capture.extra,
-        capture.origin,
-        capture.requirements,
+    """Write a capture file as a whole; create its folder if needed. Raises OSError."""
+    header = _header(
+        capture.protocol, capture.title, capture.origin, capture.requirements, capture.extra
     )
-    with contextlib.closing(writer):
-        for event in capture.events:
-            writer.add(event)
+    with replacing(path) as file:
+        for line in (header, *(event.to_json() for event in capture.events)):
+            file.write(_line(line).encode("ascii"))
 
 
 def _bytes_to_json(data: bytes) -> dict[str, str]:

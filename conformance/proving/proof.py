@@ -365,7 +365,7 @@ def _end(started: Sequence[_Running]) -> None:
     for run in running:
         with contextlib.suppress(ProcessLookupError):
             if run.process.pid:
-                os.kill(run.process.pid, signal.SIGINT)
+                os.kill(run.process.pid, signal.SIGTERM)
     deadline = time.monotonic() + _ENDING
     for run in running:
         run.process.join(max(deadline - time.monotonic(), 0))

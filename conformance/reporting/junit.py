@@ -5,7 +5,6 @@
 - An undecided test and a known failure are skipped.
 """
 
-from pathlib import Path
 from xml.etree import ElementTree
 
 from conformance.reporting.cases import ERROR, Case, cases
@@ -13,8 +12,8 @@ from conformance.reporting.text import one_line, visible
 from conformance.reporting.wording import Report, properties
 
 
-def write_junit(report: Report, folder: Path) -> Path:
-    """Write ``folder/junit.xml``; returns its path."""
+def junit(report: Report) -> bytes:
+    """Return a report as a JUnit XML file."""
     suites: dict[str, list[Case]] = {}
     found = cases(report)
     for case in found:
@@ -31,10 +30,8 @@ def write_junit(report: Report, folder: Path) -> Path:
         for case in within:
             suite.append(_element(report, case))
     ElementTree.indent(root)
-    folder.mkdir(parents=True, exist_ok=True)
-    path = folder / "junit.xml"
-    ElementTree.ElementTree(root).write(path, encoding="utf-8", xml_declaration=True)
-    return path
+    text: bytes = ElementTree.tostring(root, encoding="utf-8", xml_declaration=True)
+    return text
 
 
 def _element(report: Report, case: Case) -> ElementTree.Element:

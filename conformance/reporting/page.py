@@ -29,6 +29,7 @@ from jinja2 import (
 from markupsafe import Markup
 
 from conformance.definitions import locate
+from conformance.replacing import replace
 from conformance.reporting import changes, covered, ladder, wording
 from conformance.reporting.causes import Cause, causes
 from conformance.reporting.glossary import GLOSSARY
@@ -47,9 +48,8 @@ def write_page(report: Report, folder: Path) -> Path:
 
     Transcripts are looked for below ``folder``, where the report says they are.
     """
-    folder.mkdir(parents=True, exist_ok=True)
     path = folder / "index.html"
-    path.write_text(render(report, folder), encoding="utf-8", newline="\n")
+    replace(path, render(report, folder))
     return path
 
 

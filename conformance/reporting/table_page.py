@@ -3,13 +3,13 @@
 from collections.abc import Iterable
 from pathlib import Path
 
+from conformance.replacing import replace
 from conformance.reporting import page, wording
 from conformance.reporting.tables import Table
 
 
 def write_tables(path: Path, title: str, lead: Iterable[str], tables: Iterable[Table]) -> None:
     """Write a page with a title and a few lines of text before its tables."""
-    path.parent.mkdir(parents=True, exist_ok=True)
     style = page.inlined("style.css")
     text = page.template("tables.html").render(
         title=title,
@@ -20,4 +20,4 @@ def write_tables(path: Path, title: str, lead: Iterable[str], tables: Iterable[T
         symbols=wording.SYMBOLS,
         address=page.address,
     )
-    path.write_text(text, encoding="utf-8", newline="\n")
+    replace(path, text)

@@ -1,8 +1,10 @@
-"""Ends a run at SIGINT or SIGTERM so that its report is still written and no process is left.
+"""Ends a run at a signal so that its report is still written and no process is left.
+
+The signals are SIGINT, SIGTERM and, unless it is ignored as under nohup, SIGHUP.
 
 A KeyboardInterrupt can be lost if it is raised at an arbitrary place. A coroutine can take it for a
-result, or leave a process behind. While an event loop runs, a callback of the loop raises it,
-between two steps of its tasks.
+result, or leave a process behind. While an event loop runs, a callback of
+the loop raises it, between two steps of the loop's tasks.
 """
 
 import asyncio
@@ -13,13 +15,18 @@ from collections.abc import Coroutine, Iterator
 from types import FrameType
 from typing import Any
 
-_SIGNALS = (signal.SIGINT, signal.SIGTERM)
-_ECHO = 2.0  # seconds in which further signals are the first one again, passed on by a wrapper
+_ECHO = 2.0  # seconds in which a further signal counts as an echo, which a wrapper has passed on
+
+
+def signals() -> tuple[signal.Signals, ...]:
+    """Return the signals that end a command."""
+    hangup = signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN
+    return (signal.SIGINT, signal.SIGTERM, *((signal.SIGHUP,) if hangup else ()))
 
 
 @contextlib.contextmanager
 def orderly() -> Iterator[None]:
-    """Within the block both signals end the run, once. Only for the main thread."""
+    """Within the block each signal ends the run, once. Only for the main thread."""
     first: float | None = None
 
     def end(number: int, frame: FrameType | None) -> None:
@@ -34,7 +41,7 @@ def orderly() -> Iterator[None]:
             raise KeyboardInterrupt from None
         loop.call_soon_threadsafe(_interrupt)
 
-    before = {number: signal.signal(number, end) for number in _SIGNALS}
+    before = {number: signal.signal(number, end) for number in signals()}
     try:
         yield
     finally:
@@ -43,7 +50,7 @@ def orderly() -> Iterator[None]:
 
 
 def run(work: Coroutine[Any, Any, None]) -> bool:
-    """Run to its end what either signal may end; returns whether none has. Within `orderly`."""
+    """Run a coroutine to its end; return False if a signal ended it. Within `orderly`."""
     try:
         asyncio.run(work)
     except KeyboardInterrupt:
@@ -57,8 +64,8 @@ def _interrupt() -> None:
 
 @contextlib.contextmanager
 def ignored() -> Iterator[None]:
-    """Within the block, which is to be short, both signals do nothing. Only for the main thread."""
-    before = {number: signal.signal(number, signal.SIG_IGN) for number in _SIGNALS}
+    """Within the block, which must be short, the signals do nothing. Only for the main thread."""
+    before = {number: signal.signal(number, signal.SIG_IGN) for number in signals()}
     try:
         yield
     finally:

@@ -7,6 +7,7 @@ import asyncio
 import contextlib
 from collections.abc import Iterable
 
+from conformance.codec import Decoder, Frame
 from conformance.definitions import protocols
 from conformance.iut import Iut
 from conformance.verdicts import Conclusion, Inconclusive
@@ -15,6 +16,7 @@ _WONDER = 2.0  # seconds without a connection after which the other role is thou
 _SOON = 4.0  # seconds in which one that plays the other role shows it
 _POLL = 0.05
 _BEGINNING = 1024 * 1024  # bytes: three times those of a scene with 22 robots
+_BIT = 1024  # bytes that a decoder takes at first: a few messages at most
 _TRIED = "inverted"
 _Way = tuple[str, bool]
 _WAYS: dict[_Way, tuple[str, str]] = {
@@ -149,12 +151,13 @@ def _a(name: str) -> str:
     return f"{'an' if name[0] in 'aeiou' else 'a'} {name}"
 
 
-def meant(iut: Iut) -> str:
-    """The message for an IUT that sent only a message of another protocol."""
+async def meant(iut: Iut) -> str:
+    """Return a hint for an IUT that has only sent a message of another protocol."""
     known = iut.configuration.protocol.messages
     received = (message for session in iut.sessions for message in session.received)
     came = (_beginning(event.data or b"" for event in each.theirs) for each in iut.sessions)
-    named = spoken_as(next(filter(None, came), b""), iut.role.protocol)
+    # A thread: a single long message can take a decoder longer than the event loop can wait.
+    named = await asyncio.to_thread(spoken_as, next(filter(None, came), b""), iut.role.protocol)
     if not named or any((iut.role.name, message.name) in known for message in received):
         return ""
     message, senders = named
@@ -165,7 +168,7 @@ def meant(iut: Iut) -> str:
 
 
 def _beginning(pieces: Iterable[bytes]) -> bytes:
-    """The beginning of the data, long enough for the first message of any protocol."""
+    """Return as many of the first bytes as the first message of any protocol has."""
     data = bytearray()
     for piece in pieces:
         data += piece[: _BEGINNING - len(data)]
@@ -175,19 +178,31 @@ def _beginning(pieces: Iterable[bytes]) -> bytes:
 
 
 def spoken_as(data: bytes, but: str = "") -> tuple[str, list[str]] | None:
-    """The message, and the roles that send it, that bytes begin with in a protocol other than one.
+    """Return the message at the beginning of bytes, and the roles of other protocols that send it.
 
-    None where they are no whole message of any.
+    ``but`` is a protocol that is left out. Returns None if no protocol has such a message.
     """
     for name in protocols.names():
         protocol = protocols.load(name)
         roles = []
         for role in protocol.roles.values() if name != but else ():
-            frames = protocol.decoder(role.name).feed(data)
-            known = protocol.messages.get((role.name, frames[0].name or "")) if frames else None
-            if known and not frames[0].error:
-                errors, _ = protocol.schemas.schema(known.schema).check(frames[0].value)
+            first = _first(protocol.decoder(role.name), data)
+            known = protocol.messages.get((role.name, first.name or "")) if first else None
+            if known and first and not first.error:
+                errors, _ = protocol.schemas.schema(known.schema).check(first.value)
                 roles += [] if errors else [(known.name, str(role))]
         if roles:
             return roles[0][0], [path for _, path in roles]
+    return None
+
+
+def _first(decoder: Decoder, data: bytes) -> Frame | None:
+    """Return the first frame of bytes, or None; bytes far behind that frame are not decoded."""
+    start, size = 0, _BIT
+    while start < len(data):
+        if frames := decoder.feed(data[start : start + size]):
+            return frames[0]
+        start += size
+        # Doubled, because a decoder can search a long message again with each bit.
+        size *= 2
     return None

@@ -62,7 +62,7 @@ def conclude(
     tried = tuple(iut.sessions)
     shown = next((session for session in tried if _on(session, decides.id)), None)
     iut.settle()
-    conclusion = _conclusion(error, iut)
+    conclusion = _conclusion(error, iut, tried)
     decisive = tried[-1] if tried else None
     if conclusion is not None:
         decisive, tried = conclusion.session or decisive, conclusion.sessions or tried
@@ -99,7 +99,7 @@ def conclude(
     return _with_conclusion(result, files, written, seen, drawn=bool(iut.tried.failed))
 
 
-def _conclusion(error: BaseException | None, iut: Iut) -> Conclusion | None:
+def _conclusion(error: BaseException | None, iut: Iut, tried: Sessions) -> Conclusion | None:
     """The conclusion of the test itself; None if it passed, or the suite failed."""
     if error is None:
         return None
@@ -108,7 +108,20 @@ def _conclusion(error: BaseException | None, iut: Iut) -> Conclusion | None:
         finding, session, sessions = iut.findings[0]
         text = f"the test cannot read this message: {finding.message} ({finding.requirement})"
         return Inconclusive(text).shown_in(session, sessions)
+    if conclusion is None and isinstance(error, _STUMBLED):
+        return _unreadable(iut, tried)
     return conclusion
+
+
+def _unreadable(iut: Iut, tried: Sessions) -> Conclusion | None:
+    """The conclusion that a test cannot read what came, such as an answer that never ends."""
+    known = iut.configuration.protocol.messages
+    for session in tried:
+        for message in session.received:
+            if (iut.role.name, message.name) not in known:
+                text = f"the test cannot read what came: {message.name}"
+                return Inconclusive(text).shown_in(session, tried)
+    return None
 
 
 def _conclusions(error: BaseException) -> Iterator[Conclusion]:

@@ -5,6 +5,7 @@ import contextlib
 import datetime
 import functools
 import importlib
+import sys
 from collections.abc import Generator, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -19,9 +20,11 @@ from conformance.configuration import Configuration, ConfigurationError
 from conformance.definitions import locate
 from conformance.definitions.protocol import Requirement
 from conformance.evidence import Result
+from conformance.exits import USAGE
 from conformance.reporting import allure
-from conformance.reporting.files import write
+from conformance.reporting.files import UnwrittenReport, prepare, write
 from conformance.reporting.summary import terminal_summary
+from conformance.reporting.text import one_line
 from conformance.running import drawing, interruption
 from conformance.running.execution import Case, Execution
 from conformance.running.naming import case_id, purpose
@@ -54,8 +57,12 @@ class Runner:
         self._execution: Execution | None = None
         self._writing = False
         self.report: dict[str, Any] | None = None
+        self.written = False
+        """True after all files of the report were written."""
+        self.unwritten = ""
+        """Why the report's files could not be written; empty if they were."""
         drawing.set_up(configuration.examples)
-        self.folder.mkdir(parents=True, exist_ok=True)
+        prepare(self.folder)
 
     def pytest_sessionstart(self) -> None:
         self._stack.enter_context(interruption.orderly())
@@ -180,9 +187,18 @@ class Runner:
                 raise pytest.UsageError(str(wrong)) from wrong
             finally:
                 loop.run(self._execution.finish())
+                self._outlive_working_folder()
         self._add_report(session)
         self._raise_if_stopped(session)
         return True
+
+    def _outlive_working_folder(self) -> None:
+        """If the working folder was removed, let pytest return to another, so that the run ends."""
+        given = self._config.invocation_params
+        if not given.dir.is_dir():
+            self._config.invocation_params = pytest.Config.InvocationParams(
+                args=given.args, plugins=given.plugins, dir=Path("/")
+            )
 
     @property
     def _smoke_passed(self) -> bool:
@@ -329,15 +345,24 @@ class Runner:
             self._execution.progress.end()
         if self.report is None or interrupted:
             self.report = self._built(interrupted)
-        write(self.report, self.folder)
+        try:
+            write(self.report, self.folder)
+            self.written = True
+        except UnwrittenReport as error:
+            self.unwritten = str(error)
+        if self._execution and (lost := self._execution.testbed.written.lost):
+            print(f"conformance: transcripts are missing: {one_line(lost)}", file=sys.stderr)
         if allure.is_active(self._config):
             allure.write_context(self.report, Path(self._config.getoption("allure_report_dir")))
         # pytest knows of failed tests only, not of findings or of a smoke session that failed.
-        session.exitstatus = self.report["exit_code"]
+        session.exitstatus = USAGE if self.unwritten else self.report["exit_code"]
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         if self.report and not self._config.getoption("--conformance-run"):
-            terminalreporter.write_line(f"\n{terminal_summary(self.report, self.folder)}")
+            folder = None if self.unwritten else self.folder
+            terminalreporter.write_line(f"\n{terminal_summary(self.report, folder)}")
+            if self.unwritten:
+                terminalreporter.write_line(self.unwritten)
 
 
 def _wide(item: pytest.Item) -> list[str]:

@@ -75,7 +75,8 @@ async def play(testbed: Testbed, folder: Path, reproduce: str = "") -> Smoke:
     came = (event.data for session in iut.sessions for event in session.theirs if event.data)
     first = repr(next(came, b"")[:FIRST])
     sent = next((tuple(session.sent) for session in iut.sessions), ())
-    hint, other = other_role.silent(iut), other_role.meant(iut) if error or spoilt else ""
+    hint = other_role.silent(iut)
+    other = await other_role.meant(iut) if error or spoilt else ""
     result = conclude(SMOKE, _PURPOSE, decides, error, iut, folder, reproduce=reproduce)
     if isinstance(error, Unreachable):
         # An IUT that never took part owes nothing, although its stream began and ended.

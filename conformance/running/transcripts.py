@@ -55,6 +55,8 @@ class Written:
     """How many bytes the transcripts of a run take."""
 
     bytes: int = 0
+    lost: str = ""
+    """The first transcript that could not be written, and why; empty if all were written."""
 
 
 @dataclass
@@ -92,7 +94,15 @@ class Transcripts:
     def conclude(self, written: Transcript, origin: str, path: str, told: dict[str, Any]) -> None:
         """Write a transcript again, with what a test has concluded from it."""
         extra = {**written.capture.extra, **told}
-        write(self.folder / path, replace(written.capture, origin=origin, extra=extra))
+        self._save(path, replace(written.capture, origin=origin, extra=extra))
+
+    def _save(self, path: str, capture: Capture) -> None:
+        """Write a file. A full disk changes no verdict; the run reports it at its end."""
+        try:
+            write(self.folder / path, capture)
+            self.run.bytes += (self.folder / path).stat().st_size
+        except OSError as error:
+            self.run.lost = self.run.lost or f"{path}: {error.strerror or error}"
 
     def _write(
         self, sessions: Sessions, path: str, decisive: Session | None, event: int | None
@@ -127,8 +137,7 @@ class Transcripts:
             events=tuple(told),
             extra=extra,
         )
-        write(self.folder / path, capture)
-        self.run.bytes += (self.folder / path).stat().st_size
+        self._save(path, capture)
         where = {key: numbers[place] for key, place in places.items() if place in numbers}
         return Transcript(path, capture, where)
 

@@ -1,5 +1,6 @@
 """Comparing two reports, several reports on one page, and merging parts of one run."""
 
+import contextlib
 import copy
 import json
 from collections.abc import Callable
@@ -201,6 +202,18 @@ def test_a_missing_shard_is_no_whole(tmp_path: Path) -> None:
     whole = merged([(tmp_path, part(1, 3, r0="pass"))], tmp_path / "whole")
     assert whole["selection"] == {"by": "--shard 1/2", "tests": 1, "of": 3}
     assert whole["headline"].startswith("1 of 3 tests (--shard 1/2): ")
+    assert whole["headline"].endswith("shard 2/2 is missing")
+    assert (whole["exit_code"], whole["verdict"]) == (3, "inconclusive")
+
+
+def test_shards_of_a_selection_are_all_of_it(tmp_path: Path) -> None:
+    parts = [part(1, 9, r0="pass"), part(2, 9, r1="pass")]
+    for made in parts:
+        made["selection"]["by"] = f"-k 'x' {made['selection']['by']}"
+    assert merged([(tmp_path, made) for made in parts], tmp_path / "whole")["exit_code"] == 0
+    parts[0]["selection"]["by"] = "-k 'x' --shard 5/7"
+    whole = merged([(tmp_path, made) for made in parts], tmp_path / "whole")
+    assert "shard 1/7, 2/7, 3/7, 4/7, 6/7, 7/7, 1/2 are missing" in whole["headline"]
 
 
 def test_the_worst_of_several_seeds_counts(tmp_path: Path) -> None:
@@ -264,6 +277,32 @@ def test_ends_of_parts_are_merged_by_culprit(tmp_path: Path) -> None:
     for name, cause in (("a", found["Touch"]), ("b", found["USD"])):
         assert (tmp_path / "whole" / cause["culprit"]["capture"]).read_text() == name
         assert [entry["requirement"] for entry in cause["undecided"]] == ["area.three"]
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["a\n/../../../x", "a\n", "..\n/../x", "./x", "a/../../x", "/x", "a\\..\\x", "transcripts/.."],
+)
+def test_a_path_never_leaves_its_folder(tmp_path: Path, path: str) -> None:
+    made = part(1, 1, r0="pass")
+    made["tests"][0]["transcript"] = path
+    (tmp_path / "report.json").write_text(json.dumps(made))
+    with pytest.raises(ConfigurationError, match="no report of this suite"):
+        stored.load(tmp_path)
+
+
+@pytest.mark.parametrize("path", ["../x", "a\n/../../x", "x.jsonl"])
+def test_merging_writes_nowhere_else(tmp_path: Path, path: str) -> None:
+    """Even a path that the schema would let through stays inside."""
+    source = tmp_path / "deep" / "source"
+    (source / "a\n").mkdir(parents=True)
+    (source / path).write_text("evil")
+    before = {each for each in tmp_path.rglob("*") if "whole" not in each.parts}
+    made = part(1, 1, r0="pass")
+    made["tests"][0]["transcript"] = path
+    with contextlib.suppress(ConfigurationError):
+        merged([(source, made)], tmp_path / "deep" / "whole")
+    assert {each for each in tmp_path.rglob("*") if "whole" not in each.parts} == before
 
 
 def test_only_parts_of_one_thing_are_merged(tmp_path: Path) -> None:

@@ -224,6 +224,29 @@ async def test_the_page_and_its_operations() -> None:
 
 
 @pytest.mark.parametrize(
+    ("fields", "status"),
+    [
+        ({"host": "localhost:8080"}, 200),
+        ({"host": "[::1]:8080", "origin": "http://[::1]:8080"}, 200),
+        ({"host": "10.0.0.1", "content-type": "application/json; charset=utf-8"}, 200),
+        ({"host": "rebound.example:8080"}, 403),
+        ({"host": "127.0.0.1.example"}, 403),
+        ({"origin": "http://evil.example"}, 403),
+        ({"origin": "null"}, 403),
+        ({"content-type": "text/plain"}, 415),
+        ({"content-type": "application/x-www-form-urlencoded"}, 415),
+        ({"content-type": ""}, 415),
+    ],
+)
+async def test_a_foreign_page_has_no_power(fields: dict[str, str], status: int) -> None:
+    """A page of another origin, or under a name bound to this address, cannot ask the lab."""
+    async with lab_running() as (_, port):
+        told = request("POST", "/user/robots", fields, {"tokens": []})
+        (answer,) = await asked(port, told)
+        assert answer.value["status"] == status
+
+
+@pytest.mark.parametrize(
     ("program", "value", "said"),
     [
         (b"say a b\nexit 3\nsay no", 3, ["a b"]),

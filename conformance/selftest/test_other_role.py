@@ -1,5 +1,6 @@
 """An IUT that plays another role gets one message about this, and no test runs."""
 
+import asyncio
 import sys
 from pathlib import Path
 from types import SimpleNamespace
@@ -112,5 +113,5 @@ def test_of_a_flood_the_beginning_is_read_as_another_protocol(
     session = SimpleNamespace(theirs=theirs, received=[])
     configuration = SimpleNamespace(protocol=protocols.load("runtime"))
     iut: Any = SimpleNamespace(role=role, sessions=[session], configuration=configuration)
-    assert "Ready of vexide came" in other_role.meant(iut)
+    assert "Ready of vexide came" in asyncio.run(other_role.meant(iut))
     assert read == [b"1234567890"]

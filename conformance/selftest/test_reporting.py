@@ -12,9 +12,9 @@ from jsonschema import Draft202012Validator
 
 from conformance.conclusions import stored
 from conformance.definitions import locate
+from conformance.reporting import junit as junit_file
 from conformance.reporting import page
 from conformance.reporting.github import github_annotations, github_step_summary
-from conformance.reporting.junit import write_junit
 from conformance.reporting.summary import terminal_summary
 from conformance.reporting.text import hexdump, hexdump_size, one_line, visible
 from conformance.running.selection import SMOKE
@@ -126,12 +126,12 @@ def test_the_hex_dump_reads_like_any_other() -> None:
 # JUnit
 
 
-def junit(report: dict[str, Any], folder: Path) -> ElementTree.Element:
-    return ElementTree.parse(write_junit(report, folder)).getroot()
+def junit(report: dict[str, Any]) -> ElementTree.Element:
+    return ElementTree.fromstring(junit_file.junit(report))
 
 
-def test_junit_counts_agree(full: dict[str, Any], tmp_path: Path) -> None:
-    root = junit(full, tmp_path)
+def test_junit_counts_agree(full: dict[str, Any]) -> None:
+    root = junit(full)
     cases = list(root.iter("testcase"))
     for scope in [root, *root.iter("testsuite")]:
         inside = list(scope.iter("testcase"))
@@ -152,7 +152,7 @@ def test_junit_shows_a_requirement_that_no_test_of_its_own_failed(tmp_path: Path
     report = minimal()
     report["verdict"] = "nonconformant"
     report["requirements"][0] |= {"verdict": "fail", "reason": "seen elsewhere"}
-    root = junit(report, tmp_path)
+    root = junit(report)
     failure = root.find(".//testcase[@name='area.one']/failure")
     assert failure is not None and failure.attrib["message"] == "seen elsewhere"
 
@@ -161,16 +161,16 @@ def test_junit_shows_a_requirement_that_no_test_of_its_own_failed(tmp_path: Path
 def test_junit_of_a_run_that_is_not_conformant_is_never_green(tmp_path: Path, verdict: str) -> None:
     report = minimal("warn")  # as it is with --strict
     report["verdict"] = verdict
-    root = junit(report, tmp_path)
+    root = junit(report)
     assert int(root.attrib["failures"]) + int(root.attrib["errors"]) == 1
     kind = {"nonconformant": "failure", "inconclusive": "error"}[verdict]
     assert root.find(f".//testcase[@name='verdict']/{kind}") is not None
 
 
-def test_junit_has_no_illegal_character(tmp_path: Path) -> None:
-    root = junit(hostile(), tmp_path)
+def test_junit_has_no_illegal_character() -> None:
+    root = junit(hostile())
     assert int(root.attrib["errors"]) == 2  # for the problem and for the smoke session
-    text = (tmp_path / "junit.xml").read_text("utf-8")
+    text = junit_file.junit(hostile()).decode()
     assert not re.search("[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff\u202e]", text)
     assert "alert(1)" in "".join(root.itertext())
 

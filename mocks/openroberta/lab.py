@@ -8,6 +8,7 @@ no accounts and no TLS.
 
 import argparse
 import asyncio
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -26,6 +27,8 @@ from mocks.openroberta.user import Settings, UserSide, operations
 from mocks.run import note
 from mocks.streams import Stream
 
+_OWN = re.compile(r"(localhost|[0-9.]+|\[[0-9a-f:.]+\])(:[0-9]*)?")
+"""Hosts that no foreign page can have: an address is not a name that can be bound elsewhere."""
 PAGE = Path(__file__).with_name("page.html")
 MOST = 1000  # linked robots that are kept; far more than a test links
 BINARY = {"content-type": "application/octet-stream"}
@@ -294,17 +297,24 @@ class Lab(UserSide):
     # The user
 
     async def elsewhere(self, value: Any) -> Any:
-        """Serve the user's page and its requests."""
+        """Serve the user's page and its requests; refuse those of foreign pages."""
+        if _is_users(value["path"]) and (why := foreign(value)):
+            return self.refusal(403, why)
         name = value["path"].removeprefix("/user/")
         if value["path"] == "/" and value["method"] == "GET":
             page = PAGE.read_bytes()
-            return response(200, {"content-type": "text/html; charset=utf-8"}, page)
+            alone = {"x-frame-options": "DENY", "content-type": "text/html; charset=utf-8"}
+            return response(200, alone, page)
         if (
             value["path"] != f"/user/{name}"
             or name not in self.operations
             or value["method"] != "POST"
         ):
             return self.refusal(404, f"nothing is here for {value['method'][:20]}")
+        kind = value["headers"].get("content-type", "").partition(";")[0].strip().lower()
+        if kind != "application/json":
+            # A form of a foreign page can send other types without asking first.
+            return self.refusal(415, "expected the content type application/json")
         try:
             result = await operations(self)[name](value.get("json") or {})
         except (ValueError, KeyError) as error:
@@ -312,13 +322,31 @@ class Lab(UserSide):
         return response(200, {}, {"result": result})
 
 
+def foreign(value: Any) -> str:
+    """Return why a request for the user's page may come from a foreign page; empty if it does not.
+
+    A foreign page in the user's browser has another origin. If its name was bound to this machine's
+    address (DNS rebinding), the host is that name.
+    """
+    host = str(value["headers"].get("host", "")).lower()
+    if not _OWN.fullmatch(host):
+        return "expected an address or localhost as the host"
+    origin = value["headers"].get("origin")
+    if origin is not None and origin.lower() != f"http://{host}":
+        return "expected no origin but this page's own"
+    return ""
+
+
 PEER = Lab
 
 
 def of_peer(frame: Frame) -> bool:
     """True if a robot has sent this frame, and not the user's page."""
-    path = frame.value.get("path", "") if isinstance(frame.value, dict) else ""
-    return path != "/" and not path.startswith("/user/")
+    return not (isinstance(frame.value, dict) and _is_users(frame.value.get("path", "")))
+
+
+def _is_users(path: str) -> bool:
+    return path == "/" or path.startswith("/user/")
 
 
 def options(parser: argparse.ArgumentParser) -> None:
