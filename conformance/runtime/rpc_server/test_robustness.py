@@ -226,9 +226,10 @@ async def test_clients_leave(iut: Iut, how: str) -> None:
         async with iut.connect(instance) as session:
             await _require_service(iut, session)
             sleep = await find_procedure(iut, session, "sleep")
-            # Long enough to be pending for certain. Only five, because a server can run one after
-            # another.
-            calls = [request(number, sleep, 0.2) for number in range(1, 6)]
+            # Long enough to be pending when the next client connects. Only three, because a server
+            # can run one after another.
+            pending = 0.2 + session.seconds("quiet")
+            calls = [request(number, sleep, pending) for number in range(1, 4)]
             echoes = [
                 request(number, usual_procedure(iut), "x" * 20_000) for number in range(20, 60)
             ]
