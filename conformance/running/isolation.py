@@ -147,6 +147,9 @@ def _steps(sessions: Sessions, ended: Session) -> tuple[tuple[Step, ...], float]
                 entries.append((at, number, step))
                 turn = False
             elif event.event == "closed" and event.sender == session.peer:
+                if rest:
+                    entries.append((at, number, Step(number, PART, rest)))
+                    rest = b""
                 entries.append((at, number, Step(number, "closed", closes=True)))
         if rest:
             entries.append((latest, number, Step(number, PART, rest, turn=before)))

@@ -8,6 +8,7 @@ import pytest
 
 from conformance import generation
 from conformance.cases import compared, each_of, explore, requirement
+from conformance.harness.instance import Instance
 from conformance.iut import Iut
 from conformance.segmentation import byte_by_byte, split_at
 from conformance.simspark import hostile, strategies
@@ -26,13 +27,13 @@ from conformance.simspark.view import STATES, View
 from conformance.verdicts import NotExercised, Violation
 
 PLAYERS = 22  # the players of a match
-HELD = 300_000  # bytes; more than an operating system buffers in small segments that are not read
+HELD = 4_500_000  # bytes; an operating system buffers up to 4 MiB that are not read
 SIZES = (
     *(255, 256, 300, 1023, 1024, 1025, 4095, 4096, 4097),
     *(32_768, 65_535, 65_536, 65_537),
 )
 """Sizes of texts in bytes, at the usual limits of lengths and buffers."""
-FULLS = 100  # requests for a full scene graph, to exceed HELD bytes
+FULLS = 150  # requests for a full scene graph, to exceed HELD bytes
 
 
 async def _play_ordinary_session(iut: Iut) -> None:
@@ -59,11 +60,7 @@ async def test_lengths_of_more_than_two_bytes(iut: Iut) -> None:
     """
     async with contextlib.AsyncExitStack() as others:
         instance = await others.enter_async_context(iut.instance())
-        for _ in range(PLAYERS):
-            agent = await others.enter_async_context(iut.connect(instance, channel="agent"))
-            # The perceptors of these agents are many and do not matter here.
-            others.enter_context(agent.inattentive())
-            await agent.send(expressions(f"(scene {iut.configuration.value('scene')})"))
+        await _add_robots(iut, instance, others, PLAYERS)
         monitor = await others.enter_async_context(iut.connect(instance, channel="monitor"))
         left = monitor.left("response")
         while message := await monitor.wait_for(*STATES, within=left):
@@ -73,12 +70,22 @@ async def test_lengths_of_more_than_two_bytes(iut: Iut) -> None:
         raise NotExercised(f"scenes are shorter than 64 KiB even with {PLAYERS} robots")
 
 
+async def _add_robots(
+    iut: Iut, instance: Instance, others: contextlib.AsyncExitStack, count: int
+) -> None:
+    """Connect agents that create a robot each. Their perceptors are many, and are not read."""
+    for _ in range(count):
+        agent = await others.enter_async_context(iut.connect(instance, channel="agent"))
+        others.enter_context(agent.inattentive())
+        await agent.send(expressions(f"(scene {iut.configuration.value('scene')})"))
+
+
 async def _play_without_reading(iut: Iut) -> None:
     async with contextlib.AsyncExitStack() as others:
         instance = await others.enter_async_context(iut.instance())
         watch = await others.enter_async_context(watch_server(iut, instance))
-        for team in ("Lefts", "Rights", "Lefts", "Rights"):
-            agent = await others.enter_async_context(play_agent(iut, instance, team))
+        agent = await others.enter_async_context(play_agent(iut, instance))
+        await _add_robots(iut, instance, others, PLAYERS - 1)
         instance.narrow = True
         slow = await others.enter_async_context(iut.connect(instance, channel="monitor"))
         what = "another monitor stops reading"
