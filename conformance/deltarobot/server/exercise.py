@@ -36,6 +36,8 @@ _VALUES, _FLOATS = "exercise.curve-values", "frame.floats"
 _REVERSE = "in reverse order of bytes, "
 LONG = [[number % 100, number // 100, 1] for number in range(5500)]
 """A curve whose length in bytes needs more than 16 bits."""
+VAST = [[number % 100, number // 100, 1] for number in range(45_000)]
+"""A curve with more bytes than a system buffers for a client that reads slowly."""
 SQUARE = [[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [1.0, 1.0, 0.0], [0.0, 1.0, 0.5]]
 
 

@@ -23,6 +23,7 @@ from conformance.deltarobot.server.exercise import (
     SQUARE,
     STATE,
     STATES,
+    VAST,
     begin,
     comes_again,
     do,
@@ -256,19 +257,19 @@ async def test_contents_for_a_slow_client(iut: Iut) -> None:
             await shake_hands(session)
             await present(session)
             before = _unread(session)
-            await do(session, "exercise", curve=LONG)
+            await do(session, "exercise", curve=VAST)
             within = session.left("exercise", "response")
             came = await session.wait_for(*A_CURVE, within=within)
             behind = _unread(session) - before
             # A server can omit a curve, or end the session, if its client is slow.
             begun = came is None and behind > _SHORT
-            if session.ended or not (begun or (came and not _is(came, LONG))):
+            if session.ended or not (begun or (came and not _is(came, VAST))):
                 return
     async with opened(iut) as plain:
-        first = await begin(plain, LONG)
-        if not _is(first, LONG):
+        first = await begin(plain, VAST)
+        if not _is(first, VAST):
             raise Inconclusive("a long curve does not arrive in a plain session either")
-    what = f"{12 * len(LONG)} bytes after the length of a curve, sent to a slow client"
+    what = f"{12 * len(VAST)} bytes after the length of a curve, sent to a slow client"
     told = f"received {behind} bytes" if begun else "received other contents"
     raise Violation(what, told).shown_in(session)
 
