@@ -12,7 +12,7 @@ from conformance.iut import Iut
 from conformance.openroberta.codec import chunks, content, encode, response, titled
 from conformance.openroberta.robot.tester import PATIENT, PROGRAM, LabTester, playing
 from conformance.openroberta.robot.tester.exchange import NAME, Exchange
-from conformance.openroberta.robot.tester.programs import latest
+from conformance.openroberta.robot.tester.programs import find_latest_program
 from conformance.segmentation import Segmentation, byte_by_byte, in_halves, split_at
 from conformance.verdicts import Conclusion, Inconclusive, NotExercised, Violation
 
@@ -63,7 +63,7 @@ async def _conversation(tester: LabTester, answers: Answers) -> Program:
     asked = await tester.program_request()
     await answers(asked, response(200, {"Filename": NAME}, tester.program))
     await tester.next("Push", within=PROGRAM)
-    return await latest(tester)
+    return await find_latest_program(tester)
 
 
 SPELLINGS: Mapping[str, Callable[[str, str], str]] = {
