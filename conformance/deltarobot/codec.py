@@ -110,7 +110,7 @@ def frame(identifier: int, contents: bytes) -> bytes:
     return HEADER.pack(identifier) + contents
 
 
-def begun(data: bytes) -> str:
+def name_of_begun(data: bytes) -> str:
     """Return the name of the known message that begins these bytes.
 
     Returns an empty text if the bytes begin no known message.
@@ -199,7 +199,7 @@ class Decoder:
         if not (self._skipping or (left and not self.lost)):
             return []
         value = {"begins": left[:SAID].hex() or self._oversized}
-        known = bool(begun(left))
+        known = bool(name_of_begun(left))
         if wrong := misfit(left) if known else self._before(left):
             return [Frame(left, TRUNCATED, value, wrong, _FIXED, earlier=not known)]
         return [Frame(left, TRUNCATED, value)]

@@ -20,7 +20,7 @@ _ENOUGH = 8  # different numbers that are needed before a format is named
 _LEAST, _MOST = 2.0**-20, 2.0**20  # plausible coordinates lie between these, in any unit of length
 
 
-def meant(words: Sequence[bytes]) -> str | None:
+def guess_number_format(words: Sequence[bytes]) -> str | None:
     """Return the format in which these 4-byte floats seem to be written.
 
     Returns None if they are plausible as they are, or if no other format fits.
@@ -40,7 +40,7 @@ def _sensible(words: Sequence[bytes], form: str) -> float:
     return len(sensible) / max(len(numbers), 1)
 
 
-def in_fours(words: Sequence[bytes]) -> bool:
+def has_fourth_numbers(words: Sequence[bytes]) -> bool:
     """Return True if every fourth float is the same: each point then has one number too many."""
     if len(words) % 4:
         return False

@@ -33,15 +33,15 @@ def same(wanted: Any, seen: Any) -> bool:
     return told == meant or (math.isnan(told) and math.isnan(meant))
 
 
-def turned(wanted: Any, seen: Any) -> bool:
+def differs_by_byte_order(wanted: Any, seen: Any) -> bool:
     """Return True if some numbers were read in big-endian, and all others correctly."""
-    return not same(wanted, seen) and _but_for_order(wanted, seen)
+    return not same(wanted, seen) and _is_same_but_for_order(wanted, seen)
 
 
-def _but_for_order(wanted: Any, seen: Any) -> bool:
+def _is_same_but_for_order(wanted: Any, seen: Any) -> bool:
     if isinstance(wanted, list | tuple):
         alike = isinstance(seen, list) and len(seen) == len(wanted)
-        return alike and all(map(_but_for_order, wanted, seen))
+        return alike and all(map(_is_same_but_for_order, wanted, seen))
     single = _single(wanted)
     if single is None or same(wanted, seen):
         return single is not None

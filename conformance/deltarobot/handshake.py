@@ -17,17 +17,21 @@ _SENT = {"ProtocolMagic": "handshake.magic-sent", "ProtocolVersion": "handshake.
 
 
 @contextlib.asynccontextmanager
-async def opened(iut: Iut, *, segmentation: Segmentation | None = None) -> AsyncIterator[Session]:
+async def open_session(
+    iut: Iut, *, segmentation: Segmentation | None = None
+) -> AsyncIterator[Session]:
     """Open a session, exchange the handshakes, and answer pings from then on."""
-    async with begun(iut, segmentation=segmentation) as session:
+    async with open_unshaken(iut, segmentation=segmentation) as session:
         await shake_hands(session)
         yield session
 
 
 @contextlib.asynccontextmanager
-async def begun(iut: Iut, *, segmentation: Segmentation | None = None) -> AsyncIterator[Session]:
+async def open_unshaken(
+    iut: Iut, *, segmentation: Segmentation | None = None
+) -> AsyncIterator[Session]:
     """Open a session that is to go on; nothing has been sent yet."""
-    async with iut.session(segmentation=segmentation) as session, leaving.excused(iut, session):
+    async with iut.session(segmentation=segmentation) as session, leaving.excuse_end(iut, session):
         yield session
 
 
@@ -36,7 +40,7 @@ async def shake_hands(
 ) -> None:
     """Send our handshake and wait for the IUT's; ours is the usual one if none is given."""
     await answer_handshake(session, *handshake, segmentation=segmentation)
-    await greeted(session)
+    await await_greeting(session)
 
 
 async def answer_handshake(
@@ -56,7 +60,7 @@ async def answer_handshake(
     tester.of(session).attend(session, since=before)
 
 
-async def greeted(
+async def await_greeting(
     session: Session, to: str = "right after the connection", requirement: str = ""
 ) -> list[Message]:
     """Wait for the IUT's magic and version; return them in the order of arrival.
@@ -74,7 +78,7 @@ async def greeted(
             # An incomplete message becomes visible only when the stream ends.
             await session.finish()
             await session.until_closed()
-            if explained := diagnosis.opening(said(session)):
+            if explained := diagnosis.opening(bytes_of_the_iut(session)):
                 about, reason = explained
                 event = session.events.index(next(session.theirs))
                 raise Violation(none.expected, reason, about, event, explains=True) from none
@@ -88,6 +92,6 @@ async def greeted(
     return found
 
 
-def said(session: Session) -> bytes:
+def bytes_of_the_iut(session: Session) -> bytes:
     """Return all bytes that the IUT sent, decodable or not."""
     return b"".join(event.data or b"" for event in session.theirs)

@@ -21,7 +21,7 @@ NEARLY = 0.8  # share of the time for a handshake; an end before is no end of th
 
 
 @contextlib.asynccontextmanager
-async def excused(iut: Iut, session: Session) -> AsyncIterator[None]:
+async def excuse_end(iut: Iut, session: Session) -> AsyncIterator[None]:
     """Raise another conclusion instead of a Violation if the end of the session explains it.
 
     The conclusion is Inconclusive if the IUT ends plain sessions, too, and Hindered if the machine
@@ -36,8 +36,8 @@ async def excused(iut: Iut, session: Session) -> AsyncIterator[None]:
             raise
         wrong.shown_in(session)
         await _raise_if_hindered(iut, session, iut.testbed.timeouts.crowding.lost() - before)
-        if announced(session) and await ends_by_itself(iut, session):
-            raise Inconclusive(f"{by_itself(session)}; {wrong}").shown_in(session) from None
+        if has_announced_end(session) and await ends_by_itself(iut, session):
+            raise Inconclusive(f"{describe_own_end(session)}; {wrong}").shown_in(session) from None
         raise
 
 
@@ -49,9 +49,9 @@ async def _raise_if_hindered(iut: Iut, session: Session, lost: float) -> None:
     if is_served(session) or lost <= 0:
         return
     patience = await time_of_a_silent_peer(iut)
-    if patience and ended_at(session) >= NEARLY * patience and lost >= _MUCH * patience:
+    if patience and end_time(session) >= NEARLY * patience and lost >= _MUCH * patience:
         raise Hindered(
-            f"the IUT gave up after {ended_at(session):.1f} s and waits {patience:.1f} s for a "
+            f"the IUT gave up after {end_time(session):.1f} s and waits {patience:.1f} s for a "
             f"handshake; the busy machine took {lost:.1f} s of that time"
         ).shown_in(session)
 
@@ -62,13 +62,13 @@ async def time_of_a_silent_peer(iut: Iut) -> float:
     async def found() -> float:
         async with iut.session() as silent:
             closed = await silent.until_closed(iut.configuration.max_wait)
-            return ended_at(silent) if closed else 0.0
+            return end_time(silent) if closed else 0.0
 
     declared = iut.configuration.declared("handshake")
     return declared if declared is not None else await iut.cached("time of a silent peer", found)
 
 
-def ended_at(session: Session) -> float:
+def end_time(session: Session) -> float:
     """Return the seconds after which the IUT ended this session."""
     return max((event.at for event in session.theirs), default=session.now)
 
@@ -84,16 +84,16 @@ async def ends_by_itself(iut: Iut, session: Session, before: float = math.inf) -
     The plain session has as many requests as this one and nothing unusual. It counts only if it
     ends ``before`` this time in seconds.
     """
-    until = ended_at(session)
+    until = end_time(session)
     async with iut.session() as plain:
         await plain.send(*HANDSHAKE)
         tester.of(plain).attend(plain, since=0)
         await tester.of(plain).imitate(plain, session)
         within = until + plain.seconds("quiet")
-        return await plain.until_closed(within) and ended_at(plain) < before
+        return await plain.until_closed(within) and end_time(plain) < before
 
 
-def by_itself(session: Session) -> str:
+def describe_own_end(session: Session) -> str:
     """Return a text about a session that the IUT has ended by itself."""
     names = [message.name for message in session.received]
     shown = " and ".join(
@@ -103,7 +103,7 @@ def by_itself(session: Session) -> str:
     return f"{what}, after {shown or 'its handshake'}"
 
 
-def announced(session: Session, before: Message | None = None) -> bool:
+def has_announced_end(session: Session, before: Message | None = None) -> bool:
     """Return True if the IUT announced the end of the session ``before`` this message."""
     said = takewhile(lambda message: message is not before, session.received)
     return any(message.name == "EndOfTransmission" for message in said)

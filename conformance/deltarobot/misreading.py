@@ -4,7 +4,7 @@ from typing import Any
 
 from conformance.deltarobot import tester
 from conformance.deltarobot.codec import SAID, encode
-from conformance.deltarobot.handshake import opened
+from conformance.deltarobot.handshake import open_session
 from conformance.deltarobot.messages import HANDSHAKE, unknown
 from conformance.deltarobot.tester import Form
 from conformance.iut import Iut
@@ -47,7 +47,7 @@ async def lengths_turned(iut: Iut) -> bool:
 
     async def found() -> bool:
         length, turned = 0x100, 0x10000
-        async with opened(iut) as session:
+        async with open_session(iut) as session:
             before = len(session.events)
             await session.send(unknown(0xF321, "ff" * length))
             if await tester.of(session).in_step(iut, session):
@@ -62,6 +62,6 @@ async def lengths_turned(iut: Iut) -> bool:
 
 async def in_step(iut: Iut, *messages: Any) -> bool:
     """Return True if the IUT understands the next message after these messages."""
-    async with opened(iut) as session:
+    async with open_session(iut) as session:
         await session.send(*messages)
         return await tester.of(session).in_step(iut, session)

@@ -27,10 +27,10 @@ from conformance.deltarobot.codec import (
     OVERSIZED,
     SAID,
     TRUNCATED,
-    begun,
     encode,
     layouts,
     misfit,
+    name_of_begun,
 )
 from conformance.judging.judge import Finding
 from conformance.recent import Recent
@@ -176,7 +176,7 @@ class Oracle:
                 begins = bytes.fromhex(value["begins"])
                 what = f"the stream ended inside a message that begins {begins.hex(' ')}"
                 # An end of transmission that stops directly after its length has a wrong length.
-                said = begun(begins) == END and len(begins) == SAID
+                said = name_of_begun(begins) == END and len(begins) == SAID
                 if turned := _turned(begins):
                     what += f", whose length would be {turned} in the other byte order"
                 yield Finding(LENGTHS if said or turned else "frame.whole-messages", what)

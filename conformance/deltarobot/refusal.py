@@ -7,10 +7,10 @@ from collections.abc import Awaitable, Callable
 from conformance.deltarobot import tester
 from conformance.deltarobot.leaving import (
     NEARLY,
-    announced,
-    by_itself,
-    ended_at,
+    describe_own_end,
+    end_time,
     ends_by_itself,
+    has_announced_end,
     is_served,
 )
 from conformance.deltarobot.messages import MAGIC
@@ -20,7 +20,9 @@ from conformance.session import Session
 from conformance.verdicts import Conclusion, Hindered, Inconclusive, Violation
 
 
-async def refused(iut: Iut, session: Session, what: str, requirement: str | None = None) -> None:
+async def assert_refused(
+    iut: Iut, session: Session, what: str, requirement: str | None = None
+) -> None:
     """Raise Violation unless the IUT closes the connection after this handshake and serves nothing.
 
     ``requirement`` is the requirement to blame; the default is the one under test.
@@ -29,24 +31,24 @@ async def refused(iut: Iut, session: Session, what: str, requirement: str | None
     await tester.of(session).prompt(session)
     sign = await session.wait_for(*tester.of(session).signs, within="response")
     if sign and not await _serves_anybody(iut):
-        about = "end.nothing-after" if announced(session, sign) else requirement
+        about = "end.nothing-after" if has_announced_end(session, sign) else requirement
         came = f"received {sign.name}: the IUT serves the peer"
         # Another session was opened since.
         raise Violation(expected, came, about, sign.event).shown_in(session)
     if not await _closes(iut, session, "wrong"):
-        about = "end.closes" if announced(session) else requirement
+        about = "end.closes" if has_announced_end(session) else requirement
         raise Violation(expected, "the connection stays open", about).shown_in(session)
     await assert_alive(session, what)
 
 
-async def unserved(iut: Iut, session: Session, what: str) -> None:
+async def assert_unserved(iut: Iut, session: Session, what: str) -> None:
     """Raise Violation if the IUT serves or keeps a peer that sends nothing more."""
     sign = await session.wait_for(*tester.of(session).signs, within=session.seconds("quiet"))
     if sign and not await _serves_anybody(iut):
         came = f"received {sign.name}: the IUT serves the peer"
         expected = f"the connection to be closed after {what}"
         raise Violation(expected, came, event=sign.event).shown_in(session)
-    await dropped(iut, session, what)
+    await assert_dropped(iut, session, what)
 
 
 async def _serves_anybody(iut: Iut) -> bool:
@@ -63,7 +65,7 @@ async def _serves_anybody(iut: Iut) -> bool:
     return await iut.cached("serves anybody", find)
 
 
-async def dropped(iut: Iut, session: Session, what: str) -> None:
+async def assert_dropped(iut: Iut, session: Session, what: str) -> None:
     """Raise Violation unless the IUT drops a silent peer within the declared time.
 
     Raises Inconclusive if no time is declared and the IUT keeps the peer for the longest wait of a
@@ -81,11 +83,11 @@ async def dropped(iut: Iut, session: Session, what: str) -> None:
     raise Violation(
         f"the connection to be closed about {declared:g} s after {what}",
         f"the connection was still open after {session.now:.1f} s",
-        "end.closes" if announced(session) else None,
+        "end.closes" if has_announced_end(session) else None,
     )
 
 
-async def twice_as_long_as_a_silent_peer_is_kept(
+async def look_beyond_the_handshake_time(
     iut: Iut, session: Session, look: Callable[[], Awaitable[None]]
 ) -> None:
     """Call `look` repeatedly for twice the time after which the IUT drops a silent peer.
@@ -106,8 +108,8 @@ async def twice_as_long_as_a_silent_peer_is_kept(
                 if not is_served(session):
                     came = "the IUT ended the session like that of a silent peer, unserved"
                     raise Hindered(f"{came}: our handshake can have come too late") from None
-                if await ends_by_itself(iut, session, before=NEARLY * ended_at(silent)):
-                    raise Inconclusive(by_itself(session)) from None
+                if await ends_by_itself(iut, session, before=NEARLY * end_time(silent)):
+                    raise Inconclusive(describe_own_end(session)) from None
                 expected = "the session to go on after the time for the handshake is over"
                 came = f"the {session.role.name} ended the session then, as without a handshake"
                 wrong = Violation(expected, came, "handshake.patient", len(session.events) - 1)
@@ -126,7 +128,7 @@ async def twice_as_long_as_a_silent_peer_is_kept(
 
 def _as_old(silent: Session, session: Session) -> bool:
     """Return True if the IUT ended both sessions after the same time."""
-    return abs(ended_at(silent) - ended_at(session)) < silent.seconds("quiet")
+    return abs(end_time(silent) - end_time(session)) < silent.seconds("quiet")
 
 
 async def _closes(iut: Iut, session: Session, peer: str) -> bool:

@@ -7,8 +7,8 @@ from typing import Any
 
 from conformance.cases import check
 from conformance.deltarobot import tester
-from conformance.deltarobot.handshake import opened
-from conformance.deltarobot.leaving import announced, by_itself, ends_by_itself
+from conformance.deltarobot.handshake import open_session
+from conformance.deltarobot.leaving import describe_own_end, ends_by_itself, has_announced_end
 from conformance.deltarobot.messages import OF_EACH_SIZE, end, unknown
 from conformance.iut import Iut
 from conformance.segmentation import Segmentation, byte_by_byte
@@ -40,7 +40,7 @@ class Habits:
     closing: str | None
 
 
-async def kept(iut: Iut, name: str, hold: Callable[[Iut], Awaitable[Session]]) -> Session:
+async def share_session(iut: Iut, name: str, hold: Callable[[Iut], Awaitable[Session]]) -> Session:
     """Return a session that several tests share and that runs once in a run."""
     return _shown(iut, await iut.cached(name, lambda: hold(iut)))
 
@@ -63,7 +63,7 @@ async def habits(iut: Iut) -> Habits:
     return found
 
 
-def seen(tested: Iut | Session) -> tuple[Session | None, Habits | None]:
+def find_known_habits(tested: Iut | Session) -> tuple[Session | None, Habits | None]:
     """Return the ordinary session and its findings, if one has run already; do not wait."""
     found: tuple[Session | None, Habits | None] = tested.memory.get(_ORDINARY, (None, None))
     return found
@@ -79,7 +79,7 @@ async def _ordinary(iut: Iut) -> tuple[Session, Habits]:
 
 
 async def _plain(iut: Iut) -> tuple[Session, Habits]:
-    async with opened(iut) as session:
+    async with open_session(iut) as session:
         served = await tester.of(session).served(session)
         await tester.of(session).show_more(session)
         if session.ended:
@@ -96,7 +96,7 @@ async def _plain(iut: Iut) -> tuple[Session, Habits]:
 
 async def _closing(iut: Iut, *reasons: str) -> str | None:
     for reason in reasons:
-        async with opened(iut) as session:
+        async with open_session(iut) as session:
             if await closes_upon(session, reason):
                 return reason
     return None
@@ -133,7 +133,7 @@ class Refused:
         return message["identifier"][size] in ends
 
 
-async def refused(iut: Iut) -> Refused:
+async def find_refused(iut: Iut) -> Refused:
     """Find the unknown messages after which the IUT ends the session, once in a run."""
     return await iut.cached("refused", lambda: _refused(iut))
 
@@ -148,7 +148,7 @@ async def _refused(iut: Iut) -> Refused:
 
 async def _ends_upon(iut: Iut, *messages: Any) -> str:
     """Return how these messages end the session: closed, died, or empty if they do not."""
-    async with opened(iut) as session:
+    async with open_session(iut) as session:
         await session.send(*messages)
         await tester.of(session).prompt(session)
         await session.wait_for(*tester.of(session).signs, within="response")
@@ -161,9 +161,9 @@ async def _ends_upon(iut: Iut, *messages: Any) -> str:
         return "" if await ends_by_itself(iut, session) else "closed"
 
 
-async def taken(iut: Iut, messages: dict[str, Any]) -> dict[str, Any]:
+async def leave_out_refused(iut: Iut, messages: dict[str, Any]) -> dict[str, Any]:
     """Return the messages whose size the IUT does not refuse. Raises Inconclusive if none."""
-    known = await refused(iut)
+    known = await find_refused(iut)
     left = {name: value for name, value in messages.items() if not known.like(value)}
     if not left:
         raise Inconclusive("the IUT closes after unknown messages (messages.unknown-skipped)")
@@ -172,7 +172,7 @@ async def taken(iut: Iut, messages: dict[str, Any]) -> dict[str, Any]:
 
 async def script(iut: Iut) -> list[Any]:
     """Return the script of the peer without the messages that the IUT refuses."""
-    left_out = await refused(iut)
+    left_out = await find_refused(iut)
     return [message for message in tester.of(iut).script if message not in left_out]
 
 
@@ -181,13 +181,13 @@ async def script(iut: Iut) -> list[Any]:
 
 async def serves(iut: Iut, session: Session, after: str) -> None:
     """Raise Violation unless a new message of the IUT shows that it serves this session."""
-    _, known = seen(iut)
+    _, known = find_known_habits(iut)
     if (known is None or known.serves) and await tester.of(session).served(session):
         return
     # Opened only now: a server that serves one client at a time refuses a second session.
     if not (await habits(iut)).serves:
         raise Inconclusive(f"{tester.of(session).unseen} in a plain session either")
-    await _stopped(iut, session, after)
+    await _raise_because_stopped(iut, session, after)
 
 
 async def goes_on(iut: Iut, session: Session, after: str) -> None:
@@ -199,7 +199,7 @@ async def goes_on(iut: Iut, session: Session, after: str) -> None:
     # A server can have sent its last messages before it closed the connection.
     within = 0 if tester.of(session).asks else session.seconds("quiet")
     if await session.until_closed(within):
-        await _stopped(iut, session, after)
+        await _raise_because_stopped(iut, session, after)
     await tester.of(session).follows(iut, session, after)
 
 
@@ -211,13 +211,13 @@ async def passes_over(iut: Iut, session: Session, after: str) -> None:
     try:
         await goes_on(iut, session, after)
     except Violation as wrong:
-        if session.ended and (await refused(iut)).closed:
+        if session.ended and (await find_refused(iut)).closed:
             known = "the IUT closes after unknown messages, too (messages.unknown-skipped)"
             raise Inconclusive(f"{wrong}; {known}") from None
         raise
 
 
-async def _stopped(iut: Iut, session: Session, after: str) -> None:
+async def _raise_because_stopped(iut: Iut, session: Session, after: str) -> None:
     """Raise Violation because the IUT stopped serving, or Inconclusive with the reason."""
     await assert_alive(session, after)
     expected = f"the session to go on after {after}"
@@ -226,7 +226,7 @@ async def _stopped(iut: Iut, session: Session, after: str) -> None:
         came = f"the {session.role.name} {tester.of(session).silent}"
         raise Violation(expected, came, known).shown_in(session)
     if await ends_by_itself(iut, session):
-        raise Inconclusive(f"{by_itself(session)}; expected {expected}").shown_in(session)
+        raise Inconclusive(f"{describe_own_end(session)}; expected {expected}").shown_in(session)
     came = f"the {session.role.name} closed the connection{_why(session)}"
     raise Violation(expected, came).shown_in(session)
 
@@ -251,7 +251,7 @@ async def in_many_reads(iut: Iut) -> AsyncIterator[None]:
         violation.session = violation.session or (iut.sessions[-1] if iut.sessions else None)
         if await iut.cached("loses pieces", lambda: _loses(iut, byte_by_byte)):
             violation.requirement = "frame.segmentation"
-        elif OF_EACH_SIZE["variable"] not in await refused(iut) and await iut.cached(
+        elif OF_EACH_SIZE["variable"] not in await find_refused(iut) and await iut.cached(
             "loses long ones", lambda: _loses(iut, None, _LONG)
         ):
             violation.requirement = "frame.variable-length"
@@ -261,7 +261,7 @@ async def in_many_reads(iut: Iut) -> AsyncIterator[None]:
 async def _loses(iut: Iut, segmentation: Segmentation | None, *messages: Any) -> bool:
     """Return True if the IUT does not serve a peer after these messages."""
     try:
-        async with opened(iut, segmentation=segmentation) as session:
+        async with open_session(iut, segmentation=segmentation) as session:
             await session.send(*messages)
             await goes_on(iut, session, "messages")
     except Violation:
@@ -274,7 +274,9 @@ async def _loses(iut: Iut, segmentation: Segmentation | None, *messages: Any) ->
 
 async def assert_alive(session: Session, after: str) -> None:
     """Raise Violation if a signal or an unhandled error ended the IUT."""
-    if not (session.ended and (announced(session) or await tester.of(session).lives(session))):
+    if not (
+        session.ended and (has_announced_end(session) or await tester.of(session).lives(session))
+    ):
         await session.assert_alive(after)
 
 

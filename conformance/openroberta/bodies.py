@@ -31,7 +31,7 @@ def json_object(data: bytes) -> dict[str, Any] | None:
     return value if isinstance(value, dict) and not behind else None
 
 
-def meant(data: bytes) -> tuple[dict[str, Any] | None, str]:
+def guess_object(data: bytes) -> tuple[dict[str, Any] | None, str]:
     """Return the object that a malformed body evidently encodes, and a text for the report.
 
     `data` is not a JSON object. The object is None if no known form fits.

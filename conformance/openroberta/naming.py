@@ -10,7 +10,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from conformance.openroberta.bodies import json_object, meant
+from conformance.openroberta.bodies import guess_object, json_object
 from conformance.openroberta.codings import coding_of, without_coding
 
 TLS_HELLO, OVERSIZED = "TlsHello", "Oversized"
@@ -95,7 +95,7 @@ def with_body(head: Mapping[str, Any], body: bytes) -> tuple[dict[str, Any], str
     parsed = None if "filename" in headers else json_object(plain)
     wrong = ""
     if parsed is None and _is_object(head):
-        parsed, came = meant(plain)
+        parsed, came = guess_object(plain)
         if coding := coding_of(headers):
             came += f", with the coding {coding}"
         # For a response without a command, the oracle reports a better finding: it knows the

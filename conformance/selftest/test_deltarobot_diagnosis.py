@@ -5,7 +5,7 @@ import struct
 
 import pytest
 
-from conformance.deltarobot.diagnosis import in_fours, meant
+from conformance.deltarobot.diagnosis import guess_number_format, has_fourth_numbers
 from conformance.selftest.driving import Place
 
 RUBBISH = """
@@ -33,25 +33,25 @@ def words(form: str, numbers: list[float]) -> list[bytes]:
     ],
 )
 def test_readings_of_a_circle(form: str, what: str | None) -> None:
-    assert meant(words(form, CIRCLE)) == what
+    assert guess_number_format(words(form, CIRCLE)) == what
 
 
 @pytest.mark.parametrize(("form", "what"), [("<i", "integers"), (">i", "big-endian integers")])
 def test_integers(form: str, what: str) -> None:
     data = b"".join(struct.pack(form, number) for number in range(-20, 20))
-    assert meant([data[at : at + 4] for at in range(0, len(data), 4)]) == what
+    assert guess_number_format([data[at : at + 4] for at in range(0, len(data), 4)]) == what
 
 
 @pytest.mark.parametrize("numbers", [[1e-39] * 40, [1e30 * n for n in range(20)], CIRCLE[:5], []])
 def test_strange_numbers_need_not_be_wrong(numbers: list[float]) -> None:
-    assert meant(words("<f", numbers)) is None
+    assert guess_number_format(words("<f", numbers)) is None
 
 
 def test_fours() -> None:
     points = [CIRCLE[at : at + 3] for at in range(0, len(CIRCLE), 3)]
-    assert in_fours(words("<f", [value for point in points for value in (*point, 0.0)]))
-    assert not in_fours(words("<f", CIRCLE))
-    assert not in_fours(words("<f", [0.0] * 48))
+    assert has_fourth_numbers(words("<f", [value for point in points for value in (*point, 0.0)]))
+    assert not has_fourth_numbers(words("<f", CIRCLE))
+    assert not has_fourth_numbers(words("<f", [0.0] * 48))
 
 
 @pytest.mark.parametrize(

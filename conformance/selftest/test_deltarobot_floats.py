@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from conformance.deltarobot.floats import EDGES, NO_NUMBERS, same, turned
+from conformance.deltarobot.floats import EDGES, NO_NUMBERS, differs_by_byte_order, same
 
 
 @pytest.mark.parametrize("told", ["[0, -0, 1e-45]", "[0, 0.0, 1e-45]", "[-0.0, -0.0, 1.4e-45]"])
@@ -27,12 +27,12 @@ def test_no_points() -> None:
 def test_numbers_that_were_read_in_reverse_order() -> None:
     """Numbers read in the wrong byte order are recognised, however NaN is printed."""
     seen = [[0.0, 1.794e-43, 2.3509887e-38], [2.3510246e-38, "NaN", "NaN"]]
-    assert turned(EDGES[:2], seen)
+    assert differs_by_byte_order(EDGES[:2], seen)
     assert not same(EDGES[:2], seen)
 
 
 def test_some_numbers_that_were_read_in_reverse_order() -> None:
     """The other numbers are correct, and at least one is in the wrong byte order."""
-    assert turned([1.0, 2.0, -3.0], [1.0, 8.96831017167883e-44, -3.0])
-    assert not turned([1.0, 2.0, -3.0], [1.5, 8.96831017167883e-44, -3.0])
-    assert not turned([0.0, 2.0], [0.0, 2.0])
+    assert differs_by_byte_order([1.0, 2.0, -3.0], [1.0, 8.96831017167883e-44, -3.0])
+    assert not differs_by_byte_order([1.0, 2.0, -3.0], [1.5, 8.96831017167883e-44, -3.0])
+    assert not differs_by_byte_order([0.0, 2.0], [0.0, 2.0])

@@ -12,7 +12,7 @@ from conformance.generation import valid
 from conformance.judging import captures
 from conformance.judging.judge import Judge
 from conformance.openroberta import naming
-from conformance.openroberta.bodies import json_object, meant
+from conformance.openroberta.bodies import guess_object, json_object
 from conformance.openroberta.codec import (
     LIMIT,
     Decoder,
@@ -274,7 +274,7 @@ def test_who_keeps_a_body_back_is_told_to_send_it() -> None:
 )
 def test_what_a_body_means_is_read(body: bytes, how: str) -> None:
     assert json_object(body) is None
-    assert meant(body) == ({"cmd": "push"}, f"received the object {how}")
+    assert guess_object(body) == ({"cmd": "push"}, f"received the object {how}")
 
 
 @pytest.mark.parametrize(
@@ -285,12 +285,12 @@ def test_what_a_body_means_is_read(body: bytes, how: str) -> None:
     ],
 )
 def test_what_means_nothing_is_told(body: bytes) -> None:
-    found, came = meant(body)
+    found, came = guess_object(body)
     assert found is None
     assert came.startswith("received ")
 
 
 def test_what_comes_in_another_encoding_is_read() -> None:
-    found, came = meant('{"brickname": "Töy"}'.encode("latin-1"))
+    found, came = guess_object('{"brickname": "Töy"}'.encode("latin-1"))
     assert found == {"brickname": "Töy"}
     assert came == "received the object in another encoding: b'\\xf6' is not UTF-8"

@@ -64,7 +64,7 @@ class Browser:
         assert "exceptionDetails" not in done, done
         return done["result"].get("value")
 
-    async def shows(self, script: str, wanted: Any) -> None:
+    async def poll_until(self, script: str, wanted: Any) -> None:
         """Wait until an expression has a value. Raises AssertionError with its actual value."""
         loop = asyncio.get_running_loop()
         deadline = loop.time() + DEADLINE

@@ -6,11 +6,11 @@ import pytest
 
 from conformance.cases import absent, check, requirement
 from conformance.deltarobot import tester
-from conformance.deltarobot.codec import OVERSIZED, SAID, TRUNCATED, begun, encode
-from conformance.deltarobot.handshake import opened, shake_hands
-from conformance.deltarobot.leaving import announced
+from conformance.deltarobot.codec import OVERSIZED, SAID, TRUNCATED, encode, name_of_begun
+from conformance.deltarobot.handshake import open_session, shake_hands
+from conformance.deltarobot.leaving import has_announced_end
 from conformance.deltarobot.messages import UNKNOWN, end
-from conformance.deltarobot.service import REASON, assert_alive, habits, kept, ordinary
+from conformance.deltarobot.service import REASON, assert_alive, habits, ordinary, share_session
 from conformance.iut import Iut
 from conformance.session import Session
 from conformance.verdicts import Inconclusive, NotExercised, Violation
@@ -21,7 +21,7 @@ _END = "EndOfTransmission"
 
 async def shut_down(iut: Iut) -> Session:
     """Return a quiet session that the application has ended."""
-    return await kept(iut, "shut down", _shut_down)
+    return await share_session(iut, "shut down", _shut_down)
 
 
 async def shut_down_busy(iut: Iut) -> Session:
@@ -29,16 +29,16 @@ async def shut_down_busy(iut: Iut) -> Session:
 
     Requests after the end are not answered.
     """
-    return await kept(iut, "shut down busy", _shut_down_busy)
+    return await share_session(iut, "shut down busy", _shut_down_busy)
 
 
 async def shut_down_later(iut: Iut) -> Session:
     """Return a quiet session, not the first of its process, that the application has ended."""
-    return await kept(iut, "shut down later", _shut_down_later)
+    return await share_session(iut, "shut down later", _shut_down_later)
 
 
 async def _shut_down(iut: Iut) -> Session:
-    async with opened(iut) as session:
+    async with open_session(iut) as session:
         return await _quietly(session)
 
 
@@ -56,7 +56,7 @@ async def _quietly(session: Session) -> Session:
 
 
 async def _shut_down_busy(iut: Iut) -> Session:
-    async with opened(iut) as session:
+    async with open_session(iut) as session:
         await tester.of(session).occupy(session)
         await _close(session)
         await tester.of(session).ask(session)
@@ -102,8 +102,10 @@ SHUT_DOWN = {"quiet": shut_down, "busy": shut_down_busy, "later": shut_down_late
 async def test_announced(iut: Iut, held: Callable[[Iut], Awaitable[Session]]) -> None:
     """An application that ends the connection announces the end."""
     session = await held(iut)
-    if not announced(session):
-        if session.reset and any(begun(event.data or b"") == _END for event in session.theirs):
+    if not has_announced_end(session):
+        if session.reset and any(
+            name_of_begun(event.data or b"") == _END for event in session.theirs
+        ):
             raise Inconclusive("a reset of the connection cut the end of transmission")
         came = (
             "the connection was closed without an end of transmission"
@@ -150,7 +152,7 @@ def _fits(session: Session) -> None:
     # If the stream was out of step before, the end of transmission can be an illusion.
     astray = any(found.requirement == "frame.fixed-lengths" for found in session.judge.findings)
     for event in session.theirs:
-        ending = ending or begun(event.data or b"") == _END
+        ending = ending or name_of_begun(event.data or b"") == _END
         if ending and event.message == OVERSIZED:
             came = f"received a length of {event.value['length']}"
             raise Violation("the length of the reason", came, explains=not astray)
@@ -195,7 +197,7 @@ REASONS = {
 @pytest.mark.parametrize("reason", REASONS)
 async def test_received(iut: Iut, reason: str) -> None:
     """After the peer's end of transmission the connection is closed, or its close accepted."""
-    async with opened(iut) as session:
+    async with open_session(iut) as session:
         await session.send(end(REASONS[reason]))
         if (await habits(iut)).closing != REASON or not await session.until_closed():
             await session.finish()
@@ -216,7 +218,7 @@ async def test_nothing_to_a_peer_that_has_ended(iut: Iut) -> None:
 
     Messages that were under way have the time of a reaction to arrive.
     """
-    async with opened(iut) as session:
+    async with open_session(iut) as session:
         await tester.of(session).occupy(session)
         await session.stop_answering()
         await session.send(end(REASON))
@@ -233,7 +235,7 @@ async def test_nothing_to_a_peer_that_has_ended(iut: Iut) -> None:
 async def test_no_reason(iut: Iut) -> None:
     """An end of transmission without a reason is understood like one with a reason."""
     with_reason = (await habits(iut)).closing == REASON
-    async with opened(iut) as session:
+    async with open_session(iut) as session:
         await session.send(end(""))
         closed = await session.until_closed(None if with_reason else session.seconds("quiet"))
         does = {True: "closed the connection", False: "did not close the connection"}

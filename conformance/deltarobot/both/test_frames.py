@@ -9,9 +9,9 @@ from conformance.deltarobot import tester
 from conformance.deltarobot.cuts import CUTS, inside_contents, inside_identifiers
 from conformance.deltarobot.handshake import (
     answer_handshake,
-    begun,
-    greeted,
-    opened,
+    await_greeting,
+    open_session,
+    open_unshaken,
     shake_hands,
 )
 from conformance.deltarobot.messages import (
@@ -27,14 +27,14 @@ from conformance.deltarobot.messages import (
 )
 from conformance.deltarobot.misreading import identifiers_turned, lengths_turned
 from conformance.deltarobot.service import (
+    find_refused,
     goes_on,
     habits,
     in_many_reads,
+    leave_out_refused,
     ordinary,
-    refused,
     script,
     serves,
-    taken,
 )
 from conformance.iut import Iut
 from conformance.segmentation import byte_by_byte, split_at, whole
@@ -56,7 +56,7 @@ async def test_identifiers_as_they_are_read(iut: Iut) -> None:
 @requirement("frame.byte-order")
 async def test_lengths_in_little_endian(iut: Iut) -> None:
     """The IUT reads the length of a message in little-endian."""
-    async with opened(iut) as session:
+    async with open_session(iut) as session:
         await session.send(*(m for m in await script(iut) if m["identifier"].startswith("0xf")))
         try:
             await goes_on(iut, session, "messages of variable length")
@@ -108,7 +108,7 @@ async def _fails(iut: Iut, later: bool) -> str:
 async def test_byte_by_byte(iut: Iut) -> None:
     """A session in which every byte arrives alone works like one with whole messages."""
     said_to_it = await script(iut)
-    async with only_in_pieces(iut), begun(iut, segmentation=byte_by_byte) as session:
+    async with only_in_pieces(iut), open_unshaken(iut, segmentation=byte_by_byte) as session:
         await shake_hands(session)
         for value in said_to_it:
             # Separate sends let the suite answer pings in between; a server can insist on that.
@@ -121,7 +121,7 @@ async def test_byte_by_byte(iut: Iut) -> None:
 async def test_cut_messages(iut: Iut) -> None:
     """Messages that are each cut at any one place are understood."""
     said_to_it = await script(iut)
-    async with only_in_pieces(iut), begun(iut, segmentation=inside_contents) as session:
+    async with only_in_pieces(iut), open_unshaken(iut, segmentation=inside_contents) as session:
         await _cut(iut, session, said_to_it)
 
 
@@ -138,7 +138,7 @@ async def _cut(iut: Iut, session: Session, said_to_it: list[Any]) -> None:
     """Run a session in which every message is cut, also our answers to the IUT."""
     await session.send(MAGIC, segmentation=inside_identifiers)
     await answer_handshake(session, VERSION)
-    await greeted(session)
+    await await_greeting(session)
     for times, cut in enumerate(CUTS, 1):
         await session.send(*said_to_it, segmentation=cut)
         where = cut.__name__.replace("_", " ")
@@ -150,7 +150,7 @@ async def _cut(iut: Iut, session: Session, said_to_it: list[Any]) -> None:
 async def test_everything_in_one_write(iut: Iut) -> None:
     """The handshake and all messages after it can arrive in one write."""
     said_to_it = await script(iut)
-    async with begun(iut) as session:
+    async with open_unshaken(iut) as session:
         await shake_hands(session, *HANDSHAKE, *said_to_it, segmentation=whole)
         if not (await habits(iut)).serves and await _served_bit_by_bit(iut):
             raise Violation(
@@ -176,9 +176,9 @@ async def _served_bit_by_bit(iut: Iut) -> bool:
 async def test_a_message_and_a_half(iut: Iut) -> None:
     """A write can end anywhere inside the next message."""
     said_to_it = await script(iut)
-    if OF_EACH_SIZE["variable"] not in await refused(iut):
+    if OF_EACH_SIZE["variable"] not in await find_refused(iut):
         said_to_it.append(unknown(0xF321, "ff" * 300))
-    async with only_in_pieces(iut), opened(iut) as session:
+    async with only_in_pieces(iut), open_session(iut) as session:
         await session.send(*said_to_it, segmentation=split_at([-303, -301, -150, -1]))
         await tester.of(session).all_understood(session, "writes that end inside a message")
         await goes_on(iut, session, "writes that end inside a message")
@@ -190,12 +190,12 @@ async def test_every_fixed_size(iut: Iut) -> None:
 
     Sizes for which the IUT closes the connection are left out.
     """
-    await each(iut, await _skipped(iut, "bit"), "an unknown message")
+    await assert_each_skipped(iut, await _skipped(iut, "bit"), "an unknown message")
 
 
 async def _skipped(iut: Iut, what: str) -> dict[str, Any]:
     """Return the unknown messages of this kind that the IUT does not refuse."""
-    left_out = (await refused(iut)).closed
+    left_out = (await find_refused(iut)).closed
     sizes = {size: message for size, message in OF_EACH_SIZE.items() if what in size}
     return {size: message for size, message in sizes.items() if message not in left_out}
 
@@ -217,14 +217,14 @@ async def test_every_length(iut: Iut) -> None:
     sizes = LENGTHS if await _skipped(iut, "variable") else ()
     messages = {f"{size} bytes": unknown(0xF321, "ff" * size) for size in sizes}
     async with in_many_reads(iut):
-        await each(iut, messages, "an unknown message")
+        await assert_each_skipped(iut, messages, "an unknown message")
 
 
 @lasting
 @requirement("messages.unknown-skipped")
 async def test_unknown_messages(iut: Iut) -> None:
     """Unknown messages of every size change nothing, not even a thousand of them."""
-    await each(iut, UNKNOWN, "an unknown message", again=111)
+    await assert_each_skipped(iut, UNKNOWN, "an unknown message", again=111)
 
 
 @requirement("messages.unknown-skipped")
@@ -239,29 +239,35 @@ async def test_unknown_messages_of_a_later_connection(iut: Iut) -> None:
 @requirement("messages.type-identifier")
 async def test_nearly_known_types(iut: Iut) -> None:
     """An unknown type that resembles a known type is not taken for the known type."""
-    if (await refused(iut)).closed:
+    if (await find_refused(iut)).closed:
         raise Inconclusive("the IUT closes after unknown messages (messages.unknown-skipped)")
-    await each(iut, NEARLY_KNOWN, "a message that looks like a known message")
+    await assert_each_skipped(iut, NEARLY_KNOWN, "a message that looks like a known message")
 
 
 @requirement("messages.whole-identifier")
 async def test_known_types_of_other_sizes(iut: Iut) -> None:
     """A known type with another size means nothing and is skipped by that size."""
-    await each(iut, await taken(iut, OTHER_SIZES), "a known type of another size")
+    await assert_each_skipped(
+        iut, await leave_out_refused(iut, OTHER_SIZES), "a known type of another size"
+    )
 
 
 @requirement("messages.null-skipped")
 async def test_null_messages(iut: Iut) -> None:
     """Messages of the null type, of every size, are skipped."""
-    await each(iut, await taken(iut, NULLS), "a message of the null type")
+    await assert_each_skipped(
+        iut, await leave_out_refused(iut, NULLS), "a message of the null type"
+    )
 
 
-async def each(iut: Iut, messages: dict[str, Any], what: str, again: int = 0) -> None:
+async def assert_each_skipped(
+    iut: Iut, messages: dict[str, Any], what: str, again: int = 0
+) -> None:
     """Send all messages, and then `again` times more.
 
     A client is asked for a sign of service after each message.
     """
-    async with opened(iut) as session:
+    async with open_session(iut) as session:
         if tester.of(session).asks:
             for name, value in messages.items():
                 await session.send(value)
@@ -272,7 +278,7 @@ async def each(iut: Iut, messages: dict[str, Any], what: str, again: int = 0) ->
         await goes_on(iut, session, f"{what} of every size")
     if not tester.of(iut).asks:
         # Pongs with arbitrary numbers can bring a lost reader back into step by chance.
-        async with opened(iut) as session:
+        async with open_session(iut) as session:
             await session.stop_answering()
             await session.send(*messages.values())
             await tester.of(session).follows(iut, session, f"{what} of every size")

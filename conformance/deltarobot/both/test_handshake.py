@@ -7,7 +7,7 @@ import pytest
 from conformance.cases import check, each_of, explore, requirement
 from conformance.deltarobot import strategies, tester
 from conformance.deltarobot.codec import encode
-from conformance.deltarobot.handshake import answer_handshake, greeted, shake_hands
+from conformance.deltarobot.handshake import answer_handshake, await_greeting, shake_hands
 from conformance.deltarobot.messages import (
     HANDSHAKE,
     MAGIC,
@@ -17,8 +17,8 @@ from conformance.deltarobot.messages import (
     end,
     unknown,
 )
-from conformance.deltarobot.refusal import dropped, refused, unserved
-from conformance.deltarobot.service import goes_on, kept, ordinary, serves
+from conformance.deltarobot.refusal import assert_dropped, assert_refused, assert_unserved
+from conformance.deltarobot.service import goes_on, ordinary, serves, share_session
 from conformance.iut import Iut
 from conformance.session import Session
 from conformance.verdicts import NotExercised, Violation
@@ -99,7 +99,7 @@ async def test_identifiers(iut: Iut) -> None:
 )
 async def test_greeting_of_a_later_connection(iut: Iut, statement: str) -> None:
     """Magic and version arrive in a later connection as they do in the first."""
-    await kept(iut, "greeting of a later connection", _greeted_later)
+    await share_session(iut, "greeting of a later connection", _greeted_later)
 
 
 async def _greeted_later(iut: Iut) -> Session:
@@ -112,7 +112,7 @@ async def _greeted_later(iut: Iut) -> Session:
 async def test_unasked(iut: Iut) -> None:
     """Magic and version arrive while the peer is silent; the peer is served later."""
     async with iut.session() as session:
-        await greeted(session, "before the peer has sent its own", "handshake.unasked")
+        await await_greeting(session, "before the peer has sent its own", "handshake.unasked")
         await answer_handshake(session)
         await serves(iut, session, "a handshake that waited for the other side")
 
@@ -140,7 +140,9 @@ async def test_different_message_first(iut: Iut, kind: str) -> None:
     """A peer that begins with a different message is not served."""
     async with iut.session() as session:
         await session.send(DIFFERENT[kind] or tester.of(session).foreign, *HANDSHAKE)
-        await refused(iut, session, f"a message of the kind '{kind}' before magic and version")
+        await assert_refused(
+            iut, session, f"a message of the kind '{kind}' before magic and version"
+        )
 
 
 @requirement("handshake.closes-different")
@@ -148,7 +150,7 @@ async def test_different_message_between(iut: Iut) -> None:
     """A peer that sends a different message between magic and version is not served."""
     async with iut.session() as session:
         await session.send(MAGIC, UNKNOWN["64-bit"], VERSION)
-        await refused(iut, session, "an unknown message between magic and version")
+        await assert_refused(iut, session, "an unknown message between magic and version")
 
 
 NEARLY = {
@@ -164,7 +166,9 @@ async def test_nearly_known_type(iut: Iut, nearly: str) -> None:
     """A peer that sends the right contents with another type is not served."""
     async with iut.session() as session:
         await session.send(*NEARLY[nearly])
-        await refused(iut, session, f"a message of another type in the place of the {nearly}")
+        await assert_refused(
+            iut, session, f"a message of another type in the place of the {nearly}"
+        )
 
 
 @requirement("handshake.closes-different")
@@ -174,7 +178,7 @@ async def test_near_handshakes(iut: Iut, near: tuple[str, str, list[Any]]) -> No
     refusal, what, messages = near
     async with iut.session() as session:
         await session.send(*messages)
-        await refused(iut, session, what, refusal)
+        await assert_refused(iut, session, what, refusal)
 
 
 LATER = {
@@ -189,21 +193,21 @@ async def test_refused_in_a_later_connection(iut: Iut, statement: str) -> None:
     """A correct handshake in an earlier connection does not excuse a wrong one now."""
     async with tester.of(iut).later(iut) as session:
         await session.send(*LATER[statement])
-        await refused(iut, session, "a wrong handshake in a later connection")
+        await assert_refused(iut, session, "a wrong handshake in a later connection")
 
 
 @requirement("handshake.closes-silent")
 async def test_silent_peer(iut: Iut) -> None:
     """A peer that sends nothing at all is dropped."""
     async with iut.session() as session:
-        await dropped(iut, session, "a peer that sends nothing")
+        await assert_dropped(iut, session, "a peer that sends nothing")
 
 
 @requirement("handshake.closes-silent")
 async def test_silent_peer_of_a_later_connection(iut: Iut) -> None:
     """A peer that sends nothing at all is dropped in a later connection as well."""
     async with tester.of(iut).later(iut) as session:
-        await dropped(iut, session, "a peer that sends nothing in a later connection")
+        await assert_dropped(iut, session, "a peer that sends nothing in a later connection")
 
 
 PARTS = {
@@ -220,7 +224,9 @@ async def test_partial_handshake(iut: Iut, part: str) -> None:
     """A peer that stops in the middle of its handshake is dropped."""
     async with iut.session() as session:
         await session.send_bytes(PARTS[part])
-        await unserved(iut, session, f"a handshake of {PARTS[part].hex(' ')} and nothing more")
+        await assert_unserved(
+            iut, session, f"a handshake of {PARTS[part].hex(' ')} and nothing more"
+        )
 
 
 @requirement("handshake.closes-partial")
@@ -231,7 +237,7 @@ async def test_half_a_handshake_in_a_later_connection(iut: Iut) -> None:
     """
     async with tester.of(iut).later(iut) as session:
         await session.send(VERSION)
-        await unserved(iut, session, "only a version in a later connection")
+        await assert_unserved(iut, session, "only a version in a later connection")
 
 
 MAGICS = {
@@ -247,7 +253,7 @@ async def test_wrong_magic(iut: Iut, magic: str) -> None:
     """A peer with another magic is not served."""
     async with iut.session() as session:
         await session.send({**MAGIC, "magic": MAGICS[magic]}, VERSION)
-        await refused(iut, session, f"the magic {MAGICS[magic]!r}")
+        await assert_refused(iut, session, f"the magic {MAGICS[magic]!r}")
 
 
 @requirement("handshake.closes-wrong-version")
@@ -256,7 +262,7 @@ async def test_wrong_version(iut: Iut, version: int) -> None:
     """A peer with another version is not served."""
     async with iut.session() as session:
         await session.send(MAGIC, {**VERSION, "version": version})
-        await refused(iut, session, f"the version {version}")
+        await assert_refused(iut, session, f"the version {version}")
 
 
 @requirement("handshake.patient")

@@ -10,7 +10,7 @@ import pytest
 from conformance.cases import check, requirement
 from conformance.deltarobot import tester
 from conformance.deltarobot.codec import encode
-from conformance.deltarobot.handshake import opened
+from conformance.deltarobot.handshake import open_session
 from conformance.deltarobot.messages import HANDSHAKE, VERSION, announcing
 from conformance.deltarobot.service import assert_alive, lives_on
 from conformance.iut import Iut
@@ -28,7 +28,7 @@ _GROWING = 16 << 20  # bytes; memory that grows by at least this much is still b
 )
 async def test_second_handshake(iut: Iut, again: tuple[Any, ...]) -> None:
     """A magic or version during a session is ignored or ends the session."""
-    async with opened(iut) as session:
+    async with open_session(iut) as session:
         await session.send(*again)
         await lives_on(iut, session, "a second handshake")
 
@@ -44,7 +44,7 @@ HUGE = {
 @pytest.mark.parametrize("kind", HUGE)
 async def test_huge_length(iut: Iut, kind: str) -> None:
     """A message that announces gigabytes but carries few bytes allocates no gigabytes."""
-    async with opened(iut) as session:
+    async with open_session(iut) as session:
         before = _memory(session)
         await session.send_bytes(HUGE[kind])
         await session.send_bytes(bytes(64 * 1024))
@@ -58,7 +58,7 @@ async def test_huge_length(iut: Iut, kind: str) -> None:
 @pytest.mark.parametrize("identifier", [0x5123, 0xE006])
 async def test_undefined_size(iut: Iut, identifier: int) -> None:
     """A message of an undefined size can be refused, but crashes neither server nor client."""
-    async with opened(iut) as session:
+    async with open_session(iut) as session:
         stray = identifier.to_bytes(2, "little") + b"\x01\x02\x03\x04"
         await session.send_bytes(stray + encode(HANDSHAKE[1]) * 3)
         await session.until_closed(session.seconds("quiet"))

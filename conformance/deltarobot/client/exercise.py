@@ -7,8 +7,8 @@ from typing import Any
 from conformance.definitions.keywords import shown
 from conformance.deltarobot.client.tester import PLAIN, TESTER, plain
 from conformance.deltarobot.codec import layouts
-from conformance.deltarobot.floats import DENORMAL, same, turned
-from conformance.deltarobot.handshake import opened, shake_hands
+from conformance.deltarobot.floats import DENORMAL, differs_by_byte_order, same
+from conformance.deltarobot.handshake import open_session, shake_hands
 from conformance.deltarobot.messages import (
     CURRENT,
     DESIRED,
@@ -67,7 +67,7 @@ async def sees(
         facts = _facts(state)
         right = what in facts and same(wanted, facts[what])
         # Reversed bytes are a final answer as well, so waiting longer is useless.
-        return right or (what in facts and turned(wanted, facts[what]))
+        return right or (what in facts and differs_by_byte_order(wanted, facts[what]))
 
     await session.poll_until(decided, f"the {what} shown", "response", requirement)
     if right:
@@ -79,7 +79,7 @@ async def sees(
     if what not in facts:
         raise NotExercised(f"the application leaves {what} out of its state")
     seen = facts[what]
-    if turned(wanted, seen):
+    if differs_by_byte_order(wanted, seen):
         # Reversed bytes concern the floats as such, whatever else the client reads correctly.
         came = f"the client reads its bytes in reverse order: it is {shown(seen, 120)}"
         raise Violation(f"{what} to be {shown(list(wanted), 40)}", came, _FLOATS)
@@ -120,20 +120,20 @@ async def _changed(iut: Iut) -> Mapping[str, str]:
 
     async def found() -> Mapping[str, str]:
         changed = {}
-        async with opened(Iut(iut.testbed, "")) as session:
+        async with open_session(Iut(iut.testbed, "")) as session:
             await session.send(curve(*PLAIN))
             vectors = {what: at for what, at in _PLAINLY.items() if what in STATE_OF}
             # The first vectors are different, so that a client that keeps the first ones is
             # noticed.
             await session.send(*(vector(name, 9.0, 9.0, 9.0) for name in STATE_OF.values()))
             await session.send(*(vector(STATE_OF[what], *at) for what, at in vectors.items()))
-            facts = await told(session)
+            facts = await shown_state(session)
             for what in facts.keys() & ABOUT.keys():
                 try:
                     await sees(session, what, _PLAINLY[what], ABOUT[what])
                 except Violation as wrong:
                     changed[what] = wrong.requirement or ABOUT[what]
-            seen = (await told(session)).get("curve")
+            seen = (await shown_state(session)).get("curve")
         lost = "curve" in changed and not (isinstance(seen, list) and len(seen) == len(PLAIN))
         if lost or changed.keys() < facts.keys() & ABOUT.keys():
             return changed
@@ -142,9 +142,9 @@ async def _changed(iut: Iut) -> Mapping[str, str]:
     return await iut.cached("changed values", found)
 
 
-async def misread(iut: Iut) -> str:
+async def find_misreading(iut: Iut) -> str:
     """Return the violated requirement if the client misreads the plainest exercise, else empty."""
-    async with opened(iut) as session:
+    async with open_session(iut) as session:
         await session.send(curve(*PLAIN))
         if not await TESTER.served(session):
             if await lengths_turned(iut):
@@ -155,7 +155,7 @@ async def misread(iut: Iut) -> str:
             # exercise.
             return "" if session.ended else "pong.each"
         await session.send(vector(POSITION, *PLAIN[1]))
-        seen = await told(session)
+        seen = await shown_state(session)
         for what, wanted in (("curve", PLAIN), ("position", PLAIN[1])):
             try:
                 if what in seen:
@@ -166,7 +166,7 @@ async def misread(iut: Iut) -> str:
         return "" if served or session.ended else "pong.each"
 
 
-async def told(session: Session) -> Mapping[str, Any]:
+async def shown_state(session: Session) -> Mapping[str, Any]:
     """Return the values of the exercise that the application shows; they need not be complete."""
     if not session.instance.upper.offers("state"):
         return {}
@@ -195,7 +195,7 @@ async def sees_next_curve(iut: Iut, session: Session, points: Sequence[Any]) -> 
             wrong.shown_in(session)
             if "curve" in (changed := await _changed(iut)):
                 wrong.requirement = changed["curve"]
-            elif await _seen_too(session, "curve", curve(*plain(len(points)))):
+            elif await _is_shown_as_well(session, "curve", curve(*plain(len(points)))):
                 wrong.requirement = _FLOATS
             elif await iut.cached("one curve ever", lambda: _one_curve_ever(Iut(iut.testbed, ""))):
                 wrong.requirement = "exercise.curve-shown"
@@ -219,7 +219,7 @@ async def sees_the_latest(iut: Iut, session: Session, sent: Sequence[Any]) -> No
     A new curve begins a new exercise, so values of the exercise before no longer count. The curve
     is not the first of its session. Numbers that are not finite are not compared.
     """
-    seen = await told(session)
+    seen = await shown_state(session)
     curves = [number for number, entry in enumerate(sent) if "points" in entry]
     latest = sent[curves[-1] :] if curves else sent
     for value in {entry["identifier"]: entry for entry in latest}.values():
@@ -244,15 +244,15 @@ async def _sees_whatever_u(session: Session, what: str, value: Mapping[str, Any]
         await sees(session, what, [value[axis] for axis in "xyz"], ABOUT[what])
     except Violation as wrong:
         usual = vector(STATE_OF[what], *_PLAINLY[what])
-        if await _seen_too(session, what, {**value, "u": 0.0}):
+        if await _is_shown_as_well(session, what, {**value, "u": 0.0}):
             wrong.requirement = _UNUSED
-        elif await _seen_too(session, what, usual):
+        elif await _is_shown_as_well(session, what, usual):
             wrong.requirement = _FLOATS
         raise
 
 
 @contextlib.asynccontextmanager
-async def whatever_u(iut: Iut) -> AsyncIterator[None]:
+async def blame_unused_value(iut: Iut) -> AsyncIterator[None]:
     """Blame the unused value if the client stops serving after odd values of U."""
     try:
         yield
@@ -266,7 +266,7 @@ async def whatever_u(iut: Iut) -> AsyncIterator[None]:
 async def _ends_upon(iut: Iut) -> bool:
     """Return True if the client serves after usual values of U only."""
     try:
-        async with opened(iut) as session:
+        async with open_session(iut) as session:
             await session.send(curve(*PLAIN))
             for odd in ([0.0], ODD):
                 vectors = [vector(name, 1.0, 0.5, -0.5, u) for u in odd for name in PROGRESS]
@@ -278,7 +278,7 @@ async def _ends_upon(iut: Iut) -> bool:
     return False
 
 
-async def _seen_too(session: Session, what: str, value: Mapping[str, Any]) -> bool:
+async def _is_shown_as_well(session: Session, what: str, value: Mapping[str, Any]) -> bool:
     """Return True if the application sees this value, sent in place of the unseen one."""
     await session.send(value)
     try:

@@ -8,10 +8,16 @@ from typing import Any
 import pytest
 
 from conformance.cases import check, requirement
-from conformance.deltarobot.client.exercise import ODD, STATE_OF, sees_laid, sees_next_curve, told
+from conformance.deltarobot.client.exercise import (
+    ODD,
+    STATE_OF,
+    sees_laid,
+    sees_next_curve,
+    shown_state,
+)
 from conformance.deltarobot.codec import encode, frame
 from conformance.deltarobot.floats import EDGES, NO_NUMBERS
-from conformance.deltarobot.handshake import opened
+from conformance.deltarobot.handshake import open_session
 from conformance.deltarobot.messages import (
     DESIRED,
     HANDSHAKE,
@@ -24,7 +30,13 @@ from conformance.deltarobot.messages import (
     unknown,
     vector,
 )
-from conformance.deltarobot.service import in_many_reads, lives_on, refused, serves, taken
+from conformance.deltarobot.service import (
+    find_refused,
+    in_many_reads,
+    leave_out_refused,
+    lives_on,
+    serves,
+)
 from conformance.iut import Iut
 from conformance.segmentation import split_at
 from conformance.session import Session
@@ -42,7 +54,7 @@ def many(count: int) -> list[list[float]]:
 @contextlib.asynccontextmanager
 async def exercising(iut: Iut) -> AsyncIterator[Session]:
     """Open a session in which an exercise has begun: without one, progress need not be shown."""
-    async with opened(iut) as session:
+    async with open_session(iut) as session:
         await session.send(curve(*POINTS))
         yield session
 
@@ -56,7 +68,7 @@ async def test_curve(iut: Iut) -> None:
     """The application sees all points of a curve in their order, however many there are."""
     for points in (many(1), POINTS, POINTS[1:2] * 3, *map(many, COUNTS)):
         # Each curve has its own session: to replace an earlier curve is only a should.
-        async with in_many_reads(iut), opened(iut) as session:
+        async with in_many_reads(iut), open_session(iut) as session:
             await session.send(curve(*points))
             await sees_laid(iut, session, "curve", points)
 
@@ -64,7 +76,7 @@ async def test_curve(iut: Iut) -> None:
 @requirement("exercise.curve-replaced")
 async def test_next_curve(iut: Iut) -> None:
     """The curve of the next exercise replaces the one before, whatever its length."""
-    async with opened(iut) as session:
+    async with open_session(iut) as session:
         for points in (POINTS, POINTS[1:2], POINTS[2:], many(20)):
             await session.send(curve(*points))
             await sees_next_curve(iut, session, points)
@@ -74,7 +86,7 @@ async def test_next_curve(iut: Iut) -> None:
 @requirement("exercise.odd-curves")
 async def test_odd_curves(iut: Iut) -> None:
     """The session goes on after curves of no points and of ten thousand."""
-    async with in_many_reads(iut), opened(iut) as session:
+    async with in_many_reads(iut), open_session(iut) as session:
         for count in (0, 10_000):
             await session.send(curve(*many(count)))
             await serves(iut, session, f"a curve of {count} points")
@@ -91,7 +103,7 @@ RAGGED = {
 @pytest.mark.parametrize("what", RAGGED)
 async def test_ragged_curves(iut: Iut, what: str) -> None:
     """A curve with an incomplete point is skipped, or the connection is closed."""
-    async with opened(iut) as session:
+    async with open_session(iut) as session:
         await session.send(RAGGED[what])
         await lives_on(iut, session, f"a curve with {what}")
 
@@ -114,9 +126,9 @@ async def _shown(iut: Iut, what: str) -> None:
                 await session.send(curve(*POINTS[1:]))
                 before = [vector(STATE_OF[what], float(n), 0.0, 0.0) for n in range(AT_ONCE)]
                 continue
-            told = [*before, vector(STATE_OF[what], *wanted)]
-            told += [vector(name, 9.0, 9.0, 9.0) for name in others]
-            await session.send_bytes(b"".join(map(encode, told)))
+            shown_state = [*before, vector(STATE_OF[what], *wanted)]
+            shown_state += [vector(name, 9.0, 9.0, 9.0) for name in others]
+            await session.send_bytes(b"".join(map(encode, shown_state)))
             await sees_laid(iut, session, what, wanted)
 
 
@@ -145,14 +157,14 @@ async def test_unused_value(iut: Iut) -> None:
         for number, u in enumerate(ODD):
             await session.send(*(vector(name, number, 0.5, -0.5, u) for name in PROGRESS))
             await serves(iut, session, f"the value {u} in U")
-            for what in (await told(session)).keys() & STATE_OF.keys():
+            for what in (await shown_state(session)).keys() & STATE_OF.keys():
                 await sees_laid(iut, session, what, [number, 0.5, -0.5])
 
 
 @requirement("frame.floats")
 async def test_floats_of_a_curve(iut: Iut) -> None:
     """Zeros, denormals and the largest numbers in a curve are seen unchanged."""
-    async with opened(iut) as session:
+    async with open_session(iut) as session:
         await session.send(curve(*EDGES))
         await sees_laid(iut, session, "curve", EDGES)
 
@@ -166,7 +178,7 @@ async def test_floats_of_progress(iut: Iut) -> None:
 @requirement("frame.not-finite")
 async def test_curve_of_no_numbers(iut: Iut) -> None:
     """Infinities and NaN in a curve are seen unchanged."""
-    async with opened(iut) as session:
+    async with open_session(iut) as session:
         await session.send(curve(*NO_NUMBERS))
         await sees_laid(iut, session, "curve", NO_NUMBERS)
 
@@ -188,7 +200,7 @@ async def _vectors_seen(iut: Iut, vectors: list[list[Any]]) -> None:
 @requirement("frame.segmentation")
 async def test_cut_exercise(iut: Iut) -> None:
     """Data that are cut inside each float are seen as they were sent."""
-    async with opened(iut) as session:
+    async with open_session(iut) as session:
         sent = [curve(*POINTS), vector(POSITION, *POINTS[1]), vector(DESIRED, *POINTS[2])]
         await session.send(*sent, segmentation=split_at(range(3, 90, 3)))
         await sees_laid(iut, session, "curve", POINTS)
@@ -199,18 +211,18 @@ async def test_cut_exercise(iut: Iut) -> None:
 @requirement("messages.type-identifier")
 async def test_unknown_messages_change_nothing(iut: Iut) -> None:
     """Bytes inside an unknown message that look like a curve or a position change nothing."""
-    if (await refused(iut)).closed:
+    if (await find_refused(iut)).closed:
         raise Inconclusive("the IUT closes after unknown messages (messages.unknown-skipped)")
     inner = frame(0xF009, b"\0" * 12) + frame(0x4003, b"\0" * 16)
-    async with opened(iut) as session:
+    async with open_session(iut) as session:
         await _unmoved(iut, session, unknown(0xF321, inner.hex()), *NEARLY_KNOWN.values())
 
 
 @requirement("messages.whole-identifier")
 async def test_known_types_of_other_sizes_change_nothing(iut: Iut) -> None:
     """A known type of another size is not taken for exercise data."""
-    left = await taken(iut, OTHER_SIZES)
-    async with opened(iut) as session:
+    left = await leave_out_refused(iut, OTHER_SIZES)
+    async with open_session(iut) as session:
         await _unmoved(iut, session, *left.values())
 
 

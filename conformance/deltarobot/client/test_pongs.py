@@ -5,9 +5,14 @@ from typing import Any
 from conformance import generation
 from conformance.cases import absent, explore, however_cut, lasting, requirement
 from conformance.deltarobot import strategies
-from conformance.deltarobot.client.exercise import sees_the_latest, whatever_u
+from conformance.deltarobot.client.exercise import blame_unused_value, sees_the_latest
 from conformance.deltarobot.client.tester import all_answered
-from conformance.deltarobot.handshake import begun, greeted, opened, shake_hands
+from conformance.deltarobot.handshake import (
+    await_greeting,
+    open_session,
+    open_unshaken,
+    shake_hands,
+)
 from conformance.deltarobot.messages import (
     HANDSHAKE,
     POSITION,
@@ -17,8 +22,8 @@ from conformance.deltarobot.messages import (
     pong,
     vector,
 )
-from conformance.deltarobot.refusal import twice_as_long_as_a_silent_peer_is_kept
-from conformance.deltarobot.service import in_many_reads, passes_over, refused, serves
+from conformance.deltarobot.refusal import look_beyond_the_handshake_time
+from conformance.deltarobot.service import find_refused, in_many_reads, passes_over, serves
 from conformance.iut import Iut
 from conformance.segmentation import Segmentation, whole
 from conformance.session import Session
@@ -34,7 +39,7 @@ NUMBERS = [
 @requirement("pong.each")
 async def test_one_ping_after_another(iut: Iut) -> None:
     """Each ping gets one pong."""
-    async with opened(iut) as session:
+    async with open_session(iut) as session:
         for number in (17, 18, 19):
             await session.send(ping(number))
             await all_answered(session, [number])
@@ -48,7 +53,7 @@ async def test_bursts(iut: Iut) -> None:
     The bursts have two, ten and up to a thousand pings. A client that needs long for each ping gets
     fewer.
     """
-    async with in_many_reads(iut), opened(iut) as session:
+    async with in_many_reads(iut), open_session(iut) as session:
         await _burst(session, 2)
         pongs = await _burst(session, 10)
         took = (pongs[-1].at - pongs[0].at) / len(pongs)
@@ -67,7 +72,7 @@ async def _burst(session: Session, count: int) -> list[Message]:
 @requirement("pong.each")
 async def test_equal_pings(iut: Iut) -> None:
     """Two pings with the same number get two pongs."""
-    async with opened(iut) as session:
+    async with open_session(iut) as session:
         await session.send(ping(5), ping(5))
         await all_answered(session, [5, 5])
         await session.send(ping(5))
@@ -77,9 +82,9 @@ async def test_equal_pings(iut: Iut) -> None:
 @requirement("pong.each")
 async def test_ping_behind_the_handshake(iut: Iut) -> None:
     """A ping in the same write as the handshake is answered as well."""
-    async with begun(iut) as session:
+    async with open_unshaken(iut) as session:
         await session.send(*HANDSHAKE, ping(99), segmentation=whole)
-        await greeted(session)
+        await await_greeting(session)
         await all_answered(session, [99])
 
 
@@ -87,18 +92,18 @@ async def test_ping_behind_the_handshake(iut: Iut) -> None:
 @lasting
 async def test_pings_of_a_long_session(iut: Iut) -> None:
     """Pings are answered for twice the time after which a client drops a silent peer."""
-    async with opened(iut) as session:
+    async with open_session(iut) as session:
 
         async def look() -> None:
             await serves(iut, session, f"{session.now:.1f} s of the session")
 
-        await twice_as_long_as_a_silent_peer_is_kept(iut, session, look)
+        await look_beyond_the_handshake_time(iut, session, look)
 
 
 @requirement("pong.each")
 async def test_pings_during_an_exercise(iut: Iut) -> None:
     """Pings between exercise data are answered during the exercise."""
-    async with in_many_reads(iut), opened(iut) as session:
+    async with in_many_reads(iut), open_session(iut) as session:
         points = [(0.001 * number, 0.0, 0.0) for number in range(500)]
         told = [vector(name, 0.1, 0.2, 0.3) for name in PROGRESS]
         for number in range(20, 40):
@@ -110,11 +115,11 @@ async def test_pings_during_an_exercise(iut: Iut) -> None:
 @explore(plan=strategies.of_a_server(), cuts=generation.cuts())
 async def test_any_interleaving_of_a_server(iut: Iut, plan: list[Any], cuts: list[int]) -> None:
     """Each ping is answered among any messages of a server, in any order."""
-    known = await refused(iut)
+    known = await find_refused(iut)
     plan = [message for message in plan if "data" not in message or not known.like(message)]
 
     async def play(cut: Segmentation | None) -> None:
-        async with whatever_u(iut), begun(iut) as session:
+        async with blame_unused_value(iut), open_unshaken(iut) as session:
             await shake_hands(session)
             await session.send(curve((0.0, 0.0, 0.0)))
             await session.send(*plan, segmentation=cut)
@@ -129,7 +134,7 @@ async def test_any_interleaving_of_a_server(iut: Iut, plan: list[Any], cuts: lis
 @requirement("pong.number")
 async def test_all_bits_of_the_number(iut: Iut) -> None:
     """The pong has the number of its ping, also 0 and 2^64 - 1."""
-    async with opened(iut) as session:
+    async with open_session(iut) as session:
         for place, number in enumerate(NUMBERS):
             await session.send(ping(number))
             answer = await session.expect("Pong", to=f"with {number:#x}", requirement="pong.each")
@@ -152,7 +157,7 @@ async def test_all_bits_of_the_number(iut: Iut) -> None:
 @requirement("pong.prompt")
 async def test_prompt(iut: Iut) -> None:
     """At least one pong out of five arrives within one second."""
-    async with opened(iut) as session:
+    async with open_session(iut) as session:
         took = []
         for number in range(300, 305):
             asked = session.now
@@ -167,6 +172,6 @@ async def test_prompt(iut: Iut) -> None:
 @requirement("robustness.foreign-messages")
 async def test_foreign_messages(iut: Iut) -> None:
     """Messages that only a client can send are ignored if a server sends them."""
-    async with opened(iut) as session:
+    async with open_session(iut) as session:
         await session.send(pong(1), vector(POSITION, 0.0, 0.0, 0.0), pong(1), pong(2**64 - 1))
         await passes_over(iut, session, "pongs from a server")

@@ -8,8 +8,8 @@ from collections.abc import AsyncIterator
 from typing import Any, ClassVar
 
 from conformance.deltarobot.codec import Decoder, encode
-from conformance.deltarobot.handshake import opened, shake_hands
-from conformance.deltarobot.leaving import excused
+from conformance.deltarobot.handshake import open_session, shake_hands
+from conformance.deltarobot.leaving import excuse_end
 from conformance.deltarobot.messages import (
     HANDSHAKE,
     OF_EACH_SIZE,
@@ -117,7 +117,7 @@ class ClientTester(Tester):
 
     async def _loses(self, iut: Iut) -> str | None:
         try:
-            async with opened(iut) as session:
+            async with open_session(iut) as session:
                 for _ in range(MANY):
                     if not await self.served(session):
                         return None if session.ended else "pong.each"
@@ -145,7 +145,7 @@ class ClientTester(Tester):
         """
         async with self._later(iut, segmentation, last) as session:
             try:
-                async with excused(iut, session):
+                async with excuse_end(iut, session):
                     yield session
             except Violation as wrong:
                 wrong.shown_in(session)

@@ -4,11 +4,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from conformance.deltarobot.floats import same, turned
-from conformance.deltarobot.handshake import opened
+from conformance.deltarobot.floats import differs_by_byte_order, same
+from conformance.deltarobot.handshake import open_session
 from conformance.deltarobot.leaving import is_served
 from conformance.deltarobot.messages import CURRENT, DESIRED, POSITION, curve
-from conformance.deltarobot.server.tester import EXERCISE, drained
+from conformance.deltarobot.server.tester import EXERCISE, drain
 from conformance.harness.deadlines import Left
 from conformance.iut import Iut
 from conformance.session import Session
@@ -36,6 +36,8 @@ _VALUES, _FLOATS = "exercise.curve-values", "frame.floats"
 _REVERSE = "in reverse order of bytes, "
 LONG = [[number % 100, number // 100, 1] for number in range(5500)]
 """A curve whose length in bytes needs more than 16 bits."""
+VAST = [[number % 100, number // 100, 1] for number in range(45_000)]
+"""A curve with more bytes than a system buffers for a client that reads slowly."""
 SQUARE = [[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [1.0, 1.0, 0.0], [0.0, 1.0, 0.5]]
 
 
@@ -53,16 +55,16 @@ async def begin(session: Session, curve: Sequence[Sequence[float]] = SQUARE) -> 
     Raises NotExercised if the hook is missing, and Violation of exercise.curve-first if no message
     of the exercise arrives.
     """
-    present, first = is_served(session), None
+    await_presence, first = is_served(session), None
     await do(session, "exercise", curve=[list(point) for point in curve])
     _began, left = session.now, session.left("exercise", "response")
-    if not present:
+    if not await_presence:
         # If this time is too short, the only effect is a second request.
         soon = session.seconds("response")
         first = await _first(session, session.left(soon))
-    if first is None and (present or not is_served(session)):
+    if first is None and (await_presence or not is_served(session)):
         first = await _first(session, left)
-    if first is None and not present and is_served(session) and not session.ended:
+    if first is None and not await_presence and is_served(session) and not session.ended:
         # The server possibly had not read our handshake yet. The specification leaves open what a
         # late client receives, so the exercise starts again.
         await do(session, "exercise", curve=[list(point) for point in curve])
@@ -81,7 +83,7 @@ async def begin(session: Session, curve: Sequence[Sequence[float]] = SQUARE) -> 
     )
 
 
-async def present(session: Session) -> None:
+async def await_presence(session: Session) -> None:
     """Wait for a ping that shows that the server has read our handshake.
 
     The wait is only needed before an exercise by hook. The specification leaves open what a late
@@ -103,7 +105,7 @@ async def proceed(session: Session) -> None:
         await session.instance.upper("progress", **STATE)
 
 
-async def running(session: Session) -> Message:
+async def first_of_exercise(session: Session) -> Message:
     """Return the first message of an exercise that starts by hook, or else by itself."""
     if session.instance.upper.offers("exercise"):
         return await begin(session)
@@ -146,7 +148,7 @@ async def plain(iut: Iut) -> Plain:
 
 
 async def _plain(iut: Iut) -> Plain:
-    async with opened(iut) as session:
+    async with open_session(iut) as session:
         upper = session.instance.upper
         first = await begin(session, _PLAIN) if upper.offers("exercise") else None
         curve = await next_curve(session, first) if first else None
@@ -161,7 +163,7 @@ async def _plain(iut: Iut) -> Plain:
         changed = await _changed(session) if upper.offers("progress") else frozenset()
         if same(_PLAIN, points):
             return Plain("", changed)
-        floats = turned(_PLAIN, points) or changed == {*MEANS.values()}
+        floats = differs_by_byte_order(_PLAIN, points) or changed == {*MEANS.values()}
         return Plain(_FLOATS if floats else _VALUES, changed)
 
 
@@ -183,7 +185,7 @@ async def _changed(session: Session) -> frozenset[str]:
     return wrong()
 
 
-async def seen(iut: Iut, session: Session, name: str, wanted: Sequence[Any]) -> None:
+async def assert_vector(iut: Iut, session: Session, name: str, wanted: Sequence[Any]) -> None:
     """Wait until a vector has these coordinates. Raises Violation with the latest ones.
 
     The requirement to blame is progress.continuous if no vector arrives any more. If the plainest
@@ -194,8 +196,8 @@ async def seen(iut: Iut, session: Session, name: str, wanted: Sequence[Any]) -> 
         raise Violation(f"{name} repeatedly", "received none at all", "progress.continuous")
     if same(wanted, latest):
         return
-    await comes_again(session, name)
-    known, reverse = await plain(iut), turned(wanted, latest)
+    await assert_repeated(session, name)
+    known, reverse = await plain(iut), differs_by_byte_order(wanted, latest)
     about = ABOUT[name] if name in known.changed else None
     if reverse or known.about == _FLOATS:
         about = _FLOATS
@@ -212,7 +214,7 @@ async def _latest(session: Session, name: str, wanted: Sequence[Any], left: Left
     return latest
 
 
-async def stays(session: Session, name: str, wanted: Sequence[Any]) -> None:
+async def assert_unchanged(session: Session, name: str, wanted: Sequence[Any]) -> None:
     """Raise Violation if a vector changes although no new state was set."""
     for _ in range(2):
         left = session.left("exercise", "response")
@@ -223,10 +225,10 @@ async def stays(session: Session, name: str, wanted: Sequence[Any]) -> None:
             raise Violation(expected, f"received {came} after that", event=message.event)
 
 
-async def stopped(session: Session) -> None:
+async def stop_exercise(session: Session) -> None:
     """End the exercise, and read the messages that were already under way."""
     await do(session, "stop")
-    await drained(session, session.seconds("quiet"))
+    await drain(session, session.seconds("quiet"))
 
 
 async def next_curve(session: Session, first: Message) -> Message:
@@ -259,7 +261,7 @@ async def shows_curve(iut: Iut, session: Session, points: Sequence[Sequence[floa
     if not came:
         raise Inconclusive("received no curve (exercise.curve-first)")
     shown = came[-1].value["points"]
-    reverse = turned(points, shown)
+    reverse = differs_by_byte_order(points, shown)
     # Lost points are no error of the number format, but reversed bytes are.
     own = _FLOATS if reverse else _VALUES if len(shown) != len(points) else None
     both = list(zip(points, shown, strict=False))
@@ -277,7 +279,7 @@ def _some(points: Sequence[Sequence[float]]) -> str:
     return str(list(points))[:80] if points else "none"
 
 
-async def comes_again(session: Session, name: str) -> None:
+async def assert_repeated(session: Session, name: str) -> None:
     """Wait for one more message of a name; earlier ones can have been read already."""
     count = sum(message.name == name for message in session.received)
     left = session.left("exercise", "response")
@@ -288,5 +290,5 @@ async def comes_again(session: Session, name: str) -> None:
     if came <= count and session.ended:
         raise Inconclusive(f"the server ended the session after {came} of {name}")
     if came <= count:
-        stopped = f"received it {came} times and then no more"
-        raise Violation(f"{name} repeatedly", stopped, "progress.continuous")
+        stop_exercise = f"received it {came} times and then no more"
+        raise Violation(f"{name} repeatedly", stop_exercise, "progress.continuous")

@@ -13,14 +13,14 @@ from conformance.deltarobot.codec import encode
 from conformance.deltarobot.handshake import shake_hands
 from conformance.deltarobot.leaving import is_served
 from conformance.deltarobot.messages import HANDSHAKE, OF_EACH_SIZE, PROGRESS
-from conformance.deltarobot.server.exercise import LONG, SQUARE, do, is_curve, present
-from conformance.deltarobot.server.tester import EXERCISE, NEXT, TESTER, following
-from conformance.deltarobot.service import goes_on, serves, taken
+from conformance.deltarobot.server.exercise import LONG, SQUARE, await_presence, do, is_curve
+from conformance.deltarobot.server.tester import EXERCISE, NEXT, TESTER, open_next_client
+from conformance.deltarobot.service import goes_on, leave_out_refused, serves
 from conformance.iut import Iut
 from conformance.session import Session
 from conformance.verdicts import NotExercised, Unreachable, Violation
 
-_UNREAD = 4  # curves; more bytes than a system buffers for a client that reads nothing
+_UNREAD = 15  # curves; more bytes than a system buffers for a client that reads nothing
 _ALONE = "the server serves one client at a time, which is allowed"
 
 
@@ -36,13 +36,13 @@ async def _two(iut: Iut) -> AsyncIterator[tuple[Session, Session]]:
     ):
         await shake_hands(first)
         try:
-            other = following(iut, instance, "another client that is still connected")
+            other = open_next_client(iut, instance, "another client that is still connected")
             second = await stack.enter_async_context(other)
         except (Violation, Unreachable):
             iut.memory[_ALONE] = True
             raise NotExercised(_ALONE) from None
         for session in (first, second):
-            await present(session)
+            await await_presence(session)
         if first.ended or second.ended:
             raise NotExercised(_ALONE)
         yield first, second
@@ -71,7 +71,7 @@ async def test_curve_for_each_client(iut: Iut) -> None:
 @requirement("frame.segmentation")
 async def test_halves_of_two_clients(iut: Iut) -> None:
     """Bytes of another client between two halves of a message do not matter."""
-    [message] = (await taken(iut, {"64-bit": OF_EACH_SIZE["64-bit"]})).values()
+    [message] = (await leave_out_refused(iut, {"64-bit": OF_EACH_SIZE["64-bit"]})).values()
     whole = encode(message)
     half = len(whole) // 2
     async with _two(iut) as (first, second):
@@ -85,7 +85,7 @@ async def test_halves_of_two_clients(iut: Iut) -> None:
             for session in (first, second):
                 await serves(iut, session, after)
             await goes_on(iut, second, after)
-            if first.ended:
+            if await first.until_closed(first.seconds("quiet")):
                 expected = "one client's session to go on after another client's session has ended"
                 raise Violation(expected, "the server closed the connection", "end.received")
             await goes_on(iut, session := first, after)
@@ -114,7 +114,7 @@ async def test_after_one_that_reads_nothing(iut: Iut) -> None:
         await deaf.close()
         instance.narrow = False
         after = f"a client that has read nothing of {_UNREAD} long curves"
-        async with following(iut, instance, after) as session:
+        async with open_next_client(iut, instance, after) as session:
             # The suite does not start an exercise here: the exercise operation can be blocked.
             sign = await session.wait_for(*TESTER.signs, within=session.left("ping", "response"))
             if sign is None:

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from conformance.cases import absent, check, explore, lasting, requirement
 from conformance.deltarobot import strategies, tester
 from conformance.deltarobot.codec import OVERSIZED, TRUNCATED, encode
-from conformance.deltarobot.diagnosis import in_fours, meant
+from conformance.deltarobot.diagnosis import guess_number_format, has_fourth_numbers
 from conformance.deltarobot.floats import EDGES, same
-from conformance.deltarobot.handshake import opened, shake_hands
+from conformance.deltarobot.handshake import open_session, shake_hands
 from conformance.deltarobot.messages import (
     POSITION,
     PROGRESS,
@@ -23,20 +23,21 @@ from conformance.deltarobot.server.exercise import (
     SQUARE,
     STATE,
     STATES,
+    VAST,
+    assert_repeated,
+    assert_unchanged,
+    assert_vector,
+    await_presence,
     begin,
-    comes_again,
     do,
+    first_of_exercise,
     is_curve,
     next_curve,
-    present,
     proceed,
-    running,
-    seen,
     shows_curve,
-    stays,
-    stopped,
+    stop_exercise,
 )
-from conformance.deltarobot.server.tester import drained
+from conformance.deltarobot.server.tester import drain
 from conformance.deltarobot.service import passes_over
 from conformance.iut import Iut
 from conformance.session import Session
@@ -50,12 +51,12 @@ _SHORT = 18  # bytes of the longest exercise message other than a curve
 @requirement("exercise.curve-first")
 async def test_curve_first(iut: Iut) -> None:
     """The first message of an exercise is its curve."""
-    async with opened(iut) as session:
-        await present(session)
+    async with open_session(iut) as session:
+        await await_presence(session)
         by_hand = session.instance.upper.offers("exercise")
         # If a server always sends progress, only the curve shows the beginning of an exercise.
         earlier = by_hand and await session.wait_for(*PROGRESS) is not None
-        first = await running(session)
+        first = await first_of_exercise(session)
         if not is_curve(first) and (earlier or not by_hand):
             why = "the exercise possibly began before the connection; give --hook exercise=COMMAND"
             if by_hand:
@@ -70,9 +71,9 @@ async def test_curve_of_the_next_exercise(iut: Iut) -> None:
 
     An exercise with an unchanged curve begins with the curve as well.
     """
-    async with opened(iut) as session:
+    async with open_session(iut) as session:
         await begin(session)
-        await stopped(session)
+        await stop_exercise(session)
         # If a server always sends progress, only the curve shows the beginning of an exercise.
         quiet = await session.wait_for(*PROGRESS) is None
         first = await begin(session, [*SQUARE, [2.0, 2.0, 2.0]])
@@ -93,7 +94,7 @@ async def test_curve_of_a_later_connection(iut: Iut) -> None:
     """An exercise of a later client begins with its curve, too."""
     async with tester.of(iut).later(iut) as session:
         await shake_hands(session)
-        await present(session)
+        await await_presence(session)
         quiet = await session.wait_for(*PROGRESS) is None
         first = await begin(session)
         came = f"received {first.name} first"
@@ -105,8 +106,8 @@ async def test_curve_of_a_later_connection(iut: Iut) -> None:
 @requirement("exercise.curve-structure")
 async def test_structure_of_a_curve(iut: Iut) -> None:
     """The contents of a curve are whole points, in the next exercise as well."""
-    async with opened(iut) as session:
-        await next_curve(session, await running(session))
+    async with open_session(iut) as session:
+        await next_curve(session, await first_of_exercise(session))
         if session.instance.upper.offers("exercise"):
             await next_curve(session, await begin(session, SQUARE[1:]))
         else:
@@ -117,7 +118,7 @@ async def test_structure_of_a_curve(iut: Iut) -> None:
         if not curves:
             raise Inconclusive("received no curve (exercise.curve-first)")
         for message in curves:
-            fours = in_fours(_words(encode(message.value)[6:]))
+            fours = has_fourth_numbers(_words(encode(message.value)[6:]))
             check(not fours, "points of three numbers", "each fourth is the same", message.event)
 
 
@@ -133,7 +134,7 @@ COUNTS = (1, 2, 21, 22, 85, 86, 341, 342, 1000, 5461, 5462)
 @requirement("exercise.curve-values")
 async def test_points_of_a_curve(iut: Iut) -> None:
     """All points of the curve arrive in their order, however many there are."""
-    async with opened(iut) as session:
+    async with open_session(iut) as session:
         for count in COUNTS:
             await shows_curve(iut, session, _plain(count))
         await shows_curve(iut, session, [SQUARE[1]] * 3)
@@ -143,7 +144,7 @@ async def test_points_of_a_curve(iut: Iut) -> None:
 @explore(points=strategies.points())
 async def test_any_curve(iut: Iut, points: list[list[float]]) -> None:
     """Any curve of finite numbers arrives unchanged."""
-    async with opened(iut) as session:
+    async with open_session(iut) as session:
         try:
             await shows_curve(iut, session, points)
         except Violation as wrong:
@@ -162,27 +163,27 @@ def _plain(count: int) -> list[list[float]]:
 @requirement("frame.floats")
 async def test_floats_of_a_curve(iut: Iut) -> None:
     """Zeros, denormals and the largest numbers of either sign arrive unchanged in a curve."""
-    async with opened(iut) as session:
+    async with open_session(iut) as session:
         await shows_curve(iut, session, EDGES)
 
 
 @requirement("frame.floats")
 async def test_floats_of_progress(iut: Iut) -> None:
     """Zeros, denormals and the largest numbers arrive unchanged in position and directions."""
-    async with opened(iut) as session:
+    async with open_session(iut) as session:
         await begin(session)
         first, second, third = EDGES
         await do(session, "progress", position=first, current=second, desired=third)
         for name, wanted in zip(PROGRESS, EDGES, strict=True):
-            await seen(iut, session, name, wanted)
+            await assert_vector(iut, session, name, wanted)
 
 
 @requirement("frame.floats")
 async def test_floats_of_its_own_exercise(iut: Iut) -> None:
     """The floats of the server's own exercise are not plausible only in another encoding."""
-    async with opened(iut) as session:
-        await running(session)
-        await drained(session, min(_LOOK, session.seconds("exercise")))
+    async with open_session(iut) as session:
+        await first_of_exercise(session)
+        await drain(session, min(_LOOK, session.seconds("exercise")))
         told: dict[str, list[bytes]] = defaultdict(list)
         for message in session.received:
             if message.name in PROGRESS:
@@ -191,7 +192,7 @@ async def test_floats_of_its_own_exercise(iut: Iut) -> None:
             elif message.name == "Curve":
                 told[f"curve {message.event}"] += _words(encode(message.value)[6:])
     for what, words in told.items():
-        instead = meant(words)
+        instead = guess_number_format(words)
         check(instead is None, f"{what} in single precision", f"received {instead}")
     raise NotExercised(
         "needs an exercise with known numbers; give --hook exercise=COMMAND and progress=COMMAND"
@@ -201,8 +202,8 @@ async def test_floats_of_its_own_exercise(iut: Iut) -> None:
 @requirement("frame.variable-length")
 async def test_length_of_a_curve(iut: Iut) -> None:
     """The length of a curve counts its contents in bytes."""
-    async with opened(iut) as session:
-        first = await next_curve(session, await running(session))
+    async with open_session(iut) as session:
+        first = await next_curve(session, await first_of_exercise(session))
         if first.name == "Oversized":
             length = first.value["length"]
             swapped = int.from_bytes(length.to_bytes(4, "little"), "big")
@@ -235,7 +236,7 @@ async def test_length_of_a_curve(iut: Iut) -> None:
 @requirement("frame.variable-length")
 async def test_length_of_a_long_curve(iut: Iut) -> None:
     """The length of a curve above 65535 bytes is sent with all its bits."""
-    async with opened(iut) as session:
+    async with open_session(iut) as session:
         first = await begin(session, LONG)
         if first.name == "Oversized" or _cut_short(first):
             oversized = first.value.get("length")
@@ -254,21 +255,21 @@ async def test_contents_for_a_slow_client(iut: Iut) -> None:
         instance.narrow = True
         async with iut.connect(instance) as session:
             await shake_hands(session)
-            await present(session)
+            await await_presence(session)
             before = _unread(session)
-            await do(session, "exercise", curve=LONG)
+            await do(session, "exercise", curve=VAST)
             within = session.left("exercise", "response")
             came = await session.wait_for(*A_CURVE, within=within)
             behind = _unread(session) - before
             # A server can omit a curve, or end the session, if its client is slow.
             begun = came is None and behind > _SHORT
-            if session.ended or not (begun or (came and not _is(came, LONG))):
+            if session.ended or not (begun or (came and not _is(came, VAST))):
                 return
-    async with opened(iut) as plain:
-        first = await begin(plain, LONG)
-        if not _is(first, LONG):
+    async with open_session(iut) as plain:
+        first = await begin(plain, VAST)
+        if not _is(first, VAST):
             raise Inconclusive("a long curve does not arrive in a plain session either")
-    what = f"{12 * len(LONG)} bytes after the length of a curve, sent to a slow client"
+    what = f"{12 * len(VAST)} bytes after the length of a curve, sent to a slow client"
     told = f"received {behind} bytes" if begun else "received other contents"
     raise Violation(what, told).shown_in(session)
 
@@ -292,7 +293,7 @@ def _cut_short(message: Message) -> bool:
 @requirement("exercise.curve-values")
 async def test_points_of_a_long_curve(iut: Iut) -> None:
     """All points arrive of a curve whose length needs more than 16 bits."""
-    async with opened(iut) as session:
+    async with open_session(iut) as session:
         await shows_curve(iut, session, LONG)
 
 
@@ -300,30 +301,30 @@ async def test_points_of_a_long_curve(iut: Iut) -> None:
 @requirement("progress.continuous")
 async def test_progress_goes_on(iut: Iut) -> None:
     """Position, current and desired direction arrive repeatedly until the exercise ends."""
-    async with opened(iut) as session:
-        await running(session)
+    async with open_session(iut) as session:
+        await first_of_exercise(session)
         await proceed(session)
         for _ in range(4):
             for name in PROGRESS:
-                await comes_again(session, name)
+                await assert_repeated(session, name)
         if session.instance.upper.offers("exercise"):
             # The server's own exercise can be over at this time, so only exercises by hook are
             # checked.
-            await drained(session, _LOOK)
+            await drain(session, _LOOK)
         for name in PROGRESS:
-            await comes_again(session, name)
+            await assert_repeated(session, name)
 
 
 @requirement("progress.continuous")
 async def test_progress_of_the_next_exercise(iut: Iut) -> None:
     """Position and directions arrive repeatedly in the second exercise of a session, too."""
-    async with opened(iut) as session:
+    async with open_session(iut) as session:
         for _ in range(2):
             await begin(session)
             await proceed(session)
             for name in (*PROGRESS, *PROGRESS):
-                await comes_again(session, name)
-            await stopped(session)
+                await assert_repeated(session, name)
+            await stop_exercise(session)
 
 
 @requirement("progress.continuous")
@@ -331,10 +332,10 @@ async def test_progress_of_a_later_connection(iut: Iut) -> None:
     """Progress arrives in a later connection as well, also for the server's own exercise."""
     async with tester.of(iut).later(iut) as session:
         await shake_hands(session)
-        await running(session)
+        await first_of_exercise(session)
         await proceed(session)
         for name in (*PROGRESS, *PROGRESS):
-            await comes_again(session, name)
+            await assert_repeated(session, name)
 
 
 async def _told(iut: Iut, what: str) -> None:
@@ -342,13 +343,13 @@ async def _told(iut: Iut, what: str) -> None:
 
     The next exercise shows its own values, and none of the exercise before.
     """
-    async with opened(iut) as session:
+    async with open_session(iut) as session:
         for states in STATES:
             await begin(session)
             for state in states:
                 await do(session, "progress", **state)
-                await seen(iut, session, MEANS[what], state[what])
-        await stays(session, MEANS[what], STATE[what])
+                await assert_vector(iut, session, MEANS[what], state[what])
+        await assert_unchanged(session, MEANS[what], STATE[what])
 
 
 @requirement("progress.position")
@@ -375,12 +376,12 @@ async def test_nothing_after_the_exercise(iut: Iut) -> None:
 
     The same is checked after a second exercise.
     """
-    async with opened(iut) as session:
+    async with open_session(iut) as session:
         for _ in range(2):
             await begin(session)
             await proceed(session)
             await session.wait_for(POSITION, within=session.seconds("exercise"))
-            await stopped(session)
+            await stop_exercise(session)
             absent(await session.wait_for(*PROGRESS), "no progress after the end of the exercise")
         late = await session.wait_for(*PROGRESS, within=min(_LOOK, session.seconds("exercise")))
         absent(late, "no progress after the end of the exercise")
@@ -396,7 +397,7 @@ FOREIGN = (
 @requirement("robustness.foreign-messages")
 async def test_foreign_messages(iut: Iut) -> None:
     """A client's messages that only a server can send are ignored, and not sent back."""
-    async with opened(iut) as session:
+    async with open_session(iut) as session:
         if session.instance.upper.offers("exercise"):
             await begin(session)
         await session.send(*FOREIGN)

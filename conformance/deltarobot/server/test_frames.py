@@ -5,10 +5,10 @@ from typing import Any
 from conformance import generation
 from conformance.cases import explore, however_cut, requirement
 from conformance.deltarobot import strategies
-from conformance.deltarobot.handshake import opened
+from conformance.deltarobot.handshake import open_session
 from conformance.deltarobot.messages import PROGRESS, UNKNOWN
 from conformance.deltarobot.server.exercise import begin, proceed
-from conformance.deltarobot.server.tester import drained
+from conformance.deltarobot.server.tester import drain
 from conformance.deltarobot.service import goes_on, serves
 from conformance.iut import Iut
 from conformance.segmentation import Segmentation
@@ -24,7 +24,7 @@ async def test_any_interleaving(iut: Iut, plan: list[Any], cuts: list[int]) -> N
     """Any unknown messages, however segmented, leave the session as it was."""
 
     async def play(cut: Segmentation | None) -> None:
-        async with opened(iut) as session:
+        async with open_session(iut) as session:
             await session.send(*plan, segmentation=cut)
             await goes_on(iut, session, f"{len(plan)} unknown messages")
 
@@ -42,7 +42,7 @@ async def test_unknown_messages_stop_nothing(iut: Iut) -> None:
 
 async def _stopped(iut: Iut, *messages: Any) -> Violation | None:
     """Return a Violation if a repeated message stops after these messages, else None."""
-    async with opened(iut) as session:
+    async with open_session(iut) as session:
         pauses = {"Ping": await _pause(session, "Ping", session.seconds("response"))}
         if session.instance.upper.offers("exercise"):
             await begin(session)
@@ -50,7 +50,7 @@ async def _stopped(iut: Iut, *messages: Any) -> Violation | None:
             for name in PROGRESS:
                 pauses[name] = await _pause(session, name, session.seconds("exercise"))
         await session.send(*messages)
-        await drained(session, session.seconds("quiet"))
+        await drain(session, session.seconds("quiet"))
         for name, pause in pauses.items():
             if pause is None:
                 continue

@@ -10,8 +10,8 @@ import pytest
 from conformance.cases import absent, check, each_of, lasting, requirement
 from conformance.deltarobot import tester
 from conformance.deltarobot.codec import encode
-from conformance.deltarobot.handshake import greeted, opened, shake_hands
-from conformance.deltarobot.leaving import announced
+from conformance.deltarobot.handshake import await_greeting, open_session, shake_hands
+from conformance.deltarobot.leaving import has_announced_end
 from conformance.deltarobot.messages import (
     HANDSHAKE,
     MAGIC,
@@ -20,9 +20,9 @@ from conformance.deltarobot.messages import (
     end,
     pong,
 )
-from conformance.deltarobot.refusal import twice_as_long_as_a_silent_peer_is_kept
-from conformance.deltarobot.server.exercise import begin, do, stopped
-from conformance.deltarobot.server.tester import drained, following
+from conformance.deltarobot.refusal import look_beyond_the_handshake_time
+from conformance.deltarobot.server.exercise import begin, do, stop_exercise
+from conformance.deltarobot.server.tester import drain, open_next_client
 from conformance.deltarobot.service import lives_on, ordinary, serves
 from conformance.harness.instance import Instance
 from conformance.iut import Iut
@@ -43,7 +43,7 @@ async def next_ping(session: Session) -> Message:
     message = await session.wait_for("Ping", within=within)
     if message is not None:
         return message
-    if session.ended and announced(session):
+    if session.ended and has_announced_end(session):
         raise Inconclusive(
             f"expected a further ping; the server ended the session after {_count(session)}"
         )
@@ -65,7 +65,7 @@ def _count(session: Session) -> str:
 @requirement("ping.sent")
 async def test_pings_come(iut: Iut) -> None:
     """Pings arrive repeatedly while the connection is otherwise quiet."""
-    async with opened(iut) as session:
+    async with open_session(iut) as session:
         for _ in range(4):
             await next_ping(session)
 
@@ -74,22 +74,22 @@ async def test_pings_come(iut: Iut) -> None:
 @lasting
 async def test_pings_of_a_long_session(iut: Iut) -> None:
     """Pings continue for twice the time after which a server drops a silent peer."""
-    async with opened(iut) as session:
+    async with open_session(iut) as session:
 
         async def look() -> None:
-            await drained(session, 0)
+            await drain(session, 0)
             if session.ended:
                 ended = f"after {session.now:.1f} s and {_count(session)}"
                 raise Inconclusive(f"the server ended the session {ended}")
             await next_ping(session)
 
-        await twice_as_long_as_a_silent_peer_is_kept(iut, session, look)
+        await look_beyond_the_handshake_time(iut, session, look)
 
 
 @requirement("ping.sent")
 async def test_pings_during_an_exercise(iut: Iut) -> None:
     """Pings continue during an exercise."""
-    async with opened(iut) as session:
+    async with open_session(iut) as session:
         await do(session, "exercise", curve=[[0, 0, 0], [1, 2, -3]])
         await session.wait_for("Curve", within="response")
         for _ in range(3):
@@ -99,11 +99,11 @@ async def test_pings_during_an_exercise(iut: Iut) -> None:
 @requirement("ping.sent")
 async def test_pings_after_an_exercise(iut: Iut) -> None:
     """Pings continue after an exercise has ended, and after the next one."""
-    async with opened(iut) as session:
+    async with open_session(iut) as session:
         for _ in range(2):
             await begin(session)
             await session.wait_for(POSITION, within=session.seconds("exercise"))
-            await stopped(session)
+            await stop_exercise(session)
             for _ in range(2):
                 await next_ping(session)
 
@@ -112,7 +112,7 @@ async def test_pings_after_an_exercise(iut: Iut) -> None:
 async def test_numbers_are_random(iut: Iut) -> None:
     """The numbers of several pings follow no simple rule."""
     iut.skip_if_longer(ENOUGH * iut.configuration.seconds("ping"), "ping")
-    async with opened(iut) as session:
+    async with open_session(iut) as session:
         pings = [await next_ping(session) for _ in range(ENOUGH)]
     rate = _like_a_clock([(ping.at, ping.value["number"]) for ping in pings])
     check(rate is None, "random numbers", f"they grow by {rate} per second, like a clock")
@@ -142,7 +142,7 @@ async def test_numbers_of_the_next_session(iut: Iut, statement: str) -> None:
             await shake_hands(session)
             earlier = [(await next_ping(session)).value["number"] for _ in range(2)]
             await session.close()
-        async with following(iut, instance, "another", "robustness.next-client") as session:
+        async with open_next_client(iut, instance, "another", "robustness.next-client") as session:
             later = [(await next_ping(session)).value["number"] for _ in range(3)]
     if statement == "ping.fresh":
         plain = [
@@ -188,7 +188,7 @@ async def test_missing_pongs(iut: Iut) -> None:
     """A client that answers no ping does not affect the next client."""
     async with iut.session() as session:
         await session.send(*HANDSHAKE)
-        await greeted(session)
+        await await_greeting(session)
         for _ in range(4):  # the server can notice a missing pong only when it sends the next ping
             await session.wait_for("Ping", within=session.seconds("ping"))
         await lives_on(iut, session, "pings without a pong")
@@ -201,7 +201,7 @@ async def test_wrong_pongs(iut: Iut) -> None:
     async with iut.session() as session:
         session.answer("Ping", lambda m: pong((m.value["number"] + next(wrong)) % 2**64))
         await session.send(*HANDSHAKE)
-        await greeted(session)
+        await await_greeting(session)
         for _ in range(3):
             await session.wait_for("Ping", within=session.seconds("ping"))
         await lives_on(iut, session, "pongs with a wrong number")
@@ -210,7 +210,7 @@ async def test_wrong_pongs(iut: Iut) -> None:
 @requirement("robustness.odd-pongs")
 async def test_pongs_that_nobody_asked_for(iut: Iut) -> None:
     """A client that sends unrequested or repeated pongs does not affect the next client."""
-    async with opened(iut) as session:
+    async with open_session(iut) as session:
         await session.send(*map(pong, (0, 2**64 - 1, *[7] * 100)))
         await session.wait_for("Ping", within=session.seconds("ping"))
         await lives_on(iut, session, "unrequested pongs")
@@ -241,7 +241,7 @@ async def test_one_client_after_another(iut: Iut) -> None:
 async def _next(iut: Iut, instance: Instance, before: str) -> AsyncIterator[Session]:
     """Open a session with a further client, which must be served."""
     try:
-        async with following(iut, instance, before) as session:
+        async with open_next_client(iut, instance, before) as session:
             await serves(iut, session, before)
             yield session
     except Unreachable as none:

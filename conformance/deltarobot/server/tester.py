@@ -6,10 +6,16 @@ from collections.abc import AsyncIterator
 from typing import ClassVar
 
 from conformance.deltarobot.codec import encode
-from conformance.deltarobot.handshake import opened, shake_hands
-from conformance.deltarobot.leaving import excused, is_served
+from conformance.deltarobot.handshake import open_session, shake_hands
+from conformance.deltarobot.leaving import excuse_end, is_served
 from conformance.deltarobot.messages import HANDSHAKE, OF_EACH_SIZE, PROGRESS, end, pong
-from conformance.deltarobot.service import closes_upon, habits, kept, seen, serves
+from conformance.deltarobot.service import (
+    closes_upon,
+    find_known_habits,
+    habits,
+    serves,
+    share_session,
+)
 from conformance.deltarobot.tester import Form, Tester
 from conformance.harness.instance import Instance
 from conformance.iut import Iut
@@ -49,7 +55,7 @@ class ServerTester(Tester):
         # A server that is not known to ping shows service only by an exercise.
         idle = upper.offers("exercise") and not _pings(session)
         within: Within = "quiet" if idle else session.left("ping", "response")
-        await drained(session, 0)
+        await drain(session, 0)
         if await session.wait_for(*self.signs, within=within):
             return True
         if session.ended or not upper.offers("exercise"):
@@ -103,7 +109,7 @@ class ServerTester(Tester):
         hardly = iut.memory.get(_NEVER, False)
         late = await session.until_closed("quiet" if hardly else session.left(*2 * ["response"]))
         iut.memory[_NEVER] = hardly or not late
-        async with opened(iut) as plain:
+        async with open_session(iut) as plain:
             if not await closes_upon(plain, closing):
                 raise Inconclusive("the server does not always close after an end of transmission")
         if late:
@@ -121,12 +127,12 @@ class ServerTester(Tester):
     async def later(
         self, iut: Iut, segmentation: Segmentation | None = None
     ) -> AsyncIterator[Session]:
-        if came := await unserved(iut):
+        if came := await find_next_client_refusal(iut):
             raise Violation("the next client to be served after another", came, NEXT)
         async with iut.instance() as instance:
             await visit(iut, instance)
             connected = iut.connect(instance, segmentation=segmentation)
-            async with connected as session, excused(iut, session):
+            async with connected as session, excuse_end(iut, session):
                 yield session
 
     async def lives(self, session: Session) -> bool:
@@ -144,7 +150,7 @@ class ServerTester(Tester):
     async def next_is_served(self, iut: Iut, session: Session, after: str) -> None:
         await session.close()
         try:
-            async with following(iut, session.instance, after) as another:
+            async with open_next_client(iut, session.instance, after) as another:
                 await serves(iut, another, f"{after} in an earlier connection")
         except (Violation, Unreachable):
             await session.assert_alive(after)
@@ -156,7 +162,7 @@ TESTER = ServerTester()
 
 def _pings(session: Session) -> bool:
     """Return False if no ping interval is declared or an ordinary session had no pings."""
-    ordinary, _ = seen(session)
+    ordinary, _ = find_known_habits(session)
     declared = "ping" in session.instance.configuration.timing
     return declared and (ordinary is None or any(m.name == "Ping" for m in ordinary.received))
 
@@ -167,7 +173,7 @@ def _last_word(session: Session) -> str | None:
     return next((str(reason)[:200] for reason in ends), None)
 
 
-async def drained(session: Session, seconds: float) -> None:
+async def drain(session: Session, seconds: float) -> None:
     """Read all messages that have arrived or that arrive within this time."""
     deadline = session.now + seconds
     while await session.wait_for(within=deadline - session.now):
@@ -187,7 +193,7 @@ async def _end(session: Session) -> None:
     await session.until_closed()
 
 
-async def unserved(iut: Iut, before: int = 1) -> str:
+async def find_next_client_refusal(iut: Iut, before: int = 1) -> str:
     """Return the refusal if a client after ``before`` plain clients is not served, else empty."""
     known = f"{_NEXT_UNSERVED} after {before}"
 
@@ -196,7 +202,7 @@ async def unserved(iut: Iut, before: int = 1) -> str:
         async with iut.instance() as instance:
             try:
                 for left in range(before, -1, -1):
-                    async with _following(iut, instance, "", NEXT) as session:
+                    async with _open_next_client(iut, instance, "", NEXT) as session:
                         if left:
                             await _end(session)
             except Violation as none:
@@ -206,12 +212,12 @@ async def unserved(iut: Iut, before: int = 1) -> str:
             return iut.sessions[-1]
 
     if iut.memory.get(known) != "":
-        await kept(iut, f"next client after {before}", ask)
+        await share_session(iut, f"next client after {before}", ask)
     return str(iut.memory[known])
 
 
 @contextlib.asynccontextmanager
-async def following(
+async def open_next_client(
     iut: Iut, instance: Instance, after: str, requirement: str | None = None
 ) -> AsyncIterator[Session]:
     """Open a session with a server that had another client just before.
@@ -222,23 +228,23 @@ async def following(
     """
     expected = f"the next client to be served after {after}"
     probed = iut.deciding != NEXT and not iut.configuration.fixed
-    if probed and (came := await unserved(iut)):
+    if probed and (came := await find_next_client_refusal(iut)):
         raise Violation(expected, came, NEXT)
     before = sum(session.instance is instance for session in iut.sessions)
     served = False
     try:
-        async with _following(iut, instance, expected, requirement) as session:
+        async with _open_next_client(iut, instance, expected, requirement) as session:
             served = True
             yield session
     except Violation as none:
         # The server can refuse every client after this number of clients.
-        if served or not probed or not await unserved(iut, before):
+        if served or not probed or not await find_next_client_refusal(iut, before):
             raise
         raise Violation(none.expected, none.came, NEXT, none.event) from none
 
 
 @contextlib.asynccontextmanager
-async def _following(
+async def _open_next_client(
     iut: Iut, instance: Instance, expected: str, requirement: str | None = None
 ) -> AsyncIterator[Session]:
     """Open a session with the next client, without comparing with other numbers of clients."""

@@ -10,17 +10,22 @@ from conformance.iut import Iut
 from conformance.openroberta import strategies
 from conformance.openroberta.codec import encode
 from conformance.openroberta.lab.tester import RobotsTester, playing
-from conformance.openroberta.lab.tester.exchange import EARLIEST, Exchange, refusal, refused
+from conformance.openroberta.lab.tester.exchange import (
+    EARLIEST,
+    Exchange,
+    assert_refused,
+    find_refusal,
+)
 from conformance.openroberta.lab.tester.robot import Robot, new_token
-from conformance.openroberta.lab.tester.timing import after, at_most
+from conformance.openroberta.lab.tester.timing import late_after, latest_answers
 from conformance.openroberta.naming import DOWNLOAD, MANDATORY, PUSHCMD
 from conformance.openroberta.values import same
 from conformance.verdicts import Inconclusive, Violation
 
 
-async def lacking(robot: Robot, cmd: str, name: str) -> None:
+async def assert_lack_refused(robot: Robot, cmd: str, name: str) -> None:
     """Raise Violation unless a request without this field is answered with an error."""
-    await refused(partial(robot.ask, PUSHCMD, robot.object(cmd, name)))
+    await assert_refused(partial(robot.ask, PUSHCMD, robot.object(cmd, name)))
 
 
 def refusal_of(name: str) -> Any:
@@ -29,15 +34,15 @@ def refusal_of(name: str) -> Any:
     @requirement(f"refuses.{name}")
     async def test(iut: Iut) -> None:
         async with playing(iut) as tester:
-            await lacking(tester.robot(), "register", name)
+            await assert_lack_refused(tester.robot(), "register", name)
             if await tester.offers("pair"):
                 linked = await tester.linked()
                 with contextlib.suppress(Violation, Inconclusive):
                     # If the lab accepts pushes without this field, too, the first push is the
                     # evidence.
-                    await lacking(linked, "push", "firmwarename")
-                await lacking(linked, "push", name)
-                await lacking(tester.robot(), "register", name)
+                    await assert_lack_refused(linked, "push", "firmwarename")
+                await assert_lack_refused(linked, "push", name)
+                await assert_lack_refused(tester.robot(), "register", name)
 
     test.__doc__ = (
         f"Registrations and pushes without {name} get an error, also while another robot is linked."
@@ -90,7 +95,7 @@ async def _serves_unregistered(tester: RobotsTester) -> bool:
 async def _serves(tester: RobotsTester, robot: Robot) -> bool:
     """True if a push of this robot is answered with repeat."""
     push = await robot.push()
-    return await push.session.wait_for("Repeat", within=after(tester, "push_hold")) is not None
+    return await push.session.wait_for("Repeat", within=late_after(tester, "push_hold")) is not None
 
 
 @requirement("refuses.thrown-away")
@@ -121,7 +126,7 @@ async def test_thrown_away_while_pushing(iut: Iut) -> None:
                 f"the user to see the battery {battery!r}",
                 f"the user sees {seen!r}",
             )
-        await still_served(tester, robot, waits if message is None else None)
+        await assert_still_served(tester, robot, waits if message is None else None)
         if not held:
             raise Inconclusive(
                 "the hold of the push ended before another push was refused; a longer "
@@ -129,7 +134,7 @@ async def test_thrown_away_while_pushing(iut: Iut) -> None:
             )
 
 
-async def still_served(
+async def assert_still_served(
     tester: RobotsTester, robot: Robot, exchange: Exchange | None = None
 ) -> None:
     """Raise Violation unless a registered robot is still served.
@@ -139,7 +144,7 @@ async def still_served(
     if await tester.offers("run"):
         await robot.commanded("run", "Download", None, exchange)
     else:
-        _, latest = at_most(tester, "push_hold")
+        _, latest = latest_answers(tester, "push_hold")
         await (exchange or await robot.push()).between("Repeat", 0, latest)
 
 
@@ -150,7 +155,7 @@ async def test_download_without_a_field(iut: Iut) -> None:
         robot = await tester.linked()
         await robot.commanded("run", "Download", "run.command")
         for name in MANDATORY:
-            await refused(partial(robot.ask, DOWNLOAD, robot.object("push", name)))
+            await assert_refused(partial(robot.ask, DOWNLOAD, robot.object("push", name)))
         await robot.file()
 
 
@@ -165,9 +170,9 @@ async def test_exit_value_at_registration(iut: Iut) -> None:
             if await tester.offers("pair"):
                 await robot.linked_by(exchange)
                 push = await robot.push()
-                refused = await refusal(push.session)
-                if refused:
-                    raise push.failed("the first push to be accepted", refused)
+                assert_refused = await find_refusal(push.session)
+                if assert_refused:
+                    raise push.failed("the first push to be accepted", assert_refused)
 
 
 @requirement("robustness.extra-members")
@@ -187,7 +192,7 @@ async def test_extra_members(iut: Iut) -> None:
         await exchange.taken()
         if await tester.offers("pair"):
             await robot.linked_by(exchange)
-            await still_served(tester, robot)
+            await assert_still_served(tester, robot)
 
 
 @requirement("http.json")
@@ -216,8 +221,8 @@ async def test_json_in_another_spelling(iut: Iut) -> None:
         value = tester.request("POST", PUSHCMD, {"content-type": "application/json"}, body.encode())
         session = await tester.connection()
         await session.send_bytes(encode(value))
-        refused = await refusal(session)
-        check(not refused, "the registration to be held", refused)
+        assert_refused = await find_refusal(session)
+        check(not assert_refused, "the registration to be held", assert_refused)
         if await tester.offers("pair"):
             await tester.user("pair", token=robot.token)
             await session.expect("Repeat", requirement="register.repeat")
@@ -242,6 +247,6 @@ async def test_malformed(iut: Iut) -> None:
         for body in MALFORMED.values():
             robot = tester.robot()
             robot.headers = {"content-type": "application/json"}
-            await refused(partial(robot.ask, PUSHCMD, body))
+            await assert_refused(partial(robot.ask, PUSHCMD, body))
         exchange = await tester.robot().register()
         await exchange.held("a robot to be served after bodies that are not JSON objects")

@@ -9,7 +9,7 @@ from conformance.openroberta import naming
 from conformance.openroberta.codec import chunks, encode, titled
 from conformance.openroberta.codings import coding_of
 from conformance.openroberta.lab.tester import RobotsTester, playing
-from conformance.openroberta.lab.tester.exchange import Exchange, refusal, refused
+from conformance.openroberta.lab.tester.exchange import Exchange, assert_refused, find_refusal
 from conformance.openroberta.lab.tester.robot import Robot
 from conformance.segmentation import Segmentation, byte_by_byte, in_halves, split_at
 from conformance.verdicts import NotExercised, Violation
@@ -23,7 +23,7 @@ TLS_HELLO = bytes.fromhex(
 )
 
 
-async def served(tester: RobotsTester, robot: Robot, after: str) -> None:
+async def assert_served(tester: RobotsTester, robot: Robot, after: str) -> None:
     """Raise Violation unless a robot can register, and be linked if possible."""
     exchange = await robot.register()
     await exchange.held(f"a robot to be served after {after}")
@@ -97,7 +97,7 @@ async def _holds_chunks(tester: RobotsTester, spell: Callable[[str, str], str]) 
     value = tester.request("POST", naming.PUSHCMD, fields, tester.robot().object("register"))
     session = await tester.connection()
     await session.send_bytes(encode(value, spell))
-    return not await refusal(session)
+    return not await find_refusal(session)
 
 
 @requirement("robustness.codings")
@@ -126,7 +126,7 @@ async def test_charset(iut: Iut) -> None:
         for named in ("application/json; charset=utf8", "application/json;charset=UTF-8"):
             robot = tester.robot()
             robot.headers = {"content-type": named}
-            await served(tester, robot, f"the Content-Type {named}")
+            await assert_served(tester, robot, f"the Content-Type {named}")
 
 
 @requirement("http.persistence")
@@ -163,7 +163,7 @@ async def test_closing(iut: Iut) -> None:
                 raise Violation(expected, "it is held", "refuses.battery")
             expected = f"the connection to be closed, as Connection: {asks} requests"
             check(ended, expected, "it stays open")
-        await served(tester, tester.robot(), "connections that were closed")
+        await assert_served(tester, tester.robot(), "connections that were closed")
 
 
 CUTS: Sequence[Segmentation] = (
@@ -206,13 +206,13 @@ async def test_chunked_request(iut: Iut) -> None:
         await session.send_bytes(
             head.removesuffix(b"0\r\n\r\n") + chunks([body[:40], body[40:41], body[41:]])
         )
-        refused = await refusal(session)
+        assert_refused = await find_refusal(session)
         for message in session.received:
             if message.value["version"] == "1.0":
                 raise NotExercised("this lab answers with HTTP/1.0, which has no chunks")
             if message.value["status"] == _LENGTH_REQUIRED:
                 return
-        check(not refused, "the registration to be held", refused)
+        check(not assert_refused, "the registration to be held", assert_refused)
         if await tester.offers("pair"):
             await tester.user("pair", token=robot.token)
             await session.expect("Repeat", within="response")
@@ -249,7 +249,7 @@ async def test_other_methods(iut: Iut) -> None:
             robot = tester.robot()
             robot.headers = _ONCE
             registration = robot.object("register")
-            await refused(partial(robot.ask, naming.PUSHCMD, registration, method=method))
+            await assert_refused(partial(robot.ask, naming.PUSHCMD, registration, method=method))
 
 
 @requirement("robustness.other-paths")
@@ -265,7 +265,7 @@ async def test_other_paths(iut: Iut) -> None:
                 raise exchange.failed(f"status 404 at {path}", "received nothing")
             status = message.value["status"]
             check(status == 404, f"status 404 at {path}", f"received {status}", message.event)
-        await served(tester, robot, "a wrong path")
+        await assert_served(tester, robot, "a wrong path")
 
 
 HALVES: dict[str, Sequence[bytes]] = {
@@ -293,13 +293,13 @@ async def test_half_requests(iut: Iut) -> None:
                 await stays.send_bytes(piece)
             await left.taken()
             await left.close()
-            await served(
+            await assert_served(
                 tester, tester.robot(), f"a request of which the lab received only this: {what}"
             )
         killed = await tester.connection()
         await killed.send_bytes(b"POST /rest/pushcmd HTTP/1.1\r\nContent-Le")
         await killed.break_off()
-        await served(tester, tester.robot(), "a request whose connection was reset")
+        await assert_served(tester, tester.robot(), "a request whose connection was reset")
 
 
 @requirement("robustness.tls-hello")
@@ -311,4 +311,4 @@ async def test_tls_hello(iut: Iut) -> None:
             session = await tester.connection()
             await session.send_bytes(TLS_HELLO)
             await session.until_closed(tester.seconds("quiet"))
-        await served(tester, robot, "a TLS hello")
+        await assert_served(tester, robot, "a TLS hello")

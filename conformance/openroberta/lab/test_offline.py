@@ -6,18 +6,18 @@ from conformance.cases import check, lasting, requirement
 from conformance.iut import Iut
 from conformance.openroberta.lab.tester import RobotsTester, playing
 from conformance.openroberta.lab.tester.robot import Robot
-from conformance.openroberta.lab.tester.timing import at_most
+from conformance.openroberta.lab.tester.timing import latest_answers
 from conformance.verdicts import Inconclusive, Violation
 
 
-async def answered(tester: RobotsTester, robot: Robot) -> None:
+async def push_until_answered(tester: RobotsTester, robot: Robot) -> None:
     """Push, and wait for the answer."""
-    _, latest = at_most(tester, "push_hold")
+    _, latest = latest_answers(tester, "push_hold")
     exchange = await robot.push()
     await exchange.between("Repeat", 0, latest)
 
 
-async def goes(tester: RobotsTester, robot: Robot) -> None:
+async def assert_goes_offline(tester: RobotsTester, robot: Robot) -> None:
     """Send nothing until the user sees the robot as offline. Raises Violation if it never is."""
     tester.iut.skip_if_longer(2 * tester.seconds("offline"), "offline")
     latest = tester.iut.left("offline", "offline", "response")
@@ -32,8 +32,8 @@ async def test_offline(iut: Iut) -> None:
     """A robot that does not push again after an answer becomes offline."""
     async with playing(iut) as tester:
         robot = await tester.linked()
-        await answered(tester, robot)
-        await goes(tester, robot)
+        await push_until_answered(tester, robot)
+        await assert_goes_offline(tester, robot)
 
 
 @requirement("offline.noticed")
@@ -42,10 +42,10 @@ async def test_one_of_three_offline(iut: Iut) -> None:
     async with playing(iut) as tester:
         robots = [await tester.linked() for _ in range(3)]
         leaves = robots.pop(1)
-        await answered(tester, leaves)
+        await push_until_answered(tester, leaves)
         pushing = [asyncio.create_task(pushes(tester, stays)) for stays in robots]
         try:
-            await goes(tester, leaves)
+            await assert_goes_offline(tester, leaves)
         finally:
             for task in pushing:
                 task.cancel()
@@ -54,7 +54,7 @@ async def test_one_of_three_offline(iut: Iut) -> None:
 async def pushes(tester: RobotsTester, robot: Robot) -> None:
     """Push until the task is cancelled."""
     while True:
-        await answered(tester, robot)
+        await push_until_answered(tester, robot)
 
 
 @requirement("offline.not-early")
@@ -76,7 +76,7 @@ async def test_not_early(iut: Iut) -> None:
             check(
                 seen == "waiting", f"the robot of push {number + 1} to be waiting", f"it is {seen}"
             )
-            _, latest = at_most(tester, "push_hold")
+            _, latest = latest_answers(tester, "push_hold")
             answered_at = exchange.asked + await exchange.between("Repeat", 0, latest)
             seen = await tester.becomes(robot, "state", "offline", soon)
             took = exchange.session.now - answered_at
@@ -98,8 +98,8 @@ async def test_returns(iut: Iut) -> None:
     """A robot that was offline is back after its next push, and receives programs."""
     async with playing(iut) as tester:
         robot = await tester.linked()
-        await answered(tester, robot)
-        await goes(tester, robot)
+        await push_until_answered(tester, robot)
+        await assert_goes_offline(tester, robot)
         push = await robot.push()
         seen = await tester.becomes(robot, "state", "waiting", "response")
         check(seen == "waiting", "a robot that pushes again to be waiting", f"it is {seen}")

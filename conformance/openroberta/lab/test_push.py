@@ -9,9 +9,9 @@ from conformance.cases import check, compared, lasting, requirement
 from conformance.iut import Iut
 from conformance.openroberta import naming
 from conformance.openroberta.lab.tester import RobotsTester, playing
-from conformance.openroberta.lab.tester.exchange import Exchange, refusal
+from conformance.openroberta.lab.tester.exchange import Exchange, find_refusal
 from conformance.openroberta.lab.tester.robot import Robot
-from conformance.openroberta.lab.tester.timing import at_least, at_most
+from conformance.openroberta.lab.tester.timing import earliest_answer, latest_answers
 from conformance.openroberta.values import same
 from conformance.segmentation import split_at, whole
 from conformance.verdicts import Inconclusive, NotExercised, Violation
@@ -25,7 +25,7 @@ MEANWHILE = 5  # requests; one answered in time is enough
 async def test_answered(iut: Iut) -> None:
     """Each of several pushes is answered with repeat at the end of push_hold."""
     async with playing(iut) as tester:
-        high, latest = at_most(tester, "push_hold")
+        high, latest = latest_answers(tester, "push_hold")
         robot = await tester.linked()
         took = []
         for _ in range(TRIES):
@@ -43,8 +43,8 @@ async def test_answered(iut: Iut) -> None:
 async def test_held(iut: Iut) -> None:
     """No push is answered immediately while there is nothing to do."""
     async with playing(iut) as tester:
-        shortest = at_least(tester, "push_hold")
-        _, latest = at_most(tester, "push_hold")
+        shortest = earliest_answer(tester, "push_hold")
+        _, latest = latest_answers(tester, "push_hold")
         robot = await tester.linked()
         for _ in range(2 if tester.seconds("push_hold") > 2 else TRIES):
             exchange = await robot.push()
@@ -56,8 +56,8 @@ async def test_held(iut: Iut) -> None:
 async def test_held_for_two(iut: Iut) -> None:
     """Pushes of two robots are held at the same time, each for its own period."""
     async with playing(iut) as tester:
-        shortest = at_least(tester, "push_hold")
-        _, latest = at_most(tester, "push_hold")
+        shortest = earliest_answer(tester, "push_hold")
+        _, latest = latest_answers(tester, "push_hold")
         robots = [await tester.linked(), await tester.linked()]
         first = await robots[0].push()
         # The second push comes late in the period of the first: this offset is the point of the
@@ -73,8 +73,8 @@ async def test_held_for_two(iut: Iut) -> None:
 async def test_held_after_a_program(iut: Iut) -> None:
     """A push after a program is held for a full period of its own."""
     async with playing(iut) as tester:
-        shortest = at_least(tester, "push_hold")
-        _, latest = at_most(tester, "push_hold")
+        shortest = earliest_answer(tester, "push_hold")
+        _, latest = latest_answers(tester, "push_hold")
         robot = await tester.linked()
         before = await robot.push()
         if await before.session.wait_for(within=0.7 * tester.seconds("push_hold")):
@@ -87,7 +87,7 @@ async def test_held_after_a_program(iut: Iut) -> None:
 async def test_commands(iut: Iut) -> None:
     """Registrations and pushes are answered with commands of the protocol."""
     async with playing(iut) as tester:
-        _, latest = at_most(tester, "push_hold")
+        _, latest = latest_answers(tester, "push_hold")
         robot = await tester.linked()
         await (await robot.push()).between("Repeat", 0, latest)
         if await tester.offers("run"):
@@ -111,7 +111,7 @@ async def test_battery_and_name(iut: Iut) -> None:
     Two other robots with other values are linked, too.
     """
     async with playing(iut) as tester:
-        robot = await among_others(tester)
+        robot = await link_among_others(tester)
         robot.headers = {"content-type": "application/json"}
         told = await tester.state(robot)
         if told.get("battery") is None and told.get("name") is None:
@@ -121,7 +121,7 @@ async def test_battery_and_name(iut: Iut) -> None:
         tells = [key for key in ("battery", "name") if told.get(key) is not None]
         for battery, name, escaped in NAMED:
             robot.data |= {"battery": battery, member: name}
-            exchange = await robot.ask(naming.PUSHCMD, _written(robot, escaped))
+            exchange = await robot.ask(naming.PUSHCMD, _write_push(robot, escaped))
             for key in tells:
                 wanted = {"battery": battery, "name": name}[key]
                 seen = await tester.becomes(robot, key, wanted, "response")
@@ -130,7 +130,7 @@ async def test_battery_and_name(iut: Iut) -> None:
                     # A lab that does not understand a name refuses every push with that name.
                     robot.data = before
                     raise Violation(
-                        expected, f"the user sees {seen!r}", await _gone_with_a_push(robot)
+                        expected, f"the user sees {seen!r}", await _find_forgotten(robot)
                     )
             await exchange.session.close()
 
@@ -140,7 +140,7 @@ def _member_of_name(robot: Robot, told: Mapping[str, Any]) -> str:
     return "robot" if told.get("name") == robot.data["robot"] else "brickname"
 
 
-def _written(robot: Robot, escaped: bool = False) -> bytes:
+def _write_push(robot: Robot, escaped: bool = False) -> bytes:
     """Return a push with its letters as JSON escapes, or in UTF-8."""
     return json.dumps(robot.object("push"), ensure_ascii=escaped).encode()
 
@@ -163,27 +163,27 @@ async def test_name_in_pieces(iut: Iut) -> None:
         cuts = {"Gr\u00f6\u00dfe": (whole, "push.seen"), "B\u00e4r": (_inside_letters, None)}
         for name, (cut, about) in cuts.items():
             robot.data[member] = name
-            exchange = await robot.ask(naming.PUSHCMD, _written(robot), segmentation=cut)
+            exchange = await robot.ask(naming.PUSHCMD, _write_push(robot), segmentation=cut)
             seen = await tester.becomes(robot, "name", name, "response")
             if not same(seen, name):
-                known = about or await _gone_with_a_push(robot)
+                known = about or await _find_forgotten(robot)
                 raise Violation(
                     f"the user to see the name {name!r}", f"the user sees {seen!r}", known
                 )
             await exchange.session.close()
 
 
-async def _gone_with_a_push(robot: Robot) -> str | None:
+async def _find_forgotten(robot: Robot) -> str | None:
     """Return the requirement that forgetting a robot after a lost push violates, or None."""
     push = await robot.push()
-    return "offline.no-disconnect" if await refusal(push.session) else None
+    return "offline.no-disconnect" if await find_refusal(push.session) else None
 
 
 @requirement("exit.shown")
 async def test_exit_value(iut: Iut) -> None:
     """The user sees the exit value of the push after each of several programs."""
     async with playing(iut) as tester:
-        robot, exchange = await among_others(tester), None
+        robot, exchange = await link_among_others(tester), None
         for value in (143, 0, 2):
             await robot.fetch(exchange=exchange)
             robot.data["nepoexitvalue"] = value
@@ -198,7 +198,7 @@ async def test_exit_value(iut: Iut) -> None:
             )
 
 
-async def among_others(tester: RobotsTester) -> Robot:
+async def link_among_others(tester: RobotsTester) -> Robot:
     """Return the second of three linked robots."""
     return [await tester.linked() for _ in range(3)][1]
 
@@ -209,12 +209,12 @@ async def test_lost_connection(iut: Iut) -> None:
 
     async def play(lost: bool) -> None:
         async with playing(iut) as tester:
-            _, latest = at_most(tester, "push_hold")
+            _, latest = latest_answers(tester, "push_hold")
             robot = await tester.linked()
             for _ in range(2):
                 exchange = await robot.push()
                 if lost:
-                    await _taken(exchange)
+                    await _await_reading(exchange)
                     await exchange.session.close()
                 else:
                     await exchange.between("Repeat", 0, latest)
@@ -226,7 +226,7 @@ async def test_lost_connection(iut: Iut) -> None:
     await compared(iut, play, True, False, "push.answered")
 
 
-async def _taken(push: Exchange) -> None:
+async def _await_reading(push: Exchange) -> None:
     """Wait until the lab has surely read this push, before a newer push.
 
     A lab can use a thread for each request, and read them in any order.
@@ -239,11 +239,11 @@ async def _taken(push: Exchange) -> None:
 async def test_others_meanwhile(iut: Iut) -> None:
     """Requests of another robot are answered while a push is held, and not only afterwards."""
     async with playing(iut) as tester:
-        _, latest = at_most(tester, "push_hold")
+        _, latest = latest_answers(tester, "push_hold")
         robot = await tester.linked()
         for _ in range(MEANWHILE):
             held = await robot.push()
-            await _taken(held)
+            await _await_reading(held)
             other = tester.robot()
             asked = await other.ask(naming.PUSHCMD, other.object("register", "token"))
             # Closing the connection is an answer, too.
@@ -263,12 +263,12 @@ async def test_program_for_a_lost_push(iut: Iut) -> None:
     async with playing(iut) as tester:
         robot = await tester.linked()
         exchange = await robot.push()
-        await _taken(exchange)
+        await _await_reading(exchange)
         await exchange.session.close()
         try:
             await robot.commanded("run", "Download", "robustness.repeated-push")
         except Violation as none:
-            none.requirement = await _gone_with_a_push(robot) or none.requirement
+            none.requirement = await _find_forgotten(robot) or none.requirement
             raise
         await robot.file()
 
@@ -277,7 +277,7 @@ async def test_program_for_a_lost_push(iut: Iut) -> None:
 async def test_run_between_pushes(iut: Iut) -> None:
     """A program that is run between two pushes is announced with the second push."""
     async with playing(iut) as tester:
-        _, latest = at_most(tester, "push_hold")
+        _, latest = latest_answers(tester, "push_hold")
         robot = await tester.linked()
         await (await robot.push()).between("Repeat", 0, latest)
         running = asyncio.create_task(tester.upper("run", token=robot.token))
@@ -303,12 +303,12 @@ async def test_run_between_pushes(iut: Iut) -> None:
 async def test_repeated_push(iut: Iut) -> None:
     """If a push comes twice, the robot receives the program, and both pushes are answered."""
     async with playing(iut) as tester:
-        _, latest = at_most(tester, "push_hold")
+        _, latest = latest_answers(tester, "push_hold")
         robot = await tester.linked()
         pushes = []
         for _ in range(2):
             pushes.append(await robot.push())
-            await _taken(pushes[-1])
+            await _await_reading(pushes[-1])
         await tester.needs("run")
         await tester.user("run", token=robot.token)
         # The robot reads both answers, so either can bring the command.

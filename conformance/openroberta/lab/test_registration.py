@@ -12,7 +12,7 @@ from conformance.openroberta.lab.tester import RobotsTester, playing
 from conformance.openroberta.lab.tester.exchange import Exchange
 from conformance.openroberta.lab.tester.programs import own_program
 from conformance.openroberta.lab.tester.robot import Robot, new_token
-from conformance.openroberta.lab.tester.timing import after, at_least, at_most
+from conformance.openroberta.lab.tester.timing import earliest_answer, late_after, latest_answers
 from conformance.openroberta.naming import refuses
 from conformance.verdicts import Inconclusive
 
@@ -30,7 +30,7 @@ async def test_path_of_registrations(iut: Iut) -> None:
 async def test_held(iut: Iut) -> None:
     """None of five registrations is answered before 80 % of register_hold."""
     async with playing(iut) as tester:
-        shortest = at_least(tester, "register_hold")
+        shortest = earliest_answer(tester, "register_hold")
         for exchange in [await tester.robot().register() for _ in range(5)]:
             await exchange.silent(shortest)
 
@@ -40,20 +40,20 @@ async def test_held(iut: Iut) -> None:
 async def test_aborted(iut: Iut) -> None:
     """A registration whose token is not entered is answered with abort after register_hold."""
     async with playing(iut) as tester:
-        high, _ = at_most(tester, "register_hold")
-        took = await aborted(tester, await tester.robot().register())
+        high, _ = latest_answers(tester, "register_hold")
+        took = await time_until_abort(tester, await tester.robot().register())
         if took > high:
-            took = await aborted(tester, await tester.robot().register())
+            took = await time_until_abort(tester, await tester.robot().register())
         if took > high:
             raise Inconclusive(
                 f"expected abort within {high:.2f} s; received it after {took:.2f} s"
             )
 
 
-async def aborted(tester: RobotsTester, exchange: Exchange) -> float:
+async def time_until_abort(tester: RobotsTester, exchange: Exchange) -> float:
     """Return the seconds until a registration is aborted; raise Violation if it is not."""
-    _, latest = at_most(tester, "register_hold")
-    shortest = at_least(tester, "register_hold")
+    _, latest = latest_answers(tester, "register_hold")
+    shortest = earliest_answer(tester, "register_hold")
     return await exchange.between(
         "Abort", shortest, latest, "register.aborted", early="register.held"
     )
@@ -72,7 +72,7 @@ async def test_repeat_when_entered(iut: Iut) -> None:
 async def test_repeat_late_in_its_time(iut: Iut) -> None:
     """A registration is answered with repeat if its token comes after half of register_hold."""
     async with playing(iut) as tester:
-        at_most(tester, "register_hold")
+        latest_answers(tester, "register_hold")
         robot = tester.robot()
         exchange = await robot.register()
         await exchange.silent(tester.seconds("register_hold") / 2)
@@ -98,7 +98,7 @@ async def test_not_unasked_after_abort(iut: Iut) -> None:
     """A token that registers again after an abort gets no repeat before it is entered."""
     async with playing(iut) as tester:
         robot = tester.robot()
-        await aborted(tester, await robot.register())
+        await time_until_abort(tester, await robot.register())
         exchange = await robot.register()
         message = await exchange.session.wait_for("Repeat", within=tester.seconds("quiet"))
         if message is not None:
@@ -112,11 +112,11 @@ async def test_after_abort(iut: Iut, token: str) -> None:
     """After an abort, a registration with the same or another token is held again."""
     async with playing(iut) as tester:
         robot = tester.robot()
-        await aborted(tester, await robot.register())
+        await time_until_abort(tester, await robot.register())
         if token == "other":
             robot.data["token"] = new_token()
         exchange = await robot.register()
-        shortest = at_least(tester, "register_hold")
+        shortest = earliest_answer(tester, "register_hold")
         if token == "same":
             await exchange.silent(shortest)
             await exchange.session.close()
@@ -285,14 +285,16 @@ async def test_after_its_time(iut: Iut, entered: bool) -> None:
     async with playing(iut) as tester:
         await tester.needs("pair")
         robot = tester.robot()
-        await aborted(tester, await robot.register())
+        await time_until_abort(tester, await robot.register())
         if entered:
             await tester.upper("pair", token=robot.token)
         push = await robot.push()
         for operation in ("run", "update"):
             if await tester.offers(operation):
                 await tester.upper(operation, token=robot.token)
-        message = await push.session.wait_for(*naming.COMMANDS, within=after(tester, "push_hold"))
+        message = await push.session.wait_for(
+            *naming.COMMANDS, within=late_after(tester, "push_hold")
+        )
         if message is not None and message.name != "Abort":
             if message.name == "Repeat" and await serves_unregistered(tester):
                 raise Inconclusive("the lab serves robots that never registered, too")
@@ -309,7 +311,7 @@ async def serves_unregistered(tester: RobotsTester) -> bool:
     other = tester.robot()
     await tester.upper("pair", token=other.token)
     push = await other.push()
-    return await push.session.wait_for("Repeat", within=after(tester, "push_hold")) is not None
+    return await push.session.wait_for("Repeat", within=late_after(tester, "push_hold")) is not None
 
 
 @requirement("robustness.registered-again")
@@ -336,7 +338,7 @@ async def test_push_of_nobody(iut: Iut) -> None:
     async with playing(iut) as tester:
         robot = tester.robot()
         exchange = await robot.push()
-        message = await exchange.session.wait_for(within=after(tester, "push_hold"))
+        message = await exchange.session.wait_for(within=late_after(tester, "push_hold"))
         check(
             message is None or refuses(message.name, message.value),
             "an error or abort for a push with an unknown token",

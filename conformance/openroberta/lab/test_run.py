@@ -45,10 +45,10 @@ async def test_immediately(iut: Iut) -> None:
             )
         robot = await tester.linked()
         for _ in range(2):
-            await told_at_once(robot, period)
+            await assert_told_at_once(robot, period)
 
 
-async def told_at_once(robot: Robot, period: float) -> None:
+async def assert_told_at_once(robot: Robot, period: float) -> None:
     """Let programs run until one is announced immediately; raise Violation if none is."""
     took, after = [], []
     for _ in range(TRIES):
@@ -65,7 +65,7 @@ async def told_at_once(robot: Robot, period: float) -> None:
     raise Violation(f"download immediately, not after {period:g} s", quickest)
 
 
-async def fetched(tester: RobotsTester, robot: Robot) -> tuple[bytes, Message]:
+async def fetch_reported_program(tester: RobotsTester, robot: Robot) -> tuple[bytes, Message]:
     """Return the program that the user's operation reported, and the file that was received.
 
     Raises NotExercised if the operation does not return the program.
@@ -86,7 +86,7 @@ async def test_bytes(iut: Iut) -> None:
     async with playing(iut) as tester:
         robot = await tester.linked()
         for _ in range(2):
-            wanted, file = await fetched(tester, robot)
+            wanted, file = await fetch_reported_program(tester, robot)
             came = plain_content(file.value)
             check(came == wanted, *difference(wanted, came), file.event)
 
@@ -96,7 +96,7 @@ async def test_fetched_twice(iut: Iut) -> None:
     """A robot that lost the connection while it fetched its program can fetch it again."""
     async with playing(iut) as tester:
         robot = await tester.linked()
-        wanted, _ = await fetched(tester, robot)
+        wanted, _ = await fetch_reported_program(tester, robot)
         message = await (await robot.download()).unless_closed()
         if message and message.name == "File":
             check(plain_content(message.value) == wanted, "the same program", "received another")

@@ -19,7 +19,7 @@ from conformance.verdicts import Inconclusive, NotExercised
 from conformance.wire import Message
 
 
-async def updated(tester: RobotsTester) -> Robot:
+async def link_and_update(tester: RobotsTester) -> Robot:
     """Return a robot that received update."""
     robot = await tester.linked()
     await robot.commanded("update", "Update", "update.command")
@@ -30,7 +30,7 @@ async def updated(tester: RobotsTester) -> Robot:
 async def test_command(iut: Iut) -> None:
     """If the user decides to update, the unanswered push is answered with update."""
     async with playing(iut) as tester:
-        await updated(tester)
+        await link_and_update(tester)
 
 
 @requirement("update.command")
@@ -57,7 +57,7 @@ def paths(iut: Iut) -> list[str]:
     return found
 
 
-async def got(tester: RobotsTester, path: str) -> Message:
+async def fetch_file(tester: RobotsTester, path: str) -> Message:
     """Fetch a file as an unregistered robot. Raises Violation if the file does not come."""
     exchange = await tester.robot().ask(naming.UPDATE + path, None, method="GET")
     message = await exchange.answer(requirement="update.files")
@@ -67,7 +67,7 @@ async def got(tester: RobotsTester, path: str) -> Message:
     return message
 
 
-async def own(tester: RobotsTester, path: str) -> Mapping[str, Any]:
+async def find_reported_file(tester: RobotsTester, path: str) -> Mapping[str, Any]:
     """Return name and base64 of a file as the lab reports them, if it does."""
     try:
         told = await tester.user("update_file", path=path)
@@ -85,8 +85,8 @@ async def test_files(iut: Iut) -> None:
     """An unregistered robot can fetch each file by GET, twice with the same bytes."""
     async with playing(iut) as tester:
         for path in paths(iut):
-            first, second = await got(tester, path), await got(tester, path)
-            told = (await own(tester, path)).get("base64")
+            first, second = await fetch_file(tester, path), await fetch_file(tester, path)
+            told = (await find_reported_file(tester, path)).get("base64")
             # A file can be empty only if the lab reports it as empty.
             filled = bool(plain_content(first.value)) or told == ""
             check(filled, f"{path} to have contents", "received an empty file")
@@ -108,7 +108,7 @@ async def test_filenames(iut: Iut) -> None:
     """Each file comes with its name in the header field Filename."""
     async with playing(iut) as tester:
         for path in paths(iut):
-            file = await got(tester, path)
+            file = await fetch_file(tester, path)
             name = file.value["headers"]["filename"].strip('" ')
             check(
                 bool(name),
@@ -116,7 +116,7 @@ async def test_filenames(iut: Iut) -> None:
                 "received an empty name",
                 file.event,
             )
-            if told := (await own(tester, path)).get("name"):
+            if told := (await find_reported_file(tester, path)).get("name"):
                 check(
                     name == told,
                     f"the Filename {told!r} of {path}",
@@ -166,7 +166,7 @@ async def test_offered(iut: Iut) -> None:
 async def test_disconnects(iut: Iut) -> None:
     """After update, the user's actions do not reach the robot until it registers again."""
     async with playing(iut) as tester:
-        robot = await updated(tester)
+        robot = await link_and_update(tester)
         exchange = await robot.push()
         message = await exchange.session.wait_for(within=tester.seconds("quiet"))
         if message and refuses(message.name, message.value):
@@ -191,7 +191,7 @@ async def test_disconnects(iut: Iut) -> None:
 async def test_registers_again(iut: Iut, token: str) -> None:
     """After update, a robot can register and is served again."""
     async with playing(iut) as tester:
-        robot = await updated(tester)
+        robot = await link_and_update(tester)
         if token == "other":
             robot.data["token"] = new_token()
         exchange = await robot.register()

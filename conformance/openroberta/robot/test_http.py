@@ -9,10 +9,10 @@ import pytest
 
 from conformance.cases import check, requirement
 from conformance.iut import Iut
-from conformance.openroberta.codec import chunks, content, encode, response
-from conformance.openroberta.robot.tester import PROGRAM, LabTester, playing
+from conformance.openroberta.codec import chunks, content, encode, response, titled
+from conformance.openroberta.robot.tester import PATIENT, PROGRAM, LabTester, playing
 from conformance.openroberta.robot.tester.exchange import NAME, Exchange
-from conformance.openroberta.robot.tester.programs import latest
+from conformance.openroberta.robot.tester.programs import find_latest_program
 from conformance.segmentation import Segmentation, byte_by_byte, in_halves, split_at
 from conformance.verdicts import Conclusion, Inconclusive, NotExercised, Violation
 
@@ -63,7 +63,7 @@ async def _conversation(tester: LabTester, answers: Answers) -> Program:
     asked = await tester.program_request()
     await answers(asked, response(200, {"Filename": NAME}, tester.program))
     await tester.next("Push", within=PROGRAM)
-    return await latest(tester)
+    return await find_latest_program(tester)
 
 
 SPELLINGS: Mapping[str, Callable[[str, str], str]] = {
@@ -84,6 +84,53 @@ async def test_header_names(iut: Iut, spelling: str) -> None:
     await conversation(iut, answers)
 
 
+@requirement("http.header-names")
+@pytest.mark.parametrize("spelling", ["lower", "upper", "spaces"])
+async def test_name_of_chunks(iut: Iut, spelling: str) -> None:
+    """Transfer-Encoding means the same in any case, and so does its value."""
+    if not await iut.cached("reads chunks", lambda: _reads_chunks(iut)):
+        raise Inconclusive("this robot reads no chunks (http.chunked-answers)")
+    await _in_chunks(iut, 7, SPELLINGS[spelling], "Chunked")
+
+
+@requirement("http.header-names")
+@pytest.mark.parametrize("spelling", ["lower", "upper", "spaces"])
+async def test_name_of_connection(iut: Iut, spelling: str) -> None:
+    """Connection means the same in any case: the robot does not use a closed connection."""
+
+    async def answers(asked: Exchange, value: Any) -> None:
+        headers = {**value["headers"], "connection": "close"}
+        await asked.raw(encode({**value, "headers": headers}, SPELLINGS[spelling]), ends=True)
+
+    try:
+        await conversation(iut, answers)
+    except Violation as wrong:
+        wrong.shown_in(next(reversed(iut.sessions), None))
+        if not await iut.cached("notes a close", lambda: _notes_a_close(iut)):
+            raise Inconclusive(f"{wrong}; the same in the usual case (http.persistence)") from None
+        raise
+
+
+async def _notes_a_close(iut: Iut) -> bool:
+    """Return True if the robot goes on after answers with Connection: close."""
+
+    async def answers(asked: Exchange, value: Any) -> None:
+        headers = {**value["headers"], "connection": "close"}
+        await asked.raw(encode({**value, "headers": headers}), ends=True)
+
+    return await _holds(conversation(Iut(iut.testbed, ""), answers))
+
+
+async def _holds(playing_it: Awaitable[None]) -> bool:
+    try:
+        await playing_it
+    except Violation:
+        return False
+    except Conclusion:
+        pass  # this shows no fault
+    return True
+
+
 @requirement("http.chunked-answers")
 @pytest.mark.parametrize("size", [1, 7, 1000])
 async def test_chunked(iut: Iut, size: int) -> None:
@@ -91,14 +138,19 @@ async def test_chunked(iut: Iut, size: int) -> None:
     await _in_chunks(iut, size)
 
 
-async def _in_chunks(iut: Iut, size: int) -> None:
+async def _in_chunks(
+    iut: Iut, size: int, spell: Callable[[str, str], str] = titled, coding: str = "chunked"
+) -> None:
+    """Send all answers in chunks of this size; `spell` writes the header field before them."""
+
     async def answers(asked: Exchange, value: Any) -> None:
         if asked.message.value["version"] == "1.0":
             raise NotExercised("this robot uses HTTP/1.0, which has no chunks")
         top, _, body = encode(value).partition(b"\r\n\r\n")
         lines = [line for line in top.split(b"\r\n") if b"Content-Length" not in line]
         pieces = [body[at : at + size] for at in range(0, len(body), size)]
-        coded = b"\r\n".join([*lines, b"Transfer-Encoding: chunked", b"", chunks(pieces)])
+        announced = spell("transfer-encoding", coding).encode()
+        coded = b"\r\n".join([*lines, announced, b"", chunks(pieces)])
         await asked.raw(coded)
 
     await conversation(iut, answers)
@@ -141,13 +193,33 @@ async def test_closed_after_each(iut: Iut, length: bool) -> None:
 
 
 async def _reads_chunks(iut: Iut) -> bool:
-    try:
-        await _in_chunks(Iut(iut.testbed, ""), 1000)
-    except Violation:
-        return False
-    except Conclusion:
-        pass  # this does not show that the robot cannot read chunks
-    return True
+    return await _holds(_in_chunks(Iut(iut.testbed, ""), 1000))
+
+
+@requirement("http.persistence")
+async def test_answers_in_http_1_0(iut: Iut) -> None:
+    """The lab answers with HTTP/1.0, after which each connection is closed."""
+
+    async def answers(asked: Exchange, value: Any) -> None:
+        await asked.raw(encode({**value, "version": "1.0"}), ends=True)
+
+    await conversation(iut, answers)
+
+
+@requirement("http.persistence")
+async def test_closed_without_a_word(iut: Iut) -> None:
+    """The lab closes a kept connection without announcing it; the robot uses another one.
+
+    The robot can take its lost request for an error, and register again.
+    """
+    async with playing(iut) as tester:
+        asked = await tester.link()
+        closed = "an answer whose connection was closed without an announcement"
+        for _ in range(3):
+            await asked.raw(encode(response(200, {}, {"cmd": "repeat"})), ends=True)
+            asked = await tester.next("Push", "Register", within=PATIENT, after=closed)
+        await asked.command("repeat")
+        await tester.next("Push", within=PATIENT, after="answers that came as usual again")
 
 
 @requirement("http.persistence")

@@ -103,22 +103,22 @@ async def changes(iut: Iut, operation: str, fields: list[str], *values: str) -> 
         for value in values:
             (await tester.instance.upper(operation, value=value)).required(operation)
             push = await tester.repeats(push, 1)
-            tells(push, fields, value)
+            assert_tells(push, fields, value)
             push = await tester.repeats(push, 1)
             # A value that it never had before has changed once more by itself: a voltage sinks.
-            if any(same(one, old) for one in told(push, fields) for old in before):
-                tells(push, fields, value)
+            if any(same(one, old) for one in values_of(push, fields) for old in before):
+                assert_tells(push, fields, value)
             before.append(value)
 
 
-def told(push: Exchange, fields: list[str]) -> list[Any]:
+def values_of(push: Exchange, fields: list[str]) -> list[Any]:
     """Return the values of these fields that the push contains."""
     return [push.data[field] for field in fields if field in push.data]
 
 
-def tells(push: Exchange, fields: list[str], value: str) -> None:
+def assert_tells(push: Exchange, fields: list[str], value: str) -> None:
     """Raise Violation unless one of these fields has this value."""
-    came = told(push, fields)
+    came = values_of(push, fields)
     if any(same(one, value) for one in came):
         return
     known = "data.strings" if None in came else None

@@ -1,14 +1,15 @@
 """Tests of the registration: how long a robot waits, and its reaction to each answer."""
 
+import asyncio
 from collections.abc import Awaitable, Callable
 
 import pytest
 
 from conformance.cases import each_of, lasting, requirement
 from conformance.iut import Iut
-from conformance.openroberta.robot.tester import PATIENT, playing
+from conformance.openroberta.robot.tester import PATIENT, LabTester, playing
 from conformance.openroberta.robot.tester.exchange import POLLING, Exchange
-from conformance.verdicts import NotExercised
+from conformance.verdicts import Hindered, NotExercised
 
 _LONGER = 1.2
 """Factor on push_hold: how long a robot must wait for its registration at least.
@@ -145,8 +146,10 @@ async def test_then_push(iut: Iut) -> None:
             raise push.violation(f"the token {first.data.get('token')!r}", came, "data.same-object")
 
 
-TRIES = 5  # requests that are refused one after another
-STORM = 0.05  # seconds for three tries at least; a loop without a pause takes a few milliseconds
+TRIES = 10  # requests that are refused one after another
+IN_A_ROW = 5  # tries whose pauses are added
+STORM = 0.1  # seconds that these pauses last at least; a loop without a pause adds nothing
+LOSSES = 5  # pushes whose connections are closed one after another
 
 REFUSALS: dict[str, Callable[[Exchange], Awaitable[None]]] = {
     "error": lambda asked: asked.refuse(500),
@@ -157,40 +160,74 @@ REFUSALS: dict[str, Callable[[Exchange], Awaitable[None]]] = {
 @requirement("robustness.no-storm")
 @pytest.mark.parametrize("answer", REFUSALS)
 async def test_no_storm(iut: Iut, answer: str) -> None:
-    """A robot that is refused several times pauses between two tries."""
+    """A robot whose registration is refused ten times pauses between its tries."""
+    usual = await usual_pause(iut)
     async with playing(iut) as tester:
-        tries = [await tester.next("Register", requirement="register.first")]
-        for _ in range(TRIES):
-            await REFUSALS[answer](tries[-1])
-            following = await tester.wait_for(*POLLING, within=tester.seconds("response"))
-            if following is None:
-                return
-            tries.append(following)
-            _at_leisure(tries)
+        asked = await tester.next("Register", requirement="register.first")
+        await raise_if_storming(tester, asked, REFUSALS[answer], usual)
 
 
 @requirement("robustness.no-storm")
 async def test_no_storm_of_pushes(iut: Iut) -> None:
-    """A robot whose lab closes each push without an answer pauses between two tries."""
+    """A robot whose lab closes ten pushes without an answer pauses between its tries."""
+    usual = await usual_pause(iut)
     async with playing(iut) as tester:
-        tries = [await tester.link()]
-        for _ in range(TRIES):
-            await tries[-1].session.close()
-            following = await tester.wait_for(*POLLING, within=tester.seconds("response"))
-            if following is None:
-                return
-            tries.append(following)
-            _at_leisure(tries)
+        await raise_if_storming(tester, await tester.link(), REFUSALS["closed"], usual)
 
 
-def _at_leisure(tries: list[Exchange]) -> None:
-    """Raise Violation if the last three requests came without a pause.
+async def usual_pause(iut: Iut) -> float:
+    """Return the seconds that robot and machine need from an answer to the next push.
 
-    Two can come without a pause: HTTP libraries repeat a request that was not answered.
+    No pause is needed there. The quickest of several pushes counts.
     """
-    if len(tries) > 2 and (took := tries[-1].at - tries[-3].at) < STORM:
-        came = f"received three within {took:.3f} s"
-        raise tries[-1].violation(f"{STORM:g} s or more for three requests", came)
+
+    async def found() -> float:
+        async with playing(iut) as tester:
+            push, took = await tester.link(), []
+            for _ in range(IN_A_ROW):
+                await push.command("repeat")
+                answered = asyncio.get_running_loop().time()
+                push = await tester.next("Push", requirement="push.again")
+                took.append(push.at - answered)
+            return min(took)
+
+    return await iut.cached("pause after repeat", found)
+
+
+async def raise_if_storming(
+    tester: LabTester,
+    asked: Exchange,
+    refuse: Callable[[Exchange], Awaitable[None]],
+    usual: float,
+) -> None:
+    """Refuse ten tries. Raises Violation if five in a row came without pauses.
+
+    A pause lasts from the end of an answer to the next try; ``usual`` is the part of it that robot
+    and machine need in any case. Raises Hindered if only the busy machine made the pauses.
+    """
+    crowding, loop = tester.iut.testbed.timeouts.crowding, asyncio.get_running_loop()
+    pauses: list[tuple[float, float]] = []
+    doubtful = 0.0
+    for _ in range(TRIES):
+        await refuse(asked)
+        answered, lost = loop.time(), crowding.lost()
+        following = await tester.wait_for(*POLLING, within=tester.seconds("response"))
+        if following is None:
+            return
+        asked = following
+        pauses.append((max(asked.at - answered - usual, 0.0), crowding.lost() - lost))
+        latest = pauses[-IN_A_ROW:]
+        total, taken = sum(pause for pause, _ in latest), sum(late for _, late in latest)
+        if len(latest) == IN_A_ROW and total < STORM:
+            came = f"received {IN_A_ROW} with pauses of {total:.3f} s altogether"
+            expected = f"pauses of {STORM:g} s or more before {IN_A_ROW} further tries"
+            raise asked.violation(expected, came)
+        if len(latest) == IN_A_ROW and total - taken < STORM:
+            doubtful = max(doubtful, taken)
+        if sum(pause for pause, _ in pauses) > tester.seconds("response"):
+            return
+    if doubtful:
+        raise Hindered(f"the busy machine took {doubtful:.2f} s from the pauses of this robot")
 
 
 @requirement("robustness.lost-answers")
@@ -198,7 +235,7 @@ async def test_lab_gone(iut: Iut) -> None:
     """A robot whose lab disconnects several times goes on when the lab answers again."""
     async with playing(iut) as tester:
         push = await tester.link()
-        for _ in range(TRIES):
+        for _ in range(LOSSES):
             await push.session.close()
             lost = "a push whose connection was closed without an answer"
             push = await tester.next("Push", "Register", within=PATIENT, after=lost)

@@ -20,8 +20,8 @@ from conformance.openroberta.robot.tester.exchange import (
     head,
 )
 from conformance.openroberta.robot.tester.programs import (
-    all_run,
-    executed,
+    assert_all_run,
+    list_programs,
     number_run,
     run_in_silence,
     scratch_folder,
@@ -189,7 +189,7 @@ async def stores_bytes(iut: Iut, framing: str) -> None:
                 )
             wrong = [came for came in contents if came != data]
             if wrong or not contents:
-                await all_run(tester, got, before, f", the last of {len(data)} bytes")
+                await assert_all_run(tester, got, before, f", the last of {len(data)} bytes")
                 expected, came = difference(data, wrong[0] if wrong else b"")
                 about = None if framing == "length" else FRAMINGS[framing]
                 raise Violation(f"of the program '{what}' {expected}", came, about)
@@ -209,7 +209,7 @@ async def test_stores_name(iut: Iut) -> None:
             if not names:
                 raise Inconclusive("no program is visible under any name")
             if name not in names:
-                await all_run(tester, got, before)
+                await assert_all_run(tester, got, before)
             check(
                 name in names,
                 f"a program named {name!r}",
@@ -222,13 +222,13 @@ async def test_executes(iut: Iut) -> None:
     """Each program is run once, before the next push."""
     async with playing(iut) as tester:
         push = await tester.link()
-        before = len(await executed(tester))
+        before = len(await list_programs(tester))
         for number in range(1, 4):
             push = await tester.run(push)
-            count = len(await executed(tester)) - before
+            count = len(await list_programs(tester)) - before
             check(count == number, f"{number} programs to have been run", f"{count} were run")
         push = await tester.repeats(push, 1)
-        count = len(await executed(tester)) - before
+        count = len(await list_programs(tester)) - before
         check(
             count == 3, "no program to be run after repeat", f"{count} were run after 3 downloads"
         )
@@ -239,14 +239,14 @@ async def test_executes_while_fetching(iut: Iut) -> None:
     """A program is not run before all its bytes have arrived."""
     async with playing(iut) as tester:
         push = await tester.link()
-        before = len(await executed(tester))
+        before = len(await list_programs(tester))
         await push.command("download")
         asked = await tester.program_request("run.requests-file")
         value = response(200, {"Filename": NAME}, tester.program)
         await asked.session.send_bytes(head(value))
         # A robot that waits for the rest sends nothing, so only time can show it.
         await asyncio.sleep(_AGAIN)
-        count = len(await executed(tester)) - before
+        count = len(await list_programs(tester)) - before
         check(not count, "no program to be run before all its bytes have arrived", "it was run")
 
 
@@ -265,12 +265,12 @@ async def test_no_program(iut: Iut, what: str) -> None:
     """An incomplete program, or an error instead, is not run. The robot goes on."""
     async with playing(iut) as tester:
         push = await tester.link()
-        before = len(await executed(tester))
+        before = len(await list_programs(tester))
         await push.command("download")
         asked = await tester.program_request("run.requests-file")
         await NO_PROGRAMS[what](asked)
         again = await tester.next("Push", "Register", "DownloadRequest", within=PATIENT)
-        count = len(await executed(tester)) - before
+        count = len(await list_programs(tester)) - before
         check(not count, "no program to be run, because none has arrived", f"{count} was run")
         if again.name == "DownloadRequest":
             await again.file(tester.program)
@@ -296,7 +296,7 @@ async def test_exit_values(iut: Iut) -> None:
             told += 1
             came = push.data["nepoexitvalue"]
             if not same(came, value):
-                await all_run(tester, got, before)
+                await assert_all_run(tester, got, before)
                 raise push.violation(f"the exit value {value}", f"received {came!r}")
         if not told:
             raise NotExercised("this robot sends no exit value after a program")

@@ -9,7 +9,7 @@ from conformance.openroberta.updates import update_paths
 from conformance.verdicts import Conclusion, NotExercised
 
 
-async def updated(tester: LabTester, push: Exchange) -> None:
+async def update_robot(tester: LabTester, push: Exchange) -> None:
     """Send a robot update, and wait for its first request of a file.
 
     Raises Violation if the robot requests nothing or uses another method, and Late if the request
@@ -29,7 +29,7 @@ async def updated(tester: LabTester, push: Exchange) -> None:
 async def test_gets(iut: Iut) -> None:
     """After update, the robot fetches files by GET."""
     async with playing(iut) as tester:
-        await updated(tester, await tester.link())
+        await update_robot(tester, await tester.link())
 
 
 @requirement("update.gets")
@@ -37,7 +37,7 @@ async def test_gets_after_a_program(iut: Iut) -> None:
     """After pushes, a program and update, the robot fetches the files."""
     async with playing(iut) as tester:
         push = await tester.repeats(await tester.link(), 1)
-        await updated(tester, await tester.run(push))
+        await update_robot(tester, await tester.run(push))
 
 
 @requirement("update.all-files")
@@ -53,7 +53,7 @@ async def test_all_files(iut: Iut) -> None:
         push = await tester.link()
         for _ in range(2):
             start = len(tester.others)
-            await updated(tester, push)
+            await update_robot(tester, push)
             following = await tester.wait_for(*POLLING, within=tester.seconds("response"))
             files = [entry for entry in tester.others[start:] if entry.name == "UpdateRequest"]
             fetched = [entry.message.value["path"] for entry in files]
@@ -80,7 +80,7 @@ async def test_stops_pushing(iut: Iut) -> None:
     async with playing(iut) as tester:
         push = await tester.link()
         for _ in range(2):
-            await updated(tester, push)
+            await update_robot(tester, push)
             following = await tester.wait_for(*POLLING, within=tester.seconds("response"))
             if following is None:
                 return

@@ -302,6 +302,39 @@ class PushesBeforeItFetches(Robot):
         await super().download()
 
 
+@variant("pushes-all-the-time", of="push.one-at-a-time")
+class PushesAllTheTime(Robot):
+    """Sends its ninth push five times at once, and follows the first answer."""
+
+    pushes = 0
+
+    async def ask(self, value: Any, patience: float) -> Frame | None:
+        if value["path"] == naming.PUSHCMD:
+            self.pushes += value["json"]["cmd"] == "push"
+        if self.pushes != 9 or value["path"] != naming.PUSHCMD:
+            return await super().ask(value, patience)
+        callers = [self.make_caller() for _ in range(5)]
+        asked = [asyncio.create_task(caller.ask(value, patience)) for caller in callers]
+        answered, _ = await asyncio.wait(asked, return_when=asyncio.FIRST_COMPLETED)
+        for task in asked:
+            task.cancel()
+        await asyncio.gather(*asked, return_exceptions=True)
+        for caller in callers:
+            await caller.close()
+        return next(iter(answered)).result()
+
+
+@variant("waits-longer-each-time", of="robustness.no-storm")
+class WaitsLongerEachTime(Robot):
+    """Pauses for 0.01 s first, and twice as long before each further try."""
+
+    pauses = 0
+
+    async def pause(self) -> None:
+        await asyncio.sleep(min(0.01 * 2**self.pauses, 1.0))
+        self.pauses += 1
+
+
 class _Measuring(Robot):
     def measured(self) -> dict[str, Any]:
         return {**super().measured(), **self.altered()}

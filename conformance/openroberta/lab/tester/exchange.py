@@ -21,13 +21,13 @@ _ENDING = {"Register": ("Abort", "register_hold"), "Push": ("Repeat", "push_hold
 TRIES = 3  # requests whose answers only the time distinguishes
 
 
-async def refusal(session: Session) -> str:
+async def find_refusal(session: Session) -> str:
     """Return a text if the last request is refused immediately; otherwise an empty string."""
     message = await session.wait_for(within=session.seconds("quiet"))
     if message is None:
         return "the connection was closed" if session.ended else ""
-    refused = is_error(message.name, message.value)
-    return f"received an error with status {message.value['status']}" if refused else ""
+    assert_refused = is_error(message.name, message.value)
+    return f"received an error with status {message.value['status']}" if assert_refused else ""
 
 
 class Exchange:
@@ -89,9 +89,9 @@ class Exchange:
         `expected` is the text for a refusal.
         """
         before = len(self.session.received)
-        refused = await refusal(self.session)
-        if refused:
-            raise self.failed(expected, refused)
+        assert_refused = await find_refusal(self.session)
+        if assert_refused:
+            raise self.failed(expected, assert_refused)
         for message in self.session.received[before:]:
             raise self.wrong("no immediate answer", message, self._unasked(message))
 
@@ -182,7 +182,7 @@ class Exchange:
         return Violation(expected, came, requirement, event).shown_in(self.session)
 
 
-async def refused(ask: Callable[[], Awaitable[Exchange]]) -> None:
+async def assert_refused(ask: Callable[[], Awaitable[Exchange]]) -> None:
     """Raise Violation unless the request gets an error in one of three tries.
 
     A registration that is held until its time is over in each try is no error.

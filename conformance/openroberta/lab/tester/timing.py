@@ -7,7 +7,7 @@ from conformance.running.timeouts import GRACE
 _FLOOR = 0.25  # seconds that any answer can be late on a busy machine
 
 
-def at_least(tester: RobotsTester, timing: str) -> float:
+def earliest_answer(tester: RobotsTester, timing: str) -> float:
     """Return the seconds before which an answer is early.
 
     Raises NotExercised if this is longer than --max-wait.
@@ -17,7 +17,7 @@ def at_least(tester: RobotsTester, timing: str) -> float:
     return seconds
 
 
-def at_most(tester: RobotsTester, timing: str) -> tuple[float, float]:
+def latest_answers(tester: RobotsTester, timing: str) -> tuple[float, float]:
     """Return the seconds after which an answer is late, and after which it is missing.
 
     Raises NotExercised if this is longer than --max-wait.
@@ -27,6 +27,6 @@ def at_most(tester: RobotsTester, timing: str) -> tuple[float, float]:
     return high + _FLOOR, high + (1 + GRACE) * tester.seconds("response")
 
 
-def after(tester: RobotsTester, timing: str) -> float:
+def late_after(tester: RobotsTester, timing: str) -> float:
     """Return the seconds after which an answer that depends on this timing only is late."""
-    return max(at_most(tester, timing)[0], tester.seconds("quiet"))
+    return max(latest_answers(tester, timing)[0], tester.seconds("quiet"))

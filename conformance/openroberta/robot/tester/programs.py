@@ -31,8 +31,8 @@ async def run_in_silence(tester: LabTester, push: Exchange, slow: str) -> Exchan
                 "its program to have been run",
                 tester.iut.left(*PROGRAM),
             )
-            await all_run(tester, 1, before)
-            _, data = await latest(tester) or ("", None)
+            await assert_all_run(tester, 1, before)
+            _, data = await find_latest_program(tester) or ("", None)
             if data is not None and data != slow.encode():
                 expected, came = difference(slow.encode(), data)
                 raise Violation(f"of the slow program {expected}", came, "run.stores-bytes")
@@ -50,7 +50,7 @@ async def run_in_silence(tester: LabTester, push: Exchange, slow: str) -> Exchan
     return beside or push
 
 
-async def executed(tester: LabTester) -> list[Any]:
+async def list_programs(tester: LabTester) -> list[Any]:
     """Return the programs that were run.
 
     Raises NotExercised if the operation 'executed' is not available, and Inconclusive if its result
@@ -67,14 +67,14 @@ async def executed(tester: LabTester) -> list[Any]:
 
 async def number_run(tester: LabTester) -> int | None:
     """Return the number of programs that were run; None if the robot does not report them."""
-    return len(await executed(tester)) if tester.instance.upper.offers("executed") else None
+    return len(await list_programs(tester)) if tester.instance.upper.offers("executed") else None
 
 
 async def _more_run(tester: LabTester, before: int) -> bool:
-    return len(await executed(tester)) > before
+    return len(await list_programs(tester)) > before
 
 
-async def all_run(tester: LabTester, got: int, before: int | None, last: str = "") -> None:
+async def assert_all_run(tester: LabTester, got: int, before: int | None, last: str = "") -> None:
     """Raise Violation if fewer than `got` programs were run: nothing else about them is visible.
 
     ``before`` is the number of earlier programs; ``last`` describes the last program.
@@ -116,7 +116,7 @@ async def traces(tester: LabTester, name: str) -> tuple[list[str], list[bytes]]:
         names += [path.name for path in files]
         contents += [path.read_bytes() for path in files if path.name == name]
     if tester.instance.upper.offers("executed"):
-        found = await executed(tester)
+        found = await list_programs(tester)
         names += [Path(str(name_of(entry))).name for entry in found]
         contents += [data for entry in found[-1:] if (data := bytes_of(entry)) is not None]
     elif not folder:
@@ -124,12 +124,12 @@ async def traces(tester: LabTester, name: str) -> tuple[list[str], list[bytes]]:
     return names, contents
 
 
-async def latest(tester: LabTester) -> tuple[str, bytes | None] | None:
+async def find_latest_program(tester: LabTester) -> tuple[str, bytes | None] | None:
     """Return the name and bytes of the last program; None if there is none or it is not reported.
 
     Raises Inconclusive if the operation 'executed' is available but does not answer with programs.
     """
     if not tester.instance.upper.offers("executed"):
         return None
-    found = await executed(tester)
+    found = await list_programs(tester)
     return (str(name_of(found[-1])), bytes_of(found[-1])) if found else None

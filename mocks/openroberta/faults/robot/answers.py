@@ -8,6 +8,7 @@ from typing import Any
 from conformance.codec import Frame
 from conformance.openroberta.codec import Decoder, content
 from mocks.deviations import fault
+from mocks.openroberta.faults import die
 from mocks.openroberta.http import Caller
 from mocks.openroberta.robot import Robot
 
@@ -234,6 +235,65 @@ class KeepsClosedConnections(Robot):
         if answer is None:
             await asyncio.sleep(3600)
         return answer
+
+
+class _Trusting(Caller):
+    """Has no other answer ready if a kept connection turns out to be closed."""
+
+    async def _exchange(self, data: bytes) -> Frame | None:
+        kept = self._stream is not None
+        stream = await self.open()
+        stream.write(data)
+        answer = await self.next()
+        if answer is None and kept:
+            die()
+        return answer
+
+
+@fault("dies-of-a-silent-close", violates="http.persistence", subtle=True)
+class DiesOfASilentClose(Robot):
+    """Crashes if the lab has closed a kept connection without an announcement."""
+
+    caller_type = _Trusting
+
+
+class _HeedsOneSpelling(_KeepsAlways):
+    """Closes a connection only after a header field spelt Connection."""
+
+    async def ask(self, value: Any, patience: float, keep: bool = False) -> Frame | None:
+        answer = await super().ask(value, patience)
+        announced = answer and b"\r\nConnection: close" in answer.raw
+        if announced or (answer and b"\r\nconnection:" not in answer.raw.lower()):
+            await self.close()
+        return answer
+
+
+@fault("close-in-title-case-only", violates="http.header-names", subtle=True)
+class CloseInTitleCaseOnly(KeepsClosedConnections):
+    """Uses a closed connection again unless the answer said so in the usual spelling."""
+
+    caller_type = _HeedsOneSpelling
+
+
+@fault("chunks-in-title-case-only", violates="http.header-names", subtle=True)
+class ChunksInTitleCaseOnly(Robot):
+    """Reads chunks only after a header field spelt Transfer-Encoding: chunked."""
+
+    async def ask(self, value: Any, patience: float) -> Frame | None:
+        answer = await super().ask(value, patience)
+        chunked = answer and "transfer-encoding" in (answer.value or {}).get("headers", {})
+        if answer and chunked and b"\r\nTransfer-Encoding: chunked" not in answer.raw:
+            await asyncio.sleep(3600)
+        return answer
+
+
+@fault("new-http-only", violates="http.persistence", subtle=True)
+class NewHttpOnly(Robot):
+    """Takes an answer in HTTP/1.0 for no answer."""
+
+    async def ask(self, value: Any, patience: float) -> Frame | None:
+        answer = await super().ask(value, patience)
+        return None if answer and (answer.value or {}).get("version") == "1.0" else answer
 
 
 class _OneRead(Caller):

@@ -115,6 +115,26 @@ class StormsWhenAlone(Robot):
             await super().disturbed(command)
 
 
+@fault("pauses-once", violates="robustness.no-storm", subtle=True)
+class PausesOnce(Robot):
+    """Pauses only before its second try."""
+
+    paused = False
+
+    async def pause(self) -> None:
+        if not self.paused:
+            await super().pause()
+        self.paused = True
+
+
+@fault("pauses-for-a-moment", violates="robustness.no-storm", subtle=True)
+class PausesForAMoment(Robot):
+    """Pauses for 0.01 s before each try."""
+
+    async def pause(self) -> None:
+        await asyncio.sleep(0.01)
+
+
 @fault("gives-up-when-alone", violates="robustness.lost-answers", subtle=True)
 class GivesUpWhenAlone(Robot):
     """Crashes after its lab has closed four connections in a row."""

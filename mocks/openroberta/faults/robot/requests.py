@@ -86,11 +86,11 @@ class Puts(Robot):
 
 @fault("gets-programs", violates="http.post", subtle=True)
 class GetsPrograms(Robot):
-    """Requests programs with PUT."""
+    """Requests programs with GET."""
 
     def post(self, path: str, data: dict[str, Any]) -> Any:
         asked = super().post(path, data)
-        return {**asked, "method": "PUT"} if path == naming.DOWNLOAD else asked
+        return {**asked, "method": "GET"} if path == naming.DOWNLOAD else asked
 
 
 class _Body(_Raw):
