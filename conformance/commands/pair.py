@@ -20,11 +20,11 @@ import re
 import shlex
 import sys
 import tempfile
-import tomllib
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from conformance import untrusted
 from conformance.commands import proxy
 from conformance.configuration import ConfigurationError, expand
 from conformance.exits import CONFORMANT, INCONCLUSIVE, INTERRUPTED, NONCONFORMANT, SUITE_FAILED
@@ -154,7 +154,7 @@ def _matrix(args: argparse.Namespace) -> int:
 def _programs(path: Path) -> tuple[dict[str, list[str]], dict[str, list[str]]]:
     """Return the commands of servers and clients by name. Raises ConfigurationError."""
     try:
-        raw = tomllib.loads(path.read_text("utf-8"))
+        raw = untrusted.read_toml(untrusted.text(path))
     except OSError as error:
         raise ConfigurationError(f"{path}: {error.strerror or error}") from error
     except ValueError as error:
