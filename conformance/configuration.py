@@ -8,13 +8,13 @@ import json
 import math
 import shlex
 import sys
-import tomllib
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
 from importlib import resources
 from pathlib import Path
 from typing import Any
 
+from conformance import untrusted
 from conformance.definitions import protocols
 from conformance.definitions.protocol import Protocol, Role, UnknownName
 from conformance.definitions.schemas import Schema
@@ -148,10 +148,10 @@ class Configuration:
 def load(path: Path) -> Configuration:
     """Read a configuration file. Raises ConfigurationError."""
     try:
-        raw = tomllib.loads(path.read_text(encoding="utf-8"))
+        raw = untrusted.read_toml(untrusted.text(path))
     except OSError as error:
         raise ConfigurationError(f"{path}: {error.strerror or error}") from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except ValueError as error:
         raise ConfigurationError(f"{path}: not TOML: {error}") from error
     schema = json.loads(Path(__file__).with_name("configuration.schema.json").read_text())
     for wrong in Schema.of(schema).errors(raw):

@@ -95,7 +95,10 @@ class ForkServer:
                 pid, status = os.waitpid(-1, os.WNOHANG)
                 if not pid:
                     break
-                with self._lives.pop(pid) as life, contextlib.suppress(OSError):
+                life = self._lives.pop(pid, None)
+                if life is None:
+                    continue  # an orphan that a process of this server has left
+                with life, contextlib.suppress(OSError):
                     life.send(b"%d\n" % os.waitstatus_to_exitcode(status))
 
     def _live(self, wanted: dict[str, Any], streams: list[int], life: int) -> NoReturn:

@@ -3,13 +3,12 @@
 from pathlib import Path
 from typing import Any
 
+from conformance import untrusted
+
 
 def load(path: Path) -> Any:
     """Return the contents of a file. Raises ValueError, which names the file, or OSError."""
-    # Imported here because few mocks are given a file.
-    import yaml
-
     try:
-        return yaml.safe_load(path.read_text("utf-8"))
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
-        raise ValueError(f"{path}: {' '.join(str(error).split())}") from error
+        return untrusted.read_yaml(untrusted.text(path))
+    except ValueError as error:
+        raise ValueError(f"{path}: {error}") from error

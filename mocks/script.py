@@ -36,6 +36,7 @@ from mocks.run import Connection, Run
 from mocks.upper_tester import Refused, Warned
 
 WITHIN = 10.0  # seconds to wait for a message: longer than any peer needs to answer
+LONGEST = 1e9  # seconds that a step can wait: more than any mock lives
 KEPT = 10_000  # messages that can wait for a step; the oldest are dropped first
 _WORDS = {"at", "when", "expect", "within", "send", "text", "hex"}
 _WORDS |= {"fault", "no-fault", "disconnect", "do"}
@@ -77,7 +78,8 @@ def _check(step: Any) -> None:
         words = ", ".join(sorted(_WORDS))
         raise ValueError(f"{', '.join(map(str, unknown))}: expected one of {words}")
     for word in ("at", "within"):
-        if not isinstance(step.get(word, 0.0), int | float):
+        seconds = step.get(word, 0.0)
+        if not isinstance(seconds, int | float) or not -LONGEST < seconds < LONGEST:
             raise ValueError(f"{word}: expected a number of seconds")
     if "hex" in step:
         bytes.fromhex(str(step["hex"]))

@@ -20,14 +20,15 @@ import re
 import shlex
 import sys
 import tempfile
-import tomllib
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from conformance import untrusted
 from conformance.commands import proxy
 from conformance.configuration import ConfigurationError, expand
 from conformance.exits import CONFORMANT, INCONCLUSIVE, INTERRUPTED, NONCONFORMANT, SUITE_FAILED
+from conformance.harness import strays
 from conformance.live import overview, programs
 from conformance.live.judged import Judged
 from conformance.live.overview import Met
@@ -61,7 +62,7 @@ def execute(args: argparse.Namespace) -> int:
     server, client = args.rest[:place], args.rest[place + 1 :]
     if not server or not client:
         raise ConfigurationError(f"give two commands: -- SERVER... {DIVIDER} CLIENT...")
-    with interruption.orderly():
+    with interruption.orderly(), strays.temporary(), strays.cleaning("a program"):
         met, _ = _meet(args, server, client)
     return met.code
 
@@ -154,7 +155,7 @@ def _matrix(args: argparse.Namespace) -> int:
 def _programs(path: Path) -> tuple[dict[str, list[str]], dict[str, list[str]]]:
     """Return the commands of servers and clients by name. Raises ConfigurationError."""
     try:
-        raw = tomllib.loads(path.read_text("utf-8"))
+        raw = untrusted.read_toml(untrusted.text(path))
     except OSError as error:
         raise ConfigurationError(f"{path}: {error.strerror or error}") from error
     except ValueError as error:

@@ -16,7 +16,6 @@ import fcntl
 import os
 import shlex
 import sys
-import tempfile
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -27,7 +26,7 @@ from conformance.conclusions import known_failures, stored
 from conformance.configuration import FILE, Configuration, ConfigurationError, checked
 from conformance.definitions import protocols
 from conformance.exits import INCONCLUSIVE, SUITE_FAILED, USAGE, WrongUsage
-from conformance.harness import forked
+from conformance.harness import forked, strays
 from conformance.reporting import files, github
 from conformance.reporting.summary import terminal_summary
 from conformance.running import watching
@@ -218,10 +217,10 @@ def run(chosen: Configuration, args: argparse.Namespace, extra: list[str]) -> Do
         words += ["-p", "allure_pytest.plugin", "--alluredir", str(Path(args.allure).resolve())]
     claimed = _claimed(Path(chosen.report) / "report.json")
     try:
-        with tempfile.TemporaryDirectory(prefix="conformance-") as folder:
-            file = Path(folder) / "run.json"
+        with strays.temporary() as folder, strays.cleaning("the IUT"):
+            file = folder / "run.json"
             file.write_text(chosen.to_json(), encoding="utf-8")
-            words += ["--conformance-run", str(file), "--basetemp", str(Path(folder) / "pytest")]
+            words += ["--conformance-run", str(file), "--basetemp", str(folder / "pytest")]
             done = Done()
             status = pytest.main(words, plugins=[done])
         if done.report is None:

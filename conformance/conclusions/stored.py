@@ -5,6 +5,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from conformance import untrusted
 from conformance.configuration import ConfigurationError
 from conformance.definitions import locate
 from conformance.definitions.schemas import Schema
@@ -13,16 +14,17 @@ VERSION = 2
 """The version of report.json's contract."""
 GUESSED = "It can be a consequence; the suite that wrote this report made no experiments."
 """The detail of a consequence that version 1 claimed."""
+_MOST = 256 * 1024 * 1024  # bytes of a report that are read
 
 
 def load(path: Path) -> dict[str, Any]:
     """The report in a file, or in the folder that it was written to. Raises ConfigurationError."""
     file = path / "report.json" if path.is_dir() else path
     try:
-        report = json.loads(file.read_text(encoding="utf-8"))
+        report = untrusted.read_json(untrusted.text(file, _MOST))
     except OSError as error:
         raise ConfigurationError(f"{file}: {error.strerror or error}") from error
-    except (ValueError, RecursionError) as error:
+    except ValueError as error:
         raise ConfigurationError(f"{file}: not JSON: {error}") from error
     return checked(report, str(file))
 

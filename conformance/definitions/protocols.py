@@ -104,7 +104,7 @@ def _yaml(path: Path) -> Any:
         return yaml.load(path.read_text(encoding="utf-8"), _Loader)
     except OSError as error:
         raise BrokenProtocol(f"{path}: {error.strerror or error}") from error
-    except (ValueError, yaml.YAMLError) as error:
+    except (ValueError, RecursionError, yaml.YAMLError) as error:
         # An error text of YAML has several lines.
         raise BrokenProtocol(f"{path}: not YAML: {' '.join(str(error).split())}") from error
 

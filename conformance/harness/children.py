@@ -11,6 +11,8 @@ import subprocess
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 
+from conformance.harness import strays
+
 _TURNS = 3  # turns of the event loop, in which the last output of a program is read
 
 
@@ -35,6 +37,7 @@ class Child:
             start_new_session=True,
         )
         self.pid = self._process.pid
+        strays.owned.add(self.pid)
         self.returncode: int | None = None
         """Its exit code, or its negated signal number; None while it runs."""
         self._ended = asyncio.Event()
@@ -43,6 +46,7 @@ class Child:
 
     def _watch(self, loop: asyncio.AbstractEventLoop) -> None:
         code = self._process.wait()
+        strays.owned.discard(self.pid)
         # After the event loop is closed, nobody waits for the end.
         with contextlib.suppress(RuntimeError):
             loop.call_soon_threadsafe(self._end, loop, code, _TURNS)

@@ -12,6 +12,8 @@ import subprocess
 import sys
 from collections.abc import Mapping, Sequence
 
+from conformance.harness import strays
+
 ENDING = 2.0  # seconds until a fork server is killed after its last client has closed
 MOCK = (sys.executable, "-m", "mocks")
 """First words of a mock's command."""
@@ -96,6 +98,7 @@ def start(module: str) -> socket.socket:
             pass_fds=[theirs.fileno()],
             start_new_session=True,
         )
+    strays.owned.add(server.pid)
     atexit.register(_end, asking, server)
     return asking
 

@@ -9,7 +9,7 @@ import uuid
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
 
-from conformance.harness import forked, links
+from conformance.harness import forked, links, strays
 from conformance.harness.children import Child, lent
 from conformance.verdicts import Unreachable
 
@@ -85,6 +85,8 @@ class Process:
         self.stderr = Tail()
         self.stdout = Tail()
         self.started = asyncio.get_running_loop().time()
+        if strays.current:
+            strays.current.started(self.pid)
 
     @classmethod
     async def start(
@@ -103,6 +105,8 @@ class Process:
 
         Raises Unreachable if the program cannot start.
         """
+        if strays.current:
+            strays.current.begin()
         mark, before = uuid.uuid4().hex, running()
         pair = links.paired if sockets else os.pipe
         stdin, stdout, stderr = pair()[::-1], pair(), os.pipe()
@@ -210,6 +214,8 @@ class Process:
         """
         # Closing stdin asks the process to exit, so an exit after that is no crash.
         self._early = self._process.returncode is not None or _over(self.pid)
+        if strays.current:
+            strays.current.ending(self.pid)
         try:
             self.standard.finish()
             # A program that does not read its standard input does not notice the end.
@@ -223,6 +229,8 @@ class Process:
             self._signal(signal.SIGKILL)
             # Children that left the process group still have the mark in their environment.
             sweep(_MARK, self._mark, self._before)
+            if strays.current:
+                strays.current.ended(self.pid)
         await self._process.wait()
         await self.standard.close()
         # Wait for its last output, but not for a grandchild that keeps the pipe open.

@@ -19,6 +19,7 @@ ORIGINS = ("golden", "recorded", "counterexample")
 LEFT_OUT = "left out"
 """The event that replaces omitted events: its details have their count and their bytes."""
 
+LATEST = 1e12  # seconds that an event can be from the beginning: more than a computer lives
 _LONG = 1024  # bytes: longer hex is no longer readable, so Base64 is used
 _BLANKS = str.maketrans("\t\r\n", "   ")
 
@@ -323,7 +324,7 @@ def event(path: Path, number: int, line: str) -> Event:
     """Parse one line of a file as an event. Raises CaptureError."""
     raw = _object(path, number, line)
     at = raw.get("at")
-    if isinstance(at, bool) or not isinstance(at, int | float):
+    if isinstance(at, bool) or not isinstance(at, int | float) or not abs(at) < LATEST:
         raise CaptureError(f"{path}:{number}: 'at' must be a number of seconds")
     data = _bytes_of(path, number, raw)
     happened = raw.get("event")

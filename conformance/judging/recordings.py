@@ -102,8 +102,15 @@ def judged(
     conversation: Any = None,
     left_out: Sequence[str] = (),
 ) -> Recording:
-    """Judge a session that was read from a file, as `read` does. Raises Misjudged."""
+    """Judge a session that was read from a file, as `read` does.
+
+    Raises Misjudged, or CaptureError if a role has sent bytes that never sends any.
+    """
     told = _judged(protocol, capture, role)
+    mute = set(protocol.parties) - {sender for sender, _ in protocol.messages}
+    for event, line in zip(capture.events, lines, strict=True):
+        if event.sender in mute and event.data:
+            raise CaptureError(f"{path}:{line}: a {event.sender} of {protocol.name} sends nothing")
     # Without an IUT, both peers are real and are judged together, as in a live session.
     both = told if capture.iut else tuple(protocol.roles)
     said = _Said(capture, told)

@@ -6,21 +6,21 @@ connection.
 """
 
 import base64
-import binascii
 import datetime
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
+from conformance import untrusted
 from conformance.definitions.protocol import Protocol
 from conformance.judging.captures import CaptureError, Event
 from conformance.live.sides import Side
 from conformance.traffic.foreign import Foreign, capture
 
 SUFFIX = ".har"
+_MOST = 1024 * 1024 * 1024  # bytes of an archive that are read
 _FRAMING = ("content-length", "transfer-encoding", "content-encoding", "connection", "keep-alive")
 _BODILESS = (204, 304)
 
@@ -28,17 +28,19 @@ _BODILESS = (204, 304)
 def read(path: Path, protocol: Protocol, side: Side) -> Foreign:
     """Read the exchanges of an archive with a server. Raises CaptureError if it is invalid."""
     try:
-        entries = json.loads(path.read_text("utf-8-sig"))["log"]["entries"]
+        entries = untrusted.read_json(untrusted.text(path, _MOST))["log"]["entries"]
+        if not isinstance(entries, list):
+            raise ValueError("expected a list of entries")
     except OSError as error:
         raise CaptureError(f"{path}: {error.strerror or error}") from error
-    except (ValueError, KeyError, TypeError, RecursionError) as error:
+    except (ValueError, KeyError, TypeError) as error:
         raise CaptureError(f"{path}: not HAR: {error!r}") from error
     exchanges = []
     left_out = ["framing, which an archive does not contain"]
     for number, entry in enumerate(entries, 1):
         try:
             exchanges.append(_exchange(number, entry))
-        except (KeyError, TypeError, ValueError, AttributeError, binascii.Error) as error:
+        except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError) as error:
             raise CaptureError(f"{path}:{number}: not an entry of HAR: {error!r}") from error
         if not exchanges[-1].told:
             left_out.append(f"entry {number}: its response is incomplete")

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from math import inf
 from typing import Any
 
-import yaml
+from conformance import untrusted
 
 BOOLEAN, INTEGER, REAL, OTHER = "boolean", "integer", "real", "other"
 
@@ -105,17 +105,14 @@ _KEYS: Mapping[str, tuple[type, ...]] = {
     **dict.fromkeys(("readable", "writeable", "subscribed"), (bool,)),
 }
 _TYPE = re.compile(rf"({'|'.join(KINDS)})(?:\[([1-9][0-9]*)\])?", re.ASCII)
-_Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
 def load(text: str | bytes) -> dict[str, Peripheral]:
     """Return the peripherals of a catalog file by name. Raises CatalogError."""
     try:
-        raw = yaml.load(text, _Loader)
-    except (yaml.YAMLError, UnicodeDecodeError, RecursionError) as error:
-        raise CatalogError(
-            f"the catalog is not valid YAML: {' '.join(str(error).split())}"
-        ) from error
+        raw = untrusted.read_yaml(text if isinstance(text, str) else text.decode("utf-8-sig"))
+    except ValueError as error:
+        raise CatalogError(f"the catalog is not valid YAML: {error}") from error
     _check(isinstance(raw, dict), "the catalog is not a map of peripherals")
     return {name: _peripheral(name, entry) for name, entry in raw.items()}
 

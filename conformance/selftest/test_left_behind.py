@@ -1,0 +1,110 @@
+"""A run leaves no process, object or folder behind, whatever the IUT or a signal does."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from conformance.harness import strays
+from conformance.selftest.driving import BRIEF, COMMAND, ONE_TEST, SIMULATOR, Place
+
+ESCAPE = """
+name = sys.argv[1]
+if os.fork() == 0:
+    os.setsid()
+    if os.fork() == 0:
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+        words = [sys.executable, "-c", "import time; time.sleep(300)", name]
+        os.execve(sys.executable, words, {})
+    os._exit(0)
+serve()
+"""
+
+
+def running(name: str) -> list[int]:
+    """Return the processes that have this word in their command."""
+    found = []
+    for path in Path("/proc").glob("[0-9]*/cmdline"):
+        try:
+            if name.encode() in path.read_bytes().split(b"\0") and path.parent.name != "self":
+                found.append(int(path.parent.name))
+        except OSError:
+            continue
+    return found
+
+
+def test_an_orphan_without_session_and_environment(place: Place) -> None:
+    name = f"orphan-{place.mark}"
+    done = place.run(SIMULATOR, *BRIEF, *ONE_TEST, iut=[*place.simulator(ESCAPE), name])
+    assert done.code == 0
+    assert running(name) == []
+    assert "that the IUT had left behind" in done.err and name in done.err
+
+
+def test_an_object_of_an_owner_that_is_interrupted(place: Place) -> None:
+    """The IUT has mapped an object whose name it has not told yet."""
+    started, name = place.folder / "started", f"conformance-selftest-{place.mark}"
+    owner = place.program(
+        "import mmap, os, signal, time\n"
+        "signal.signal(signal.SIGTERM, signal.SIG_IGN)\n"
+        f"file = os.open('/dev/shm/{name}', os.O_RDWR | os.O_CREAT, 0o600)\n"
+        "os.ftruncate(file, 4096)\nmapped = mmap.mmap(file, 4096)\n"
+        f"open({str(started)!r}, 'w')\ntime.sleep(300)\n"
+    )
+    words = [*COMMAND, "run", "runtime/buffer-owner", "--report", "conformance-report", "--"]
+    try:
+        done = place.execute([*words, *owner], until=started, ended_by=signal.SIGINT)
+        assert done.code == 130
+        assert not Path(f"/dev/shm/{name}").exists()
+        assert name in done.err
+        assert not done.litter
+    finally:
+        Path(f"/dev/shm/{name}").unlink(missing_ok=True)
+
+
+def test_folders_of_killed_runs_are_removed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    script = (
+        "import sys, tempfile; from conformance.harness import strays\n"
+        f"tempfile.tempdir = {str(tmp_path)!r}\n"
+        "with strays.temporary() as folder: print(folder, flush=True); sys.stdin.read()\n"
+    )
+    words = [sys.executable, "-c", script]
+    folders = []
+    processes = []
+    for _ in range(2):
+        process = subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        assert process.stdout
+        folders.append(Path(process.stdout.readline().strip()))
+        processes.append(process)
+    killed, lives = processes
+    killed.kill()
+    killed.wait()
+    (folders[0] / "file").touch()
+    old = time.time() - 3600
+    for folder in folders:
+        os.utime(folder, (old, old))
+    with strays.temporary():
+        assert [folder.exists() for folder in folders] == [False, True]
+    lives.communicate("")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_an_orphan_of_a_forked_mock_does_not_stop_the_fork_server() -> None:
+    """The kernel gives this orphan to the fork server if it is a subreaper."""
+    script = (
+        "import ctypes, os, socket, sys, time\n"
+        "from mocks.forking import ForkServer\n"
+        "ours, theirs = socket.socketpair()\n"
+        "server = ForkServer(theirs, print)\n"
+        "pid = os.fork() or os._exit(0)\n"
+        "time.sleep(0.2)\n"
+        "server._reap()\n"
+    )
+    subprocess.run([sys.executable, "-c", script], check=True, timeout=60)
