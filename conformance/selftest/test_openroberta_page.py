@@ -141,23 +141,23 @@ async def test_a_user(tmp_path: Path) -> None:
         browser(tmp_path) as page,
     ):
         await page.open(f"http://127.0.0.1:{port}/")
-        await page.shows('document.querySelector("#program")?.options.length', len(PROGRAMS))
+        await page.poll_until('document.querySelector("#program")?.options.length', len(PROGRAMS))
         await page.does(enter.format("NOBODY"))
         problem = "no robot waits for the token 'NOBODY' to be entered"
-        await page.shows('document.querySelector("#problem").textContent', problem)
+        await page.poll_until('document.querySelector("#problem").textContent', problem)
         await page.does(enter.format("ABCD2345"))
-        await page.shows(cell(2), "waiting")
-        await page.shows('document.querySelector("#problem").textContent', "")
+        await page.poll_until(cell(2), "waiting")
+        await page.poll_until('document.querySelector("#problem").textContent', "")
         assert await page.does(cell(1)) == "<b>Toy</b>"
         robot.battery = "6.6"
-        await page.shows(cell(3), "6.6")
-        await page.shows(f'{cell(5)}.includes("1-TOUCH: 0")', True)
+        await page.poll_until(cell(3), "6.6")
+        await page.poll_until(f'{cell(5)}.includes("1-TOUCH: 0")', True)
         await page.does('document.querySelector("#program").value = "drive.toy"')
         await page.does('document.querySelector("tr[data-token=ABCD2345] .run").click()')
-        await page.shows(cell(2), "running")
-        await page.shows(cell(4), "0")
-        await page.shows(cell(2), "waiting")
+        await page.poll_until(cell(2), "running")
+        await page.poll_until(cell(4), "0")
+        await page.poll_until(cell(2), "waiting")
         assert robot.executed[-1]["name"] == "drive.toy"
         assert lab.state("ABCD2345")["exitvalue"] == 0
         await page.does('document.querySelector("tr[data-token=ABCD2345] .update").click()')
-        await page.shows(cell(2), "unknown")
+        await page.poll_until(cell(2), "unknown")
