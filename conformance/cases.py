@@ -89,7 +89,7 @@ async def compared(
         except Violation as also:
             raise Inconclusive(f"{also}, and so it is in the plain form ({known})") from None
         # If only the plain form is readable, the unusual form is why more came.
-        violation.explains = not iut.sessions[-1].judge.spoiled
+        violation.explains = violation.explains or not iut.sessions[-1].judge.spoiled
         raise
 
 

@@ -194,10 +194,10 @@ class DiesOfInfinities(Agent):
 
 @fault("dies-of-long-numbers", violates="robustness.odd-perceptors", subtle=True)
 class DiesOfLongNumbers(Agent):
-    """Has a buffer of 256 bytes for the text of a number."""
+    """Has a buffer of 128 bytes for the text of a number."""
 
     def perceive_hinge(self, name: str, text: Any) -> None:
-        if len(text) > 256:
+        if len(text) > 128:
             die()
         super().perceive_hinge(name, text)
 

@@ -325,10 +325,11 @@ class TimeOfDay(Server):
 
 @fault("fractions-of-goals", violates="state.values", subtle=True)
 class FractionsOfGoals(Server):
-    """Writes scores with a decimal point."""
+    """Counts half a goal more for the right team once it has scored."""
 
     def state(self) -> dict[str, str]:
-        return {**super().state(), "score_right": f"{self.world.score['right']:.1f}"}
+        goals = self.world.score["right"]
+        return {**super().state(), "score_right": f"{goals}.5" if goals else "0"}
 
 
 @fault("play-mode-by-name", violates="state.play-mode")
