@@ -17,6 +17,7 @@ class Step(StrEnum):
     LINKED = "that is registered"
     TOLD = "that received download"
     STRAYED = "that received download, and pushed instead"
+    PASSED_OVER = "that received download, and got repeat for a push instead"
     FETCHING = "that is fetching its program"
     RUNNING = "that is running a program"
     UPDATING = "that received update"
@@ -49,6 +50,15 @@ COURSE = Course(
             (ROBOT, "Push"): Violates("run.silent-while-fetching", _FROM, Step.STRAYED),
         },
         Step.STRAYED: {
+            **_REGISTERS,
+            (ROBOT, "DownloadRequest"): Step.FETCHING,
+            # A robot repeats a push that gets no answer.
+            (LAB, "Repeat"): Step.PASSED_OVER,
+            (LAB, "Download"): Step.TOLD,
+            (LAB, "Update"): Step.UPDATING,
+            (LAB, "Abort"): Step.DISMISSED,
+        },
+        Step.PASSED_OVER: {
             **_REGISTERS,
             (ROBOT, "DownloadRequest"): Step.FETCHING,
             (LAB, "Download"): Step.TOLD,

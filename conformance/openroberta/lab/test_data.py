@@ -175,6 +175,10 @@ async def test_exit_value_at_registration(iut: Iut) -> None:
                     raise push.failed("the first push to be accepted", assert_refused)
 
 
+LENGTHS = (16, 1 << 10, 1 << 12, (1 << 16) + 1)
+"""Bytes of an additional member; bodies with them exceed the usual sizes of buffers."""
+
+
 @requirement("robustness.extra-members")
 async def test_extra_members(iut: Iut) -> None:
     """Members that the protocol does not define have no effect, with any value."""
@@ -183,16 +187,16 @@ async def test_extra_members(iut: Iut) -> None:
         "subtype": None,
         "response": {"a": [1, {}]},
         "": "",
-        "log": "nothing new. " * 300,
         "last": {"cmd": "push", "token": new_token(), "battery": None},
     }
     async with playing(iut) as tester:
-        robot = tester.robot(**extra)
-        exchange = await robot.register()
-        await exchange.taken()
-        if await tester.offers("pair"):
-            await robot.linked_by(exchange)
-            await assert_still_served(tester, robot)
+        for length in LENGTHS:
+            robot = tester.robot(**{**extra, "log": "x" * length})
+            exchange = await robot.register()
+            await exchange.held(f"a registration with a member of {length} bytes to be held")
+            if await tester.offers("pair"):
+                await robot.linked_by(exchange)
+                await assert_still_served(tester, robot)
 
 
 @requirement("http.json")

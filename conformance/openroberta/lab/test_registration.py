@@ -196,10 +196,10 @@ async def test_programs_of_two_robots(iut: Iut) -> None:
     """A robot receives the program for its own token, although another robot has one, too."""
     async with playing(iut) as tester:
         first, second = await tester.linked(), await tester.linked()
-        (_, file), (_, others) = await first.fetch(), await second.fetch()
+        (_, file), (_, others) = await first.fetch(command=None), await second.fetch(command=None)
         if plain_content(file.value) == plain_content(others.value):
             # The next program of the lab can differ.
-            _, others = await second.fetch()
+            _, others = await second.fetch(command=None)
         again = await (await first.download()).unless_closed()
         if (
             again

@@ -62,7 +62,8 @@ async def test_same_object(iut: Iut) -> None:
         for asked in tester.asked[1:]:
             for name in ("token", *CONSTANT):
                 before, after = first.data.get(name), asked.data.get(name)
-                if None not in (before, after) and before != after:
+                # A value of another type is an error of its own (data.strings).
+                if isinstance(before, str) and isinstance(after, str) and before != after:
                     raise asked.violation(f"{name} {before!r} as before", f"received {after!r}")
 
 

@@ -159,6 +159,22 @@ async def test_extra_members(iut: Iut, extra: dict[str, Any]) -> None:
         raise
 
 
+@requirement("robustness.extra-members")
+@pytest.mark.parametrize("length", [1 << 10, 1 << 12, (1 << 16) + 1])
+async def test_long_answers(iut: Iut, length: int) -> None:
+    """Answers have a member of so many bytes before and after the command."""
+    async with playing(iut) as tester:
+        push = await tester.link()
+        for more in (
+            {"message": "x" * length, "cmd": "repeat"},
+            {"cmd": "repeat", "m": "y" * length},
+        ):
+            await push.answer(response(200, {}, more))
+            push = await tester.next("Push")
+        await push.answer(response(200, {}, {"message": "x" * length, "cmd": "download"}))
+        await tester.program_request()
+
+
 async def _holds(playing: Awaitable[None]) -> bool:
     try:
         await playing

@@ -37,6 +37,8 @@ PROGRAMS = {
     "every-byte": (BYTES, "prog0.bin"),
     "ends-of-lines": (b"\r\n\n\r\r\n0\r\n\r\n\x1a\x00", "prog1.bin"),
     "long": (BYTES * 1024, "prog2.bin"),
+    "just-over-4096": (BYTES * 16 + b"!", "prog3.bin"),
+    "just-over-65536": (BYTES * 256 + b"!", "prog4.bin"),
     "another-of-one-name": (b"changed since", "prog0.bin"),
 }
 FRAMINGS = {

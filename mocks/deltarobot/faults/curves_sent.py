@@ -192,3 +192,11 @@ class ForgetsWhatDoesNotFit(Server):
         for at in range(0, len(data), 512):
             if not self.stream.behind:
                 super().write(data[at : at + 512])
+
+
+@fault("curve-of-4096-bytes", violates="exercise.curve-values", subtle=True)
+class CurveOf4096Bytes(Server):
+    """Sends only the points that fit into 4096 bytes."""
+
+    def send_curve(self, curve: list[Vector]) -> None:
+        super().send_curve(curve[: 4096 // 12])

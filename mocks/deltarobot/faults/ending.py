@@ -238,3 +238,13 @@ class DiesOfLastUndefined(Session):
         if "0xe006" in (frame.error or ""):
             die()
         super().undecodable(frame)
+
+
+@fault("dies-of-long-reasons", violates="end.received", subtle=True)
+class DiesOfLongReasons(Session):
+    """Crashes on an end of transmission whose reason has more than 4096 bytes."""
+
+    def peer_ends(self, value: Any) -> None:
+        if len(value["reason"]) > 4096:
+            die()
+        super().peer_ends(value)

@@ -112,6 +112,15 @@ class ShortLengths(Session):
             return int.from_bytes(length[:2], "little")
 
 
+@fault("buffer-of-4096", violates="frame.variable-length", subtle=True)
+class BufferOf4096(Session):
+    """Skips at most 4096 bytes of contents, and reads the rest as messages."""
+
+    class Reader(Misreader):
+        def variable(self, identifier: int, length: bytes) -> int:
+            return min(super().variable(identifier, length), 4096)
+
+
 @fault("short-lengths-and-leaves", violates="frame.variable-length", subtle=True)
 class ShortLengthsAndLeaves(Server):
     """Reads only the lower 16 bits of lengths, and then closes after bytes of undefined size."""

@@ -194,6 +194,16 @@ class RepeatsTheLinked(Lab):
         return await super().register(data, served)
 
 
+@variant("others-wait-a-moment", of="robustness.side-by-side")
+class OthersWaitAMoment(Lab):
+    """Answers the requests of other robots somewhat later while a push is held."""
+
+    async def answer(self, frame: Frame, served: Served) -> Any:
+        if any(robot.pushes for robot in self.robots.values()):
+            await asyncio.sleep(0.02)
+        return await super().answer(frame, served)
+
+
 @variant("quotes-names", of="run.filename")
 class QuotesNames(Lab):
     """Writes the names of files in quotes."""

@@ -180,6 +180,16 @@ class ShortObjectsOnly(Lab):
         return [*super().missing(data), *(["x"] if len(str(data)) > 1000 else [])]
 
 
+@fault("objects-below-64-kib", violates="robustness.extra-members", subtle=True)
+class ObjectsBelow64Kib(Lab):
+    """Refuses data objects of more than 65536 bytes."""
+
+    async def pushcmd(self, value: Any, served: Served) -> Any:
+        if len(str(value.get("json"))) > 1 << 16:
+            return self.refusal(413)
+        return await super().pushcmd(value, served)
+
+
 @fault("members-of-members", violates="robustness.extra-members", subtle=True)
 class MembersOfMembers(Lab):
     """Treats a member of a member as a member of the object itself."""

@@ -70,6 +70,14 @@ class ShortAnswersOnly(Robot):
         return super().command(answer) if len(str(told)) <= 64 else ""
 
 
+@fault("answers-below-4-kib", violates="robustness.extra-members", subtle=True)
+class AnswersBelow4Kib(Robot):
+    """Finds no command in an answer of more than 4096 bytes."""
+
+    def command(self, answer: Frame | None) -> str:
+        return super().command(answer) if answer and len(answer.raw) <= 4096 else ""
+
+
 @fault("charset-unread", violates="robustness.charset")
 class CharsetUnread(Robot):
     """Finds no command if the Content-Type has a character set."""

@@ -1,0 +1,71 @@
+"""What the testers of deltarobot count: growing memory, and pings that have their pongs."""
+
+import asyncio
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from conformance.deltarobot.both import test_robustness as robustness
+from conformance.deltarobot.client import tester
+from conformance.deltarobot.codec import encode
+from conformance.deltarobot.messages import ping
+
+
+class Session:
+    """A session whose process needs this much memory, one amount at each look."""
+
+    peer = "server"
+
+    def __init__(self, *memory: int) -> None:
+        self.now = 0.0
+        process = SimpleNamespace(peak=0)
+        self.instance = SimpleNamespace(
+            process=process, configuration=SimpleNamespace(max_wait=30.0)
+        )
+        self._memory = list(memory)
+
+    def seconds(self, timing: str) -> float:
+        return 0.2
+
+    async def until_closed(self, within: float) -> bool:
+        self.now += within
+        self.instance.process.peak = self._memory.pop(0)
+        return False
+
+
+@pytest.mark.parametrize(
+    ("memory", "grown"),
+    [
+        ([3 << 30, 3 << 30], 0),
+        ([(3 << 30) + (64 << 20)] * 2, 64 << 20),
+    ],
+)
+def test_memory_that_was_there_before_is_no_growth(memory: list[int], grown: int) -> None:
+    session: Any = Session(*memory)
+    assert asyncio.run(robustness._growth(session, 3 << 30)) == grown
+
+
+def talk(pings: list[int], pongs: list[int]) -> Any:
+    """Return a session in which these pings and pongs were sent."""
+    sent = b"".join(encode(ping(number)) for number in pings)
+    return SimpleNamespace(
+        peer="server",
+        sent=["Ping"] * len(pings),
+        events=[SimpleNamespace(sender="server", data=sent)],
+        received=[SimpleNamespace(name="Pong", value={"number": number}) for number in pongs],
+    )
+
+
+@pytest.mark.parametrize(
+    ("pings", "pongs", "none_left"),
+    [
+        ([5, 5], [5, 5], True),
+        ([5, 5], [5], False),
+        ([1, 2], [1, 1], False),
+        ([1, 2], [1, 1, 2], True),
+        ([], [], True),
+    ],
+)
+def test_each_ping_needs_a_pong(pings: list[int], pongs: list[int], none_left: bool) -> None:
+    assert tester._none_left(talk(pings, pongs)) is none_left
