@@ -23,7 +23,7 @@ TAKEN: ContextVar[set[Row] | None] = ContextVar("TAKEN", default=None)
 
 @dataclass(frozen=True)
 class Coverage:
-    """What sessions have shown: indices of the points of a protocol's `Space`."""
+    """The points that sessions have shown, as indices into a protocol's `Space`."""
 
     protocol: str
     shown: frozenset[int] = frozenset()
@@ -46,13 +46,13 @@ class Tally:
 
     @property
     def coverage(self) -> Coverage:
-        """What was shown so far."""
+        """The points that were shown so far."""
         known = space(self.protocol).rows
         rows = {known[row] for row in self.rows if row in known}
         return Coverage(self.protocol.name, frozenset(self.shown | rows))
 
     def session(self, way: str = FIRST) -> "Shows":
-        """Count another session; ``way`` is FIRST, LATER or BESIDE."""
+        """Count another session; ``way`` is FIRST, LATER or PARALLEL."""
         return Shows(self, way)
 
     def observe(self, sender: str, name: str, frame: Frame) -> None:

@@ -1,4 +1,4 @@
-"""Whole runs against the mocks show every message, field, value and lawful step of both sides.
+"""Runs against the mocks show every message, field, value and lawful step.
 
 `uncovered.yaml` has the exceptions. A run takes seconds: each day a group of roles runs, and all
 roles with CONFORMANCE_COVERAGE=all.
