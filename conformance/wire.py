@@ -15,7 +15,7 @@ from conformance.judging import captures
 from conformance.judging.captures import Event
 from conformance.judging.judge import Judge
 from conformance.judging.packed import Packed, unpacked
-from conformance.judging.space import BESIDE, FIRST, LATER
+from conformance.judging.space import FIRST, LATER, PARALLEL
 from conformance.running.floods import Followed
 from conformance.running.timeouts import Timeouts
 from conformance.segmentation import Segmentation, whole
@@ -310,7 +310,7 @@ class Wire:
         beside = any(not other.over for other in self.instance.open)
         self.instance.open.add(self)
         if beside:
-            return BESIDE
+            return PARALLEL
         return FIRST if self.number <= 1 else LATER
 
     async def leave(self) -> None:

@@ -56,7 +56,7 @@ def problems(protocol: Protocol) -> Iterator[str]:
 
 
 def unforgiven(protocol: Protocol, capture: Capture) -> Iterator[tuple[Order, Wrong]]:
-    """Yield the orders of a session in which a sound side is found to violate something."""
+    """Yield the orders of a session in which the oracle blames a sound side."""
     known = _found(protocol, capture, capture.events)
     violator = capture.iut if "violates" in capture.extra else None
     for order in orders(capture.events):
@@ -73,7 +73,7 @@ def _found(protocol: Protocol, capture: Capture, events: Sequence[Event]) -> set
 
 
 def orders(events: Sequence[Event]) -> Iterator[Order]:
-    """Yield the other orders of a session in which one side is earlier, at most `MOST`."""
+    """Yield at most `MOST` orders of a session in which a side is earlier."""
     yield from islice(chain(_moved(events), _lagging(events)), MOST)
 
 

@@ -14,9 +14,9 @@ line, packet, entry or byte. If only the test that recorded a session could see 
 failure is printed but does not count.
 
 Exit codes: 0 without findings of level must, 1 with such findings, 3 without any message.
-With protocol names alone, each line describes an error in the protocol's files, or a fault of the
-oracle: the oracle must forgive messages that were in flight. Therefore each golden session is also
-judged in orders in which one side is earlier. The exit code is 0 without an error, else 2.
+With protocol names alone, each line describes an error in the protocol's files or a fault of its
+oracle. The oracle must forgive messages that were in flight, so each golden session is also judged
+in other orders. The exit code is then 0 without an error, else 2.
 """
 
 import argparse

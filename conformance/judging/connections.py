@@ -10,7 +10,7 @@ from conformance.definitions.protocol import Protocol
 from conformance.judging.captures import LEFT_OUT, Capture, Event
 from conformance.judging.coverage import Coverage, Tally
 from conformance.judging.judge import Finding, Judge
-from conformance.judging.space import BESIDE, FIRST, LATER
+from conformance.judging.space import FIRST, LATER, PARALLEL
 
 _COUNTED = 10_000  # different findings that are counted over all connections, which bounds memory
 
@@ -125,12 +125,12 @@ class Connections:
         others.add(connection)
         self._connected[instance] = self._connected.get(instance, 0) + 1
         if beside:
-            return BESIDE
+            return PARALLEL
         return FIRST if self._connected[instance] == 1 else LATER
 
     @property
     def coverage(self) -> Coverage:
-        """What all connections have shown."""
+        """The points that all connections have shown."""
         return self._tally.coverage
 
     def forget(self, connection: int | None) -> None:

@@ -1,9 +1,8 @@
 """Count what the sessions of a run show of their protocol, while they run."""
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from contextvars import ContextVar
+from collections.abc import Sequence
+from contextvars import ContextVar, Token
 from dataclasses import dataclass
 from itertools import accumulate
 from typing import Any
@@ -13,7 +12,7 @@ from conformance.definitions.protocol import Protocol
 from conformance.judging.space import CUT, FIRST, JOINED, WHOLE, Row, space
 
 # Messages of a kind that are observed in a session: all of the first ones, then every n-th.
-_ALL = 50
+_ALL = 30
 _EVERY = 20
 _KEPT = 20_000  # different messages that are remembered, so that each is observed only once
 
@@ -23,7 +22,7 @@ TAKEN: ContextVar[set[Row] | None] = ContextVar("TAKEN", default=None)
 
 @dataclass(frozen=True)
 class Coverage:
-    """What sessions have shown: indices of the points of a protocol's `Space`."""
+    """The points that sessions have shown, as indices into a protocol's `Space`."""
 
     protocol: str
     shown: frozenset[int] = frozenset()
@@ -46,13 +45,13 @@ class Tally:
 
     @property
     def coverage(self) -> Coverage:
-        """What was shown so far."""
+        """The points that were shown so far."""
         known = space(self.protocol).rows
         rows = {known[row] for row in self.rows if row in known}
         return Coverage(self.protocol.name, frozenset(self.shown | rows))
 
     def session(self, way: str = FIRST) -> "Shows":
-        """Count another session; ``way`` is FIRST, LATER or BESIDE."""
+        """Count another session; ``way`` is FIRST, LATER or PARALLEL."""
         return Shows(self, way)
 
     def observe(self, sender: str, name: str, frame: Frame) -> None:
@@ -85,6 +84,7 @@ class Shows:
         self._tally = tally
         self._way = way
         self._spoiled = False
+        self._before: Token[set[Row] | None]
         self._came: Counter[tuple[str, str]] = Counter()
         self._pending: dict[str, int] = {}
         """For each sender, the bytes of its unfinished message."""
@@ -93,14 +93,17 @@ class Shows:
         """Count nothing more: bytes came that are no message."""
         self._spoiled = True
 
-    @contextmanager
-    def counting(self) -> Iterator[None]:
-        """Count the rows of courses that are taken within the block."""
-        before = TAKEN.set(None if self._spoiled else self._tally.rows)
-        try:
-            yield
-        finally:
-            TAKEN.reset(before)
+    def counting(self) -> "Shows":
+        """Count the rows of courses that are taken within a `with` block."""
+        return self
+
+    # A generator as context manager would take longer than most steps do.
+
+    def __enter__(self) -> None:
+        self._before = TAKEN.set(None if self._spoiled else self._tally.rows)
+
+    def __exit__(self, *_: object) -> None:
+        TAKEN.reset(self._before)
 
     def message(self, sender: str, frame: Frame) -> None:
         """Count a message of the protocol, which can violate its schema."""

@@ -20,7 +20,11 @@ NOISE = "bytes that are no message"
 """In a course: bytes that spoil a session. A row with it is never shown."""
 
 WHOLE, CUT, JOINED = "a message in one piece", "a message in pieces", "several messages together"
-FIRST, LATER, BESIDE = "a first connection", "a later connection", "a connection beside another"
+FIRST, LATER, PARALLEL = (
+    "a first connection",
+    "a later connection",
+    "a connection parallel to another",
+)
 
 FORM = "the form "
 """The beginning of the text of a point for a branch of a oneOf or anyOf."""
@@ -30,7 +34,7 @@ _WIDE = {"2^31": 2**31, "2^53": 2**53}
 
 
 class Aspect(StrEnum):
-    """What sort of thing a point is."""
+    """The sort of a point."""
 
     KIND = "kind"
     """A message of this name."""
@@ -50,7 +54,7 @@ class Aspect(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """One thing that a party can show.
+    """A thing that a party can show.
 
     ``subject`` is the name of the message or of the course. ``place`` is a path in the message, or
     the state of the course. ``requirement`` is the nearest one in the schema, or empty. ``to`` has
@@ -135,7 +139,7 @@ def space(protocol: Protocol) -> Space:
         (party, what): add(Point(party, Aspect.FRAMING, "", "", what))
         for party in protocol.parties
         if any(_streams(role) for role in protocol.roles.values() if party in parties(role))
-        for what in (WHOLE, CUT, JOINED, FIRST, LATER, BESIDE)
+        for what in (WHOLE, CUT, JOINED, FIRST, LATER, PARALLEL)
     }
     return Space(tuple(points), kinds, observers, rows, framing)
 
@@ -215,7 +219,7 @@ class _Observing(Fitting):
             )
         )
 
-    # What a value shows by itself
+    # Points of a value itself
 
     def _marks(self, schema: Any) -> tuple[Callable[[Any, set[Any]], None], ...]:
         if "const" in schema or "enum" in schema:

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from conformance.conclusions.covered import roots, things
 from conformance.reporting.text import one_line
 from conformance.reporting.wording import Report
 
@@ -68,10 +69,12 @@ def _group(group: Report) -> Group:
     shown, missing = (_number(group, member) for member in ("shown", "missing"))
     first = group["places"][0]
     never = group["kind"] == "message" and "kind" in first["missing"]
+    side = {"role": "", "groups": [group]}
+    named = {thing[3] for thing in roots(things({"sides": [side]}, "missing"))}
     places = [
         Place(place["place"], ", ".join(_words(place["missing"])), place["provide"])
         for place in group["places"]
-        if place["missing"] and not never
+        if place["place"] in named and not never
     ]
     return Group(
         f"{TITLES[group['kind']]}{group['name']}",

@@ -1,4 +1,4 @@
-"""Whole runs against the mocks show every message, field, value and lawful step of both sides.
+"""Runs against the mocks show every message, field, value and lawful step.
 
 `uncovered.yaml` has the exceptions. A run takes seconds: each day a group of roles runs, and all
 roles with CONFORMANCE_COVERAGE=all.
@@ -63,7 +63,7 @@ def sampled() -> Iterator[object]:
         yield from (pytest.param(role, id=role, marks=marks) for role in group)
 
 
-@pytest.mark.parametrize("role", sampled())
+@pytest.mark.parametrize("role", [*sampled()])
 def test_run_shows_everything(role: str, place: Place) -> None:
     done = place.run(role, "--mock")
     assert done.code == 0, done.out
