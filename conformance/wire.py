@@ -29,6 +29,7 @@ PART = "a part of a message"
 BREAK = "a reset of a connection"
 _LARGE = 512  # bytes of messages that are packed once so many newer ones have come:
 _NEW = 64
+_BEGINNING = 256  # bytes that show which protocol a stream is
 _IN_PIECES = 0.2  # seconds for the pieces of one write: a peer may not wait long for the rest,
 _A_PIECE = 0.001  # and as many more for each, in which any peer reads one if the machine is idle
 
@@ -97,6 +98,8 @@ class Wire:
         """It is the first, second … connection with its instance."""
         self.events: list[Event] = []
         self.received: list[Message] = []
+        self.beginning = b""
+        """The first bytes that came, if they are a message or not."""
         self.judge = Judge(
             self.protocol,
             [self.role.name],
@@ -353,6 +356,7 @@ class Wire:
         sender = self.role.name
         # A datagram may be empty; they have no end.
         while (data := await self._link.read()) or self._link.datagrams:
+            self.beginning += data[: _BEGINNING - len(self.beginning)]
             if self.instance.connections > 1:
                 # How another one has ended by now may say what this is to be taken for.
                 await self._link.caught_up()

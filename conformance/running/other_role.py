@@ -5,6 +5,7 @@ It may also be a role of another protocol, which the first bytes that came tell.
 
 import asyncio
 import contextlib
+import re
 from collections.abc import Iterable
 
 from conformance.codec import Decoder, Frame
@@ -16,6 +17,7 @@ _WONDER = 2.0  # seconds without a connection after which the other role is thou
 _SOON = 4.0  # seconds in which one that plays the other role shows it
 _POLL = 0.05
 _BEGINNING = 1024 * 1024  # bytes: three times those of a scene with 22 robots
+_QUOTED = 60  # bytes of a foreign stream that a message shows
 _BIT = 1024  # bytes that a decoder takes at first: a few messages at most
 _TRIED = "inverted"
 _Way = tuple[str, bool]
@@ -165,6 +167,43 @@ async def meant(iut: Iut) -> str:
     alike = [path for path in senders if protocols.role(path).serves == iut.role.serves]
     roles = " or ".join(alike or senders)
     return f"{message} of {protocol} came: if the IUT plays that, test it as {roles}"
+
+
+_FOREIGN = (
+    (rb"HTTP/1\.[01] [0-9]{3}|[A-Z]{3,7} [^ \r\n]+ HTTP/1\.[01]\r?\n|PRI \* HTTP/2", "HTTP"),
+    (rb"[\x14-\x17]\x03[\x00-\x04]..", "TLS"),
+    (rb"SSH-[0-9.]+-", "SSH"),
+    (rb"220[ -][^\r\n]*\r\n", "a greeting of FTP or SMTP"),
+    (rb"RFB [0-9]{3}\.[0-9]{3}\n", "VNC"),
+    (rb"<\?xml |<!DOCTYPE |<html", "a document in XML or HTML"),
+    (
+        rb"[^\n]{0,100}(?:: command not found|: not found|: No such file or directory"
+        rb"|: Permission denied|: cannot execute)",
+        "the error message of a shell",
+    ),
+    (rb"(?:usage|Usage|USAGE): ", "the usage text of a program"),
+)
+"""How streams begin that belong to no protocol of the suite, and what they are."""
+
+
+def foreign(iut: Iut) -> str:
+    """Return a hint for an IUT whose stream begins like something else; empty if none does.
+
+    A beginning that this role's own decoder takes for a message is not foreign.
+    """
+    protocol, role = iut.configuration.protocol, iut.role.name
+    for session in iut.sessions:
+        data = session.beginning
+        for pattern, what in _FOREIGN:
+            if not (found := re.match(pattern, data, re.DOTALL)):
+                continue
+            frames = protocol.decoder(role).feed(data)
+            known = frames and not frames[0].error and (role, frames[0].name) in protocol.messages
+            # A protocol over HTTP can have answers without a name of their own.
+            over = what == "HTTP" and frames and len(frames[0].raw) >= found.end()
+            if not known and not over:
+                return f"{what} came: {data[:_QUOTED]!r}"
+    return ""
 
 
 def _beginning(pieces: Iterable[bytes]) -> bytes:

@@ -72,11 +72,12 @@ async def play(testbed: Testbed, folder: Path, reproduce: str = "") -> Smoke:
         error = await other_role.inverted(iut) or error
     error = other_role.spoken(iut) or error
     spoilt = any(session.judge.spoiled for session in iut.sessions)
-    came = (event.data for session in iut.sessions for event in session.theirs if event.data)
-    first = repr(next(came, b"")[:FIRST])
+    first = repr(next((each.beginning for each in iut.sessions if each.beginning), b"")[:FIRST])
     sent = next((tuple(session.sent) for session in iut.sessions), ())
     hint = other_role.silent(iut)
-    other = await other_role.meant(iut) if error or spoilt else ""
+    other = ""
+    if error or spoilt:
+        other = other_role.foreign(iut) or await other_role.meant(iut)
     result = conclude(SMOKE, _PURPOSE, decides, error, iut, folder, reproduce=reproduce)
     if isinstance(error, Unreachable):
         # An IUT that never took part owes nothing, although its stream began and ended.

@@ -115,3 +115,28 @@ def test_of_a_flood_the_beginning_is_read_as_another_protocol(
     iut: Any = SimpleNamespace(role=role, sessions=[session], configuration=configuration)
     assert "Ready of vexide came" in asyncio.run(other_role.meant(iut))
     assert read == [b"1234567890"]
+
+
+@pytest.mark.parametrize(
+    ("role", "data", "said"),
+    [
+        ("runtime/rpc-server", b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}", "HTTP came"),
+        ("runtime/rpc-server", b"SSH-2.0-OpenSSH_9.6\r\n", "SSH came"),
+        ("openroberta/lab", b"SSH-2.0-OpenSSH_9.6\r\n", "SSH came"),
+        ("openroberta/lab", b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}", ""),
+        ("openroberta/robot", b"GET /nowhere HTTP/1.1\r\nHost: a\r\n\r\n", ""),
+        ("simspark/server", b"\x16\x03\x01\x00\xc8\x01\x00", "TLS came"),
+        ("deltarobot/server", b"\x16\x03\x01\x00\xc8\x01\x00", "TLS came"),
+        ("vexide/simulator", b"sh: 1: simulator: not found\n", "the error message of a shell"),
+        ("vexide/simulator", b'{"Log":{"level":"Warn","message":": not found"}}\n', ""),
+        ("vexide/simulator", b"", ""),
+    ],
+)
+def test_a_stream_of_something_else(role: str, data: bytes, said: str) -> None:
+    configuration = SimpleNamespace(protocol=protocols.load(role.partition("/")[0]))
+    sessions = [SimpleNamespace(beginning=b""), SimpleNamespace(beginning=data)]
+    iut: Any = SimpleNamespace(
+        role=protocols.role(role), sessions=sessions, configuration=configuration
+    )
+    told = other_role.foreign(iut)
+    assert told.startswith(said) and bool(told) == bool(said)
