@@ -145,14 +145,20 @@ class Configuration:
         return cls(**{**raw, **decoded})
 
 
-def load(path: Path) -> Configuration:
-    """Read a configuration file. Raises ConfigurationError."""
+def load(path: Path, role: Role | None = None) -> Configuration:
+    """Read a configuration file; ``role`` is the role of a file that names none.
+
+    Raises ConfigurationError.
+    """
     try:
         raw = untrusted.read_toml(untrusted.text(path))
     except OSError as error:
         raise ConfigurationError(f"{path}: {error.strerror or error}") from error
     except ValueError as error:
         raise ConfigurationError(f"{path}: not TOML: {error}") from error
+    iut = raw.setdefault("iut", {}) if role else raw.get("iut")
+    if role and isinstance(iut, dict):
+        iut.setdefault("role", str(role))
     schema = json.loads(Path(__file__).with_name("configuration.schema.json").read_text())
     for wrong in Schema.of(schema).errors(raw):
         raise ConfigurationError(f"{path}: {wrong.message}")

@@ -54,7 +54,8 @@ def _run(program: str, role: str, arguments: list[str]) -> int:
     lines = Lines(args.log, lambda: sys.stderr, quiet=args.quiet)
     # The address is the first line of standard output, unless that is the wire or the upper
     # tester's.
-    free = args.listen and not getattr(args, "upper_tester", False)
+    listens = args.listen or getattr(module, "LISTENS", False)
+    free = listens and not getattr(args, "upper_tester", False)
     announce = Lines(args.log, lambda: sys.stdout if free else sys.stderr)
     return asyncio.run(_play(Run(lines, announce), module, role, args))
 

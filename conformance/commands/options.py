@@ -93,7 +93,7 @@ def chosen(args: argparse.Namespace, role: Role | None, command: Sequence[str]) 
     base: Configuration | None = None
     other = ""
     if args.config or file.is_file():
-        found = configuration.load(file)
+        found = configuration.load(file, role)
         if role in (None, found.role):
             base = found
         elif args.config:

@@ -26,7 +26,10 @@ the exit code is that of COMMAND.
 import argparse
 import asyncio
 import contextlib
+import math
+import os
 import shlex
+import stat
 from pathlib import Path
 
 from conformance.configuration import ConfigurationError
@@ -104,7 +107,15 @@ def add_common(parser: argparse.ArgumentParser) -> None:
 
 def _stall(text: str) -> tuple[int, float]:
     passed, _, seconds = text.partition(":")
-    return int(passed), float(seconds)
+    try:
+        found = int(passed), float(seconds)
+    except ValueError:
+        found = (-1, 0.0)
+    if found[0] < 0 or not 0 <= found[1] < math.inf:
+        raise argparse.ArgumentTypeError(
+            f"expected BYTES:SECONDS, such as 1000:0.5; received {text!r}"
+        )
+    return found
 
 
 def meant(name: str) -> tuple[Protocol, list[Side]]:
@@ -204,6 +215,10 @@ async def _all_over(relays: list[Relay]) -> None:
 
 async def _in_place(judged: Judged, side: Side, args: argparse.Namespace) -> int:
     """Run the real program in our place, and pass its standard streams on."""
+    for number, name in enumerate(("input", "output")):
+        mode = os.fstat(number).st_mode
+        if not (stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode) or os.isatty(number)):
+            raise ConfigurationError(f"-- COMMAND: expected a pipe or a socket as standard {name}")
     if args.verdict:
         args.verdict.touch()
     try:
@@ -231,4 +246,4 @@ async def _in_place(judged: Judged, side: Side, args: argparse.Namespace) -> int
     code = await process.wait()
     # The peer that started the proxy expects it to exit together with the program.
     judged.watch.leave()
-    return code
+    return code if code >= 0 else 128 - code  # as a shell reports a signal

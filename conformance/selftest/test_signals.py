@@ -67,3 +67,13 @@ def test_a_signal_while_modules_are_imported(tmp_path: Path) -> None:
         words = [*BACKGROUND, sys.executable, "-c", script, str(number)]
         done = subprocess.run(words, cwd=tmp_path, capture_output=True, timeout=PATIENCE)
         assert done.returncode == 130, done.stderr
+
+
+def test_a_mock_with_a_usual_address_announces_it_on_its_output() -> None:
+    words = [*COMMAND, "mock", "simspark/server"]
+    with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as mock:
+        assert mock.stdout and mock.stderr
+        first = mock.stdout.readline()
+        mock.terminate()
+        # Another program can have these ports.
+        assert first.startswith(b"listening on 127.0.0.1:3100") or b"3100" in mock.stderr.read()

@@ -177,3 +177,23 @@ def test_address_in_use(place: Place) -> None:
     assert done.code == 2
     assert f"cannot listen at {address}: Address already in use" in done.err
     assert "Traceback" not in done.err
+
+
+@pytest.mark.parametrize("given", ["x", "1", "1:x", "-1:1", "1:-1", "1:inf", "1:nan", ":"])
+def test_a_wrong_stall(complaint: Any, given: str) -> None:
+    assert "expected BYTES:SECONDS" in complaint("proxy", "vexide", f"--stall={given}")
+
+
+def test_a_proxy_whose_input_is_no_stream(place: Place) -> None:
+    """The event loop cannot wait for such an input."""
+    done = place.conformance("proxy", "vexide", "--", *IUT)
+    assert done.code == 2
+    assert "expected a pipe or a socket as standard input" in done.err
+
+
+def test_a_configuration_without_an_iut_completes_a_command(place: Place) -> None:
+    file = place.file("only.toml", "[timing]\nresponse = 0.5\nstartup = 2\nprogram = 1\n")
+    words = (SIMULATOR, "--config", file, "-k", "answered_once")
+    assert place.run(*words, iut=place.simulator()).code == 0
+    done = place.conformance("run", "--config", file, "--", *IUT)
+    assert (done.code, 'expected the member "iut"' in done.err) == (2, True)

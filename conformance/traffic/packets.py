@@ -72,9 +72,11 @@ class Packets:
         # The recorded length is 0 if the network card splits large packets itself.
         body, missing = _bounded(packet[head:], length - head if length else None)
         if fragment & 0x3FFF:
+            if missing:
+                return None
             key = (source, target, identity)
             whole = self._joined(key, (fragment & 0x1FFF) * 8, bool(fragment & 0x2000), body)
-            if whole is None or missing:
+            if whole is None:
                 return None
             body = whole
         return _segment(protocol, source, target, body, missing)
@@ -89,9 +91,11 @@ class Packets:
                 place, identity = struct.unpack_from("!2xHI", body)
                 extent = 8
                 if place & 0xFFF9:
+                    if missing:
+                        return None
                     key = (source, target, identity)
                     whole = self._joined(key, place & 0xFFF8, bool(place & 1), body[8:])
-                    if whole is None or missing:
+                    if whole is None:
                         return None
                     body, extent = whole, 0
             protocol, body = following, body[extent:]

@@ -88,6 +88,9 @@ class Server(AgentPort, Trainer, MonitorPort):
 
 PEER = Server
 
+LISTENS = True
+"""Without an address it listens at the ports of the specification."""
+
 
 def options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--agent-port", type=int, metavar="PORT", help=f"default {AGENTS}")
