@@ -56,7 +56,7 @@ class Tester(ABC):
         """Make the IUT send and receive messages."""
 
     @abstractmethod
-    def later(
+    def open_later(
         self, iut: Iut, segmentation: Segmentation | None = None
     ) -> AbstractAsyncContextManager[Session]:
         """Open a session that is not the first of its process; nothing has been sent yet.

@@ -62,7 +62,7 @@ class Client(Session):
 
     def welcome(self) -> None:
         if self.settings.show != "none":
-            self.later(self.settings.every, self.show)
+            self.call_later(self.settings.every, self.show)
 
     def ping(self, value: Any) -> None:
         self.send_pong(value["number"])
@@ -104,7 +104,7 @@ class Client(Session):
         told = {"at": view.position, "moves": view.current, "should": view.desired}
         parts = [f"{word} {_shown(vector)}" for word, vector in told.items() if vector is not None]
         print("; ".join([points, *parts]), flush=True)
-        self.later(self.settings.every, self.show)
+        self.call_later(self.settings.every, self.show)
 
 
 def _shown(vector: Vector) -> str:

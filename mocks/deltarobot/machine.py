@@ -60,7 +60,7 @@ class Machine:
         self._hand, self._fixed, self._left = Hand(curve), None, float("inf")
         for watcher in list(self._watchers):
             watcher.begin(curve)
-        self._later()
+        self._schedule_step()
 
     def hold(self, state: State) -> None:
         """Keep the exercise in this state from now on."""
@@ -78,7 +78,7 @@ class Machine:
         for watcher in list(self._watchers):
             watcher.end(reason)
 
-    def _later(self) -> None:
+    def _schedule_step(self) -> None:
         self._timer = asyncio.get_running_loop().call_later(self._tick, self._step)
 
     def _step(self) -> None:
@@ -87,7 +87,7 @@ class Machine:
         if self._left <= 0:
             self.shut_down("the exercise is finished")
             return
-        self._later()
+        self._schedule_step()
         state = self._fixed or self._hand.state
         for watcher in list(self._watchers):
             watcher.show(state)

@@ -66,7 +66,7 @@ class Server(Session):
         number = self.number_of_ping()
         self.waiting[number] = now
         self.send_ping(number)
-        self.later(self.settings.ping, self.next_ping)
+        self.call_later(self.settings.ping, self.next_ping)
 
     def number_of_ping(self) -> int:
         return secrets.randbits(64)

@@ -39,7 +39,7 @@ class Session(session.Session):
     def make_decoder(self) -> codec.Decoder:
         return self.Reader()
 
-    def later(self, seconds: float, action: Callable[[], None]) -> None:
+    def call_later(self, seconds: float, action: Callable[[], None]) -> None:
         """Run this action after a delay, unless the session has ended by then."""
         loop = asyncio.get_running_loop()
         self._timers = [timer for timer in self._timers if timer.when() > loop.time()]
@@ -58,7 +58,7 @@ class Session(session.Session):
 
     def opened(self) -> None:
         self.greet()
-        self.later(self.patience, self.out_of_patience)
+        self.call_later(self.patience, self.out_of_patience)
 
     def greet(self) -> None:
         self.send_magic()

@@ -43,7 +43,7 @@ async def _shut_down(iut: Iut) -> Session:
 
 
 async def _shut_down_later(iut: Iut) -> Session:
-    async with tester.of(iut).later(iut) as session:
+    async with tester.of(iut).open_later(iut) as session:
         await shake_hands(session)
         return await _quietly(session)
 

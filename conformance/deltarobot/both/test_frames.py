@@ -93,7 +93,7 @@ async def _fails(iut: Iut, later: bool) -> str:
         return f"in the plainest session, too ({known})"
     said_to_it, plain = await script(iut), Iut(iut.testbed, "")
     try:
-        async with tester.of(iut).later(plain) if later else plain.session() as session:
+        async with tester.of(iut).open_later(plain) if later else plain.session() as session:
             await shake_hands(session)
             # Twice, because the tests with pieces also send the script repeatedly.
             await session.send(*said_to_it, *said_to_it)
@@ -129,7 +129,7 @@ async def test_cut_messages(iut: Iut) -> None:
 async def test_cut_messages_of_a_later_connection(iut: Iut) -> None:
     """Messages that are cut anywhere are understood in a later connection as well."""
     said_to_it = await script(iut)
-    later = tester.of(iut).later(iut, inside_contents)
+    later = tester.of(iut).open_later(iut, inside_contents)
     async with only_in_pieces(iut, later=True), later as session:
         await _cut(iut, session, said_to_it)
 
@@ -230,7 +230,7 @@ async def test_unknown_messages(iut: Iut) -> None:
 @requirement("messages.unknown-skipped")
 async def test_unknown_messages_of_a_later_connection(iut: Iut) -> None:
     """Unknown messages of every size change nothing in a later connection either."""
-    async with tester.of(iut).later(iut) as session:
+    async with tester.of(iut).open_later(iut) as session:
         await shake_hands(session)
         await session.send(*UNKNOWN.values())
         await goes_on(iut, session, "unknown messages in a later connection")

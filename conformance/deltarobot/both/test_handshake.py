@@ -103,7 +103,7 @@ async def test_greeting_of_a_later_connection(iut: Iut, statement: str) -> None:
 
 
 async def _greeted_later(iut: Iut) -> Session:
-    async with tester.of(iut).later(iut) as session:
+    async with tester.of(iut).open_later(iut) as session:
         await shake_hands(session)
     return session
 
@@ -191,7 +191,7 @@ LATER = {
 @each_of(*LATER)
 async def test_refused_in_a_later_connection(iut: Iut, statement: str) -> None:
     """A correct handshake in an earlier connection does not excuse a wrong one now."""
-    async with tester.of(iut).later(iut) as session:
+    async with tester.of(iut).open_later(iut) as session:
         await session.send(*LATER[statement])
         await assert_refused(iut, session, "a wrong handshake in a later connection")
 
@@ -206,7 +206,7 @@ async def test_silent_peer(iut: Iut) -> None:
 @requirement("handshake.closes-silent")
 async def test_silent_peer_of_a_later_connection(iut: Iut) -> None:
     """A peer that sends nothing at all is dropped in a later connection as well."""
-    async with tester.of(iut).later(iut) as session:
+    async with tester.of(iut).open_later(iut) as session:
         await assert_dropped(iut, session, "a peer that sends nothing in a later connection")
 
 
@@ -235,7 +235,7 @@ async def test_half_a_handshake_in_a_later_connection(iut: Iut) -> None:
 
     The peer is dropped.
     """
-    async with tester.of(iut).later(iut) as session:
+    async with tester.of(iut).open_later(iut) as session:
         await session.send(VERSION)
         await assert_unserved(iut, session, "only a version in a later connection")
 

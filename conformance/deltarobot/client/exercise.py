@@ -204,7 +204,7 @@ async def sees_next_curve(iut: Iut, session: Session, points: Sequence[Any]) -> 
 
 async def _one_curve_ever(iut: Iut) -> bool:
     try:
-        async with TESTER.later(iut) as session:
+        async with TESTER.open_later(iut) as session:
             await shake_hands(session)
             await session.send(curve(*PLAIN))
             await sees(session, "curve", PLAIN)

@@ -13,14 +13,14 @@ from conformance.iut import Iut
 @requirement("handshake.magic-sent")
 async def test_greets_again(iut: Iut) -> None:
     """Magic and version are sent in each connection."""
-    async with tester.of(iut).later(iut) as session:
+    async with tester.of(iut).open_later(iut) as session:
         await shake_hands(session)
 
 
 @requirement("pong.each")
 async def test_answers_again(iut: Iut) -> None:
     """Pings are answered in each connection, even if an earlier connection used their numbers."""
-    async with tester.of(iut).later(iut) as session:
+    async with tester.of(iut).open_later(iut) as session:
         await shake_hands(session)
         numbers = [1, 1 << 63, 2]
         await session.send(*map(ping, numbers))
@@ -30,7 +30,7 @@ async def test_answers_again(iut: Iut) -> None:
 @requirement("frame.segmentation")
 async def test_half_of_an_earlier_connection(iut: Iut) -> None:
     """Half a message of a broken connection is no part of the next connection."""
-    async with TESTER.later(iut, last=encode(ping(2))[:5]) as session:
+    async with TESTER.open_later(iut, last=encode(ping(2))[:5]) as session:
         await shake_hands(session)
         await session.send(ping(3))
         await all_answered(session, [3], " in a connection after a broken connection")
@@ -39,7 +39,7 @@ async def test_half_of_an_earlier_connection(iut: Iut) -> None:
 @requirement("exercise.curve-shown")
 async def test_shows_again(iut: Iut) -> None:
     """The application sees the curve of each connection."""
-    async with tester.of(iut).later(iut) as session:
+    async with tester.of(iut).open_later(iut) as session:
         await shake_hands(session)
         points = [[4.0, 5.0, 6.0], [-1.0, 0.5, 0.25]]
         await session.send(curve(*points))

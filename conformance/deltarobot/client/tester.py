@@ -136,14 +136,14 @@ class ClientTester(Tester):
         await all_answered(session, list(NUMBERS) * times, f" in {after}")
 
     @contextlib.asynccontextmanager
-    async def later(
+    async def open_later(
         self, iut: Iut, segmentation: Segmentation | None = None, last: bytes = b""
     ) -> AsyncIterator[Session]:
         """Open a later session. ``last``: the bytes with which the first session breaks off.
 
         Without ``last`` the first session ends with an end of transmission.
         """
-        async with self._later(iut, segmentation, last) as session:
+        async with self._open_later(iut, segmentation, last) as session:
             try:
                 async with excuse_end(iut, session):
                     yield session
@@ -161,14 +161,14 @@ class ClientTester(Tester):
         The answer is also True if there is no later connection.
         """
         try:
-            async with self._later(Iut(iut.testbed, "")) as session:
+            async with self._open_later(Iut(iut.testbed, "")) as session:
                 await shake_hands(session)
                 return await self.served(session)
         except Conclusion:
             return True
 
     @contextlib.asynccontextmanager
-    async def _later(
+    async def _open_later(
         self, iut: Iut, segmentation: Segmentation | None = None, last: bytes = b""
     ) -> AsyncIterator[Session]:
         if iut.memory.get(_STAYS_AWAY):

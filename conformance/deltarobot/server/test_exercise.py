@@ -92,7 +92,7 @@ async def test_curve_of_the_next_exercise(iut: Iut) -> None:
 @requirement("exercise.curve-first")
 async def test_curve_of_a_later_connection(iut: Iut) -> None:
     """An exercise of a later client begins with its curve, too."""
-    async with tester.of(iut).later(iut) as session:
+    async with tester.of(iut).open_later(iut) as session:
         await shake_hands(session)
         await await_presence(session)
         quiet = await session.wait_for(*PROGRESS) is None
@@ -330,7 +330,7 @@ async def test_progress_of_the_next_exercise(iut: Iut) -> None:
 @requirement("progress.continuous")
 async def test_progress_of_a_later_connection(iut: Iut) -> None:
     """Progress arrives in a later connection as well, also for the server's own exercise."""
-    async with tester.of(iut).later(iut) as session:
+    async with tester.of(iut).open_later(iut) as session:
         await shake_hands(session)
         await first_of_exercise(session)
         await proceed(session)

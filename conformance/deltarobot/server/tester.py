@@ -124,7 +124,7 @@ class ServerTester(Tester):
         raise Violation(expected, came)
 
     @contextlib.asynccontextmanager
-    async def later(
+    async def open_later(
         self, iut: Iut, segmentation: Segmentation | None = None
     ) -> AsyncIterator[Session]:
         if came := await find_next_client_refusal(iut):

@@ -17,7 +17,8 @@ from conformance.openroberta.lab.tester.exchange import (
     find_refusal,
 )
 from conformance.openroberta.lab.tester.robot import Robot, new_token
-from conformance.openroberta.lab.tester.timing import late_after, latest_answers
+from conformance.openroberta.lab.tester.timing import latest_answers
+from conformance.openroberta.lab.tester.unregistered import serves, serves_unregistered
 from conformance.openroberta.naming import DOWNLOAD, MANDATORY, PUSHCMD
 from conformance.openroberta.values import same
 from conformance.verdicts import Inconclusive, Violation
@@ -75,27 +76,14 @@ async def test_thrown_away(iut: Iut) -> None:
             check(
                 # Some labs serve any robot that pushes or whose token was entered: this shows no
                 # registration.
-                not await _serves(tester, robot) or await _serves_unregistered(tester),
+                not await serves(tester, robot) or await serves_unregistered(tester),
                 "no registration by a request without a field",
                 f"{robot.token} could push (token {'entered' if entered.ok else 'not entered'})",
             )
         exchange = await robot.register()
-        await exchange.taken()
+        await exchange.assert_unanswered()
         if await tester.offers("pair"):
             await robot.linked_by(exchange)
-
-
-async def _serves_unregistered(tester: RobotsTester) -> bool:
-    """True if a robot without a registration can push after its token was entered."""
-    other = tester.robot()
-    await tester.upper("pair", token=other.token)
-    return await _serves(tester, other)
-
-
-async def _serves(tester: RobotsTester, robot: Robot) -> bool:
-    """True if a push of this robot is answered with repeat."""
-    push = await robot.push()
-    return await push.session.wait_for("Repeat", within=late_after(tester, "push_hold")) is not None
 
 
 @requirement("refuses.thrown-away")
@@ -145,7 +133,7 @@ async def assert_still_served(
         await robot.commanded("run", "Download", None, exchange)
     else:
         _, latest = latest_answers(tester, "push_hold")
-        await (exchange or await robot.push()).between("Repeat", 0, latest)
+        await (exchange or await robot.push()).time_until("Repeat", 0, latest)
 
 
 @requirement("refuses.download")
@@ -166,7 +154,7 @@ async def test_exit_value_at_registration(iut: Iut) -> None:
         for value in (None, 0, 143):
             robot = tester.robot(nepoexitvalue=value)
             exchange = await robot.register()
-            await exchange.taken()
+            await exchange.assert_unanswered()
             if await tester.offers("pair"):
                 await robot.linked_by(exchange)
                 push = await robot.push()
@@ -193,7 +181,7 @@ async def test_extra_members(iut: Iut) -> None:
         for length in LENGTHS:
             robot = tester.robot(**{**extra, "log": "x" * length})
             exchange = await robot.register()
-            await exchange.held(f"a registration with a member of {length} bytes to be held")
+            await exchange.assert_held(f"a registration with a member of {length} bytes to be held")
             if await tester.offers("pair"):
                 await robot.linked_by(exchange)
                 await assert_still_served(tester, robot)
@@ -209,7 +197,7 @@ async def test_any_robot(iut: Iut, told: dict[str, str]) -> None:
         if await tester.offers("pair"):
             await robot.linked_by(exchange)
         else:
-            await exchange.taken()
+            await exchange.assert_unanswered()
 
 
 @requirement("http.json")
@@ -253,4 +241,4 @@ async def test_malformed(iut: Iut) -> None:
             robot.headers = {"content-type": "application/json"}
             await assert_refused(partial(robot.ask, PUSHCMD, body))
         exchange = await tester.robot().register()
-        await exchange.held("a robot to be served after bodies that are not JSON objects")
+        await exchange.assert_held("a robot to be served after bodies that are not JSON objects")

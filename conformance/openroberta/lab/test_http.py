@@ -26,7 +26,7 @@ TLS_HELLO = bytes.fromhex(
 async def assert_served(tester: RobotsTester, robot: Robot, after: str) -> None:
     """Raise Violation unless a robot can register, and be linked if possible."""
     exchange = await robot.register()
-    await exchange.held(f"a robot to be served after {after}")
+    await exchange.assert_held(f"a robot to be served after {after}")
     if await tester.offers("pair"):
         await robot.linked_by(exchange, None)
 
@@ -64,7 +64,7 @@ async def test_header_names(iut: Iut) -> None:
             session = await tester.connection()
             await session.send_bytes(encode(value, spell))
             exchange = Exchange(session, "Register")
-            await exchange.held(f"the registration with {spelt} to be held")
+            await exchange.assert_held(f"the registration with {spelt} to be held")
             if await tester.offers("pair"):
                 await robot.linked_by(exchange, None)
 
@@ -140,7 +140,7 @@ async def test_one_connection(iut: Iut) -> None:
             exchange = await robot.ask(naming.PUSHCMD, told)
             await exchange.refused("refuses.battery")
         exchange = await robot.register()
-        await exchange.taken()
+        await exchange.assert_unanswered()
         if await tester.offers("pair"):
             await robot.linked_by(exchange, None)
             if await tester.offers("run"):
@@ -186,7 +186,7 @@ async def test_segmentation(iut: Iut) -> None:
             wrong = await robot.ask(naming.PUSHCMD, told, segmentation=cut)
             await wrong.refused("refuses.firmwarename")
             exchange = await robot.register(segmentation=cut)
-            await exchange.taken()
+            await exchange.assert_unanswered()
             if await tester.offers("pair"):
                 await robot.linked_by(exchange)
 

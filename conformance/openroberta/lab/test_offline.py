@@ -14,7 +14,7 @@ async def push_until_answered(tester: RobotsTester, robot: Robot) -> None:
     """Push, and wait for the answer."""
     _, latest = latest_answers(tester, "push_hold")
     exchange = await robot.push()
-    await exchange.between("Repeat", 0, latest)
+    await exchange.time_until("Repeat", 0, latest)
 
 
 async def assert_goes_offline(tester: RobotsTester, robot: Robot) -> None:
@@ -77,7 +77,7 @@ async def test_not_early(iut: Iut) -> None:
                 seen == "waiting", f"the robot of push {number + 1} to be waiting", f"it is {seen}"
             )
             _, latest = latest_answers(tester, "push_hold")
-            answered_at = exchange.asked + await exchange.between("Repeat", 0, latest)
+            answered_at = exchange.asked + await exchange.time_until("Repeat", 0, latest)
             seen = await tester.becomes(robot, "state", "offline", soon)
             took = exchange.session.now - answered_at
             # An offline state that is read late shows nothing about the time shortly after the

@@ -30,7 +30,7 @@ async def test_answered(iut: Iut) -> None:
         took = []
         for _ in range(TRIES):
             exchange = await robot.push()
-            took.append(await exchange.between("Repeat", 0, latest))
+            took.append(await exchange.time_until("Repeat", 0, latest))
             if min(took) <= high and tester.seconds("push_hold") > 2:
                 break
         if min(took) > high:
@@ -48,7 +48,7 @@ async def test_held(iut: Iut) -> None:
         robot = await tester.linked()
         for _ in range(2 if tester.seconds("push_hold") > 2 else TRIES):
             exchange = await robot.push()
-            await exchange.between("Repeat", shortest, latest)
+            await exchange.time_until("Repeat", shortest, latest)
 
 
 @requirement("push.held")
@@ -65,7 +65,7 @@ async def test_held_for_two(iut: Iut) -> None:
         await asyncio.sleep(tester.seconds("push_hold") * 0.7)
         second = await robots[1].push()
         for exchange in (first, second):
-            await exchange.between("Repeat", shortest, latest)
+            await exchange.time_until("Repeat", shortest, latest)
 
 
 @requirement("push.held")
@@ -80,7 +80,7 @@ async def test_held_after_a_program(iut: Iut) -> None:
         if await before.session.wait_for(within=0.7 * tester.seconds("push_hold")):
             before = await robot.push()  # its period can be over
         await robot.fetch(exchange=before)
-        await (await robot.push()).between("Repeat", shortest, latest)
+        await (await robot.push()).time_until("Repeat", shortest, latest)
 
 
 @requirement("commands.lab")
@@ -89,7 +89,7 @@ async def test_commands(iut: Iut) -> None:
     async with playing(iut) as tester:
         _, latest = latest_answers(tester, "push_hold")
         robot = await tester.linked()
-        await (await robot.push()).between("Repeat", 0, latest)
+        await (await robot.push()).time_until("Repeat", 0, latest)
         if await tester.offers("run"):
             await robot.commanded("run", "Download", None)
 
@@ -217,9 +217,9 @@ async def test_lost_connection(iut: Iut) -> None:
                     await _await_reading(exchange)
                     await exchange.session.close()
                 else:
-                    await exchange.between("Repeat", 0, latest)
+                    await exchange.time_until("Repeat", 0, latest)
             # Until now a lab may not have noticed the lost connection.
-            await (await robot.push()).between("Repeat", 0, latest, iut.deciding)
+            await (await robot.push()).time_until("Repeat", 0, latest, iut.deciding)
             if await tester.offers("run"):
                 await robot.commanded("run", "Download", iut.deciding)
 
@@ -232,7 +232,7 @@ async def _await_reading(push: Exchange) -> None:
     A lab can use a thread for each request, and read them in any order.
     """
     seconds = push.session.seconds
-    await push.silent(min(seconds("push_hold") / 5, seconds("quiet")))
+    await push.assert_silent(min(seconds("push_hold") / 5, seconds("quiet")))
 
 
 @requirement("robustness.side-by-side")
@@ -250,7 +250,7 @@ async def test_others_meanwhile(iut: Iut) -> None:
             answer = await asked.session.wait_for(within=tester.seconds("response"))
             if (answer or asked.session.ended) and not held.session.ahead("Repeat"):
                 return
-            await held.between("Repeat", 0, latest)
+            await held.time_until("Repeat", 0, latest)
         raise Violation(
             "a request of another robot to be answered while a push is held",
             f"none of {MEANWHILE} was answered before the push",
@@ -279,7 +279,7 @@ async def test_run_between_pushes(iut: Iut) -> None:
     async with playing(iut) as tester:
         _, latest = latest_answers(tester, "push_hold")
         robot = await tester.linked()
-        await (await robot.push()).between("Repeat", 0, latest)
+        await (await robot.push()).time_until("Repeat", 0, latest)
         running = asyncio.create_task(tester.upper("run", token=robot.token))
         try:
             await asyncio.wait([running], timeout=tester.seconds("response"))

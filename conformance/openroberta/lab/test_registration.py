@@ -13,6 +13,7 @@ from conformance.openroberta.lab.tester.exchange import Exchange
 from conformance.openroberta.lab.tester.programs import own_program
 from conformance.openroberta.lab.tester.robot import Robot, new_token
 from conformance.openroberta.lab.tester.timing import earliest_answer, late_after, latest_answers
+from conformance.openroberta.lab.tester.unregistered import serves_unregistered
 from conformance.openroberta.naming import refuses
 from conformance.verdicts import Inconclusive
 
@@ -22,7 +23,7 @@ async def test_path_of_registrations(iut: Iut) -> None:
     """A registration at /rest/pushcmd is accepted and held."""
     async with playing(iut) as tester:
         exchange = await tester.robot().register()
-        await exchange.taken()
+        await exchange.assert_unanswered()
 
 
 @requirement("register.held")
@@ -32,7 +33,7 @@ async def test_held(iut: Iut) -> None:
     async with playing(iut) as tester:
         shortest = earliest_answer(tester, "register_hold")
         for exchange in [await tester.robot().register() for _ in range(5)]:
-            await exchange.silent(shortest)
+            await exchange.assert_silent(shortest)
 
 
 @requirement("register.aborted")
@@ -54,7 +55,7 @@ async def time_until_abort(tester: RobotsTester, exchange: Exchange) -> float:
     """Return the seconds until a registration is aborted; raise Violation if it is not."""
     _, latest = latest_answers(tester, "register_hold")
     shortest = earliest_answer(tester, "register_hold")
-    return await exchange.between(
+    return await exchange.time_until(
         "Abort", shortest, latest, "register.aborted", early="register.held"
     )
 
@@ -75,7 +76,7 @@ async def test_repeat_late_in_its_time(iut: Iut) -> None:
         latest_answers(tester, "register_hold")
         robot = tester.robot()
         exchange = await robot.register()
-        await exchange.silent(tester.seconds("register_hold") / 2)
+        await exchange.assert_silent(tester.seconds("register_hold") / 2)
         await robot.linked_by(exchange)
 
 
@@ -118,10 +119,10 @@ async def test_after_abort(iut: Iut, token: str) -> None:
         exchange = await robot.register()
         shortest = earliest_answer(tester, "register_hold")
         if token == "same":
-            await exchange.silent(shortest)
+            await exchange.assert_silent(shortest)
             await exchange.session.close()
             exchange = await robot.register()
-        await exchange.silent(min(shortest, 3 * tester.seconds("quiet")))
+        await exchange.assert_silent(min(shortest, 3 * tester.seconds("quiet")))
         if await tester.offers("pair"):
             await robot.linked_by(exchange)
 
@@ -133,10 +134,10 @@ async def test_after_a_lost_connection(iut: Iut) -> None:
         await tester.awake()
         robot = tester.robot()
         exchange = await robot.register()
-        await exchange.taken()
+        await exchange.assert_unanswered()
         await exchange.session.close()
         exchange = await robot.register()
-        await exchange.taken()
+        await exchange.assert_unanswered()
         if await tester.offers("pair"):
             await robot.linked_by(exchange)
 
@@ -148,7 +149,7 @@ async def test_token_of_nobody(iut: Iut) -> None:
         robot = tester.robot()
         own = robot.token
         exchange = await robot.register()
-        await exchange.taken()
+        await exchange.assert_unanswered()
         for token in (new_token(), own[:-1], f"{own}5", f"1{own[1:]}"):
             await tester.upper("pair", token=token)
         message = await exchange.session.wait_for(within=tester.seconds("quiet"))
@@ -260,7 +261,7 @@ async def test_run_before_the_token(iut: Iut, known: bool) -> None:
         before = await tester.linked() if known else None
         robot = tester.robot(**({"macaddr": before.data["macaddr"]} if before else {}))
         exchange = await robot.register()
-        await exchange.taken()
+        await exchange.assert_unanswered()
         running = asyncio.create_task(tester.upper("run", token=robot.token))
         try:
             message = await exchange.session.wait_for(within=2 * tester.seconds("quiet"))
@@ -306,14 +307,6 @@ async def test_after_its_time(iut: Iut, entered: bool) -> None:
         check(fetched is None, "no program after the time for the token", came)
 
 
-async def serves_unregistered(tester: RobotsTester) -> bool:
-    """Return True if a robot that never registered can push after its token was entered."""
-    other = tester.robot()
-    await tester.upper("pair", token=other.token)
-    push = await other.push()
-    return await push.session.wait_for("Repeat", within=late_after(tester, "push_hold")) is not None
-
-
 @requirement("robustness.registered-again")
 @pytest.mark.parametrize("runs", [False, True], ids=["linked", "running"])
 async def test_registered_again(iut: Iut, runs: bool) -> None:
@@ -345,7 +338,7 @@ async def test_push_of_nobody(iut: Iut) -> None:
             f"received {message.name if message else ''}",
         )
         waits = await robot.ask(naming.PUSHCMD, robot.object("register"))
-        await waits.taken()
+        await waits.assert_unanswered()
 
 
 @requirement("register.repeat")

@@ -52,7 +52,7 @@ async def test_posted(iut: Iut, known: bool) -> None:
             if known:
                 taken = message.name != "Refusal"
                 check(taken, "sensor data to be accepted", "it was refused", message.event)
-        await (await robot.register()).taken()
+        await (await robot.register()).assert_unanswered()
 
 
 @requirement("running.patient")
@@ -87,7 +87,7 @@ async def test_over_websocket(iut: Iut, known: bool) -> None:
             await session.send({"opcode": "text", "masked": True, "json": sensors(token)})
         closed = await session.until_closed(tester.seconds("quiet"))
         check(not (known and closed), "the websocket to stay open", "it was closed")
-        await (await robot.register()).taken()
+        await (await robot.register()).assert_unanswered()
 
 
 async def upgraded(tester: RobotsTester, path: str) -> Session:

@@ -195,6 +195,6 @@ async def test_registers_again(iut: Iut, token: str) -> None:
         if token == "other":
             robot.data["token"] = new_token()
         exchange = await robot.register()
-        await exchange.taken()
+        await exchange.assert_unanswered()
         await robot.linked_by(exchange)
         await robot.commanded("run", "Download", "update.registers-again")

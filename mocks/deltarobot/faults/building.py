@@ -42,7 +42,7 @@ class Tiring(Session):
     def handshake(self, frame: Frame) -> None:
         super().handshake(frame)
         if self.shaken:
-            self.later(1.5 * self.patience, self.tire)
+            self.call_later(1.5 * self.patience, self.tire)
 
     def take(self, frame: Frame) -> None:
         self.busy |= self.shaken and frame.name != self.PINGS

@@ -133,7 +133,7 @@ class ShortLengthsAndLeaves(Server):
 
     def next_ping(self) -> None:
         self.send_ping(self.number_of_ping())
-        self.later(0.2, self.next_ping)
+        self.call_later(0.2, self.next_ping)
 
 
 @fault("lengths-with-themselves", violates="frame.variable-length")

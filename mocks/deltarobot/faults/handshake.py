@@ -297,7 +297,7 @@ class ImpatientBetween(Session):
     def handshake(self, frame: Frame) -> None:
         super().handshake(frame)
         if not self.shaken:
-            self.later(self.patience / 4, self.out_of_patience)
+            self.call_later(self.patience / 4, self.out_of_patience)
 
 
 @fault("time-goes-on", violates="handshake.patient", subtle=True)

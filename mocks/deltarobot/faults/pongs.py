@@ -183,7 +183,7 @@ class SlowPongs(Client):
     """Needs 1.15 s for a pong."""
 
     def send_pong(self, number: int) -> None:
-        self.later(1.15, lambda: Client.send_pong(self, number))
+        self.call_later(1.15, lambda: Client.send_pong(self, number))
 
 
 @fault("pings-back", violates="messages.own-direction")

@@ -177,7 +177,7 @@ class OnceMoreAfterAWhile(Server):
     def show(self, state: State) -> None:
         super().show(state)
         self.shown += 1
-        self.later(0.35, partial(self.once_more, self.shown, state))
+        self.call_later(0.35, partial(self.once_more, self.shown, state))
 
     def once_more(self, shown: int, state: State) -> None:
         if shown == self.shown:
@@ -209,12 +209,12 @@ class GoesOnAfterSecondStop(Server):
     def show(self, state: State) -> None:
         super().show(state)
         if self.begun == 2:
-            self.later(0.15, lambda: self.again(state))
+            self.call_later(0.15, lambda: self.again(state))
 
     def again(self, state: State) -> None:
         if not self.ended:
             super().send_position(state.position)
-            self.later(0.15, lambda: self.again(state))
+            self.call_later(0.15, lambda: self.again(state))
 
 
 @fault("no-desired-direction", violates="progress.continuous", subtle=True)
@@ -291,12 +291,12 @@ class GoesOnAfterStop(Server):
 
     def show(self, state: State) -> None:
         super().show(state)
-        self.later(0.15, lambda: self.again(state))
+        self.call_later(0.15, lambda: self.again(state))
 
     def again(self, state: State) -> None:
         if not self.ended:
             super().send_position(state.position)
-            self.later(0.15, lambda: self.again(state))
+            self.call_later(0.15, lambda: self.again(state))
 
 
 @fault("passes-curves-on", violates="robustness.foreign-messages", subtle=True)

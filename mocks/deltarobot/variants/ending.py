@@ -114,4 +114,4 @@ class EndsAfterAWhile(Server):
 
     def welcome(self) -> None:
         super().welcome()
-        self.later(0.7, lambda: self.end("the exercise is over"))
+        self.call_later(0.7, lambda: self.end("the exercise is over"))

@@ -25,7 +25,7 @@ class ProgressAtRest(Server):
 
     def tell(self) -> None:
         super().send_position(self.position)
-        self.later(0.02, self.tell)
+        self.call_later(0.02, self.tell)
 
 
 @variant("no-curve-for-the-late", of="exercise.late-client")
@@ -52,7 +52,7 @@ class ExerciseOfThePresent(Server):
 
     def welcome(self) -> None:
         self.machine.join(self)
-        self.later(0.2, self.arrive)
+        self.call_later(0.2, self.arrive)
 
     def arrive(self) -> None:
         self.present = True

@@ -51,7 +51,7 @@ class InPieces(Session):
             return
         self.stream.write(self.unwritten[:1])
         self.unwritten = self.unwritten[1:]
-        self.later(0.001, partial(self.next_byte, of_handshake - 1))
+        self.call_later(0.001, partial(self.next_byte, of_handshake - 1))
 
     def write_rest(self) -> None:
         self.greeting = False

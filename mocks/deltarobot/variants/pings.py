@@ -70,4 +70,4 @@ class AnswersOneByOne(Client):
     def send_pong(self, number: int) -> None:
         now = asyncio.get_running_loop().time()
         self.busy = max(self.busy, now) + 0.05
-        self.later(self.busy - now, lambda: super(AnswersOneByOne, self).send_pong(number))
+        self.call_later(self.busy - now, lambda: super(AnswersOneByOne, self).send_pong(number))

@@ -77,13 +77,13 @@ class Exchange:
         if not refuses(message.name, message.value):
             raise self.violation("an error", message, requirement)
 
-    async def taken(self) -> None:
+    async def assert_unanswered(self) -> None:
         """Raise Violation if the request is answered immediately, even with an error."""
         message = await self.session.wait_for(within=self.session.seconds("quiet"))
         if message is not None:
             raise self.wrong("no immediate answer", message, self._unasked(message))
 
-    async def held(self, expected: str) -> None:
+    async def assert_held(self, expected: str) -> None:
         """Raise Violation if the request is refused or answered immediately.
 
         `expected` is the text for a refusal.
@@ -95,7 +95,7 @@ class Exchange:
         for message in self.session.received[before:]:
             raise self.wrong("no immediate answer", message, self._unasked(message))
 
-    async def silent(self, seconds: float) -> None:
+    async def assert_silent(self, seconds: float) -> None:
         """Raise Violation if the request is answered within these seconds after it was sent."""
         left = seconds - (self.session.now - self.asked)
         message = await self.session.wait_for(within=max(left, 0))
@@ -108,7 +108,7 @@ class Exchange:
         linked = self.name == "Register" and message.name == "Repeat"
         return "register.not-unasked" if linked else None
 
-    async def between(
+    async def time_until(
         self,
         name: str,
         earliest: float,
