@@ -1,9 +1,9 @@
 """Survive access to mapped memory that another process has taken away.
 
 If a process shortens a file, access to the lost part of a mapping raises SIGBUS, which ends the
-accessing process. The handler of this module puts a page of zeros in the place of a lost page, so
-that the access continues, and remembers the mapping. Only mappings that were announced are treated
-so; any other SIGBUS ends the process as usual.
+accessing process. The handler of this module puts a page of zeros in the place of a lost page, and
+remembers the mapping. The access then continues. Only mappings that were announced are treated so;
+any other SIGBUS ends the process as usual.
 """
 
 import ctypes

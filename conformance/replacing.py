@@ -1,4 +1,4 @@
-"""Writes a file as a whole: beside its place first, then by a rename."""
+"""Writes a file as a whole: next to its place first, then by a rename."""
 
 import contextlib
 import os
@@ -9,7 +9,7 @@ from typing import BinaryIO
 
 @contextlib.contextmanager
 def replacing(path: Path) -> Iterator[BinaryIO]:
-    """Yield a new file that replaces the file at ``path`` at the end of the block.
+    """Yield a new file that replaces the file at ``path`` when the block ends.
 
     After an error there, nothing has changed. A symbolic link at ``path`` is replaced, never
     followed. Raises OSError.

@@ -1,4 +1,4 @@
-"""Reads JSON, YAML and TOML files that others have written: bounded, with one kind of error."""
+"""Reads JSON, YAML and TOML files of others, within bounds, with one kind of error."""
 
 import json
 import math

@@ -5,8 +5,8 @@
 TARGET is one of the names in `TARGETS`, or `all`. CORPUS is a folder of inputs, with a subfolder
 for each target. It is created from the project's own files if it does not exist, and it grows: keep
 it between two runs. An input that a reader cannot take must end in one clear error (`EXPECTED`).
-Any other exception is a crash, and so is an input that takes longer than `SLOW` seconds. Such an
-input is written to CORPUS/TARGET-crashes, and the exit code is 1.
+Any other exception is a crash, and so is an input that takes longer than `SLOW` seconds. The input
+of a crash is written to CORPUS/TARGET-crashes, and the exit code is 1.
 
 If atheris is installed (`pip install atheris`), it chooses the inputs by coverage. Otherwise, they
 are random changes of the corpus, and the same seed gives the same inputs.
@@ -291,7 +291,7 @@ def mutate(target: str, corpus: Path, seconds: float, seed: int, most: int | Non
 
 def by_coverage(target: str, corpus: Path, seconds: int) -> None:
     """Let atheris choose the inputs; it ends the process."""
-    atheris: Any = importlib.import_module("atheris")  # optional, so a type checker lacks it
+    atheris: Any = importlib.import_module("atheris")  # optional: missing for a type checker
 
     with tempfile.TemporaryDirectory() as place:
         crashes = corpus.with_name(f"{target}-crashes")

@@ -1,10 +1,11 @@
-"""Whether the suite names the true cause of each mistake of the strangers.
+"""Measure whether the suite names the true cause of each mistake of the strangers.
 
     python -m conformance.benchmarks.strangers [--verbose] [PROGRAM[:SWITCH]…]
 
-The table has a line for each run: the program, its switch, whether the verdicts and the causes are
-right, the number of causes, the seconds, the number of replays if the report has it, and the first
-cause. The switch "sound" is the program without a mistake. Without names everything is tried.
+The table has a line for each run. A line has the program, its switch, and whether the verdicts and
+the causes are right. The number of causes, the seconds, the number of replays if the report has it,
+and the first cause follow. The switch "sound" is the program without a mistake. Without names
+everything is tried.
 """
 
 import argparse
@@ -21,7 +22,7 @@ HEAD = ("program", "switch", "verdicts", "cause", "causes", "s", "replays", "sai
 
 
 def chosen(names: list[str]) -> Iterator[tuple[Stranger, str]]:
-    """Each program with each of its switches that the names select; all if there are none."""
+    """Yield each program with each switch that the names select; all without names."""
     for stranger in strangers.table().values():
         for switch in (SOUND, *stranger.switches):
             if not names or stranger.name in names or f"{stranger.name}:{switch}" in names:
@@ -29,7 +30,7 @@ def chosen(names: list[str]) -> Iterator[tuple[Stranger, str]]:
 
 
 def problems(stranger: Stranger, switch: str, run: Run) -> tuple[list[str], list[str]]:
-    """What is wrong about the verdicts, and about the causes."""
+    """Return the problems of the verdicts, and those of the causes."""
     if switch == SOUND:
         wrong = [f"{name}: {verdict}" for name, verdict in strangers.violated(run.report).items()]
         return wrong if run.code == 0 else [f"exit code {run.code}", *wrong], []
@@ -41,14 +42,17 @@ def problems(stranger: Stranger, switch: str, run: Run) -> tuple[list[str], list
 
 
 def row(*cells: object) -> str:
-    """One line of the table."""
+    """Return a line of the table."""
     program, switch, verdicts, cause, causes, seconds, replays, first = map(str, cells)
     left = f"{program:25}{switch:31}{verdicts:9}{cause:6}"
     return f"{left}{causes:>6}{seconds:>7}{replays:>8}  {first[:WIDTH]}"
 
 
 def measure(stranger: Stranger, switch: str, built: Path, verbose: bool) -> tuple[bool, bool]:
-    """Run the suite once and print a line about it; whether verdicts and causes are right."""
+    """Run the suite once and print a line about it.
+
+    Return whether the verdicts are right, and whether the causes are right.
+    """
     with tempfile.TemporaryDirectory(prefix="stranger-") as folder:
         run = strangers.run(stranger, "" if switch == SOUND else switch, built, Path(folder))
     verdicts, causes = problems(stranger, switch, run)

@@ -1,4 +1,4 @@
-"""Plays the tasks of a campaign on a Dask cluster, and keeps each result as it arrives."""
+"""Plays the tasks of a campaign on a Dask cluster, and keeps each result."""
 
 import contextlib
 from collections import deque

@@ -1,4 +1,4 @@
-"""The results of a campaign on disk: one archive and one summary for each task that is done."""
+"""The results of a campaign on disk: archive and summary of each finished task."""
 
 import contextlib
 import io
@@ -57,7 +57,7 @@ class Results:
                 self.configuration(task.program).write_text(task.configuration, encoding="utf-8")
 
     def keep(self, task: Task, outcome: Outcome) -> dict[str, Any]:
-        """Keep the outcome of a task, written beside and then renamed; return its summary."""
+        """Keep the outcome of a task by a temporary file and rename; return its summary."""
         archive = self.folder / "results" / f"{task.id}.tar.gz"
         if outcome.packed:
             beside = archive.with_suffix(".tmp")

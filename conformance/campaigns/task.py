@@ -1,4 +1,4 @@
-"""Runs one task of a campaign on the machine of a worker; needs nothing of the client."""
+"""Runs a task of a campaign on a worker's machine; needs nothing of the client."""
 
 import io
 import os
@@ -23,9 +23,10 @@ _OUTPUT = 20_000  # bytes of a task's output that are kept
 
 @dataclass(frozen=True)
 class Outcome:
-    """The outcome of a task: its exit code, or why it was ended; its packed report folder.
+    """The outcome of a task: its exit code, or why it was ended; its report.
 
-    ``folder`` is the folder on the worker, in which commands of the report were written.
+    The report folder is packed. ``folder`` is the folder on the worker, in which commands of the
+    report were written.
     """
 
     id: str
@@ -38,7 +39,7 @@ class Outcome:
 
 
 def run(task: Task) -> Outcome:
-    """Run a task in a folder of its own, within its bounds of time and memory."""
+    """Run a task in its own folder, within its bounds of time and memory."""
     began = time.monotonic()
     with tempfile.TemporaryDirectory(prefix="conformance-task-") as name:
         folder = Path(name)

@@ -1,9 +1,9 @@
 """Run many programs with many seeds, on this machine or on a cluster.
 
-FILE is a TOML file with a table [campaign] (seeds, examples, shards, timeout, memory), one
-[[program]] for each program (name, role, and command or mock), [[pair]] for `conformance pair`, and
-[[regression]] (program, seed), which run first. Each run is an ordinary `conformance run` in a
-folder of its own.
+FILE is a TOML file with a table [campaign] (seeds, examples, shards, timeout, memory). It has one
+[[program]] for each program (name, role, and command or mock), and [[pair]] for `conformance pair`.
+The runs of [[regression]] (program, seed) come first. Each run is an ordinary `conformance run` in
+a folder of its own.
 
 The plan, each result as it arrives, one page and campaign.json are written to the folder of
 --report. A campaign that was stopped goes on with --resume. Without --cluster, the cores of this

@@ -1,8 +1,8 @@
 """Test an implementation, and write a report.
 
 The implementation under test is called the IUT. The suite has to know how to start or reach it,
-how long it can take and what a user does to it: this is called the IXIT, and the options below or
-a file conformance.toml say it.
+how long it can take and what a user does to it. These values are called the IXIT. The options below
+or a file conformance.toml give them.
 
   conformance run PROTOCOL/ROLE [options] -- COMMAND
 

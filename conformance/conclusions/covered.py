@@ -1,4 +1,7 @@
-"""What a run has shown of its protocol, as in report.json, and what to provide for the rest."""
+"""Lists what a run has shown of its protocol, and what it has not.
+
+The list is a part of report.json. It also names what to provide for the rest.
+"""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -22,7 +25,7 @@ Report = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class Means:
-    """What decides if a run could have shown something.
+    """The facts that decide if a run could have shown something.
 
     ``reasons`` has the reason of each requirement that was not exercised. ``whole`` is False if a
     selection has left out tests.
@@ -206,7 +209,7 @@ def _around(thing: Thing) -> Iterator[tuple[str, ...]]:
 
 
 def unshown(old: Report | None, new: Report | None) -> list[Thing]:
-    """Return the certain things that an old report has shown and a new one has not."""
+    """Return the certain things that an old report has shown, but not the new."""
     before = set(things(old, "shown"))
     return [thing for thing in things(new, "missing") if thing in before and thing[4] in CERTAIN]
 

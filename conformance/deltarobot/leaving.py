@@ -1,4 +1,6 @@
-"""Ends of sessions that show nothing: the IUT was free to leave, or gave up a late handshake.
+"""Ends of sessions that show nothing about the IUT.
+
+The IUT was free to leave, or gave up a late handshake.
 
 The specification lets either side end a session at any time, and drop a peer whose handshake does
 not arrive in some amount of time. On a busy machine a handshake can arrive that late.
@@ -24,8 +26,8 @@ NEARLY = 0.8  # share of the time for a handshake; an end before is no end of th
 async def excuse_end(iut: Iut, session: Session) -> AsyncIterator[None]:
     """Raise another conclusion instead of a Violation if the end of the session explains it.
 
-    The conclusion is Inconclusive if the IUT ends plain sessions, too, and Hindered if the machine
-    was so busy that the IUT can have given up our handshake.
+    The conclusion is Inconclusive if the IUT ends plain sessions, too. It is Hindered if the
+    machine was so busy that the IUT can have given up our handshake.
     """
     before = iut.testbed.timeouts.crowding.lost()
     try:
@@ -57,7 +59,7 @@ async def _raise_if_hindered(iut: Iut, session: Session, lost: float) -> None:
 
 
 async def time_of_a_silent_peer(iut: Iut) -> float:
-    """Return the seconds for which the IUT keeps a silent peer; 0 if it keeps the peer for ever."""
+    """Return the seconds for which the IUT keeps a silent peer; 0 means for ever."""
 
     async def found() -> float:
         async with iut.session() as silent:

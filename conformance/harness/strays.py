@@ -1,8 +1,8 @@
 """Find and remove what IUTs leave behind: processes, shared-memory objects, temporary folders.
 
 A process can leave its session and empty its environment, so that no mark identifies it. Its
-parent still does: the suite is the subreaper of all programs that it starts, so that every orphan
-among them becomes the suite's own child.
+parent still does: the suite is the subreaper of all programs that it starts. Every orphan among
+them becomes the suite's own child.
 """
 
 import contextlib

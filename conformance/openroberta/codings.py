@@ -8,13 +8,13 @@ _ZIPPED = ("gzip", "x-gzip")
 
 
 def coding_of(headers: Mapping[str, str]) -> str:
-    """Return the content coding of a message, in lower case; empty if its body is not coded."""
+    """Return the content coding of a message, in lower case; empty without a coding."""
     coding = headers.get("content-encoding", "").strip().lower()
     return "" if coding == "identity" else coding
 
 
 def with_coding(body: bytes, headers: Mapping[str, str]) -> bytes:
-    """Return the body as the coding of these headers writes it; unchanged if it is unknown."""
+    """Return the body in the coding of these headers; unchanged if it is unknown."""
     coding = coding_of(headers)
     if coding in _ZIPPED:
         return gzip.compress(body, mtime=0)

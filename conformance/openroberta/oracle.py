@@ -109,7 +109,7 @@ class Conversation:
         self._ended += 1
         what = f"expected an answer to {asked.name}; the lab closed the connection"
         if self.malformed:
-            # What happens after malformed requests has requirements of its own.
+            # The behaviour after malformed requests has its own requirements.
             return Finding(due, f"{what} after a malformed request", inconclusive=True)
         if not self.running:
             return Finding(due, what)

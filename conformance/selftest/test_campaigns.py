@@ -49,7 +49,7 @@ def file(tmp_path: Path) -> Path:
 
 
 def test_the_plan_has_regressions_first_then_each_seed_and_shard(file: Path) -> None:
-    """Each task is one run with one seed and one shard; its configuration is that of the file."""
+    """Each task is a run with a seed, a shard and the file's configuration."""
     tasks = plan.load(file)
     assert [one.id for one in tasks] == [
         *("own-77-1of2", "own-77-2of2", "sender-3", "sender-5"),
@@ -72,7 +72,7 @@ def test_the_plan_has_regressions_first_then_each_seed_and_shard(file: Path) -> 
     ],
 )
 def test_a_wrong_file_gets_one_line(tmp_path: Path, text: str, wrong: str) -> None:
-    """Whoever writes a wrong file is told in one line."""
+    """A wrong file is reported in one line."""
     path = tmp_path / "campaign.toml"
     path.write_text(text, encoding="utf-8")
     with pytest.raises(ConfigurationError, match=wrong):
@@ -138,7 +138,7 @@ def test_the_whole_is_inconclusive_until_all_runs_are_done() -> None:
 
 
 def test_failures_are_grouped_by_cause_with_the_smallest_seed(tmp_path: Path) -> None:
-    """One cause over seeds and programs is one row, with the seed and command to repeat it."""
+    """A cause of many runs is one row, with seed and command to repeat it."""
     runs = [_summary("p", 9, "fail"), _summary("p", 4, "fail"), _summary("q", 6, "fail")]
     whole = summary.whole(4, [*runs, _summary("q", 1)])
     (group,) = whole.groups.values()
@@ -176,7 +176,7 @@ def _played(one: Task) -> task.Outcome:
 def test_each_result_is_kept_and_a_lost_task_stays_open(
     client: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A task whose worker fails is lost, and no other; a resumed campaign plays only that one."""
+    """Only the task whose worker fails is lost; a resumed campaign plays only that task."""
     monkeypatch.setattr(task, "run", _played)
     tasks = [Task(f"t-{seed}", "t", "x/y", seed, ()) for seed in range(8)]
     results = Results(tmp_path)

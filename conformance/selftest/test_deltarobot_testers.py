@@ -1,4 +1,4 @@
-"""What the testers of deltarobot count: growing memory, and pings that have their pongs."""
+"""The testers of deltarobot count growing memory, and pings that have their pongs."""
 
 import asyncio
 from types import SimpleNamespace

@@ -1,4 +1,4 @@
-"""A run leaves no process, object or folder behind, whatever the IUT or a signal does."""
+"""No IUT and no signal makes a run leave a process, object or folder."""
 
 import os
 import signal
@@ -46,7 +46,7 @@ def test_an_orphan_without_session_and_environment(place: Place) -> None:
 
 
 def test_an_object_of_an_owner_that_is_interrupted(place: Place) -> None:
-    """The IUT has mapped an object whose name it has not told yet."""
+    """The IUT has mapped an object whose name it has not reported yet."""
     started, name = place.folder / "started", f"conformance-selftest-{place.mark}"
     owner = place.program(
         "import mmap, os, signal, time\n"

@@ -239,7 +239,7 @@ async def test_the_page_and_its_operations() -> None:
     ],
 )
 async def test_a_foreign_page_has_no_power(fields: dict[str, str], status: int) -> None:
-    """A page of another origin, or under a name bound to this address, cannot ask the lab."""
+    """A page of another origin, or under a rebound name, cannot ask the lab."""
     async with lab_running() as (_, port):
         told = request("POST", "/user/robots", fields, {"tokens": []})
         (answer,) = await asked(port, told)

@@ -1,4 +1,4 @@
-"""No step of the event loop takes long, whatever an IUT writes before the smoke session ends."""
+"""No step of the event loop takes long, whatever an IUT writes at its start."""
 
 import signal
 import sys

@@ -294,7 +294,7 @@ async def test_objects_and_their_mutex(name: str) -> None:
 
 @pytest.mark.asyncio
 async def test_an_object_that_is_shortened(name: str) -> None:
-    """An object that loses its bytes ends no process, even if its mutex is used meanwhile."""
+    """An object that loses its bytes ends no process, even if its mutex is used."""
     shared = SharedObject.create(name, 4 * mmap.PAGESIZE, 3 * mmap.PAGESIZE)
     other = SharedObject.create(f"{name}-2", 100, 0)
     try:

@@ -157,7 +157,7 @@ def test_a_time_that_is_none_may_be_taken_for_zero(command: str) -> None:
 
 @pytest.mark.parametrize("command", ["(ball (pos nan 0 0))", "(ball (pos 1 0 0))"])
 def test_a_trainer_may_put_the_ball_nowhere(command: str) -> None:
-    """A server can show a place that is not finite, if a trainer has commanded it."""
+    """A server can show a place that is not finite if a trainer commanded it."""
     judge = Judge(PROTOCOL, ["server"])
     node = f"((nd TRF (SLT {messages.UPRIGHT} nan 0 0 1)))"
     for sender, text in (

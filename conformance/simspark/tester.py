@@ -20,7 +20,7 @@ LONG_TEXTS = (
 """Sizes in bytes of the texts that an upper tester is asked to send.
 
 The sizes above a limit by one byte come last. If one byte of a text is missing, the next message
-can complete it, and the received bytes show less clearly that the length is wrong.
+can complete it. The received bytes then show less clearly that the length is wrong.
 """
 
 FORMS_OF_NUMBERS = (

@@ -94,7 +94,7 @@ _USUAL = {
 
 
 def label(message: str, value: Any) -> str:
-    """Return what tells one kind of message from another: its name, and how its form is unusual.
+    """Return the label of a message: its name, and how its form is unusual.
 
     A fault with an unusual form is not a fault with the message itself.
     """

@@ -323,7 +323,7 @@ class Lab(UserSide):
 
 
 def foreign(value: Any) -> str:
-    """Return why a request for the user's page may come from a foreign page; empty if it does not.
+    """Return why a request can come from a foreign page; empty if it does not.
 
     A foreign page in the user's browser has another origin. If its name was bound to this machine's
     address (DNS rebinding), the host is that name.

@@ -151,7 +151,10 @@ class MonitorPort(Endpoint):
         return nodes
 
     def banner(self) -> str:
-        """Return a pole beside the field, below a base node, with every kind of leaf of a mesh."""
+        """Return a pole next to the field, with every kind of leaf of a mesh.
+
+        The pole is below a base node.
+        """
         environment = self.world.settings.environment
         at = (0.0, environment.FieldWidth / 2 + 1, 0.5)
         look = "(sSc 1 1 1) (setVisible 1) (setTransparent) (sMat matYellow)"

@@ -77,7 +77,10 @@ class Mock:
 
     @property
     def findings(self) -> list[Finding]:
-        """The violations by peers so far; a test that does not look at them fails at its end."""
+        """The violations by peers so far.
+
+        A test that does not look at them fails at its end.
+        """
         self._settle()
         self._looked_at = len(self._findings)
         return list(self._findings)

@@ -214,7 +214,7 @@ async def _ends(session: Session, after: str, requirement: str | None = None) ->
 
 @requirement("end.heeded")
 async def test_nothing_to_a_peer_that_has_ended(iut: Iut) -> None:
-    """Nothing is sent to a peer that has ended the transmission, not even a requested answer.
+    """Nothing, not even an answer, is sent to a peer that has ended the transmission.
 
     Messages that were under way have the time of a reaction to arrive.
     """

@@ -270,7 +270,7 @@ async def shows_curve(iut: Iut, session: Session, points: Sequence[Sequence[floa
         f"a curve of {len(points)} points, from number {wrong + 1} on {_some(points[wrong:])}",
         f"received {_REVERSE * reverse}{len(shown)} points, from there on {_some(shown[wrong:])}",
         (await plain(iut)).about or own,
-        # A session that has ended possibly lacks the curve.
+        # The curve is possibly missing in a session that has ended.
         None if session.ended else came[-1].event,
     )
 

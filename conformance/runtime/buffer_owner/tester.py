@@ -13,7 +13,7 @@ from conformance.verdicts import Violation
 SET_VALID = Operation("set_valid", {"valid": False}, ("valid",))
 """The only operation that ignores the valid bit."""
 CYCLE = Operation("cycle", {})
-"""One cycle of the device process, which an owner need not offer."""
+"""A cycle of the device process, which an owner need not offer."""
 OPERATIONS = (
     Operation(
         "set_data",
@@ -51,7 +51,9 @@ async def change_connection(tester: Tester, buffer: Buffer, uid: int, whether: b
 async def check_aborts(
     tester: Tester, buffer: Buffer, operation: Operation, before: Image, which: str
 ) -> None:
-    """Raise Violation if an operation on a buffer without its valid bit has an effect or a result.
+    """Raise Violation if an operation on a buffer without valid bit does anything.
+
+    An effect and a result are both violations.
 
     ``which`` completes "a buffer …".
     """

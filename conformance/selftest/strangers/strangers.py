@@ -31,7 +31,7 @@ class Culprit:
 
 @dataclass(frozen=True)
 class Switch:
-    """One deliberate mistake of a program, or a pair of mistakes."""
+    """A deliberate mistake of a program, or a pair of mistakes."""
 
     name: str
     """The word on the command line; a pair has two words with a comma between them."""
@@ -48,12 +48,12 @@ class Switch:
     """Other requirements that can fail because of the mistake."""
     culprits: tuple[Culprit, ...] = ()
     sample: bool = False
-    """Whether the switch belongs to the fixed sample that every test run tries."""
+    """True if the switch belongs to the fixed sample that every test run tries."""
 
 
 @dataclass(frozen=True)
 class Stranger:
-    """One program: how it is built and started, and its switches by name."""
+    """A program: how it is built and started, and its switches by name."""
 
     name: str
     language: str
@@ -70,7 +70,7 @@ class Stranger:
 
 @dataclass(frozen=True)
 class Run:
-    """What one run of the suite said."""
+    """The results of a run of the suite."""
 
     code: int
     report: dict[str, Any]
@@ -196,7 +196,7 @@ def violated(report: dict[str, Any]) -> dict[str, str]:
 
 
 def first_cause(report: dict[str, Any]) -> str:
-    """One line about the cause that the report names first."""
+    """Return a line about the cause that the report names first."""
     if not report["causes"]:
         return "no cause"
     cause = report["causes"][0]
@@ -221,8 +221,9 @@ def _either(alternatives: str) -> list[str]:
 
 
 def wrong_causes(switch: Switch, report: dict[str, Any]) -> list[str]:
-    """A first cause that is no mistake of the switch, and mistakes of a pair that no cause names.
+    """Return the first cause if it is wrong, and the mistakes without a cause.
 
+    A first cause is wrong if it is no mistake of the switch. Each mistake of a pair needs a cause.
     Only this function and its helpers know the form of a cause in the report.
     """
     causes = report["causes"]

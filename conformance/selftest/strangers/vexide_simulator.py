@@ -24,7 +24,7 @@ class Closed(Exception):
 
 
 class Session:
-    """One session with a frontend."""
+    """A session with a frontend."""
 
     def __init__(self, writer: asyncio.StreamWriter) -> None:
         self.writer = writer

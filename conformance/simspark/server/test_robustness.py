@@ -168,7 +168,7 @@ async def test_values_out_of_range(iut: Iut, text: str) -> None:
 
 @requirement("robustness.unknown-effectors")
 async def test_odd_numbers_of_an_agent(iut: Iut) -> None:
-    """An agent that sends numbers which are not finite, out of range or long is still served."""
+    """An agent is still served after numbers that are non-finite, out of range or long."""
     async with iut.instance() as instance, play_agent(iut, instance) as agent:
         for number in (*ODD_NUMBERS, *LONG_NUMBERS):
             await agent.send(expressions(f"(he1 {number})(he1 0)"))
@@ -194,7 +194,7 @@ TIMES = ("-1e80", "1e-400", "5e-324", f"{'0' * 300}5", f"5.{'0' * 300}1")
 @requirement("robustness.odd-numbers")
 @pytest.mark.parametrize("kind", ["odd", "long"])
 async def test_odd_numbers(iut: Iut, kind: str) -> None:
-    """A server survives numbers that are not finite, out of range, or of very many digits."""
+    """A server survives numbers that are not finite, out of range, or very long."""
     async with match(iut) as game:
         for number in ODD_NUMBERS if kind == "odd" else LONG_NUMBERS:
             for text in WITH_NUMBERS:

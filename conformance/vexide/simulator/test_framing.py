@@ -232,7 +232,7 @@ async def test_a_line_and_a_half(iut: Iut) -> None:
 @requirement("framing.segmentation")
 @pytest.mark.parametrize("sizes", LENGTHS.values(), ids=LENGTHS)
 async def test_lines_of_any_length(iut: Iut, sizes: Sequence[int]) -> None:
-    """Each line counts, also if it is as long as a buffer, or almost so long."""
+    """Each line counts, also if it is about as long as a buffer."""
     known = await find_driving_program(iut, *range(len(sizes)))
 
     async def play(sizes: Sequence[int]) -> None:
@@ -252,7 +252,7 @@ async def test_lines_of_any_length(iut: Iut, sizes: Sequence[int]) -> None:
 @requirement("framing.segmentation")
 @pytest.mark.parametrize("size", [size for sizes in LENGTHS.values() for size in sizes])
 async def test_handshake_of_any_length(iut: Iut, size: int) -> None:
-    """A Handshake is answered if its line is as long as a buffer, or almost so long."""
+    """A Handshake is answered if its line is about as long as a buffer."""
 
     async def play(size: int) -> None:
         async with iut.session() as session:

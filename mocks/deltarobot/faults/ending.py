@@ -22,7 +22,7 @@ class NoWordAtTheEnd(Session):
 
 @fault("answers-after-the-end", violates="end.heeded")
 class AnswersAfterTheEnd(Session):
-    """Takes the peer's end of transmission for the end of what it receives, and goes on sending."""
+    """Goes on sending after the peer's end of transmission, as if only receiving ended."""
 
     over = False
 

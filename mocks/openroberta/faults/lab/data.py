@@ -379,7 +379,7 @@ class NamelessPrograms(Lab):
 
 @fault("programs-once-linked", violates="refuses.download")
 class ProgramsOnceLinked(Lab):
-    """Does not look at the fields of a request for a program if its token is linked."""
+    """Ignores the fields of a request for a program if its token is linked."""
 
     def left_out(self, data: Mapping[str, Any]) -> list[str]:
         return [] if data.get("token") in self.robots else super().left_out(data)

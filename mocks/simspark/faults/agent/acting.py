@@ -172,7 +172,7 @@ class WritesAKilobyte(Agent):
 
 @fault("longest-earlier-length", violates="text.s-expressions", subtle=True)
 class LongestEarlierLength(Agent):
-    """Sends the whole buffer, with the end of a longer, earlier text behind a shorter one."""
+    """Sends the whole buffer: a text, and the end of a longer, earlier text."""
 
     buffer = b""
 

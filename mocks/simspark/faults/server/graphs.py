@@ -182,7 +182,7 @@ class FullOnRequestToOne(Server):
 
 @fault("goal-posts-come-late", violates="header.partial-fits", subtle=True)
 class GoalPostsComeLate(Server):
-    """Adds the goal posts half a second after its start, without a full graph for monitors."""
+    """Adds the goal posts late, after half a second, without a full graph for monitors."""
 
     CYCLES = 25
 
