@@ -165,14 +165,20 @@ def test_show_is_safe(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Non
 def test_check_golden_captures(capsys: pytest.CaptureFixture[str]) -> None:
     sound = [str(path) for path in GOLDEN.glob("*.jsonl") if not path.stem.startswith("violation")]
     assert cli.main(["check", "--strict", *sound]) == 0
-    assert capsys.readouterr().out.startswith(f"{len(sound)} captures, ")
+    simulator, frontend, summary = capsys.readouterr().out.splitlines()
+    assert simulator.startswith("shown: simulator 16 of 16 messages, ")
+    assert frontend.startswith("shown: frontend 11 of 11 messages, ")
+    assert summary.startswith(f"{len(sound)} captures, ")
+    assert summary.endswith(", 0 findings")
 
 
 def test_check_names_file_line_and_requirement(capsys: pytest.CaptureFixture[str]) -> None:
     path = GOLDEN / "violation-ready-twice.jsonl"
     assert cli.main(["check", str(path), "--strict"]) == 1
-    line, summary = capsys.readouterr().out.splitlines()
+    line, *shown, summary = capsys.readouterr().out.splitlines()
     assert line == f"{path}:7: ready.once (should): Ready came again"
+    sides = ["shown: simulator", "shown: frontend"]
+    assert [" ".join(side.split()[:2]) for side in shown] == sides
     assert summary == "1 capture, 5 messages judged, 1 finding (1 should)"
     assert cli.main(["check", str(path), "--role", "frontend"]) == 0
 
@@ -197,8 +203,8 @@ def test_check_compares_values_with_bytes(
         fragment=True,
     )
     assert cli.main(["check", str(path)]) == 1
-    lines = capsys.readouterr().out.splitlines()
-    assert [line.removeprefix(f"{path}:")[:11] for line in lines[:-1]] == [
+    lines = [line for line in capsys.readouterr().out.splitlines() if line.startswith(f"{path}:")]
+    assert [line.removeprefix(f"{path}:")[:11] for line in lines] == [
         "3: capture:",
         "4: capture:",
         "5: capture:",

@@ -164,11 +164,18 @@ def test_report_of_several(place: Callable[..., str]) -> None:
 
 def test_the_badge_says_the_worst() -> None:
     bad = report("fail", verdict="nonconformant")
-    assert several.badge([report("pass"), bad])["message"] == "not conformant, 2 of 2 exercised"
+    assert several.badge([report("pass"), bad])["message"] == "not conformant, 1 of 1 exercised"
     assert several.badge([report("pass"), bad])["color"] == "red"
     assert several.badge([report("pass", "not-exercised")])["message"] == (
         "conformant, 1 of 2 exercised"
     )
+
+
+def test_the_badge_counts_a_requirement_once_for_each_role() -> None:
+    halves = [report("pass", "not-exercised"), report("not-exercised", "pass")]
+    assert several.badge(halves)["message"] == "conformant, 2 of 2 exercised"
+    halves[1]["iut"]["role"] = "vexide/frontend"
+    assert several.badge(halves)["message"] == "conformant, 2 of 4 exercised"
 
 
 # Merging

@@ -83,7 +83,8 @@ def test_the_page_says_what_a_reader_wants(full: dict[str, Any]) -> None:
         assert test["purpose"] in shown and test["reproduce"] in shown
         assert f'id="{page.test_anchor(test["id"])}"' in text
     assert text.index('class="cause fail"') < text.index('id="requirements"')
-    assert "Offending event 7" in shown
+    assert "Offending event 3\nhandshake.version-at-most-offered: " in shown
+    assert "Offending event 39\nmotor.flags-zero: " in shown
 
 
 def test_what_is_not_utf_8_is_shown_byte_for_byte() -> None:

@@ -236,7 +236,10 @@ def test_an_archive_is_judged_as_the_capture(
     capture = captures.read(golden("openroberta") / f"{name}.jsonl")
     path = archive(tmp_path / "session.har", *entries(capture))
     code = main(["check", "openroberta", str(path)])
-    lines = [line.split(": ")[1] for line in capsys.readouterr().out.splitlines()[:-1]]
+    *told, robot, lab, summary = capsys.readouterr().out.splitlines()
+    assert robot.startswith("shown: robot ") and lab.startswith("shown: lab ")
+    assert summary.startswith("1 capture, ")
+    lines = [line.split(": ")[1] for line in told]
     assert "not judged" in lines
     found = {line.split(" ")[0] for line in lines if line != "not judged"}
     known = recordings.judged(
