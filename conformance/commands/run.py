@@ -6,7 +6,6 @@ or a file conformance.toml give them.
 
   conformance run PROTOCOL/ROLE [options] -- COMMAND
 
-
 COMMAND starts the implementation under test. The suite replaces {port}, {socket}, {program} and
 other placeholders in COMMAND. --mock tests the reference mock.
 """
@@ -102,7 +101,6 @@ def execute(args: argparse.Namespace) -> int:
     if args.failed and not (args.role or args.rest or args.config or Path(FILE).is_file()):
         return _repeat_failed()
     command, extra = _divide(args.rest)
-    print(f"{args.role or 'conformance.toml'}: starting", file=sys.stderr, flush=True)
     chosen = configured(args, command, extra)
     if args.watch:
         folder = Path(chosen.cwd or ".")
@@ -216,6 +214,7 @@ def run(chosen: Configuration, args: argparse.Namespace, extra: list[str]) -> Do
     if args.allure:
         words += ["-p", "allure_pytest.plugin", "--alluredir", str(Path(args.allure).resolve())]
     claimed = _claimed(Path(chosen.report) / "report.json")
+    print(f"{chosen.role}: starting", file=sys.stderr, flush=True)
     try:
         with strays.temporary() as folder, strays.cleaning("the IUT"):
             file = folder / "run.json"

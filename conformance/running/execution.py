@@ -123,6 +123,11 @@ class Execution:
         assert self._testbed is not None
         return self._testbed
 
+    @property
+    def lost(self) -> str:
+        """Why transcripts are missing, if some could not be written."""
+        return self._testbed.written.lost if self._testbed else ""
+
     async def begin(self) -> Result:
         """Set up the testbed and play the smoke session; its result says if tests make sense."""
         # Imported modules stay: the collector, which Hypothesis calls as well, can skip them.

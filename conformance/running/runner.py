@@ -205,18 +205,29 @@ class Runner:
         return self._run.smoke is not None and self._run.smoke.verdict is Verdict.PASS
 
     def _play_smoke(self, session: pytest.Session, wide: Sequence[str]) -> None:
-        """Run the smoke session as the first item, once all session-wide fixtures are set up."""
+        """Run the smoke session as the first item, once all session-wide fixtures are set up.
+
+        Raises ConfigurationError, and whatever else the session raises by a fault of the suite.
+        """
         execution = self._execution
         assert execution is not None
+        faults: list[Exception] = []
 
         def smoke(request: pytest.FixtureRequest) -> None:
             for name in dict.fromkeys(wide):
                 request.getfixturevalue(name)
-            give(self._loop.run(execution.begin()))
+            try:
+                result = self._loop.run(execution.begin())
+            except Exception as error:
+                faults.append(error)
+                raise
+            give(result)
 
         item = pytest.Function.from_parent(session, name=SMOKE, callobj=smoke)
         following = session.items[0] if session.items else None
         item.config.hook.pytest_runtest_protocol(item=item, nextitem=following)
+        if faults:
+            raise faults[0]
 
     def _runs_ahead(self, item: pytest.Item) -> bool:
         """True if a test has no fixture but the suite's `iut`, parameters and session-wide ones."""
@@ -350,7 +361,7 @@ class Runner:
             self.written = True
         except UnwrittenReport as error:
             self.unwritten = str(error)
-        if self._execution and (lost := self._execution.testbed.written.lost):
+        if self._execution and (lost := self._execution.lost):
             print(f"conformance: transcripts are missing: {one_line(lost)}", file=sys.stderr)
         if allure.is_active(self._config):
             allure.write_context(self.report, Path(self._config.getoption("allure_report_dir")))
