@@ -20,6 +20,7 @@ from conformance.runtime.codec import encode as packed
 from conformance.simspark.codec import encode as framed
 from conformance.vexide.codec import encode as line
 from mocks import deviations
+from mocks.deltarobot.server import Server as DeltaServer
 from mocks.testing import Mock, mock
 from mocks.vexide.simulator import SIGNATURE
 
@@ -146,14 +147,32 @@ CASES = [
     ),
 ]
 ENDS = [
+    # A side that has served nothing can leave without a word, so that each serves its peer once.
     Case(
-        role,
+        "deltarobot/server",
         "no-end",
-        [(b"DeltaRVr", MAGIC + delta(message("ProtocolVersion", version=1)))],
+        [
+            (b"DeltaRVr", MAGIC + delta(message("ProtocolVersion", version=1))),
+            (delta(message("Ping", number=7)), delta(message("Pong", number=7))),
+        ],
         b"",
         leaves=True,
-    )
-    for role in ("deltarobot/server", "deltarobot/client")
+    ),
+    Case(
+        "deltarobot/client",
+        "no-end",
+        [
+            (
+                b"DeltaRVr",
+                MAGIC
+                + delta(message("ProtocolVersion", version=1))
+                + delta(message("Ping", number=7)),
+            ),
+            (delta(message("Pong", number=7)), b""),
+        ],
+        b"",
+        leaves=True,
+    ),
 ]
 each_case = pytest.mark.parametrize("case", CASES, ids=str)
 
@@ -179,8 +198,11 @@ def heard(connection: socket.socket, case: Case, patience: float) -> bool:
 
 @contextmanager
 def playing(case: Case, **options: Any) -> Iterator[tuple[Mock, socket.socket]]:
-    """Start the mock of a case, connected to a socket that plays its peer."""
-    options |= case.options
+    """Start the mock of a case, connected to a socket that plays its peer.
+
+    The peer also violates what it leaves undone, so that the tests themselves read the findings.
+    """
+    options = {"judge": False, **options, **case.options}
     if protocols.role(case.role).serves:
         with mock(case.role, **options) as server:
             place = (server.host, server.port)
@@ -213,6 +235,7 @@ def test_it_is_strict_without(case: Case) -> None:
     with playing(case) as (peer, connection):
         assert not heard(connection, case, 0.5)
         assert not forgiven(peer)
+        assert peer.findings
 
 
 @pytest.mark.parametrize(
@@ -220,11 +243,12 @@ def test_it_is_strict_without(case: Case) -> None:
 )
 def test_it_says_so_each_time(case: Case) -> None:
     """Two faults, one after the other, are forgiven and logged twice."""
-    with mock(case.role, lenient=case.name, **case.options) as server:
+    with mock(case.role, lenient=case.name, judge=False, **case.options) as server:
         for _ in range(2):
             with socket.create_connection((server.host, server.port)) as connection:
                 assert heard(connection, case, DEADLINE)
         assert len(forgiven(server)) == 2
+        assert server.findings
 
 
 def test_notifications_without_parameters() -> None:
@@ -234,12 +258,17 @@ def test_notifications_without_parameters() -> None:
     with playing(case, lenient=case.name) as (server, connection):
         assert heard(connection, case, DEADLINE)
         assert len(forgiven(server)) == 2
+        found = [finding.requirement for finding in server.findings]
+        assert found == ["rpc.notification-form"]  # a violation that recurs is told once
 
 
 @pytest.mark.parametrize("case", ENDS, ids=str)
 @pytest.mark.parametrize("lenient", [False, True], ids=["strict", "lenient"])
-def test_an_end_that_is_not_announced(case: Case, lenient: bool) -> None:
+def test_an_end_that_is_not_announced(
+    case: Case, lenient: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The connection ends in both cases; a lenient mock logs an orderly end."""
+    monkeypatch.setattr(DeltaServer, "number_of_ping", lambda self: 7)
     options = {"lenient": case.name} if lenient else {}
     with playing(case, **options) as (peer, connection):
         assert heard(connection, case, DEADLINE)

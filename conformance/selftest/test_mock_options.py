@@ -218,6 +218,9 @@ def test_the_script_of_readme(tmp_path: Path) -> None:
     ):
         assert told(simulator, "played")
         assert "by the script" in frontend.ask("outcome")["log"]
+        # The script disconnects while the program runs.
+        assert told(frontend, "closed")
+        assert [each.requirement for each in frontend.findings] == ["exit.exited-sent"]
     assert simulator.status == 0
 
 

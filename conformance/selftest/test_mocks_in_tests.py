@@ -83,7 +83,7 @@ def test_a_fault_that_comes_and_goes() -> None:
             with say(simulator, HELLO) as connection:
                 lines = connection.makefile("rb")
                 said = [json.loads(lines.readline()) for _ in range(2 + times)]
-                connection.sendall(encode("StartExecution"))
+                connection.sendall(encode(DRIVER) + encode("StartExecution"))
                 said += map(json.loads, lines)
             assert said.count("Ready") == times
 
@@ -171,6 +171,8 @@ def test_one_side_of_a_recording() -> None:
     with mock("vexide/simulator", **options) as simulator:
         with mock("vexide/frontend", connect=simulator.address) as frontend:
             frontend.wait("Exited")
+            # The recorded frontend had configured a motor, and the mock has not.
+            assert {each.requirement for each in frontend.findings} == {"devices.only-configured"}
         assert [message.name for message in frontend.received][:3] == [
             *("Handshake", "VCodeSig", "Ready")
         ]
