@@ -14,6 +14,7 @@ COMMAND = b'{"cmd":"repeat"}'
 @pytest.mark.parametrize(
     ("coding", "body"),
     [("gzip", gzip.compress(COMMAND)), ("deflate", zlib.compress(COMMAND)), ("identity", COMMAND)],
+    ids=["gzip", "deflate", "identity"],
 )
 def test_a_compressed_command(coding: str, body: bytes) -> None:
     head = f"HTTP/1.1 200 OK\r\nContent-Encoding: {coding}\r\nContent-Length: {len(body)}\r\n\r\n"
