@@ -27,13 +27,13 @@ from conformance.simspark.view import STATES, View
 from conformance.verdicts import NotExercised, Violation
 
 PLAYERS = 22  # the players of a match
-HELD = 4_500_000  # bytes; an operating system buffers up to 4 MiB that are not read
+HELD = 1_000_000  # bytes; twice what an operating system buffers in small unread segments
 SIZES = (
     *(255, 256, 300, 1023, 1024, 1025, 4095, 4096, 4097),
     *(32_768, 65_535, 65_536, 65_537),
 )
 """Sizes of texts in bytes, at the usual limits of lengths and buffers."""
-FULLS = 150  # requests for a full scene graph, to exceed HELD bytes
+FULLS = 100  # requests for a full scene graph, to exceed HELD bytes
 
 
 async def _play_ordinary_session(iut: Iut) -> None:
