@@ -66,6 +66,8 @@ class Runner:
 
     def pytest_sessionstart(self) -> None:
         self._stack.enter_context(interruption.orderly())
+        if self._config.getoption("--conformance-run"):
+            print(f"{self.role}: starting", file=sys.stderr, flush=True)
 
     def pytest_unconfigure(self) -> None:
         self._stack.close()
@@ -205,18 +207,31 @@ class Runner:
         return self._run.smoke is not None and self._run.smoke.verdict is Verdict.PASS
 
     def _play_smoke(self, session: pytest.Session, wide: Sequence[str]) -> None:
-        """Run the smoke session as the first item, once all session-wide fixtures are set up."""
+        """Run the smoke session as the first item, once all session-wide fixtures are set up.
+
+        Raises ConfigurationError, and whatever else a fault of the suite raises there.
+        """
         execution = self._execution
         assert execution is not None
+
+        faults: list[Exception] = []
 
         def smoke(request: pytest.FixtureRequest) -> None:
             for name in dict.fromkeys(wide):
                 request.getfixturevalue(name)
-            give(self._loop.run(execution.begin()))
+            try:
+                result = self._loop.run(execution.begin())
+            except Exception as fault:
+                faults.append(fault)
+                raise
+            give(result)
 
         item = pytest.Function.from_parent(session, name=SMOKE, callobj=smoke)
         following = session.items[0] if session.items else None
         item.config.hook.pytest_runtest_protocol(item=item, nextitem=following)
+        # pytest takes these for a failed test, but nothing can run after them.
+        for fault in faults:
+            raise fault
 
     def _runs_ahead(self, item: pytest.Item) -> bool:
         """True if a test has no fixture but the suite's `iut`, parameters and session-wide ones."""
