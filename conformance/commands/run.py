@@ -102,7 +102,6 @@ def execute(args: argparse.Namespace) -> int:
     if args.failed and not (args.role or args.rest or args.config or Path(FILE).is_file()):
         return _repeat_failed()
     command, extra = _divide(args.rest)
-    print(f"{args.role or 'conformance.toml'}: starting", file=sys.stderr, flush=True)
     chosen = configured(args, command, extra)
     if args.watch:
         folder = Path(chosen.cwd or ".")
