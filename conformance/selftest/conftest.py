@@ -1,10 +1,12 @@
 """Fixtures of all self-tests: a separate folder in which the command is run."""
 
+import json
 from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
 
+from conformance.definitions import locate
 from conformance.selftest import report_fixtures
 from conformance.selftest.driving import Place
 
@@ -28,6 +30,14 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Place:
     Its path is short, because the paths of unix sockets are limited.
     """
     return Place(tmp_path_factory.mktemp("place"))
+
+
+@pytest.fixture
+def sample() -> dict[str, Any]:
+    """Return the stored report of the sample simulator."""
+    file = locate.reports() / "sample" / "report.json"
+    loaded: dict[str, Any] = json.loads(file.read_text("utf-8"))
+    return loaded
 
 
 @pytest.fixture

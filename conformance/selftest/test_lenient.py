@@ -259,7 +259,7 @@ def test_notifications_without_parameters() -> None:
         assert heard(connection, case, DEADLINE)
         assert len(forgiven(server)) == 2
         found = [finding.requirement for finding in server.findings]
-        assert found == ["rpc.notification-form"]  # a violation that recurs is told once
+        assert found == ["rpc.notification-form"]  # a violation that recurs is reported once
 
 
 @pytest.mark.parametrize("case", ENDS, ids=str)

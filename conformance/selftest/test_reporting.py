@@ -233,7 +233,7 @@ def test_annotations_are_one_line_each_and_bounded(full: dict[str, Any]) -> None
     lines = github_annotations(full)
     kinds = [line.split(" ")[0] for line in lines]
     assert (kinds.count("::error"), kinds.count("::warning"), kinds.count("::notice")) == (3, 2, 1)
-    # Whatever has a cause tells the command that repeats it; a stale known failure has none.
+    # A failure with a cause has a command that repeats it; a stale known failure has none.
     again = [
         kind for kind, line in zip(kinds, lines, strict=True) if "; again: conformance" in line
     ]

@@ -50,6 +50,7 @@ def test_nothing_is_left_of_its_visitors(role: str, channel: str) -> None:
         assert met >= ANSWERED
         # Peers of an earlier test can still have counted before.
         assert awaited(lambda: all(map(operator.le, held(server), before)))
+        assert server.findings  # the visitors replay wrong messages, too
 
 
 async def visited(role: str, channel: str, address: str) -> int:
