@@ -14,7 +14,9 @@ pytestmark = pytest.mark.skipif(
 )
 
 
-@pytest.mark.xfail(reason="an experiment of the sample ends as if the machine were too busy")
+@pytest.mark.xfail(
+    reason="an experiment of the sample ends as if the machine were too busy", strict=False
+)
 def test_the_sample_is_what_a_run_gives(sample: dict[str, Any], tmp_path: Path) -> None:
     """Everything is the same except times and the number of replays."""
     stored = making.comparable(sample)
@@ -34,7 +36,6 @@ def files(folder: Path) -> set[str]:
     return {str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file()}
 
 
-@pytest.mark.xfail(reason="an experiment of the sample ends as if the machine were too busy")
 def test_each_mistake_is_one_cause(sample: dict[str, Any]) -> None:
     """The causes are the three mistakes that the simulator's docstring names."""
     assert {cause["requirement"]: cause["kind"] for cause in sample["causes"]} == {
