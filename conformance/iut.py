@@ -164,6 +164,7 @@ class Iut:
     ) -> AsyncIterator[Session]:
         """A session with a running instance; the end of the block leaves it.
 
+        A conclusion that leaves the block is shown in this session, unless it names another one.
         ``channel`` is the role that the suite plays at an IUT with several ports; the default is
         the first. An IUT that refuses a client for a moment is connected to again, within the time
         to react. Raises NotExercised if the IUT serves another session of this test meanwhile.
@@ -180,6 +181,9 @@ class Iut:
                     held.append(session)
                     yield session
                     return
+            except Conclusion as conclusion:
+                conclusion.shown_in(session)
+                raise
             finally:
                 await session.leave()
                 held[:] = [other for other in held if other is not session]

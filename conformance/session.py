@@ -210,7 +210,7 @@ class Session(Wire):
             raise Violation(
                 "the IUT to read what is sent to it",
                 f"{len(data)} bytes were still not read after {min(limit_to_read, limit):g} s",
-            ) from None
+            ).shown_in(self) from None
         finally:
             looking.cancel()
 
@@ -278,7 +278,7 @@ class Session(Wire):
             self._raise_if_late(awaited, expected, message)
             return message
         await self.settled()
-        raise self._absent(awaited, expected, start)
+        raise self._absent(awaited, expected, start).shown_in(self)
 
     def _awaited(
         self, names: Names, wait: Wait, within: Within | None, flow: str | None
@@ -338,9 +338,8 @@ class Session(Wire):
         """Raise Late if a message took longer than declared."""
         took = message.at - awaited.asked
         if awaited.usual and took > (most := awaited.declared()):
-            raise Late(
-                f"expected {expected} within {round(most, 2):g} s; it came after {took:.1f} s", took
-            )
+            text = f"expected {expected} within {round(most, 2):g} s; it came after {took:.1f} s"
+            raise Late(text, took).shown_in(self)
 
     def _absent(self, awaited: _Awaited, expected: str, start: int) -> Conclusion:
         """The conclusion from an absence; messages were received from ``start`` on."""
@@ -512,7 +511,7 @@ class Session(Wire):
             raise Violation(
                 f"the {self.role.name} to survive {after}",
                 f"it died{self.instance.describe_end()}",
-            )
+            ).shown_in(self)
 
     async def break_off(self) -> None:
         """Reset the connection once all that was sent is read, as a killed peer would."""

@@ -264,10 +264,7 @@ class Execution:
     def _conclude(self, attempt: _Attempt) -> None:
         """Decide a test and report it."""
         case, iut, error = attempt.case, attempt.iut, attempt.error
-        if isinstance(error, Violation) or iut.found:
-            sessions = getattr(error, "sessions", ()) or tuple(iut.sessions)
-            if ended := Ended.of(case, iut, sessions):
-                self._ended.append(ended)
+        sessions = getattr(error, "sessions", ()) or tuple(iut.sessions)
         result = conclude(
             case.id,
             case.purpose,
@@ -278,6 +275,8 @@ class Execution:
             seconds=attempt.seconds,
             reproduce=self.command(case.id),
         )
+        if ended := Ended.of(case, iut, sessions, result):
+            self._ended.append(ended)
         self._run.tests.append(result)
         self._wrong += result.verdict in VIOLATIONS or bool(result.findings)
         if self._shows_progress:

@@ -71,8 +71,8 @@ class Ended:
     """A session that the IUT ended, with all that an experiment needs.
 
     ``pause`` is the time in seconds from our last step to the end, ``start`` that to the IUT's
-    first message. ``channels`` has the channel of each connection. ``test`` and ``iut`` are for
-    the caller that runs the test again.
+    first message. ``channels`` has the channel of each connection; ``connection`` is the number of
+    the one that ended. ``test`` and ``iut`` are for the caller that runs the test again.
     """
 
     test: Any
@@ -83,13 +83,18 @@ class Ended:
     program: str | None
     pause: float
     start: float
+    connection: int = 0
 
     @classmethod
-    def of(cls, test: Any, iut: Iut, sessions: Sessions) -> "Ended | None":
-        """The first of these sessions that the IUT ended, with others of the same instance."""
-        for session in sessions:
+    def of(cls, test: Any, iut: Iut, sessions: Sessions, result: Result) -> "Ended | None":
+        """The session whose end is evidence in the result, with others of the same instance.
+
+        The IUT can have ended other sessions of the test lawfully.
+        """
+        found = {_trace(fact.end) for fact in result.evidence if fact.kind is Kind.END and fact.end}
+        for session in reversed(sessions):
             end = end_of(session, sessions)
-            if end is None:
+            if end is None or _trace(end) not in found:
                 continue
             with_it = tuple(one for one in sessions if one.instance is session.instance)
             steps, pause = _steps(with_it, session)
@@ -103,6 +108,7 @@ class Ended:
                 session.instance.program,
                 pause,
                 next(first, 0.0),
+                with_it.index(session),
             )
         return None
 
@@ -247,14 +253,12 @@ class Isolation:
 
     async def play(self, subject: Ended, steps: Sequence[Step]) -> _Played:
         """Play these steps against a fresh instance; see how it ends the session, if it does."""
-        iut = Iut(self._testbed, "")
+        player = _Player(Iut(self._testbed, ""), subject)
         async with self._room:
             with contextlib.suppress(Conclusion, TimeoutError):
                 async with asyncio.timeout(LONGEST + 2 * subject.start):
-                    await _Player(iut, subject).play(steps)
-        sessions = tuple(iut.sessions)
-        end = next(filter(None, (end_of(each, sessions) for each in sessions)), None)
-        return _Played(end, sessions)
+                    await player.play(steps)
+        return _Played(player.end, tuple(player.sessions.values()))
 
     def _write(self, result: Result, sessions: Sessions, culprit: Step) -> tuple[str, int | None]:
         """Write the smallest session as a capture; its path, and the culprit's event."""
@@ -394,10 +398,20 @@ class _Player:
     """Plays steps in one replay."""
 
     def __init__(self, iut: Iut, subject: Ended) -> None:
+        self.sessions: dict[int, Session] = {}
+        """The session of each connection."""
         self._iut = iut
         self._subject = subject
-        self._sessions: dict[int, Session] = {}
         self._operations: list[asyncio.Task[Any]] = []
+
+    @property
+    def end(self) -> End | None:
+        """How the IUT ended the connection that it ended in the session, or died; None if not."""
+        sessions = tuple(self.sessions.values())
+        ended = self.sessions.get(self._subject.connection)
+        ends = (end_of(each, sessions) for each in sessions)
+        died = next((end for end in ends if end and end.died), None)
+        return died or (end_of(ended, sessions) if ended else None)
 
     async def play(self, steps: Sequence[Step]) -> None:
         async with (
@@ -416,11 +430,11 @@ class _Player:
                 await asyncio.gather(*self._operations, return_exceptions=True)
 
     async def _step(self, step: Step, instance: Instance, stack: contextlib.AsyncExitStack) -> None:
-        if step.connection not in self._sessions:
+        if step.connection not in self.sessions:
             channel = self._subject.channels[step.connection]
             opened = self._iut.connect(instance, channel=channel)
-            self._sessions[step.connection] = await stack.enter_async_context(opened)
-        session = self._sessions[step.connection]
+            self.sessions[step.connection] = await stack.enter_async_context(opened)
+        session = self.sessions[step.connection]
         if step.turn:
             starting = 0.0 if session.received else 2 * self._subject.start
             await session.wait_for(within=_TURN + starting)
@@ -435,14 +449,15 @@ class _Player:
             await session.send_bytes(step.data)
 
     def _over(self, instance: Instance) -> bool:
-        process = instance.process
-        return bool(process and process.exit) or any(s.ended for s in self._sessions.values())
+        process, ended = instance.process, self.sessions.get(self._subject.connection)
+        return bool(process and process.exit) or bool(ended and ended.ended)
 
     async def _end(self, instance: Instance) -> None:
         """Wait for the end for as long as it took in the session, and somewhat longer."""
-        starting = 0.0 if any(s.received for s in self._sessions.values()) else self._subject.start
+        starting = 0.0 if any(s.received for s in self.sessions.values()) else self._subject.start
         within = max(_SHORTEST, 2 * self._subject.pause) + 2 * starting
-        waits = [asyncio.create_task(s.until_closed(within)) for s in self._sessions.values()]
+        ended = self.sessions.get(self._subject.connection)
+        waits = [asyncio.create_task(ended.until_closed(within))] if ended else []
         if instance.process:
             waits.append(asyncio.create_task(instance.process.wait(within)))
         if waits and not self._over(instance):
@@ -450,7 +465,7 @@ class _Player:
         for task in waits:
             task.cancel()
         await asyncio.gather(*waits, return_exceptions=True)
-        for session in self._sessions.values():
+        for session in self.sessions.values():
             await session.settled()
 
 

@@ -202,8 +202,11 @@ def _missing(sessions: Sessions) -> tuple[tuple[str, ...], ...]:
 
 
 def _ending(sessions: Sessions, decisive: Session | None) -> End | None:
-    """How the IUT ended the decisive session, or another session of the same attempt."""
-    order = sorted(sessions, key=lambda session: session is not decisive)
+    """How the IUT ended the decisive session, or another session with the same instance."""
+    if decisive is None:
+        return None
+    with_it = [one for one in sessions if one.instance is decisive.instance]
+    order = sorted(with_it, key=lambda session: session is not decisive)
     return next(filter(None, (end_of(session, sessions) for session in order)), None)
 
 

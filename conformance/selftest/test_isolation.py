@@ -15,6 +15,7 @@ from conformance.conclusions.deciding import Culprit, Shown
 from conformance.evidence import End, Evidence, Kind, Observed, Result
 from conformance.iut import Iut
 from conformance.running.isolation import REDUCTIONS, REPLAYS, Ended, Isolation, Step, _Played
+from conformance.running.results import end_of
 from conformance.running.testbed import Testbed
 from conformance.selftest.driving import BRIEF, SIMULATOR, Done, Place
 from conformance.selftest.evidence_fixtures import (
@@ -201,7 +202,9 @@ def test_the_steps_of_a_session_are_what_our_side_did() -> None:
             await session.send(competition(), START)
             await session.send_bytes(b'{"Touch"')
             await session.until_closed()
-        return Ended.of("test", iut, tuple(iut.sessions))
+        end = end_of(session)
+        assert end
+        return Ended.of("test", iut, tuple(iut.sessions), met("test", end=end))
 
     found = run(played())
     assert found
@@ -222,7 +225,7 @@ def test_a_session_that_goes_on_needs_no_experiment() -> None:
         iut = Iut(idle_testbed(), MIDDLE)
         async with connected(iut, Scripted()) as session:
             await session.send(hello())
-        return Ended.of("test", iut, tuple(iut.sessions))
+        return Ended.of("test", iut, tuple(iut.sessions), met("test", end=CLOSE))
 
     assert run(played()) is None
 
@@ -396,9 +399,6 @@ def tried(place: Place, reaction: str, *words: str) -> Done:
     return done
 
 
-@pytest.mark.xfail(
-    reason="a lawful end after StartExecution is named as a second culprit", strict=False
-)
 def test_a_simulator_that_dies_of_a_message(place: Place) -> None:
     done = tried(place, 'if "SetBatteryCapacity" in command: raise ValueError("no battery")')
     [cause] = done.report["causes"]
@@ -416,9 +416,6 @@ def test_a_simulator_that_dies_of_a_message(place: Place) -> None:
     assert "ValueError: no battery" in again.out
 
 
-@pytest.mark.xfail(
-    reason="a lawful end after StartExecution is named as a second culprit", strict=False
-)
 def test_a_simulator_that_closes_the_stream_at_two_messages(place: Place) -> None:
     """Each message is a cause. Without both messages, all tests pass."""
     words = ("--without", "SetBatteryCapacity", "--without", "AdiInput")

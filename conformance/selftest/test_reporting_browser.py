@@ -56,7 +56,7 @@ def test_the_first_failure_is_seen_at_once(
 def test_search_and_its_state_in_the_address(seen: Browser, written: Path) -> None:
     seen.open(written)
     everything = seen.ask(SHOWN)
-    typed(seen, "AAECAw")  # a word that only the messages of one test have
+    typed(seen, "bold")  # a word that only the messages of one test have
     found = seen.ask(SHOWN)
     assert 0 < found < everything
     assert seen.ask(TOLD) == f"{found} of {everything} shown"

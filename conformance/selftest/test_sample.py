@@ -14,9 +14,6 @@ pytestmark = pytest.mark.skipif(
 )
 
 
-@pytest.mark.xfail(
-    reason="an experiment of the sample ends as if the machine were too busy", strict=False
-)
 def test_the_sample_is_what_a_run_gives(sample: dict[str, Any], tmp_path: Path) -> None:
     """Everything is the same except times and the number of replays."""
     stored = making.comparable(sample)
