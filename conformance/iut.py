@@ -81,9 +81,12 @@ class Iut:
         self.findings: list[tuple[Finding, Session, Sessions]] = []
         """Each with the session that shows it, and all sessions of the same attempt."""
 
-    def again(self, mask: frozenset[str] = frozenset()) -> "Iut":
-        """The IUT for another run of the same test, which begins with the smallest example."""
-        iut = Iut(self.testbed, self.deciding, mask)
+    def again(self, mask: frozenset[str] = frozenset(), testbed: Testbed | None = None) -> "Iut":
+        """The IUT for another run of the same test, which begins with the smallest example.
+
+        ``mask``: the labels of messages that are left out. ``testbed``: that of another IUT.
+        """
+        iut = Iut(testbed or self.testbed, self.deciding, mask)
         iut.tried.example = self.tried.example
         return iut
 

@@ -8,10 +8,11 @@ import math
 import shlex
 import time
 from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from conformance import configuration
 from conformance.conclusions.outcome import Run
 from conformance.configuration import Configuration
 from conformance.definitions.protocol import Requirement
@@ -286,15 +287,19 @@ class Execution:
         self._report(case, result)
 
     async def _masked(self, ended: Ended, mask: frozenset[str], longest: float) -> Result:
-        """Run the test of an ended session again without some messages."""
-        case, iut = ended.test, ended.iut.again(mask)
-        try:
-            async with asyncio.timeout(longest):
-                attempt = await self._attempt(case, iut)
-        except TimeoutError:
-            late = Inconclusive(f"the test did not end within {longest:g} s")
-            attempt = _Attempt(case, iut, late, longest, 0.0)
-        labels = sorted(mask)
+        """Run the test of an ended session again without some messages.
+
+        A violation counts only if the reference implementation passes the test without them.
+        """
+        case, labels = ended.test, sorted(mask)
+        attempt = await self._bounded(case, ended.iut.again(mask), longest)
+        if isinstance(attempt.error, Violation):
+            async with Testbed(configuration.embedded(self._configuration.role)) as reference:
+                control = await self._bounded(case, ended.iut.again(mask, reference), longest)
+            if control.error is not None:
+                text = f"the test needs {' and '.join(labels)}: the reference fails it as well"
+                iut = ended.iut.again(mask)
+                attempt = replace(attempt, iut=iut, error=Inconclusive(text))
         return conclude(
             f"{case.id} without {' and '.join(labels)}",
             case.purpose,
@@ -305,6 +310,15 @@ class Execution:
             seconds=attempt.seconds,
             reproduce=self.command(case.id, labels),
         )
+
+    async def _bounded(self, case: Case, iut: Iut, longest: float) -> _Attempt:
+        """Run a test for a time in seconds at most."""
+        try:
+            async with asyncio.timeout(longest):
+                return await self._attempt(case, iut)
+        except TimeoutError:
+            late = Inconclusive(f"the test did not end within {longest:g} s")
+            return _Attempt(case, iut, late, longest, 0.0)
 
     def _lose(self, result: Result) -> None:
         """An IUT that was started by hand is gone: nothing else can be tried."""

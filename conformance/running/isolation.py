@@ -217,8 +217,8 @@ class Isolation:
         culprits: list[Culprit] = []
         while met and self._reductions < REDUCTIONS:
             self._reductions += 1
-            # The shortest session is the cheapest to reduce.
-            subject, result = min(met, key=lambda pair: len(pair[0].steps))
+            # A short session is cheap to reduce. The power of two hardly varies from run to run.
+            subject, result = min(met, key=lambda p: (len(p[0].steps).bit_length(), p[1].id))
             culprit = await self._reduce(subject, result)
             if not culprit.label:
                 met = [pair for pair in met if pair[1] is not result]
@@ -289,7 +289,8 @@ class Isolation:
         mask = frozenset({culprit.label})
         sent = [pair for pair in met if any(s.label == culprit.label for s in pair[0].steps)]
         cheapest: dict[str, _Met] = {}
-        for pair in sorted(sent, key=lambda pair: (pair[1] is not subject, pair[1].duration_s)):
+        # By id, because times and what was sent before a death differ from run to run.
+        for pair in sorted(sent, key=lambda pair: (pair[1] is not subject, pair[1].id)):
             for name in _affected(pair[1], culprit.way):
                 cheapest.setdefault(name, pair)
         maskable = culprit.label not in (NOISE, PART) and len(cheapest) > 1

@@ -94,11 +94,13 @@ _USUAL = {
 
 
 def label(message: str, value: Any) -> str:
-    """Return the label of a message: its name, and how its form is unusual.
+    """Return the label of a message: its name and variant, and how its form is unusual.
 
     A fault with an unusual form is not a fault with the message itself.
     """
     content = value.get(message) if isinstance(value, dict) else None
+    if message == "ControllerUpdate" and isinstance(content, dict) and len(content) == 1:
+        return f"{message} {next(iter(content))}"[:80]
     if message not in _USUAL:
         return message
     if not isinstance(content, dict) or [*content] != _USUAL[message]:
