@@ -180,6 +180,7 @@ class ClosesUponForeign(Session):
     """Closes the connection after a message of its own role."""
 
     def skip(self, frame: Frame) -> None:
+        super().skip(frame)
         if frame.name != UNKNOWN and frame.name not in (MAGIC, VERSION):
             self.end(f"{frame.name} is not for this side")
 

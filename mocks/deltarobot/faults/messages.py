@@ -102,6 +102,7 @@ class Guessing(Client):
     part: int
 
     def skip(self, frame: Frame) -> None:
+        super().skip(frame)
         if frame.name != UNKNOWN:
             return
         contents = bytes.fromhex(frame.value["data"])
