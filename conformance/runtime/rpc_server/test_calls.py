@@ -12,6 +12,7 @@ from conformance.definitions.keywords import equal, shown
 from conformance.iut import Iut
 from conformance.runtime.rpc_server.tester import (
     ABSENT,
+    blame_errors,
     blame_pieces,
     call,
     check_failure,
@@ -213,7 +214,7 @@ async def test_unknown_procedures(iut: Iut) -> None:
 @requirement("rpc.failing-procedure")
 async def test_failure(iut: Iut) -> None:
     """A failing procedure is answered with an error, twenty times. Then other calls succeed."""
-    async with iut.session() as session:
+    async with blame_errors(iut), iut.session() as session:
         fail = await find_procedure(iut, session, "fail")
         for number in range(1, 21):
             outcome = await call(session, number, fail, what=fail, requirement=None)
@@ -224,7 +225,7 @@ async def test_failure(iut: Iut) -> None:
 @requirement("rpc.error-without-result")
 async def test_errors_without_results(iut: Iut) -> None:
     """A response with an error has a nil result."""
-    async with iut.session() as session:
+    async with blame_errors(iut), iut.session() as session:
         needy, silent = _names_with_arguments(iut), _names_of(iut, "unencodable")
         asked = [name for name in procedure_names(iut) if name not in silent]
         for number, name in enumerate((ABSENT, *asked), 1):
@@ -271,7 +272,7 @@ async def _wrong_arguments(iut: Iut, session: Session) -> tuple[str, list[list[A
 @requirement("rpc.wrong-arguments")
 async def test_wrong_arguments(iut: Iut) -> None:
     """Calls with too few or too many arguments are answered. Then other calls still succeed."""
-    async with iut.session() as session:
+    async with blame_errors(iut), iut.session() as session:
         usually, wrong = await _wrong_arguments(iut, session)
         calls = [
             *((usually, params) for params in wrong),
@@ -286,7 +287,7 @@ async def test_wrong_arguments(iut: Iut) -> None:
 @requirement("rpc.argument-count")
 async def test_argument_count(iut: Iut) -> None:
     """Calls with too few or too many arguments are answered with an error."""
-    async with iut.session() as session:
+    async with blame_errors(iut), iut.session() as session:
         name, wrong = await _wrong_arguments(iut, session)
         for number, params in enumerate(wrong, 1):
             what = f"{name} with {len(params)} arguments"

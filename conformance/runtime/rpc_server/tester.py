@@ -104,10 +104,11 @@ async def call(
     """Send one request, and return error and result of its response.
 
     Raises Violation of the requirement (None: the requirement under test) if no response arrives.
-    ``what`` describes the request in the message.
+    ``what`` describes the request in the message; the default is its method.
     """
     await session.send(request(number, method, *params))
-    return (await expect_answers(session, [number], what and f", {what}", requirement))[number]
+    described = what or shown(method)
+    return (await expect_answers(session, [number], f", {described}", requirement))[number]
 
 
 async def find_procedure(iut: Iut, session: Session, name: str) -> str:
@@ -279,6 +280,29 @@ async def blame_later_connections(iut: Iut) -> AsyncIterator[None]:
         if not await iut.cached("a later client is answered", answered):
             about = "rpc.each-answered"
             raise Violation(missing.expected, missing.came, about) from missing
+        raise
+
+
+@contextlib.asynccontextmanager
+async def blame_errors(iut: Iut) -> AsyncIterator[None]:
+    """Blame rpc.each-answered for failures in this block if nothing after an error is answered."""
+
+    async def answered() -> bool:
+        async with Iut(iut.testbed, "").session() as session:
+            for number, name in enumerate((ABSENT, usual_procedure(iut)), 1):
+                await session.send(request(number, name))
+                answer = await session.wait_for(RESPONSE, within=session.left(session.due))
+                if answer is None:
+                    # An error that is missing is another requirement.
+                    return number == 1
+        return True
+
+    try:
+        yield
+    except Violation as wrong:
+        if wrong.event is None and not await iut.cached("a request after an error", answered):
+            about = "rpc.each-answered"
+            raise Violation(wrong.expected, wrong.came, about) from wrong
         raise
 
 

@@ -240,13 +240,16 @@ def wrong_causes(switch: Switch, report: dict[str, Any]) -> list[str]:
 
 
 def _is_mistake(switch: Switch, cause: dict[str, Any]) -> bool:
-    """Return True if a cause names the culprit alone, or a requirement of the mistake."""
+    """Return True if a cause names the culprit, or a requirement of the mistake.
+
+    A culprit that was not shown is one of the candidates.
+    """
     culprit = cause["culprit"]
     if cause["kind"] == "end" and culprit and switch.culprits:
         kinds = {each.message for each in switch.culprits}
         labels = [culprit["message"]] if culprit["shown"] else culprit["candidates"]
-        return "any" in kinds or (bool(labels) and {each.split()[0] for each in labels} <= kinds)
-    return cause["requirement"] in [_either(each)[0] for each in switch.fails]
+        return "any" in kinds or bool(kinds & {each.split()[0] for each in labels})
+    return any(cause["requirement"] in _either(each) for each in switch.fails)
 
 
 def replays(report: dict[str, Any]) -> int:
