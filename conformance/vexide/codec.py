@@ -94,7 +94,7 @@ _USUAL = {
 
 
 def label(message: str, value: Any) -> str:
-    """Return the label of a message: its name and variant, and how its form is unusual.
+    """Return the label of a message: its name, its variant, and unusual forms.
 
     A fault with an unusual form is not a fault with the message itself.
     """
