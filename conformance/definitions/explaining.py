@@ -21,6 +21,7 @@ from conformance.definitions.keywords import (
     SIZES,
     describe_fault,
     equal,
+    fault_index,
     place,
     shown,
     words,
@@ -76,7 +77,11 @@ def _error(schema: Schema, error: ValidationError) -> SchemaError:
     else:
         message = f"{keyword} does not allow {shown(error.instance)}"
     return SchemaError(
-        path, keyword, where + message, _requirement(schema, error.absolute_schema_path)
+        path,
+        keyword,
+        where + message,
+        _requirement(schema, error.absolute_schema_path),
+        fault_index(keyword, error.instance),
     )
 
 

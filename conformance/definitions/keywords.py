@@ -171,6 +171,14 @@ def _is_encoded(value: str, name: str) -> bool:
     return name != "base64" or base64.b64encode(data).decode() == value
 
 
+def fault_index(keyword: str, value: Any) -> int | None:
+    """Return the index of the first character that breaks a keyword; None if nothing is known."""
+    if keyword == "contentEncoding" and isinstance(value, str):
+        found = _NOT_BASE64.search(value)
+        return found.start() if found else None
+    return None
+
+
 def describe_fault(keyword: str, value: Any) -> str:
     """Say where a value breaks a keyword, for the end of a sentence.
 
@@ -178,8 +186,9 @@ def describe_fault(keyword: str, value: Any) -> str:
     """
     if keyword != "contentEncoding" or not isinstance(value, str):
         return ""
-    if found := _NOT_BASE64.search(value):
-        return f", with {shown(found[0])} at character {found.start() + 1}"
+    index = fault_index(keyword, value)
+    if index is not None:
+        return f", with {shown(value[index])} at character {index + 1}"
     if len(value) % 4:
         return f", with {len(value)} characters, which is not a multiple of 4"
     return ", with bits other than zero after the last byte"

@@ -23,12 +23,19 @@ class SchemaError:
     """A violated keyword: its place in the value, its name, a message, and the requirement.
 
     `requirement` is the `x-requirement` nearest above the keyword, through references; else None.
+    `index` is that of the first wrong character of a string, if it is known.
     """
 
     path: tuple[Part, ...]
     keyword: str
     message: str
     requirement: str | None
+    index: int | None = None
+
+    @property
+    def place(self) -> tuple[Part, ...]:
+        """The path, and the index of the wrong character."""
+        return self.path if self.index is None else (*self.path, self.index)
 
 
 @dataclass(frozen=True, eq=False)

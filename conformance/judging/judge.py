@@ -277,7 +277,7 @@ class Judge:
             yield Finding(errors[0].requirement or default, reading)
         else:
             for error in errors:
-                yield Finding(error.requirement or default, error.message, path=error.path)
+                yield Finding(error.requirement or default, error.message, path=error.place)
 
     def _add(self, index: int | None, sender: str, findings: Iterable[Finding]) -> None:
         # Consume all findings: the state of an oracle must not depend on who is judged.

@@ -1,5 +1,9 @@
-"""Finds a member of a JSON text, so that a page can mark it: in the decoded form, and in bytes."""
+"""Finds a member of a JSON text, so that a page can mark it: in the decoded form, and in bytes.
 
+An index into a string finds one character.
+"""
+
+import re
 from collections.abc import Sequence
 from json import JSONDecoder
 from json.decoder import scanstring  # type: ignore[attr-defined]
@@ -8,6 +12,7 @@ Path = Sequence[str | int]
 Range = tuple[int, int]
 
 _BLANK = " \t\r\n"
+_CHARACTER = re.compile(r"\\u[0-9a-fA-F]{4}|\\.|[^\\]", re.DOTALL)
 _DECODER = JSONDecoder()
 
 
@@ -20,6 +25,8 @@ def in_text(text: str, path: Path, start: int = 0) -> Range | None:
     try:
         at = _skip(text, start)
         for part in path:
+            if text[at] == '"' and isinstance(part, int):
+                return _character(text, at, part)
             at = _member(text, at, part)
         return at, _DECODER.raw_decode(text, at)[1]
     except (ValueError, IndexError, LookupError, RecursionError):
@@ -41,6 +48,14 @@ def in_bytes(data: bytes, path: Path) -> Range | None:
     before, within = text[: found[0]], text[found[0] : found[1]]
     start = begins + len(before.encode("utf-8"))
     return start, start + len(within.encode("utf-8"))
+
+
+def _character(text: str, at: int, index: int) -> Range:
+    """The range of a character of the string at ``at``; it can be an escape."""
+    for _, found in zip(range(index + 1), _CHARACTER.finditer(text, at + 1), strict=False):
+        if found[0] == '"':
+            raise LookupError(index)
+    return found.span()
 
 
 def _member(text: str, at: int, part: str | int) -> int:

@@ -132,7 +132,8 @@ def _cause(cause: Report, wrong: Mapping[str, Report], verdict: str, width: int)
     elif culprit and culprit["candidates"]:
         yield f"      candidates, latest first: {_named(culprit['candidates'])}"
     if followed := list(dict.fromkeys(e["requirement"] for e in cause["consequences"])):
-        yield f"      {len(followed)} proven consequences: {_named(followed)}"
+        noun = "consequence" if len(followed) == 1 else "consequences"
+        yield f"      {len(followed)} proven {noun}: {_named(followed)}"
         yield f"      for example: {one_line(cause['consequences'][0]['reproduce'], 500)}"
     if left := list(dict.fromkeys(e["requirement"] for e in cause["undecided"])):
         yield f"      {len(left)} not decided: {_named(left)}"

@@ -130,7 +130,7 @@ def death(shown: bool = True) -> dict[str, Any]:
     }
     report["causes"][0] |= {
         "kind": "end",
-        "what": "the IUT was killed by SIGKILL when it is sent Touch Pressed",
+        "what": "the IUT was killed by SIGKILL when it was sent Touch Pressed",
         "said": "it said: out of memory",
         "culprit": culprit,
     }

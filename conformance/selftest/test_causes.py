@@ -41,7 +41,7 @@ def test_an_end_names_the_culprit() -> None:
     shown = {"handshake": Shown.STANDS, "exit": Shown.CONSEQUENCE, "ready": Shown.UNDECIDED}
     [cause] = causes_of(results, culprit("Touch", DEATH, *results, **shown))
     assert cause["kind"] == "end"
-    assert cause["what"] == "the IUT was killed by SIGSEGV when it is sent Touch"
+    assert cause["what"] == "the IUT was killed by SIGSEGV when it was sent Touch"
     assert cause["said"] == "it said: panic: no port"
     assert (cause["requirement"], cause["requirements"]) == (MIDDLE, [MIDDLE])
     assert cause["consequences"] == [

@@ -199,7 +199,7 @@ def test_the_summary_shows_what_experiments_found() -> None:
     for line in (
         "it said: out of memory",
         "shown by 9 replays: the smallest session ends so twice, and goes on without Touch Pressed",
-        "1 proven consequences: area.two",
+        "1 proven consequence: area.two",
         "for example: conformance run --without 'Touch Pressed'",
         "1 not decided: area.three",
     ):

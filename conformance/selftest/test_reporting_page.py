@@ -264,11 +264,11 @@ def cause_of(report: dict[str, Any], folder: Path) -> str:
 def test_an_end_shows_the_culprit_and_what_follows(tmp_path: Path) -> None:
     cause = cause_of(death(), tmp_path)
     for part in (
-        "was killed by SIGKILL when it is sent Touch Pressed",
+        "was killed by SIGKILL when it was sent Touch Pressed",
         "it said: out of memory",
         "Shown by 9 replays",
         "./counterexamples/x-smallest.jsonl",
-        "1 proven consequences: their tests pass if Touch Pressed is left out",
+        "1 proven consequence: its test passes if Touch Pressed is left out",
         "#req-area.two",
         "conformance run --without &#39;Touch Pressed&#39;",
         "1 not decided",
