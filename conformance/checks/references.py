@@ -125,7 +125,7 @@ def _schemas(protocol: Protocol) -> Iterator[str]:
 
 
 def _marks(protocol: Protocol, path: str, node: Any, known: Collection[str]) -> Iterator[str]:
-    """Yield the unknown requirements and files that one schema names."""
+    """Yield the unknown requirements and files that one schema names, and its bare patterns."""
     if isinstance(node, list):
         for item in node:
             yield from _marks(protocol, path, item, known)
@@ -138,6 +138,8 @@ def _marks(protocol: Protocol, path: str, node: Any, known: Collection[str]) -> 
             target = urljoin(path, link).partition("#")[0]
             for problem in _unknown("schema", [target], known):
                 yield f"$ref: {problem}"
+        if isinstance(node.get("pattern"), str) and not node.get("x-words"):
+            yield f"{node['pattern']}: a pattern needs x-words, which say it to a reader"
         for item in node.values():
             yield from _marks(protocol, path, item, known)
 

@@ -81,7 +81,7 @@ def _error(schema: Schema, error: ValidationError) -> SchemaError:
         keyword,
         where + message,
         _requirement(schema, error.absolute_schema_path),
-        fault_index(keyword, error.instance),
+        fault_index(keyword, error.validator_value, error.instance),
     )
 
 
@@ -102,11 +102,11 @@ def _requirement(schema: Schema, path: Iterable[Part]) -> str | None:
 Found = Iterator[ValidationError]
 
 
-def _came(keyword: str, limit: Any, instance: Any) -> ValidationError:
+def _came(keyword: str, limit: Any, instance: Any, demanded: str = "") -> ValidationError:
     size = f", which has {len(instance)}" if keyword in SIZES else ""
-    fault = describe_fault(keyword, instance)
+    fault = describe_fault(keyword, limit, instance)
     came = f"{shown(instance)}{size}{fault}"
-    return ValidationError(f"expected {words(keyword, limit)}; received {came}")
+    return ValidationError(f"expected {demanded or words(keyword, limit)}; received {came}")
 
 
 def _rule(keyword: str) -> Callable[..., Found]:
@@ -115,7 +115,9 @@ def _rule(keyword: str) -> Callable[..., Found]:
 
     def check(validator: Any, limit: Any, instance: Any, schema: Any) -> Found:
         if fits(instance) and not holds(limit, instance):
-            yield _came(keyword, limit, instance)
+            # A pattern is said in words.
+            demanded = schema.get("x-words", "") if keyword == "pattern" else ""
+            yield _came(keyword, limit, instance, demanded)
 
     return check
 
@@ -133,7 +135,9 @@ def _member_of(keyword: str) -> Callable[..., Found]:
     def check(validator: Any, limit: Any, instance: Any, schema: Any) -> Found:
         among = [limit] if keyword == "const" else limit
         if not any(equal(instance, value) for value in among):
-            yield _came(keyword, limit, instance)
+            # A pattern is said in words.
+            demanded = schema.get("x-words", "") if keyword == "pattern" else ""
+            yield _came(keyword, limit, instance, demanded)
 
     return check
 

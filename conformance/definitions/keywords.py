@@ -109,7 +109,7 @@ RULES: dict[str, tuple[str, Callable[[Any, Any], bool], str]] = {
     "multipleOf": ("number", lambda step, value: _is_multiple(value, step), "a multiple of {}"),
     "minLength": ("string", lambda n, value: len(value) >= n, "text of {} or more characters"),
     "maxLength": ("string", lambda n, value: len(value) <= n, "text of {} or fewer characters"),
-    "pattern": ("string", lambda text, value: bool(regex(text).search(value)), "text like {}"),
+    "pattern": ("string", lambda text, value: bool(regex(text).search(value)), "{}"),
     "contentEncoding": ("string", lambda name, value: _is_encoded(value, name), "strict {}"),
     "minItems": ("array", lambda n, value: len(value) >= n, "an array of {} or more items"),
     "maxItems": ("array", lambda n, value: len(value) <= n, "an array of {} or fewer items"),
@@ -143,6 +143,8 @@ KINDS: dict[str, Callable[[Any], bool]] = {
     "object": lambda value: isinstance(value, dict),
 }
 
+_CHARACTERS = re.compile(r"\^(\[[^]]+\])[*+]\$\Z")
+"""A pattern that allows certain characters anywhere."""
 _NOT_BASE64 = re.compile(r"[^A-Za-z0-9+/=]|=(?!=?\Z)")
 """A character that Base64 text does not have, or padding before its end."""
 
@@ -171,24 +173,27 @@ def _is_encoded(value: str, name: str) -> bool:
     return name != "base64" or base64.b64encode(data).decode() == value
 
 
-def fault_index(keyword: str, value: Any) -> int | None:
+def fault_index(keyword: str, limit: Any, value: Any) -> int | None:
     """Return the index of the first character that breaks a keyword; None if nothing is known."""
-    if keyword == "contentEncoding" and isinstance(value, str):
-        found = _NOT_BASE64.search(value)
-        return found.start() if found else None
-    return None
+    wrong = None
+    if keyword == "contentEncoding":
+        wrong = _NOT_BASE64
+    elif keyword == "pattern" and (allowed := _CHARACTERS.match(limit)):
+        wrong = re.compile(f"(?!{allowed[1]}).", re.ASCII | re.DOTALL)
+    found = wrong.search(value) if wrong and isinstance(value, str) else None
+    return found.start() if found else None
 
 
-def describe_fault(keyword: str, value: Any) -> str:
+def describe_fault(keyword: str, limit: Any, value: Any) -> str:
     """Say where a value breaks a keyword, for the end of a sentence.
 
     The result is empty if nothing is known.
     """
-    if keyword != "contentEncoding" or not isinstance(value, str):
-        return ""
-    index = fault_index(keyword, value)
+    index = fault_index(keyword, limit, value)
     if index is not None:
         return f", with {shown(value[index])} at character {index + 1}"
+    if keyword != "contentEncoding" or not isinstance(value, str):
+        return ""
     if len(value) % 4:
         return f", with {len(value)} characters, which is not a multiple of 4"
     return ", with bits other than zero after the last byte"

@@ -122,6 +122,8 @@ class Layout:
         for name, types in self.parts:
             sizes = [struct.calcsize(f"<{_CODES[each]}") for each in types]
             match path:
+                case [field, int(index)] if field == name and not types:
+                    return start + index, start + index + 1
                 case [field] if field == name:
                     return start, start + sizes[0] if len(sizes) == 1 else size
                 case [field, int(group)] if field == name and len(sizes) > 1:

@@ -48,7 +48,12 @@ def test_an_expression_is_marked_in_its_bytes(tmp_path: Path) -> None:
     data = encode([["GS", ["t", "0.1"], ["pm", "Wrong"]], ["x"]])
     event = {"at": 0, "from": "server", "hex": data.hex(), "message": "Perceptors"}
     path = write_transcript(tmp_path, event, protocol="simspark")
-    for members, expected in (((0, 2, 1), "Wrong"), ((0, 1), "(t 0.1)"), ((0, 3), "")):
+    for members, expected in (
+        ((0, 2, 1), "Wrong"),
+        ((0, 2, 1, 4), "g"),
+        ((0, 1), "(t 0.1)"),
+        ((0, 3), ""),
+    ):
         [step] = ladder.read(path, "server", {0: [Mark("x", members)]}).steps
         marked = [step.dump[start:end] for start, end in step.dump_marks]
         assert "".join(text for text in marked[1::2]) == expected

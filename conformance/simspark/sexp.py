@@ -56,9 +56,9 @@ def read_deep(data: bytes) -> tuple[list[Expression], int]:
 
 
 def place(data: bytes, path: Sequence[str | int]) -> tuple[int, int] | None:
-    """Return the start and end offset of an expression, or None.
+    """Return the start and end of an expression, or of a character of an atom.
 
-    `path` leads to the expression. The result is None if the expression does not exist.
+    `path` leads to it. The result is None if there is none. The ends are offsets in the data.
     """
     here: list[int] = [0]  # the number of expressions so far in each open list
     start: int | None = None
@@ -76,6 +76,9 @@ def place(data: bytes, path: Sequence[str | int]) -> tuple[int, int] | None:
             continue
         if start is not None and (begins or here == list(path)):
             return start, token.end()
+        index = path[-1] if path and here == list(path[:-1]) else None
+        if isinstance(index, int) and not closing and index < len(token[0]):
+            return token.start() + index, token.start() + index + 1
         here[-1] += 1
     return None
 
