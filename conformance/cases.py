@@ -97,8 +97,9 @@ def explore(**strategies: SearchStrategy[Any]) -> Callable[[TestCase], TestCase]
     """Run a test case over drawn arguments; its smallest violation becomes a counterexample.
 
     Each example is judged like a test of its own. No example runs twice, so its result cannot
-    change. A number of examples bounds the search for a smaller one, so the same seed finds the
-    same. A test that runs again begins with the smallest example that failed.
+    change. An example that covers nothing new is left out. A number of examples bounds the search
+    for a smaller one, so the same seed finds the same. A test that runs again begins with the
+    smallest example that failed.
     """
 
     def decorate(test: TestCase) -> TestCase:
@@ -136,6 +137,8 @@ def explore(**strategies: SearchStrategy[Any]) -> Callable[[TestCase], TestCase]
                 if iut.tried.example is not None:
                     await trying(iut.tried.example)
                 await asyncio.to_thread(drawing)
+            except _AllPassed:
+                pass
             except _Enough as enough:
                 raise enough.smallest from None
             finally:
@@ -158,6 +161,8 @@ async def _try(test: TestCase, iut: Iut, drawn: Mapping[str, Any]) -> None:
         raise tried.failed[key]
     if key in tried.passed:
         return
+    if not tried.smallest and not tried.novelty.add(drawn):
+        return
     if tried.smallest:
         # An example that waits in full costs a deadline; one that ends the IUT costs a start.
         sessions = tried.smallest.sessions
@@ -170,6 +175,8 @@ async def _try(test: TestCase, iut: Iut, drawn: Mapping[str, Any]) -> None:
         await test(**drawn)
         _raise_finding(iut)
         tried.passed.add(key)
+        if not tried.smallest and len(tried.passed) >= iut.configuration.examples:
+            raise _AllPassed
     except Conclusion as conclusion:
         conclusion.shown_in(next(reversed(iut.sessions), None), iut.sessions)
         first = tried.smallest is None
@@ -186,6 +193,10 @@ async def _try(test: TestCase, iut: Iut, drawn: Mapping[str, Any]) -> None:
 
 class _Stopped(BaseException):
     """Ends the drawing of examples whose test was cancelled."""
+
+
+class _AllPassed(BaseException):
+    """Ends the drawing of examples: as many as were asked for have passed."""
 
 
 class _Enough(BaseException):

@@ -11,6 +11,7 @@ from collections.abc import (
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
+from conformance.generation.novelty import Novelty
 from conformance.harness.deadlines import Left
 from conformance.harness.instance import Instance
 from conformance.harness.links import Link
@@ -45,6 +46,7 @@ class Tried:
     example: Mapping[str, Any] | None = None
     """The example of the smallest violation; a test that runs again begins with it."""
     left: int = SHRINKING
+    novelty: Novelty = field(default_factory=Novelty)
 
     def add(self, drawn: Mapping[str, Any], conclusion: Conclusion) -> None:
         """Remember an example that ended with a conclusion other than pass."""

@@ -51,7 +51,7 @@ def options(parser: argparse.ArgumentParser) -> None:
         "--examples",
         type=_positive,
         metavar="N",
-        help="number of generated examples in each property test",
+        help="most examples of each property test; those that cover nothing new are left out",
     )
     parser.add_argument(
         "--seed", type=int, default=0, metavar="N", help="seed of the generated examples"

@@ -8,9 +8,12 @@ from hypothesis.internal.constants_ast import Constants
 
 from conformance.definitions import locate
 
+DRAWS = 4
+"""Examples that are drawn for each one that is run; those that cover nothing new are left out."""
+
 
 def set_up(examples: int) -> None:
-    """Let each property have so many examples."""
+    """Let each property run so many examples, or fewer if no more can be drawn that cover more."""
     # Hypothesis looks for constants in all modules outside of site-packages, for half a second. A
     # checkout would then draw other examples than an installed suite.
     providers._get_local_constants = Constants
@@ -18,7 +21,7 @@ def set_up(examples: int) -> None:
     hypothesis.configuration.set_hypothesis_home_dir(locate.compiled() or os.devnull)
     hypothesis.settings.register_profile(
         "conformance",
-        max_examples=examples,
+        max_examples=DRAWS * examples,
         deadline=None,
         database=None,
         # Hypothesis turns it on wherever CI is set, and then ignores the seed.
