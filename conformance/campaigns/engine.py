@@ -37,7 +37,10 @@ def cluster(address: str) -> Iterator[Any]:
                 client = distributed.Client(address, timeout="10s")
             else:
                 local = distributed.LocalCluster(
-                    n_workers=cores(), threads_per_worker=1, host="127.0.0.1"
+                    n_workers=cores(),
+                    threads_per_worker=1,
+                    host="127.0.0.1",
+                    dashboard_address="127.0.0.1:0",
                 )
                 stack.enter_context(local)
                 client = distributed.Client(local)

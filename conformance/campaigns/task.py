@@ -6,16 +6,26 @@ import signal
 import subprocess
 import sys
 import tarfile
-import tempfile
 import time
 from dataclasses import dataclass
 from pathlib import Path
 
 from conformance.campaigns.plan import Task
+from conformance.harness import abandoned
 from mocks.mutants import APPLIED
 
 CONFIGURATION = "conformance.toml"
 REPORT = "report"
+_PREFIX = "conformance-task-"
+_BOUND = """
+import ctypes, os, signal, sys
+parent = os.getppid()
+ctypes.CDLL(None).prctl(1, signal.SIGTERM, 0, 0, 0)  # PR_SET_PDEATHSIG in <linux/prctl.h>
+if os.getppid() == parent:
+    from conformance import cli
+    sys.exit(cli.main())
+"""
+"""Runs the command `conformance`, and ends it if the worker dies."""
 _LOOK = 0.25  # seconds between two looks at the memory of a task
 _ENDING = 10.0  # seconds that a task has to end once it was asked to
 _OUTPUT = 20_000  # bytes of a task's output that are kept
@@ -41,9 +51,8 @@ class Outcome:
 def run(task: Task) -> Outcome:
     """Run a task in its own folder, within its bounds of time and memory."""
     began = time.monotonic()
-    with tempfile.TemporaryDirectory(prefix="conformance-task-") as name:
-        folder = Path(name)
-        words = [sys.executable, "-m", "conformance", *task.words, "--report", REPORT]
+    with abandoned.folder(_PREFIX) as folder:
+        words = [sys.executable, "-c", _BOUND, *task.words, "--report", REPORT]
         if task.configuration:
             (folder / CONFIGURATION).write_text(task.configuration, encoding="utf-8")
         with (folder / "output").open("wb") as output:
@@ -68,7 +77,7 @@ def run(task: Task) -> Outcome:
             round(time.monotonic() - began, 2),
             ended,
             text,
-            name,
+            str(folder),
             _packed(folder / REPORT),
         )
 

@@ -28,7 +28,7 @@ from conformance import untrusted
 from conformance.commands import proxy
 from conformance.configuration import ConfigurationError, expand
 from conformance.exits import CONFORMANT, INCONCLUSIVE, INTERRUPTED, NONCONFORMANT, SUITE_FAILED
-from conformance.harness import strays
+from conformance.harness import abandoned, strays
 from conformance.live import overview, programs
 from conformance.live.judged import Judged
 from conformance.live.overview import Met
@@ -62,7 +62,7 @@ def execute(args: argparse.Namespace) -> int:
     server, client = args.rest[:place], args.rest[place + 1 :]
     if not server or not client:
         raise ConfigurationError(f"give two commands: -- SERVER... {DIVIDER} CLIENT...")
-    with interruption.orderly(), strays.temporary(), strays.cleaning("a program"):
+    with interruption.orderly(), abandoned.temporary(), strays.cleaning("a program"):
         met, _ = _meet(args, server, client)
     return met.code
 

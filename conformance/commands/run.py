@@ -25,7 +25,7 @@ from conformance.conclusions import known_failures, stored
 from conformance.configuration import FILE, Configuration, ConfigurationError, checked
 from conformance.definitions import protocols
 from conformance.exits import INCONCLUSIVE, SUITE_FAILED, USAGE, WrongUsage
-from conformance.harness import forked, strays
+from conformance.harness import abandoned, forked, strays
 from conformance.reporting import files, github
 from conformance.reporting.summary import terminal_summary
 from conformance.running import watching
@@ -216,7 +216,7 @@ def run(chosen: Configuration, args: argparse.Namespace, extra: list[str]) -> Do
     claimed = _claimed(Path(chosen.report) / "report.json")
     print(f"{chosen.role}: starting", file=sys.stderr, flush=True)
     try:
-        with strays.temporary() as folder, strays.cleaning("the IUT"):
+        with abandoned.temporary() as folder, strays.cleaning("the IUT"):
             file = folder / "run.json"
             file.write_text(chosen.to_json(), encoding="utf-8")
             words += ["--conformance-run", str(file), "--basetemp", str(folder / "pytest")]

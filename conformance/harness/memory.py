@@ -18,6 +18,7 @@ from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 
 from conformance import bus_errors, mutex
+from conformance.harness import abandoned
 from conformance.harness.deadlines import counting
 
 FOLDER = Path("/dev/shm")
@@ -71,6 +72,7 @@ class SharedObject:
     def _opened(cls, name: str, flags: int, mutex_at: int, create: int = 0) -> "SharedObject":
         path = _path(name)
         try:
+            abandoned.note_object(path.name)
             flags |= os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK
             descriptor = os.open(path, flags, 0o600)
         except OSError as error:
@@ -210,7 +212,9 @@ def inode(name: str) -> int | None:
 
 def leave(name: str, data: bytes) -> None:
     """Create an object with these bytes, as a process that died can leave it."""
-    _path(name).write_bytes(data)
+    path = _path(name)
+    abandoned.note_object(path.name)
+    path.write_bytes(data)
 
 
 def remove(name: str) -> None:

@@ -9,13 +9,12 @@ import uuid
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
 
-from conformance.harness import forked, links, strays
+from conformance.harness import abandoned, forked, links, strays
 from conformance.harness.children import Child, lent
 from conformance.verdicts import Unreachable
 
 TAIL = 16 * 1024  # bytes of stderr that are kept, and of stdout if it is not the wire
 GRACE = 0.5  # seconds until SIGTERM, and again until SIGKILL
-_MARK = "CONFORMANCE_IUT"
 _MEMORY = 20  # index of the field in /proc/PID/stat (after the name) that is the size of the memory
 
 # Texts by which a runtime reports an unhandled error: Python, Rust, Go, C++, Java, Node.js, .NET,
@@ -108,9 +107,10 @@ class Process:
         if strays.current:
             strays.current.begin()
         mark, before = uuid.uuid4().hex, running()
+        abandoned.note_process(mark)
         pair = links.paired if sockets else os.pipe
         stdin, stdout, stderr = pair()[::-1], pair(), os.pipe()
-        whole = {**os.environ, **env, _MARK: mark}
+        whole = {**os.environ, **env, abandoned.MARK: mark}
         try:
             with lent(stdin, stdout, stderr) as streams:
                 process = await _spawn(argv, whole, cwd, streams)
@@ -118,14 +118,14 @@ class Process:
             reason = getattr(error, "strerror", None) or str(error)
             raise Unreachable(f"{argv[0]} cannot be started: {reason}") from error
         except asyncio.CancelledError:
-            sweep(_MARK, mark, before)
+            sweep(abandoned.MARK, mark, before)
             raise
         try:
             link, errors = await links.pipes(stdout[0], stdin[0]), await links.pipe(stderr[0])
         except asyncio.CancelledError:
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 os.killpg(process.pid, signal.SIGKILL)
-            sweep(_MARK, mark, before)
+            sweep(abandoned.MARK, mark, before)
             raise
         started = cls(process, mark, before, link, standard)
         started._read(errors.read, started.stderr)
@@ -228,7 +228,7 @@ class Process:
             # Also after an interrupt.
             self._signal(signal.SIGKILL)
             # Children that left the process group still have the mark in their environment.
-            sweep(_MARK, self._mark, self._before)
+            sweep(abandoned.MARK, self._mark, self._before)
             if strays.current:
                 strays.current.ended(self.pid)
         await self._process.wait()

@@ -1,4 +1,4 @@
-"""Find and remove what IUTs leave behind: processes, shared-memory objects, temporary folders.
+"""Find and remove what IUTs leave behind: processes and shared-memory objects.
 
 A process can leave its session and empty its environment, so that no mark identifies it. Its
 parent still does: the suite is the subreaper of all programs that it starts. Every orphan among
@@ -7,24 +7,20 @@ them becomes the suite's own child.
 
 import contextlib
 import ctypes
-import fcntl
 import math
 import os
-import shutil
 import signal
 import sys
-import tempfile
 import time
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
+from conformance.harness import abandoned
+
 _SUBREAPER = 36  # PR_SET_CHILD_SUBREAPER in <linux/prctl.h>
 _ROUNDS = 20  # the children of a killed orphan are the orphans of the next round
 _REAPING = 1.0  # seconds until a killed process has ended
-_AGE = 60.0  # seconds after which a folder without a lock belongs to no living process
-_PREFIX = "conformance-run-"
-OBJECTS = Path("/dev/shm")
 _TICK = 0.02  # seconds: the times of /proc/PID/stat are hundredths
 _START = 19  # index of the field in /proc/PID/stat (after the name) that is the time of the start
 
@@ -50,7 +46,7 @@ class Strays:
     def __init__(self) -> None:
         self.killed: list[str] = []
         """The commands of the processes that were killed."""
-        self._objects = frozenset(_names(OBJECTS))
+        self._objects = frozenset(abandoned.objects())
         self._mapped: set[str] = set()
         self._own: frozenset[int] | None = None
         """Other children of this process: those before the first program was started."""
@@ -68,7 +64,9 @@ class Strays:
 
     def ending(self, pid: int) -> None:
         """Remember the objects of a program before it is ended."""
-        self._mapped |= objects_of(pid)
+        for name in abandoned.objects_of(pid):
+            self._mapped.add(name)
+            abandoned.note_object(name)
 
     def ended(self, pid: int) -> None:
         """Kill orphans that are older than every program that still runs."""
@@ -79,13 +77,7 @@ class Strays:
         """Kill all orphans, remove the objects that only they used; return the objects' names."""
         self._running.clear()
         self._kill(math.inf)
-        left = (self._mapped - self._objects) & set(_names(OBJECTS))
-        used = {name for pid in _pids() for name in objects_of(pid)} if left else set()
-        removed = sorted(left - used)
-        for name in removed:
-            with contextlib.suppress(OSError):
-                (OBJECTS / name).unlink()
-        return removed
+        return abandoned.remove_unused(self._mapped - self._objects)
 
     def _kill(self, before: float) -> None:
         """Kill every orphan that was started before this time."""
@@ -126,29 +118,6 @@ def cleaning(who: str) -> Iterator[None]:
             print("conformance:", ascii(line[:_LONGEST])[1:-1], file=sys.stderr)
 
 
-def objects_of(pid: int) -> set[str]:
-    """Return the shared-memory objects that a process has mapped."""
-    marker = f" {OBJECTS}/".encode()
-    try:
-        maps = Path(f"/proc/{pid}/maps").read_bytes()
-    except OSError:
-        return set()
-    found = (line.partition(marker)[2] for line in maps.splitlines() if marker in line)
-    names = {os.fsdecode(name.removesuffix(b" (deleted)")) for name in found}
-    return {name for name in names if name and "/" not in name}
-
-
-def _names(folder: Path) -> list[str]:
-    try:
-        return os.listdir(folder)
-    except OSError:
-        return []
-
-
-def _pids() -> Iterator[int]:
-    return (int(name) for name in _names(Path("/proc")) if name.isdigit())
-
-
 def _children() -> set[int]:
     found: set[int] = set()
     for task in Path("/proc/self/task").iterdir():
@@ -179,39 +148,3 @@ def _reap(pid: int) -> None:
     with contextlib.suppress(ChildProcessError):
         while not os.waitpid(pid, os.WNOHANG)[0] and time.monotonic() < until:
             time.sleep(0.001)
-
-
-@contextlib.contextmanager
-def temporary() -> Iterator[Path]:
-    """Yield a new folder; within the block, `tempfile` makes its files and folders in it.
-
-    The folder is locked while this process lives. Folders of processes that were killed are removed
-    first.
-    """
-    _remove_abandoned()
-    before = tempfile.tempdir
-    with tempfile.TemporaryDirectory(prefix=_PREFIX, ignore_cleanup_errors=True) as made:
-        lock = os.open(made, os.O_RDONLY)
-        try:
-            with contextlib.suppress(OSError):  # some file systems cannot lock folders
-                fcntl.flock(lock, fcntl.LOCK_SH)
-            tempfile.tempdir = made
-            yield Path(made)
-        finally:
-            tempfile.tempdir = before
-            os.close(lock)
-
-
-def _remove_abandoned() -> None:
-    for folder in Path(tempfile.gettempdir()).glob(f"{_PREFIX}*"):
-        with contextlib.suppress(OSError):
-            status = folder.lstat()
-            # A new folder gets its lock a moment after its creation.
-            if status.st_uid != os.getuid() or time.time() - status.st_mtime < _AGE:
-                continue
-            lock = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
-            try:
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                shutil.rmtree(folder, ignore_errors=True)
-            finally:
-                os.close(lock)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from conformance.harness import strays
+from conformance.harness import abandoned
 from conformance.selftest.driving import BRIEF, COMMAND, ONE_TEST, SIMULATOR, Place
 
 ESCAPE = """
@@ -71,9 +71,9 @@ def test_folders_of_killed_runs_are_removed(
 ) -> None:
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     script = (
-        "import sys, tempfile; from conformance.harness import strays\n"
+        "import sys, tempfile; from conformance.harness import abandoned\n"
         f"tempfile.tempdir = {str(tmp_path)!r}\n"
-        "with strays.temporary() as folder: print(folder, flush=True); sys.stdin.read()\n"
+        "with abandoned.temporary() as folder: print(folder, flush=True); sys.stdin.read()\n"
     )
     words = [sys.executable, "-c", script]
     folders = []
@@ -90,10 +90,66 @@ def test_folders_of_killed_runs_are_removed(
     old = time.time() - 3600
     for folder in folders:
         os.utime(folder, (old, old))
-    with strays.temporary():
+    with abandoned.temporary():
         assert [folder.exists() for folder in folders] == [False, True]
     lives.communicate("")
     assert list(tmp_path.iterdir()) == []
+
+
+def test_programs_and_objects_of_a_killed_run_are_removed(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The IUT has mapped an object, and does not notice the end of the suite."""
+    started, name = place.folder / "started", f"conformance-selftest-{place.mark}"
+    server = place.program(
+        "import mmap, os, signal, time\n"
+        "os.fork() or os.setsid()\n"
+        f"file = os.open('/dev/shm/{name}', os.O_RDWR | os.O_CREAT, 0o600)\n"
+        "os.ftruncate(file, 4096)\nmapped = mmap.mmap(file, 4096)\n"
+        f"open({str(started)!r}, 'w')\ntime.sleep(300)\n"
+    )
+    words = [*COMMAND, "run", "runtime/rpc-server", "--report", "conformance-report", "--"]
+    try:
+        done = place.execute(
+            [*words, *server, "{port}", name], until=started, ended_by=signal.SIGKILL
+        )
+        assert len(running(name)) >= 2 and Path(f"/dev/shm/{name}").exists()
+        (litter,) = done.litter
+        old = time.time() - 3600
+        os.utime(place.folder / "tmp" / litter, (old, old))
+        monkeypatch.setattr("tempfile.tempdir", str(place.folder / "tmp"))
+        with abandoned.temporary():
+            assert not (place.folder / "tmp" / litter).exists()
+        assert not Path(f"/dev/shm/{name}").exists()
+        assert running(name) == []
+    finally:
+        Path(f"/dev/shm/{name}").unlink(missing_ok=True)
+        for pid in running(name):
+            os.kill(pid, signal.SIGKILL)
+
+
+@pytest.mark.parametrize("planted", ["pipe", "link", "words"])
+def test_a_journal_that_an_iut_has_replaced(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, planted: str
+) -> None:
+    """Nothing outside of the folders is removed, and nothing is waited for."""
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    objects = tmp_path / "objects"
+    objects.mkdir()
+    (tmp_path / "outside").touch()
+    monkeypatch.setattr(abandoned, "OBJECTS", objects)
+    folder = tmp_path / "conformance-run-x"
+    folder.mkdir()
+    if planted == "pipe":
+        os.mkfifo(folder / "journal")
+    elif planted == "link":
+        (folder / "journal").symlink_to("/dev/zero")
+    else:
+        (folder / "journal").write_bytes(b"object ../outside\nprocess \n\xff\nobject ..\n" * 9)
+    os.utime(folder, (0, 0))
+    with abandoned.temporary():
+        assert not folder.exists()
+    assert (tmp_path / "outside").exists() and objects.exists()
 
 
 def test_an_orphan_of_a_forked_mock_does_not_stop_the_fork_server() -> None:
