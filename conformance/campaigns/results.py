@@ -34,8 +34,12 @@ class Results:
         return self.folder / "programs" / f"{program}.toml"
 
     def done(self, task: Task) -> bool:
-        """True if the summary of a task is there."""
+        """True if a task has ended, with or without a report."""
         return self._summary(task).is_file()
+
+    def reported(self, task: Task) -> bool:
+        """True if a task has ended with a report."""
+        return self.done(task) and not self.summary(task)["ended"]
 
     def summary(self, task: Task) -> dict[str, Any]:
         """The summary of a task that is done."""

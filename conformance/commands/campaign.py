@@ -6,7 +6,8 @@ The runs of [[regression]] (program, seed) come first. Each run is an ordinary `
 a folder of its own.
 
 The plan, each result as it arrives, one page and campaign.json are written to the folder of
---report. A campaign that was stopped goes on with --resume. Without --cluster, the cores of this
+--report. A campaign that was stopped goes on with --resume, which also repeats runs without a
+report. Without --cluster, the cores of this
 machine are the cluster; it needs Dask: pip install 'conformance[campaign]'.
 
 Exit codes: 0 if all runs are done and nothing of level must is violated, 1 if something is, 3 if
@@ -50,7 +51,7 @@ def execute(args: argparse.Namespace) -> int:
     results = Results(args.report.resolve())
     tasks = _planned(args, results)
     results.prepare(tasks)
-    left = [task for task in tasks if not results.done(task)]
+    left = [task for task in tasks if not results.reported(task)]
     show = _Show(len(tasks), len(tasks) - len(left), results)
     try:
         if left:

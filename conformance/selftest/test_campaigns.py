@@ -181,7 +181,7 @@ def test_each_result_is_kept_and_a_lost_task_stays_open(
     tasks = [Task(f"t-{seed}", "t", "x/y", seed, ()) for seed in range(8)]
     results = Results(tmp_path)
     results.prepare(tasks)
-    lost = []
+    lost: list[tuple[str, str]] = []
 
     def ended(one: Task, outcome: task.Outcome | None, why: str) -> None:
         if outcome is None:
@@ -193,6 +193,7 @@ def test_each_result_is_kept_and_a_lost_task_stays_open(
     assert lost == [("t-1", "OverflowError: this task breaks")]
     assert [one.id for one in tasks if not results.done(one)] == ["t-1"]
     assert len([*results.summaries(tasks)]) == 7
+    assert not any(results.reported(one) for one in tasks)  # a resumed campaign plays all again
 
 
 def test_a_campaign_runs_is_not_begun_twice_and_resumes(
