@@ -78,6 +78,9 @@ def _execute(words: list[str]) -> int:
         print(f"conformance: the suite itself failed: {error}", file=sys.stderr)
         return SUITE_FAILED
     except KeyboardInterrupt:
+        # If `exec` was interrupted, as in the module dataclasses, Python would end by SIGINT. A
+        # further call of `exec` resets this.
+        exec("")
         print("conformance: interrupted", file=sys.stderr)
         return INTERRUPTED
     except Exception:

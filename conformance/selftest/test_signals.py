@@ -69,6 +69,21 @@ def test_a_signal_while_modules_are_imported(tmp_path: Path) -> None:
         assert done.returncode == 130, done.stderr
 
 
+def test_a_signal_while_a_text_is_executed(tmp_path: Path) -> None:
+    """The exit code is the same, although Python counts this interrupt as unhandled."""
+    script = (
+        "import os, signal, sys\n"
+        "from conformance import cli\n"
+        "def interrupted(words): exec('os.kill(os.getpid(), signal.SIGTERM); input()')\n"
+        "cli._command = interrupted\n"
+        "sys.exit(cli.main(['list']))\n"
+    )
+    (tmp_path / "interrupted.py").write_text(script, encoding="utf-8")
+    words = [sys.executable, "-m", "interrupted"]
+    done = subprocess.run(words, cwd=tmp_path, capture_output=True, timeout=PATIENCE)
+    assert (done.returncode, done.stderr) == (130, b"conformance: interrupted\n")
+
+
 def test_a_mock_with_a_usual_address_announces_it_on_its_output() -> None:
     words = [*COMMAND, "mock", "simspark/server"]
     with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as mock:
