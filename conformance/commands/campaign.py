@@ -7,8 +7,8 @@ a folder of its own.
 
 The plan, each result as it arrives, one page and campaign.json are written to the folder of
 --report. A campaign that was stopped goes on with --resume, which also repeats runs without a
-report. Without --cluster, the cores of this
-machine are the cluster; it needs Dask: pip install 'conformance[campaign]'.
+report. Without --cluster, the cores of this machine are the cluster; it needs Dask:
+pip install 'conformance[campaign]'.
 
 Exit codes: 0 if all runs are done and nothing of level must is violated, 1 if something is, 3 if
 runs are missing.

@@ -29,6 +29,7 @@ IDS = 2**32
 """Number of different ids: an id is an unsigned integer of 32 bits."""
 
 _ESCAPED = "surrogateescape"
+_PLAIN = {int, bool, type(None)}
 
 
 class Decoder:
@@ -149,7 +150,7 @@ def _decoded(value: Any) -> Any:
         plain = all(isinstance(key, str) and not key.startswith("$") for key in keys)
         return dict(pairs) if plain and len(set(keys)) == len(keys) else {"$map": pairs}
     if isinstance(value, list):
-        return [_decoded(entry) for entry in value]
+        return value[:] if _is_plain(value) else [_decoded(entry) for entry in value]
     if isinstance(value, bytes):
         return {"$bin": value.hex()}
     if isinstance(value, str):
@@ -163,6 +164,11 @@ def _decoded(value: Any) -> Any:
     return value
 
 
+def _is_plain(values: list[Any]) -> bool:
+    """Return True if every value has the same decoded form as msgpack's, as in long lists."""
+    return {*map(type, values)} <= _PLAIN
+
+
 def _text(value: str) -> Any:
     try:
         value.encode()
@@ -172,7 +178,9 @@ def _text(value: str) -> Any:
 
 
 def _pack(packer: msgpack.Packer, value: Any) -> None:
-    if isinstance(value, list):
+    if isinstance(value, list) and _is_plain(value):
+        packer.pack(value)
+    elif isinstance(value, list):
         packer.pack_array_header(len(value))
         for entry in value:
             _pack(packer, entry)

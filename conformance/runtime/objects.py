@@ -4,6 +4,7 @@ The memory needed is one number for each level of nesting. An object that announ
 the limit is rejected immediately. Formats: MessagePack specification.
 """
 
+import re
 from collections.abc import Iterator, Sequence
 
 DEPTH = 200  # levels of nesting at most; protects against input that is nested endlessly
@@ -44,6 +45,10 @@ _SIZED: dict[int, tuple[int, int]] = {
 # Arrays and maps by first byte: the width of the count field, and the objects of each element.
 _COUNTED = {0xDC: (2, 1), 0xDD: (4, 1), 0xDE: (2, 2), 0xDF: (4, 2)}
 
+_SINGLE = re.compile(rb"[\x00-\x7f\xc0\xc2\xc3\xe0-\xff]+")
+"""Objects of a single byte: small integers, nil and booleans."""
+_FEW = 100  # objects; for fewer objects a regular expression saves no time
+
 
 class Malformed(Exception):
     """The bytes begin no MessagePack object; the text says why."""
@@ -68,6 +73,8 @@ class Ending:
             if size is None:
                 return None
             self._at += size
+            if self._open[-1] > _FEW and not elements:
+                self._skip(data)
             # Each element has at least one byte.
             if self._at + elements > LIMIT:
                 raise Malformed(f"an object of more than {LIMIT} bytes")
@@ -79,6 +86,14 @@ class Ending:
             while self._open and not self._open[-1]:
                 self._open.pop()
         return self._at if self._at <= len(data) else None
+
+    def _skip(self, data: bytes | bytearray) -> None:
+        """Skip objects of a single byte, except the last object of this level."""
+        # The object that was read last is still counted.
+        most = self._at + self._open[-1] - 2
+        if found := _SINGLE.match(data, self._at, most):
+            self._open[-1] -= found.end() - self._at
+            self._at = found.end()
 
 
 def _head(data: bytes | bytearray, at: int) -> tuple[int | None, int]:

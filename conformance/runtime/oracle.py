@@ -372,4 +372,5 @@ def _keys(value: Any) -> Iterator[Any]:
         yield key
         yield from _keys(entry)
     for entry in value if isinstance(value, list) else ():
-        yield from _keys(entry)
+        if isinstance(entry, list | dict):
+            yield from _keys(entry)

@@ -1,4 +1,4 @@
-"""No step of the event loop takes long, whatever an IUT writes at its start."""
+"""No step of the event loop takes long, whatever an IUT writes and a test sends."""
 
 import signal
 import sys
@@ -53,3 +53,18 @@ def test_an_interrupt_during_a_flood(place: Place) -> None:
     done = place.execute(command, until=started, ended_by=signal.SIGINT)
     assert done.code in (1, 3, 130)
     assert not done.left
+
+
+@pytest.mark.parametrize(
+    ("role", "tests"),
+    [
+        ("runtime/rpc-server", "test_values or bytes"),
+        ("simspark/server", "does_not_read"),
+        ("vexide/simulator", "long_lines"),
+    ],
+)
+def test_the_largest_messages_of_a_run(place: Place, role: str, tests: str) -> None:
+    words = ["run", role, "--mock", "-k", tests, "--report", "conformance-report"]
+    done = place.execute([sys.executable, "-c", MEASURED, *words])
+    assert done.code == 0
+    assert "SLOW" not in done.err
