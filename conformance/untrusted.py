@@ -2,6 +2,7 @@
 
 import json
 import math
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
@@ -11,6 +12,11 @@ MOST = 4 * 1024 * 1024
 _DIGITS = 300  # of a number: more than any binary floating-point number has before its point
 _NODES = 500_000  # values in a YAML file: more than fit in the bytes, unless there are aliases
 _DEEPEST = 100  # collections in each other in a YAML file
+_DOTTED = re.compile(
+    r"""(?:^|[{,])[ \t\[]*+(?:(?:[\w-]++|"[^"\n]*+"|'[^'\n]*+')[ \t]*+\.[ \t]*+){200}""",
+    re.ASCII | re.MULTILINE,
+)
+"""A key of so many parts that reading it takes a minute."""
 
 T = TypeVar("T")
 
@@ -35,6 +41,8 @@ def read_toml(source: str) -> dict[str, Any]:
     """Return the tables of a TOML text. Raises ValueError."""
     import tomllib
 
+    if _DOTTED.search(source):
+        raise ValueError("nested too deep")
     return _parsed(lambda: tomllib.loads(source))
 
 
@@ -42,15 +50,19 @@ def read_yaml(source: str) -> Any:
     """Return the value of a YAML text. Raises ValueError."""
     import yaml
 
+    if len(source) > MOST:
+        raise ValueError(f"larger than {MOST} bytes")
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     try:
         # The fast loader is recursive without a limit, so that deep nesting would crash it.
         depth = 0
-        for event in yaml.parse(source, loader):
+        for number, event in enumerate(yaml.parse(source, loader)):
             opens = isinstance(event, yaml.CollectionStartEvent)
             depth += opens - isinstance(event, yaml.CollectionEndEvent)
             if depth > _DEEPEST:
                 raise ValueError("nested too deep")
+            if number > 2 * _NODES:  # a collection has two events
+                raise ValueError(f"expected at most {_NODES} values")
         value = yaml.load(source, loader)
     except yaml.YAMLError as error:
         raise ValueError(" ".join(str(error).split())) from error

@@ -4,12 +4,12 @@ A task is an ordinary `conformance run` or `conformance pair`, with one seed and
 """
 
 import json
-import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from conformance import untrusted
 from conformance.configuration import ConfigurationError
 from conformance.definitions import protocols
 from conformance.definitions.schemas import Schema
@@ -43,10 +43,10 @@ class Task:
 def load(path: Path) -> list[Task]:
     """Read a campaign file; regressions come first. Raises ConfigurationError."""
     try:
-        raw = tomllib.loads(path.read_text(encoding="utf-8"))
+        raw = untrusted.read_toml(untrusted.text(path))
     except OSError as error:
         raise ConfigurationError(f"{path}: {error.strerror or error}") from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
+    except ValueError as error:
         raise ConfigurationError(f"{path}: not TOML: {error}") from error
     schema = json.loads(Path(__file__).with_name("campaign.schema.json").read_text("utf-8"))
     for wrong in Schema.of(schema).errors(raw):

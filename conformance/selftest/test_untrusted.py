@@ -53,6 +53,7 @@ def test_check(name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) ->
     [
         ("[" * 100_000 + "]" * 100_000, "nested too deep"),
         ("&x [*x]", "at most 500000 values"),
+        ("[" + "1," * 1_100_000 + "]", "at most 500000 values"),
         ("a: 2026-99-99", "month"),
         ("- !!python/object/apply:os.system [x]", "could not determine a constructor"),
         ("\x00", "unacceptable|control characters"),
@@ -73,6 +74,12 @@ def test_aliases_count_as_often_as_they_are_used() -> None:
 def test_toml_and_sizes(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="nested too deep"):
         untrusted.read_toml("x = " + "[" * 50_000 + "]" * 50_000)
+    for part in ("a", '"a b"', "'.' "):
+        with pytest.raises(ValueError, match="nested too deep"):
+            untrusted.read_toml(f"{'.'.join([part] * 50_000)} = 1")
+    assert untrusted.read_toml('x = "a.b.c"\na.b.c = 1') == {"x": "a.b.c", "a": {"b": {"c": 1}}}
+    with pytest.raises(ValueError, match="larger than"):
+        untrusted.read_yaml(" " * (untrusted.MOST + 1))
     big = tmp_path / "big"
     big.write_bytes(bytes(untrusted.MOST + 1))
     with pytest.raises(ValueError, match="larger than"):
