@@ -5,7 +5,7 @@ import json
 import sys
 
 
-async def serve(call, notify):
+async def serve(call, notify=None):
     """Run operations until the end of input; `call` and `notify` take a method and arguments."""
     loop = asyncio.get_running_loop()
     running = set()
@@ -21,7 +21,7 @@ async def _operate(asked, call, notify):
     try:
         if asked["op"] == "call":
             answer["result"] = await call(arguments["method"], arguments["params"])
-        elif asked["op"] == "notify":
+        elif asked["op"] == "notify" and notify:
             await notify(arguments["method"], arguments["params"])
         else:
             answer |= {"ok": False, "offered": False}

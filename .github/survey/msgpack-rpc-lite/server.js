@@ -3,8 +3,8 @@ const rpc = require("msgpack-rpc-lite");
 let calls = 0;
 const procedures = {
   echo: (given) => given,
-  subtract: ([first, second]) => {
-    if (typeof first !== "number" || typeof second !== "number") throw new Error("two numbers");
+  subtract: ([first, second, ...more]) => {
+    if (more.length || typeof first !== "number" || typeof second !== "number") throw new Error("two numbers");
     return first - second;
   },
   fail: () => { throw new Error("this procedure fails"); },
@@ -20,4 +20,5 @@ for (const [name, call] of Object.entries(procedures)) {
   });
 }
 server.on("sleep", ([seconds], answer = () => {}) => setTimeout(() => answer(null, null), 1000 * seconds));
+server.on("connection", (socket) => socket.on("error", () => {}));
 server.listen(Number(process.argv[2]), "127.0.0.1");

@@ -4,8 +4,8 @@ const Session = require("msgpack5rpc");
 let calls = 0;
 const procedures = {
   echo: (given) => given,
-  subtract: ([first, second]) => {
-    if (typeof first !== "number" || typeof second !== "number") throw new Error("two numbers");
+  subtract: ([first, second, ...more]) => {
+    if (more.length || typeof first !== "number" || typeof second !== "number") throw new Error("two numbers");
     return first - second;
   },
   fail: () => { throw new Error("this procedure fails"); },
@@ -24,5 +24,6 @@ net.createServer((socket) => {
     (error) => response.send(error.message, true),
   ));
   session.on("notification", (method, given) => run(method, given).catch(() => {}));
+  socket.on("error", () => {});
   session.attach(socket, socket);
 }).listen(Number(process.argv[2]), "127.0.0.1");

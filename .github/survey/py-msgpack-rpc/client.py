@@ -7,15 +7,11 @@ import operations
 from py_msgpack_rpc import AsyncClientBuilder
 
 
-async def notify(method, arguments):
-    raise NotImplementedError("this library has no notifications")
-
-
 async def main():
     builder = AsyncClientBuilder()
     builder.connect_tcp(sys.argv[1], int(sys.argv[2]))
     async with await builder.build() as client:
-        await operations.serve(lambda method, given: client.call(method, *given), notify)
+        await operations.serve(lambda method, given: client.call(method, *given))
 
 
 asyncio.run(main())
