@@ -42,17 +42,24 @@ class Side(Enum):
 
 
 class StreamState(Enum):
-    """The sides that have closed a stream, the first one first."""
+    """The sides that have closed a stream, the first one first.
 
-    OPEN = ()
-    IUT_CLOSED = (Side.IUT,)
-    SUITE_CLOSED = (Side.SUITE,)
-    IUT_CLOSED_FIRST = (Side.IUT, Side.SUITE)
-    SUITE_CLOSED_FIRST = (Side.SUITE, Side.IUT)
+    A value is a list of names, because Python 3.11.2 replaces an empty tuple by another object.
+    """
+
+    OPEN = ""
+    IUT_CLOSED = "IUT"
+    SUITE_CLOSED = "suite"
+    IUT_CLOSED_FIRST = "IUT suite"
+    SUITE_CLOSED_FIRST = "suite IUT"
+
+    def has(self, side: Side) -> bool:
+        """True if this side has closed the stream."""
+        return side.value in self.value.split()
 
     def after(self, side: Side) -> "StreamState":
         """The state once this side has closed as well."""
-        return self if side in self.value else StreamState((*self.value, side))
+        return self if self.has(side) else StreamState(f"{self.value} {side.value}".strip())
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,12 +147,12 @@ class Wire:
     @property
     def ended(self) -> bool:
         """The IUT has closed its side of the stream."""
-        return Side.IUT in self.state.value
+        return self.state.has(Side.IUT)
 
     @property
     def finished(self) -> bool:
         """The suite has closed its side of the stream."""
-        return Side.SUITE in self.state.value
+        return self.state.has(Side.SUITE)
 
     @property
     def closed_by_iut(self) -> bool:

@@ -1,0 +1,130 @@
+"""Measure what a campaign costs, as ratios within one run.
+
+    python -m conformance.benchmarks.campaign_costs [--runs N] [--results N]
+
+Three lines are printed:
+
+- the time of N short runs one after another, divided by their time in a campaign on a local cluster
+- the overhead of a task beside its run: the processor time of worker, scheduler and client, divided
+  by that of the runs
+- the memory of a client and scheduler with many results, divided by their memory after a tenth of
+  them; the results have the size of a short run's
+"""
+
+import argparse
+import os
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from unittest.mock import patch
+
+from conformance.campaigns import engine, plan, task
+from conformance.campaigns.plan import Task
+from conformance.campaigns.results import Results
+
+ROLE = "runtime/log-publisher"
+FILE = """
+[campaign]
+examples = 1
+seeds = {runs}
+[[program]]
+name = "p"
+role = "{role}"
+mock = true
+"""
+
+
+def tasks(folder: Path, runs: int) -> list[Task]:
+    """Return the tasks of a campaign of short runs."""
+    file = folder / "campaign.toml"
+    file.write_text(FILE.format(runs=runs, role=ROLE), encoding="utf-8")
+    return plan.load(file)
+
+
+def processor_time() -> float:
+    """Return the seconds of processor time of this process and its children that have ended."""
+    used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+    return sum(each.ru_utime + each.ru_stime for each in used)
+
+
+def one_after_another(planned: list[Task]) -> tuple[float, float]:
+    """Return the seconds that the runs take without a campaign, and their processor time."""
+    began, used = time.perf_counter(), processor_time()
+    for each in planned:
+        with tempfile.TemporaryDirectory() as folder:
+            words = [sys.executable, "-m", "conformance", *each.words, "--report", "report"]
+            subprocess.run(words, cwd=folder, capture_output=True, check=True)
+    return time.perf_counter() - began, processor_time() - used
+
+
+def as_campaign(planned: list[Task], folder: Path) -> tuple[float, float]:
+    """Return the seconds of the campaign, with the start of its cluster, and its processor time."""
+    began, used = time.perf_counter(), processor_time()
+    results = Results(folder)
+    results.prepare(planned)
+
+    def ended(one: Task, outcome: task.Outcome | None, why: str) -> None:
+        assert outcome and not results.keep(one, outcome)["ended"], why
+
+    with engine.cluster("") as client:
+        engine.play(client, planned, ended)
+    return time.perf_counter() - began, processor_time() - used
+
+
+def resident() -> int:
+    """Return the resident size of this process in bytes."""
+    pages = Path("/proc/self/statm").read_text("ascii").split()[1]
+    return int(pages) * os.sysconf("SC_PAGE_SIZE")
+
+
+def made(one: Task) -> task.Outcome:
+    """Return an outcome at once, with a packed report of the usual size."""
+    return task.Outcome(one.id, 0, 1.0, "", "", "/nowhere", os.urandom(60_000))
+
+
+def memory(folder: Path, count: int) -> float:
+    """Return how much the memory of a client grows from a tenth of its results to all of them."""
+    import distributed
+
+    results = Results(folder)
+    planned = [Task(f"t-{number}", "t", ROLE, number, ()) for number in range(count)]
+    results.prepare(planned)
+    sizes: list[int] = []
+
+    def ended(one: Task, outcome: task.Outcome | None, why: str) -> None:
+        assert outcome, why
+        results.keep(one, outcome)
+        sizes.append(resident())
+
+    with (
+        patch.object(task, "run", made),
+        distributed.LocalCluster(
+            n_workers=1, threads_per_worker=1, dashboard_address="127.0.0.1:0"
+        ) as local,
+        distributed.Client(local) as client,
+    ):
+        engine.play(client, planned, ended)
+    return sizes[-1] / sizes[len(sizes) // 10]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--runs", type=int, default=100)
+    parser.add_argument("--results", type=int, default=10_000)
+    args = parser.parse_args()
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        planned = tasks(folder, args.runs)
+        alone, alone_used = one_after_another(planned)
+        together, together_used = as_campaign(planned, folder / "campaign")
+        print(f"{alone / together:.2f} times as fast as one after another")
+        print(f"{100 * (together_used / alone_used - 1):.1f} % more processor time than the runs")
+        grown = memory(folder / "many", args.results)
+        print(f"{grown:.2f} times the memory of the client with {args.results} results")
+
+
+if __name__ == "__main__":
+    main()
