@@ -107,6 +107,12 @@ class Conversation:
 
     def __init__(self, running: bool = False) -> None:
         self._connections: list[Oracle] = []
+        self._lenient = False
+
+    @property
+    def lenient(self) -> bool:
+        """True if a client has sent something unusual, which can end the server."""
+        return self._lenient or any(each.lenient for each in self._connections)
 
     def join(self, connection: "Oracle") -> None:
         """Add a connection."""
@@ -114,6 +120,7 @@ class Conversation:
 
     def leave(self, connection: "Oracle") -> None:
         """Remove a connection that one side has closed."""
+        self._lenient |= connection.lenient
         if connection in self._connections:
             self._connections.remove(connection)
 
@@ -141,6 +148,11 @@ class Oracle:
         self._lenient = False
         self._latest: dict[str, Any] = {}
         """By sender: its previous message, whose header can announce too short a length."""
+
+    @property
+    def lenient(self) -> bool:
+        """True if the client has sent something unusual."""
+        return self._lenient
 
     def message(self, sender: str, name: str, value: Any) -> Iterator[Finding]:
         if sender in (CLIENT, SERVER):
@@ -198,10 +210,11 @@ class Oracle:
     def closed(self, sender: str) -> Iterator[Finding]:
         """Yield findings if a server closes the stream before it has answered its requests.
 
+        After unusual messages of any client, nothing is expected: a server can end at such a message.
         A client can close at any time. After that, a request without a response is a violation only
         if enough later requests were answered.
         """
-        if sender == SERVER and not self._lenient:
+        if sender == SERVER and not self._conversation.lenient:
             early = CLIENT not in self._gone
             due = [n for n, call in self._open.items() if early or call.passed >= _PASSED]
             if due:

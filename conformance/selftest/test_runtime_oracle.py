@@ -7,7 +7,7 @@ from conformance.judging import captures
 from conformance.judging.connections import judge_capture
 from conformance.judging.judge import Judge
 from conformance.recent import MOST
-from conformance.runtime.oracle import Oracle
+from conformance.runtime.oracle import Conversation, Oracle
 
 FOLDER = locate.folder("captures", "runtime") or Path()
 
@@ -39,6 +39,17 @@ def test_who_cannot_read_a_key_may_close() -> None:
         request = [0, 1, "echo", [["first", {"$map": [keys]}]]]
         assert not list(oracle.message("rpc-client", "Request", request))
         assert len(list(oracle.closed("rpc-server"))) == findings
+
+
+def test_a_server_can_end_at_unusual_messages_of_another_client() -> None:
+    """A request that waits at this moment is no violation of its own."""
+    for unusual, findings in (([0, 1, "echo"], 0), ([0, 1, "echo", []], 1)):
+        conversation = Conversation()
+        one, other = Oracle(conversation), Oracle(conversation)
+        assert not list(one.message("rpc-client", "Request", [0, 2, "echo", []]))
+        assert not list(other.message("rpc-client", "Request", unusual))
+        assert len(list(other.closed("rpc-server"))) == findings
+        assert len(list(one.closed("rpc-server"))) == findings
 
 
 def test_a_long_session_takes_no_memory() -> None:
