@@ -210,7 +210,7 @@ class Oracle:
     def closed(self, sender: str) -> Iterator[Finding]:
         """Yield findings if a server closes the stream before it has answered its requests.
 
-        After unusual messages of any client, nothing is expected: a server can end at such a message.
+        After unusual messages of any client, nothing is expected: they can end a server.
         A client can close at any time. After that, a request without a response is a violation only
         if enough later requests were answered.
         """

@@ -14,52 +14,31 @@ import (
 
 type Survey struct{ calls atomic.Int64 }
 
-type given = codec.MsgpackSpecRpcMultiArgs // all arguments of a call
+// The codec gives a procedure its first argument, and drops all others.
 
-func number(value any) (float64, error) {
-	switch known := value.(type) {
-	case int64:
-		return float64(known), nil
-	case uint64:
-		return float64(known), nil
-	case float64:
-		return known, nil
-	}
-	return 0, errors.New("expected a number")
+func (s *Survey) Echo(value *any, result *any) error { *result = *value; return nil }
+
+func (s *Survey) Subtract(value *any, result *any) error {
+	return errors.New("expected two arguments")
 }
 
-func (s *Survey) Echo(values given, result *any) error { *result = []any(values); return nil }
+func (s *Survey) Fail(value *any, result *any) error { return errors.New("this procedure fails") }
 
-func (s *Survey) Subtract(values given, result *any) error {
-	if len(values) != 2 {
-		return errors.New("expected two numbers")
+func (s *Survey) Nothing(value *any, result *any) error { *result = nil; return nil }
+
+func (s *Survey) Sleep(value *any, result *any) error {
+	switch seconds := (*value).(type) {
+	case float64:
+		time.Sleep(time.Duration(seconds * float64(time.Second)))
+	case int64:
+		time.Sleep(time.Duration(seconds) * time.Second)
+	default:
+		return errors.New("expected a number")
 	}
-	first, err := number(values[0])
-	if err != nil {
-		return err
-	}
-	second, err := number(values[1])
-	if err != nil {
-		return err
-	}
-	*result = first - second
 	return nil
 }
 
-func (s *Survey) Fail(values given, result *any) error { return errors.New("this procedure fails") }
-
-func (s *Survey) Nothing(values given, result *any) error { *result = nil; return nil }
-
-func (s *Survey) Sleep(values given, result *any) error {
-	if len(values) != 1 {
-		return errors.New("expected a number")
-	}
-	seconds, err := number(values[0])
-	time.Sleep(time.Duration(seconds * float64(time.Second)))
-	return err
-}
-
-func (s *Survey) Count(values given, result *any) error { *result = s.calls.Add(1); return nil }
+func (s *Survey) Count(value *any, result *any) error { *result = s.calls.Add(1); return nil }
 
 func main() {
 	var handle codec.MsgpackHandle
