@@ -4,11 +4,10 @@
 
 Three lines are printed:
 
-- the time of N short runs one after another, divided by their time in a campaign on a local cluster
-- the overhead of a task beside its run: the processor time of worker, scheduler and client, divided
-  by that of the runs
-- the memory of a client and scheduler with many results, divided by their memory after a tenth of
-  them; the results have the size of a short run's
+- The first ratio is the time of N short runs one after another by their time on a local cluster.
+- The overhead compares the processor time of the whole campaign with the time of the runs alone.
+- The last ratio is the memory of client and scheduler with all results by that with a tenth of them.
+  The results have the size of a short run's.
 """
 
 import argparse
@@ -61,7 +60,7 @@ def one_after_another(planned: list[Task]) -> tuple[float, float]:
 
 
 def as_campaign(planned: list[Task], folder: Path) -> tuple[float, float]:
-    """Return the seconds of the campaign, with the start of its cluster, and its processor time."""
+    """Return the seconds of a campaign with its cluster, and its processor time."""
     began, used = time.perf_counter(), processor_time()
     results = Results(folder)
     results.prepare(planned)
@@ -86,7 +85,7 @@ def made(one: Task) -> task.Outcome:
 
 
 def memory(folder: Path, count: int) -> float:
-    """Return how much the memory of a client grows from a tenth of its results to all of them."""
+    """Return the memory with all results, divided by that with a tenth."""
     import distributed
 
     results = Results(folder)

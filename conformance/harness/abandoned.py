@@ -1,7 +1,7 @@
 """Remove what killed runs have left behind: folders, processes and shared-memory objects.
 
-Nothing can clean up after SIGKILL. Each run therefore has a folder, which it locks while it lives,
-and a journal in this folder: the marks of its programs and the names of its objects. The next run
+Nothing can clean up after SIGKILL. Each run therefore has a folder, which it locks while it lives.
+A journal in this folder has the marks of its programs and the names of its objects. The next run
 removes everything that the journal of a folder without a lock names.
 """
 
@@ -52,9 +52,9 @@ def _note(kind: str, name: str) -> None:
 
 @contextlib.contextmanager
 def temporary() -> Iterator[Path]:
-    """Yield the folder of a run; within the block, `tempfile` makes its files and folders in it.
+    """Yield the folder of a run, which `tempfile` uses within the block.
 
-    What runs that were killed have left behind is removed first.
+    The function first removes everything that killed runs have left behind.
     """
     global _journal
     before = tempfile.tempdir, _journal

@@ -1,4 +1,4 @@
-"""No step of the event loop takes long, whatever an IUT writes and a test sends."""
+"""No step of the event loop takes long, whatever an IUT or a test sends."""
 
 import signal
 import sys
