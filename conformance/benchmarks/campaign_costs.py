@@ -6,7 +6,7 @@ Three lines are printed:
 
 - The first ratio is the time of N short runs one after another by their time on a local cluster.
 - The overhead compares the processor time of the whole campaign with the time of the runs alone.
-- The last ratio is the memory of client and scheduler with all results by that with a tenth of them.
+- The last ratio is the memory of client and scheduler with all results by that with a tenth.
   The results have the size of a short run's.
 """
 
