@@ -19,8 +19,8 @@ judges its contents. The buffers of `runtime` are listed in the file of --look c
 their layout is not that of a C compiler, --look layout=FILE describes the layout of each type as a
 JSON object. The pattern of their names is --look names='rt-{type}-{uid}'.
 
-Exit codes: 1 if either side violated a must, 3 if no side sent any message, else 0. With COMMAND
-the exit code is that of COMMAND.
+Exit codes: 1 if either side violated a must; 3 if no side sent any message, or a connection was not
+judged to its end; else 0. With COMMAND the exit code is that of COMMAND.
 """
 
 import argparse

@@ -35,20 +35,25 @@ def conclude(session: Session, shown: Shown) -> Met:
         print(f"Not judged: {told}", file=sys.stderr)
     print(f"Recording: {session.record}", file=sys.stderr)
     server, client = (session.names.get(party) or party for party in session.parties[:2])
-    met = Met(server, client, _exit_code(shown, reports), reports)
+    met = Met(server, client, exit_code(shown, reports), reports)
     title = f"{session.protocol}: {' and '.join(session.parties)}"
     overview.write(session.folder / "index.html", title, [met])
-    print(f"Together: {met.line}", file=sys.stderr)
+    partly = "; not all was judged" if met.code == INCONCLUSIVE and shown.unjudged else ""
+    print(f"Together: {met.line}{partly}", file=sys.stderr)
     if session.verdict:
         session.verdict.write_text(str(met.code))
     return met
 
 
-def _exit_code(shown: Shown, reports: dict[str, dict[str, Any]]) -> int:
+def exit_code(shown: Shown, reports: dict[str, dict[str, Any]]) -> int:
     """Return the exit code for both sides together."""
     codes = [int(report["exit_code"]) for report in reports.values()]
     if NONCONFORMANT in codes or max(codes, default=0) > INCONCLUSIVE:
         return max(code for code in codes if code != INCONCLUSIVE)
+    # A connection that is not judged to its end can have had any violation. Observers of memory
+    # never see everything; they name no connection.
+    if any(lost.connection for lost in shown.unjudged):
+        return INCONCLUSIVE
     return CONFORMANT if any(shown.messages.values()) else INCONCLUSIVE
 
 

@@ -36,6 +36,7 @@ from conformance.verdicts import (
 )
 
 _LOOK = 0.05  # seconds between two looks at the findings of a test that is to stop at the first
+_JUMP = 0.5  # seconds by which somebody sets the clock; time servers correct it more slowly
 _BEHIND = 0.25  # seconds that the machine takes from programs in a spell, which can fail a test
 
 
@@ -54,11 +55,17 @@ class Case:
     drawn: bool = False
 
 
+def _setting() -> float:
+    """Return the difference between the clock and the time since the start of the machine."""
+    return time.time() - time.monotonic()
+
+
 @dataclass(frozen=True)
 class _Attempt:
     """A run of a test case, and how it ended.
 
-    ``behind`` are the seconds that the machine took from programs in its worst spell.
+    ``behind`` are the seconds that the machine took from programs in its worst spell. ``jumped`` is
+    True if the clock was set meanwhile, so that times of the IUT can differ from the suite's.
     """
 
     case: Case
@@ -66,11 +73,14 @@ class _Attempt:
     error: Exception | None
     seconds: float
     behind: float
+    jumped: bool = False
 
     @property
     def doubtful(self) -> bool:
-        """True if the test timed out while the machine or another test was in its way."""
+        """True if the machine or another test can have failed the test."""
         if isinstance(self.error, Hindered):
+            return True
+        if self.jumped and isinstance(self.error, Violation):
             return True
         if not isinstance(self.error, Violation) or self.behind < _BEHIND:
             return False
@@ -230,7 +240,7 @@ class Execution:
             self._conclude(attempt)
 
     async def _attempt(self, case: Case, iut: Iut) -> _Attempt:
-        clock = time.perf_counter()
+        clock, setting = time.perf_counter(), _setting()
         error: Exception | None = None
         crowding, since = iut.testbed.timeouts.crowding, time.monotonic()
         try:
@@ -242,7 +252,8 @@ class Execution:
         # Time that the machine takes away after the last event cannot have failed the test.
         until = min(_latest(iut) + TARDY, time.monotonic())
         behind = crowding.worst(since, until)
-        return _Attempt(case, iut, error, time.perf_counter() - clock, behind)
+        jumped = abs(_setting() - setting) > _JUMP
+        return _Attempt(case, iut, error, time.perf_counter() - clock, behind, jumped)
 
     async def _until_found(self, iut: Iut, test: Coroutine[Any, Any, None]) -> None:
         """Run a test; only until the first violation of the run, if the run ends there.

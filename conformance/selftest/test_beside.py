@@ -10,9 +10,11 @@ from typing import Any
 import pytest
 
 from conformance.definitions import protocols
+from conformance.exits import CONFORMANT, INCONCLUSIVE, NONCONFORMANT
 from conformance.judging import beside, captures
-from conformance.judging.beside import Bench, Beside, Seen, Told, Unjudged
+from conformance.judging.beside import Bench, Beside, Seen, Shown, Told, Unjudged
 from conformance.judging.captures import Event
+from conformance.live.report import exit_code
 from conformance.live.sides import sides
 from conformance.live.watch import Watch, watching
 from conformance.selftest.test_live import session
@@ -156,3 +158,14 @@ time.sleep(600)
         assert ended
     finally:
         os.close(handle)
+
+
+def test_a_connection_that_is_not_judged_to_its_end_is_never_green() -> None:
+    """Observers of shared memory never see everything, and name no connection."""
+    shown = Shown(messages={"server": 5})
+    codes = {"server": {"exit_code": CONFORMANT}}
+    shown.unjudged.append(Unjudged(None, 0.0, "changes between two observations"))
+    assert exit_code(shown, codes) == CONFORMANT
+    shown.unjudged.append(Unjudged(1, 1.5, "judging fell behind"))
+    assert exit_code(shown, codes) == INCONCLUSIVE
+    assert exit_code(shown, {"server": {"exit_code": NONCONFORMANT}}) == NONCONFORMANT

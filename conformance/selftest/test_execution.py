@@ -136,6 +136,8 @@ def test_only_an_absence_is_doubtful(event: int | None, answered: bool, doubtful
     case: Any = None
     missed = Violation("a push", "received nothing", event=event)
     assert _Attempt(case, iut, missed, 1.0, BEHIND).doubtful == doubtful
+    # If the clock was set meanwhile, any time that the IUT has sent can look wrong.
+    assert _Attempt(case, iut, missed, 1.0, 0.0, jumped=True).doubtful
 
 
 def test_an_idle_machine_has_no_excuse(idle: Played) -> None:
