@@ -196,6 +196,55 @@ def test_each_result_is_kept_and_a_lost_task_stays_open(
     assert not any(results.reported(one) for one in tasks)  # a resumed campaign plays all again
 
 
+def test_a_worker_and_the_scheduler_are_killed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The task of a killed worker is played again; results that arrived stay."""
+    distributed = pytest.importorskip("distributed")
+    monkeypatch.setattr(task, "run", _dying)
+    tasks = [Task(f"t-{seed}", "t", "x/y", seed, ()) for seed in range(6)]
+    scheduler = subprocess.Popen(
+        [sys.executable, "-c", _SCHEDULER], stdout=subprocess.PIPE, text=True, cwd=tmp_path
+    )
+    assert scheduler.stdout
+    address = scheduler.stdout.readline().strip()
+    done: list[str] = []
+
+    def ended(one: Task, outcome: task.Outcome | None, why: str) -> None:
+        assert outcome and not why
+        done.append(one.id)
+        if len(done) == 3:
+            scheduler.kill()
+
+    try:
+        with distributed.Client(address, timeout="10s") as client:
+            client.wait_for_workers(1, timeout=30)
+            with pytest.raises(engine.ClusterLost):
+                engine.play(client, tasks, ended)
+    finally:
+        scheduler.kill()
+        scheduler.wait()
+    assert 3 <= len(done) < 6 and (tmp_path / "tried").exists()
+
+
+_SCHEDULER = """
+import distributed, time
+if __name__ == "__main__":
+    cluster = distributed.LocalCluster(n_workers=1, threads_per_worker=1, dashboard_address=None)
+    print(cluster.scheduler_address, flush=True)
+    time.sleep(300)
+"""
+
+
+def _dying(one: Task) -> task.Outcome:
+    """Kill the worker at the first try of the first task."""
+    tried = Path("tried")
+    if not tried.exists():
+        tried.touch()
+        os.kill(os.getpid(), 9)
+    return task.Outcome(one.id, 0, 0.1, "", "", "/tmp/x", b"")
+
+
 def test_a_campaign_runs_is_not_begun_twice_and_resumes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
