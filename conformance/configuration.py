@@ -14,7 +14,7 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
-from conformance import untrusted
+from conformance import untrusted_files
 from conformance.definitions import protocols
 from conformance.definitions.protocol import Protocol, Role, UnknownName
 from conformance.definitions.schemas import Schema
@@ -151,7 +151,7 @@ def load(path: Path, role: Role | None = None) -> Configuration:
     Raises ConfigurationError.
     """
     try:
-        raw = untrusted.read_toml(untrusted.text(path))
+        raw = untrusted_files.read_toml(untrusted_files.text(path))
     except OSError as error:
         raise ConfigurationError(f"{path}: {error.strerror or error}") from error
     except ValueError as error:

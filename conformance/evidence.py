@@ -5,7 +5,7 @@ from collections.abc import Collection
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from conformance.harness import last_words
+from conformance.harness import crash_output
 from conformance.verdicts import Verdict
 
 _VARIES = re.compile(r"'[^']*'|\"[^\"]*\"|`[^`]*`|0x[0-9a-fA-F]+|\d+")
@@ -70,7 +70,7 @@ class End:
     @property
     def way(self) -> tuple[str, str]:
         """The key of ends that are alike: how the session ended, and the general reason."""
-        reason = self.said if last_words.may_explain(self.said) else ""
+        reason = self.said if crash_output.may_explain(self.said) else ""
         return self.how, generalized(reason)
 
 

@@ -12,7 +12,7 @@ from conformance.codec import Frame
 from conformance.harness.deadlines import AGAIN, Left, counting, in_time
 from conformance.harness.instance import Instance
 from conformance.harness.links import Link
-from conformance.harness.upper import Answer
+from conformance.harness.upper_tester import Answer
 from conformance.running.timeouts import CLOSED, GRACE, Names, Timeouts
 from conformance.segmentation import Segmentation
 from conformance.verdicts import Conclusion, Flooded, Inconclusive, Late, NotRepeated, Violation

@@ -14,7 +14,7 @@ from conformance.harness.links import Link
 from conformance.judging import captures
 from conformance.judging.captures import Event
 from conformance.judging.judge import Judge
-from conformance.judging.packed import Packed, unpacked
+from conformance.judging.packed_values import Packed, unpacked
 from conformance.judging.space import FIRST, LATER, PARALLEL
 from conformance.running.floods import Followed
 from conformance.running.timeouts import Timeouts

@@ -6,9 +6,9 @@ from functools import partial
 
 from conformance.codec import Frame
 from conformance.definitions import protocols
-from conformance.judging.beside import CUT, Bench, Beside, Came, Seen, Told, Unjudged
 from conformance.judging.captures import Event
 from conformance.judging.judge import Finding
+from conformance.judging.judge_queue import CUT, Bench, Beside, Came, Seen, Told, Unjudged
 from mocks import deviations
 from mocks.run import Run
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from conformance.campaigns.plan import Task
 from conformance.campaigns.task import CONFIGURATION, Outcome
-from conformance.conclusions import stored
+from conformance.conclusions import stored_reports
 from conformance.configuration import ConfigurationError
 from conformance.evidence import generalized
 from conformance.exits import INCONCLUSIVE
@@ -124,7 +124,7 @@ def _reports(packed: bytes) -> list[dict[str, Any]]:
         for member in archive.getmembers():
             file = archive.extractfile(member) if _is_report(member) else None
             with contextlib.suppress(ValueError, ConfigurationError):
-                found += [stored.checked(json.load(file), member.name)] if file else []
+                found += [stored_reports.checked(json.load(file), member.name)] if file else []
     return found
 
 

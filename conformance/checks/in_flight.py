@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, islice
 
-from conformance.definitions import locate
+from conformance.definitions import locations
 from conformance.definitions.protocol import Protocol
 from conformance.judging import captures
 from conformance.judging.captures import Capture, Event
@@ -39,7 +39,7 @@ class Order:
 
 def problems(protocol: Protocol) -> Iterator[str]:
     """Yield each finding about a sound side whose messages were in flight, once."""
-    folder = locate.folder("captures", protocol.name)
+    folder = locations.folder("captures", protocol.name)
     told: set[tuple[Wrong, str]] = set()
     for path in sorted(folder.glob("*.jsonl")) if folder else ():
         capture = captures.read(path)

@@ -16,7 +16,7 @@ from conformance import configuration
 from conformance.codec import Datagrams, Frame
 from conformance.configuration import ConfigurationError
 from conformance.course import Violates, Walk, courses
-from conformance.definitions import locate
+from conformance.definitions import locations
 from conformance.definitions.protocol import Protocol, Role, UnknownName
 from conformance.judging import captures, recordings
 from conformance.judging.captures import Capture, CaptureError
@@ -222,7 +222,7 @@ def _walked(protocol: Protocol) -> set[tuple[str, str, str, str]]:
 
 
 def _files(protocol: Protocol, pattern: str) -> list[Path]:
-    folder = locate.folder("captures", protocol.name)
+    folder = locations.folder("captures", protocol.name)
     return sorted(folder.glob(pattern)) if folder else []
 
 

@@ -23,12 +23,12 @@ import argparse
 
 from conformance.checks import references
 from conformance.commands import sessions
-from conformance.conclusions import covered
+from conformance.conclusions import coverage_report
 from conformance.definitions import protocols
 from conformance.definitions.protocol import Protocol
 from conformance.exits import CONFORMANT, INCONCLUSIVE, NONCONFORMANT, USAGE
 from conformance.judging.coverage import Coverage
-from conformance.reporting.covered import line
+from conformance.reporting.coverage_text import line
 from conformance.reporting.text import one_line
 
 
@@ -90,7 +90,7 @@ def _judge(args: argparse.Namespace) -> int:
         for text in session.left_out:
             print(f"{session.path}: not judged: {one_line(text, 400)}")
     for name, shown in coverage.items():
-        for side in covered.shown_by(name, shown)["sides"]:
+        for side in coverage_report.shown_by(name, shown)["sides"]:
             print(f"shown: {line(side)}")
     print(_summary(read, messages, counted, wrong, left))
     if concluded:

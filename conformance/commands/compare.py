@@ -11,7 +11,7 @@ from dataclasses import asdict
 from pathlib import Path
 
 from conformance.campaigns import summary
-from conformance.conclusions import stored
+from conformance.conclusions import stored_reports
 from conformance.conclusions.comparison import comparable, compare
 from conformance.configuration import ConfigurationError
 from conformance.exits import CONFORMANT, INCONCLUSIVE, NONCONFORMANT
@@ -35,7 +35,7 @@ def options(parser: argparse.ArgumentParser) -> None:
 def execute(args: argparse.Namespace) -> int:
     if all((folder / CAMPAIGN).is_file() for folder in (args.old, args.new)):
         return _campaigns(args.old, args.new)
-    old, new = stored.load(args.old), stored.load(args.new)
+    old, new = stored_reports.load(args.old), stored_reports.load(args.new)
     role = comparable([old, new])
     if not role:
         roles = f"{old['iut']['role']} and {new['iut']['role']}"

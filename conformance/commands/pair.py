@@ -24,13 +24,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from conformance import untrusted
+from conformance import untrusted_files
 from conformance.commands import proxy
 from conformance.configuration import ConfigurationError, expand
 from conformance.exits import CONFORMANT, INCONCLUSIVE, INTERRUPTED, NONCONFORMANT, SUITE_FAILED
 from conformance.harness import strays
 from conformance.live import overview, programs
-from conformance.live.judged import Judged
+from conformance.live.judged_session import Judged
 from conformance.live.overview import Met
 from conformance.live.sides import Side
 from conformance.live.watch import watching
@@ -155,7 +155,7 @@ def _matrix(args: argparse.Namespace) -> int:
 def _programs(path: Path) -> tuple[dict[str, list[str]], dict[str, list[str]]]:
     """Return the commands of servers and clients by name. Raises ConfigurationError."""
     try:
-        raw = untrusted.read_toml(untrusted.text(path))
+        raw = untrusted_files.read_toml(untrusted_files.text(path))
     except OSError as error:
         raise ConfigurationError(f"{path}: {error.strerror or error}") from error
     except ValueError as error:

@@ -36,11 +36,11 @@ from conformance.configuration import ConfigurationError
 from conformance.definitions import protocols
 from conformance.definitions.protocol import Protocol
 from conformance.harness import links
-from conformance.live import looking, session
-from conformance.live.judged import Judged
+from conformance.live import memory_watch, session
+from conformance.live.judged_session import Judged
 from conformance.live.relay import Relay
-from conformance.live.secured import security
 from conformance.live.sides import Side, sides
+from conformance.live.tls import security
 from conformance.live.watch import watching
 from conformance.live.zeromq import PREFIX
 from conformance.running import interruption
@@ -162,7 +162,9 @@ def _look(args: argparse.Namespace) -> int:
     words = shlex.join(word for each in args.look for word in ("--look", each))
     invocation = f"conformance proxy {args.protocol} {words}"
     begun = session.begin(protocol, parties, args, invocation, {})
-    return looking.watch(looking.looker(protocol, options), protocol, begun, args.once).code
+    return memory_watch.watch(
+        memory_watch.looker(protocol, options), protocol, begun, args.once
+    ).code
 
 
 def _transport(side: Side, args: argparse.Namespace) -> str:

@@ -20,15 +20,15 @@ from pathlib import Path
 from typing import Any
 
 from conformance.commands import options as options_of_iut
-from conformance.commands import selecting
-from conformance.conclusions import known_failures, stored
+from conformance.commands import selection_options
+from conformance.conclusions import known_failures, stored_reports
 from conformance.configuration import FILE, Configuration, ConfigurationError, checked
 from conformance.definitions import protocols
 from conformance.exits import INCONCLUSIVE, SUITE_FAILED, USAGE, WrongUsage
-from conformance.harness import forked, strays
+from conformance.harness import fork_server, strays
 from conformance.reporting import files, github
 from conformance.reporting.summary import terminal_summary
-from conformance.running import watching
+from conformance.running import file_watch
 
 REPORTS = ("conformance-report", "conformance-report-selection")
 """The default folders for the report of a whole run, and of a selection."""
@@ -46,7 +46,7 @@ def options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--strict", action="store_true", help="the run also fails on warnings and inconclusives"
     )
-    selecting.add(parser)
+    selection_options.add(parser)
     parser.add_argument(
         "--examples",
         type=_positive,
@@ -104,13 +104,13 @@ def execute(args: argparse.Namespace) -> int:
     chosen = configured(args, command, extra)
     if args.watch:
         folder = Path(chosen.cwd or ".")
-        watched = watching.files_of(chosen.command, folder)
+        watched = file_watch.files_of(chosen.command, folder)
         if not watched:
             raise ConfigurationError("--watch: the command names no file to watch")
         place = sys.argv.index("--") if "--" in sys.argv else len(sys.argv)
         again = [word for word in sys.argv[1:place] if word != "--watch"] + sys.argv[place:]
         report_file = Path(chosen.report) / "report.json"
-        return watching.watch([sys.executable, "-m", "conformance", *again], watched, report_file)
+        return file_watch.watch([sys.executable, "-m", "conformance", *again], watched, report_file)
     if args.write_known_failures:
         known_failures.prepare(args.write_known_failures)
     done = run(chosen, args, extra)
@@ -133,7 +133,9 @@ def _repeat_failed() -> int:
     from conformance import cli
 
     written = [file for folder in REPORTS if (file := Path(folder, "report.json")).is_file()]
-    reports = [report for file in written if (report := stored.load(file)).get("invocation")]
+    reports = [
+        report for file in written if (report := stored_reports.load(file)).get("invocation")
+    ]
     if not reports:
         raise ConfigurationError("--failed: found no earlier report in this folder")
     latest = max(reports, key=lambda report: str(report["started"]))
@@ -159,7 +161,7 @@ def configured(args: argparse.Namespace, command: list[str], extra: list[str]) -
             raise ConfigurationError(
                 f"-n {args.workers}: an IUT that {why} can only run one test at a time"
             )
-    selection = selecting.chosen(args, chosen, (args.report,) if args.report else REPORTS)
+    selection = selection_options.chosen(args, chosen, (args.report,) if args.report else REPORTS)
     partial = bool(selection) or any(word.startswith(_SELECTING) for word in extra)
     folder = args.report or REPORTS[partial]
     found = replace(
@@ -199,9 +201,9 @@ class Done:
 
 def run(chosen: Configuration, args: argparse.Namespace, extra: list[str]) -> Done:
     """Run the tests of a role."""
-    if tuple(chosen.command[:3]) == forked.MOCK:
+    if tuple(chosen.command[:3]) == fork_server.MOCK:
         # The fork server imports the mocks' modules while pytest and Hypothesis are imported here.
-        forked.serve()
+        fork_server.serve()
     import pytest
 
     from conformance.running.collection import LEAN
@@ -260,7 +262,7 @@ def _claimed(report: Path) -> int:
 
 def _baseline(path: str, chosen: Configuration) -> str:
     """Return the path of an earlier report of the same role. Raises ConfigurationError."""
-    role = stored.load(Path(path))["iut"]["role"]
+    role = stored_reports.load(Path(path))["iut"]["role"]
     if role != str(chosen.role):
         raise ConfigurationError(
             f"--baseline {path}: expected a report of {chosen.role}; this one is of {role}"

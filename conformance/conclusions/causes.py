@@ -14,10 +14,10 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any
 
-from conformance.conclusions.deciding import Culprit, Fact, Shown
+from conformance.conclusions.decisions import Culprit, Fact, Shown
 from conformance.configuration import Configuration
 from conformance.evidence import End, Kind, Place, Result
-from conformance.harness.last_words import quoted
+from conformance.harness.crash_output import quoted
 from conformance.running.selection import SMOKE
 from conformance.verdicts import VIOLATIONS, Verdict, violated
 

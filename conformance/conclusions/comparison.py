@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from conformance.conclusions.covered import unshown
+from conformance.conclusions.coverage_report import unshown
 from conformance.running.selection import LEFT_OUT
 from conformance.verdicts import VIOLATIONS, Verdict
 

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from conformance.conclusions.deciding import Culprit
+from conformance.conclusions.decisions import Culprit
 from conformance.configuration import Configuration
 from conformance.evidence import Result
 from conformance.exits import (

@@ -6,11 +6,11 @@ from pathlib import Path
 from typing import Any
 
 from conformance import __version__
-from conformance.conclusions import known_failures, stored
+from conformance.conclusions import known_failures, stored_reports
 from conformance.conclusions.causes import causes
 from conformance.conclusions.comparison import compare
-from conformance.conclusions.covered import covered
-from conformance.conclusions.deciding import facts
+from conformance.conclusions.coverage_report import covered
+from conformance.conclusions.decisions import facts
 from conformance.conclusions.outcome import Run, counted, headline, lead, outcome, word
 from conformance.conclusions.requirement_verdicts import entry_of, findings_of, judged
 from conformance.configuration import Configuration
@@ -55,7 +55,7 @@ def build(run: Run) -> dict[str, Any]:
     counts = counted(entry["verdict"] for entry in requirements)
     now = datetime.datetime.now(datetime.UTC)
     report: dict[str, Any] = {
-        "version": stored.VERSION,
+        "version": stored_reports.VERSION,
         "suite": {"name": "conformance", "version": __version__},
         "iut": {
             "name": configuration.name or _called(configuration),
@@ -123,7 +123,7 @@ def _unbound(protocol: Protocol, role: Role, results: Sequence[Result]) -> Itera
 def _compare(report: dict[str, Any], configuration: Configuration, of_what: str) -> None:
     """Add what has changed since the baseline, which a conformant run may fail for."""
     path = Path(configuration.baseline)
-    changes = compare(stored.load(path), report, path.name)
+    changes = compare(stored_reports.load(path), report, path.name)
     report["comparison"] = changes.to_json()
     bad = changes.bad(configuration.strict)
     if bad and report["exit_code"] == CONFORMANT:

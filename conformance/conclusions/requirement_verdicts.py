@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from conformance.conclusions.deciding import Fact, decide_requirement
+from conformance.conclusions.decisions import Fact, decide_requirement
 from conformance.conclusions.outcome import Run
 from conformance.definitions.protocol import Requirement
 from conformance.evidence import Result

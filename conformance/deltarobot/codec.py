@@ -24,7 +24,7 @@ from functools import cache
 from typing import Any
 
 from conformance.codec import Frame
-from conformance.definitions import locate
+from conformance.definitions import locations
 from conformance.deltarobot import layout
 from conformance.deltarobot.layout import Layout
 
@@ -52,7 +52,7 @@ def layouts() -> dict[int, Layout]:
 
     Raises ValueError, which names the faulty file.
     """
-    folder = locate.folder("schemas", "deltarobot")
+    folder = locations.folder("schemas", "deltarobot")
     if folder is None:
         raise ValueError("the schemas of deltarobot are missing")
     found = layout.load(folder)

@@ -4,7 +4,7 @@ import contextlib
 from collections.abc import AsyncIterator
 from typing import Any
 
-from conformance.deltarobot import diagnosis, leaving, tester
+from conformance.deltarobot import diagnosis, session_ends, tester
 from conformance.deltarobot.messages import HANDSHAKE
 from conformance.iut import Iut
 from conformance.segmentation import Segmentation
@@ -31,7 +31,10 @@ async def open_unshaken(
     iut: Iut, *, segmentation: Segmentation | None = None
 ) -> AsyncIterator[Session]:
     """Open a session that is to go on; nothing has been sent yet."""
-    async with iut.session(segmentation=segmentation) as session, leaving.excuse_end(iut, session):
+    async with (
+        iut.session(segmentation=segmentation) as session,
+        session_ends.excuse_end(iut, session),
+    ):
         yield session
 
 

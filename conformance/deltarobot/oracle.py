@@ -19,6 +19,7 @@ from functools import cache
 from itertools import pairwise
 from typing import Any
 
+from conformance.bounded_dict import Recent
 from conformance.course import ANY, Course, Step, Violates, Walk
 from conformance.deltarobot.codec import (
     HEADER,
@@ -33,7 +34,6 @@ from conformance.deltarobot.codec import (
     name_of_begun,
 )
 from conformance.judging.judge import Finding
-from conformance.recent import Recent
 
 SERVER, CLIENT = "server", "client"
 

@@ -5,7 +5,9 @@ import contextlib
 from collections.abc import Awaitable, Callable
 
 from conformance.deltarobot import tester
-from conformance.deltarobot.leaving import (
+from conformance.deltarobot.messages import MAGIC
+from conformance.deltarobot.service import assert_alive
+from conformance.deltarobot.session_ends import (
     NEARLY,
     describe_own_end,
     end_time,
@@ -13,8 +15,6 @@ from conformance.deltarobot.leaving import (
     has_announced_end,
     is_served,
 )
-from conformance.deltarobot.messages import MAGIC
-from conformance.deltarobot.service import assert_alive
 from conformance.iut import Iut
 from conformance.session import Session
 from conformance.verdicts import Conclusion, Hindered, Inconclusive, Violation

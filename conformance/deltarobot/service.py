@@ -8,8 +8,8 @@ from typing import Any
 from conformance.cases import check
 from conformance.deltarobot import tester
 from conformance.deltarobot.handshake import open_session
-from conformance.deltarobot.leaving import describe_own_end, ends_by_itself, has_announced_end
 from conformance.deltarobot.messages import OF_EACH_SIZE, end, unknown
+from conformance.deltarobot.session_ends import describe_own_end, ends_by_itself, has_announced_end
 from conformance.iut import Iut
 from conformance.segmentation import Segmentation, byte_by_byte
 from conformance.session import Session

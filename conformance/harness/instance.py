@@ -12,12 +12,12 @@ from typing import Any, TypeVar
 
 from conformance.configuration import Configuration, expand
 from conformance.harness import bridge, datagrams, links
-from conformance.harness.last_words import quoted, telling
+from conformance.harness.crash_output import quoted, telling
 from conformance.harness.links import Link, Listener
-from conformance.harness.listening import listening
+from conformance.harness.listen_addresses import listening
 from conformance.harness.process import GRACE, Process
 from conformance.harness.transports import SOCKETS, AnyListener, listen
-from conformance.harness.upper import Operated, UpperTester
+from conformance.harness.upper_tester import Operated, UpperTester
 from conformance.judging.coverage import Tally
 from conformance.verdicts import NotExercised, Unreachable
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from conformance.exits import WrongUsage
-from conformance.harness import unread
+from conformance.harness import socket_backlog
 
 CHUNK = 256 * 1024
 # bytes in the receive buffer and in a segment, if few bytes should be under way
@@ -39,15 +39,15 @@ class Link:
     """True if the peer can have missed the last write, for example after a reset.
     """
     _ahead = b""  # bytes that were read but not returned yet
-    _unsent: unread.Count | None = None
-    _unread: unread.Count | None = None
+    _unsent: socket_backlog.Count | None = None
+    _unread: socket_backlog.Count | None = None
     _tcp: Any = None
 
     def __init__(
         self,
         reader: asyncio.StreamReader,
         writer: asyncio.StreamWriter,
-        unread: unread.Count | None = None,
+        unread: socket_backlog.Count | None = None,
         tcp: Any = None,
     ) -> None:
         """``tcp``: the socket, if it is a TCP socket."""
@@ -230,7 +230,7 @@ async def pipes(read_fd: int, write_fd: int) -> Link:
         os.fdopen(write_fd, "wb", buffering=0),
     )
     writer = asyncio.StreamWriter(transport, protocol, None, loop)
-    return Link(reader, writer, unread.of_pipe(write_fd))
+    return Link(reader, writer, socket_backlog.of_pipe(write_fd))
 
 
 def over(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> Link:
@@ -239,7 +239,7 @@ def over(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> Link:
     tcp = sock if sock.family != socket.AF_UNIX else None
     if tcp:
         tcp.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-    return Link(reader, writer, unread.of_socket(sock), tcp)
+    return Link(reader, writer, socket_backlog.of_socket(sock), tcp)
 
 
 class AddressError(WrongUsage):

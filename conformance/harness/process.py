@@ -9,7 +9,7 @@ import uuid
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
 
-from conformance.harness import forked, links, strays
+from conformance.harness import fork_server, links, strays
 from conformance.harness.children import Child, lent
 from conformance.verdicts import Unreachable
 
@@ -68,7 +68,7 @@ class Process:
 
     def __init__(
         self,
-        process: Child | forked.Forked,
+        process: Child | fork_server.Forked,
         mark: str,
         before: frozenset[str],
         standard: links.Link,
@@ -248,12 +248,12 @@ class Process:
 
 async def _spawn(
     argv: Sequence[str], env: Mapping[str, str], cwd: str, streams: list[int]
-) -> Child | forked.Forked:
+) -> Child | fork_server.Forked:
     """Start a program in a session of its own. Raises OSError or ValueError."""
-    if tuple(argv[:3]) == forked.MOCK:
+    if tuple(argv[:3]) == fork_server.MOCK:
         # If no mock can be forked, start it like any other program.
         with contextlib.suppress(OSError):
-            return await forked.fork(argv[3:], env, cwd, streams)
+            return await fork_server.fork(argv[3:], env, cwd, streams)
     return Child(argv, env=env, cwd=cwd, streams=streams)
 
 

@@ -9,9 +9,9 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from conformance.atomic_files import replacing
 from conformance.codec import Frame
 from conformance.exits import WrongUsage
-from conformance.replacing import replacing
 
 VERSION = 1
 ORIGINS = ("golden", "recorded", "counterexample")

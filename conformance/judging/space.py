@@ -9,8 +9,8 @@ from itertools import islice
 from pathlib import PurePosixPath
 from typing import Any
 
-from conformance.definitions.fitting import Fits, Fitting, Unknown
 from conformance.definitions.keywords import canonical, regex, shown
+from conformance.definitions.matchers import Fits, Fitting, Unknown
 from conformance.definitions.protocol import DATAGRAMS, MessageType, Protocol, Role
 
 ITEMS = 64

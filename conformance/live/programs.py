@@ -16,7 +16,7 @@ from conformance.configuration import ConfigurationError, expand
 from conformance.harness import links
 from conformance.harness.children import Child
 from conformance.harness.process import Process, running, sweep
-from conformance.live.judged import Judged
+from conformance.live.judged_session import Judged
 from conformance.live.relay import Relay
 from conformance.reporting.text import one_line
 from conformance.verdicts import Unreachable

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 
 from conformance.harness import links
 from conformance.harness.links import Link
-from conformance.judging.beside import CUT
-from conformance.live.secured import Security
+from conformance.judging.judge_queue import CUT
 from conformance.live.sides import Side
+from conformance.live.tls import Security
 from conformance.live.watch import DISTURBED, STALLED, Watch
 from conformance.live.zeromq import Messages
 

@@ -4,14 +4,14 @@ import shutil
 import sys
 from typing import Any
 
-from conformance.conclusions.deciding import decide_test
+from conformance.conclusions.decisions import decide_test
 from conformance.conclusions.outcome import Run
 from conformance.conclusions.report import build
 from conformance.configuration import Configuration
 from conformance.definitions import protocols
 from conformance.evidence import Evidence, Files, Kind, Observed, Place, Result
 from conformance.exits import CONFORMANT, INCONCLUSIVE, NONCONFORMANT
-from conformance.judging.beside import Seen, Shown
+from conformance.judging.judge_queue import Seen, Shown
 from conformance.live import overview
 from conformance.live.overview import Met
 from conformance.live.session import Session

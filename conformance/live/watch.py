@@ -6,8 +6,8 @@ from functools import partial
 from typing import Any
 
 from conformance.definitions import protocols
-from conformance.judging.beside import Bench, Beside, Seen, Shown, Told
 from conformance.judging.captures import Writer, ending
+from conformance.judging.judge_queue import Bench, Beside, Seen, Shown, Told
 from conformance.live.session import Session
 from conformance.live.sides import Side
 

@@ -21,10 +21,11 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
+from conformance.bounded_dict import Recent
 from conformance.course import Walk
 from conformance.judging.judge import Finding
 from conformance.openroberta.courses import COURSE, LAB, ROBOT, Step
-from conformance.openroberta.naming import (
+from conformance.openroberta.message_names import (
     COMMANDS,
     MANDATORY,
     REQUEST,
@@ -32,7 +33,6 @@ from conformance.openroberta.naming import (
     is_error,
     refuses,
 )
-from conformance.recent import Recent
 
 CONSTANT = ("firmwarename", "macaddr", "firmwareversion", "menuversion")
 """Fields that stay the same in all requests with one token.

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from conformance import course
-from conformance.definitions import locate
+from conformance.definitions import locations
 from conformance.definitions.protocol import MessageType, Protocol, Role
 from conformance.generation.kinds import NearMiss
 from conformance.generation.misses import sampled_misses
@@ -58,7 +58,7 @@ def _reconnects(role: Role, golden: Sequence[Capture]) -> bool:
 
 
 def _golden(protocol: Protocol) -> list[Capture]:
-    folder = locate.folder("captures", protocol.name)
+    folder = locations.folder("captures", protocol.name)
     read = [captures.read(path) for path in sorted(folder.glob("*.jsonl"))] if folder else []
     return [capture for capture in read if capture.origin == "golden"]
 

@@ -37,8 +37,8 @@ from conformance import cli, configuration
 from conformance.campaigns import task as worker
 from conformance.campaigns.plan import Task
 from conformance.campaigns.task import Outcome
-from conformance.definitions import explaining, protocols  # noqa: F401  each trial explains
-from conformance.harness import forked
+from conformance.definitions import explanations, protocols  # noqa: F401  each trial explains
+from conformance.harness import fork_server
 from conformance.harness.process import sweep
 from conformance.harness.transports import transport
 from conformance.judging import captures
@@ -180,7 +180,7 @@ def _prepare(roles: Iterable[str]) -> None:
             for found in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
                 importlib.import_module(found.name)
     page.template("template.html")
-    forked.serve()
+    fork_server.serve()
     # A garbage collection in a trial would otherwise copy all of this memory.
     gc.freeze()
 

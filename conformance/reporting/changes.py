@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from conformance.reporting import covered
+from conformance.reporting import coverage_text
 from conformance.reporting.markdown import escaped, table
 from conformance.reporting.tables import Cell, Table
 from conformance.reporting.text import one_line
@@ -39,7 +39,7 @@ def lines(groups: Groups) -> Iterator[str]:
     gone = groups.get("unshown", ())
     if gone:
         yield f"{UNSHOWN}: {len(gone)}"
-    yield from (f"  {covered.thing(each)}" for each in gone[:MOST])
+    yield from (f"  {coverage_text.thing(each)}" for each in gone[:MOST])
     if len(gone) > MOST:
         yield f"  and {len(gone) - MOST} more"
 

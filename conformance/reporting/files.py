@@ -5,8 +5,8 @@ import json
 import os
 from pathlib import Path
 
+from conformance.atomic_files import replacing
 from conformance.exits import WrongUsage
-from conformance.replacing import replacing
 from conformance.reporting.junit import junit
 from conformance.reporting.page import render
 from conformance.reporting.wording import Report

@@ -28,9 +28,9 @@ from jinja2 import (
 )
 from markupsafe import Markup
 
-from conformance.definitions import locate
-from conformance.replacing import replace
-from conformance.reporting import changes, covered, ladder, wording
+from conformance.atomic_files import replace
+from conformance.definitions import locations
+from conformance.reporting import changes, coverage_text, ladder, wording
 from conformance.reporting.causes import Cause, causes
 from conformance.reporting.glossary import GLOSSARY
 from conformance.reporting.ladder import Ladder, Mark, Step
@@ -85,12 +85,12 @@ def render(report: Report, folder: Path) -> str:
         reached=wording.reached(report),
         verdicts=VERDICTS,
         sides=[
-            (side, covered.line(side), covered.groups(side))
+            (side, coverage_text.line(side), coverage_text.groups(side))
             for side in report.get("coverage", {}).get("sides", ())
             if side["groups"]
         ],
         unshown=report.get("comparison", {}).get("unshown", ()),
-        thing=covered.thing,
+        thing=coverage_text.thing,
         symbols=wording.SYMBOLS,
         words=wording.WORDS,
         run_word=wording.run_word(report),
@@ -108,9 +108,9 @@ def render(report: Report, folder: Path) -> str:
 def template(name: str) -> Template:
     """A template that makes every value that it prints visible, and escapes it."""
     # To compile that of a report takes longer than the rest of a small one.
-    kept = locate.compiled()
+    kept = locations.compiled()
     environment = Environment(
-        loader=FileSystemLoader(locate.reports()),
+        loader=FileSystemLoader(locations.reports()),
         bytecode_cache=FileSystemBytecodeCache(str(kept)) if kept else None,
         autoescape=True,
         finalize=_shown,
@@ -271,7 +271,7 @@ def _as_json(value: object) -> str:
 
 def inlined(name: str) -> Markup:
     """A style or script of ours, to stand within a page."""
-    path = locate.reports() / name
+    path = locations.reports() / name
     text = path.read_text(encoding="utf-8")
     if "</" in text:
         raise ValueError(f"{path}: '</' would end the element that it is inlined into")

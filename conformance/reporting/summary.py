@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from conformance.definitions.keywords import place
-from conformance.reporting import changes, covered, ladder
+from conformance.reporting import changes, coverage_text, ladder
 from conformance.reporting.causes import path_of
 from conformance.reporting.text import one_line
 from conformance.reporting.wording import (
@@ -54,7 +54,7 @@ def _lines(report: Report, folder: Path | None, colour: bool, width: int) -> Ite
         f"  tests:        {counted(counts['tests'])}"
         f"  ({report['duration_s']:.1f} s, seed {report['seed']})"
     )
-    if shown := covered.summary(report):
+    if shown := coverage_text.summary(report):
         yield f"  covered:      {one_line(shown, 300)}"
     if report["smoke"]["verdict"] not in ("pass", "not-exercised"):
         yield f"  smoke session {_words(report['smoke']['verdict'])}:"

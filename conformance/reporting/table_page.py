@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from pathlib import Path
 
-from conformance.replacing import replace
+from conformance.atomic_files import replace
 from conformance.reporting import page, wording
 from conformance.reporting.tables import Table
 

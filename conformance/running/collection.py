@@ -12,7 +12,7 @@ import pytest
 
 from conformance.definitions import protocols
 from conformance.definitions.protocol import Role
-from conformance.running.naming import case_id, purpose
+from conformance.running.case_names import case_id, purpose
 
 LEAN = (
     *("--disable-plugin-autoload", "--noconftest", "-p", "no:cacheprovider", "-W", "ignore"),

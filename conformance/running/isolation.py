@@ -21,7 +21,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from conformance.conclusions.deciding import Culprit, Shown, Trial
+from conformance.conclusions.decisions import Culprit, Shown, Trial
 from conformance.definitions.keywords import shown
 from conformance.evidence import End, Kind, Result
 from conformance.harness.instance import Instance

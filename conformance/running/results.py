@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from conformance.conclusions.deciding import decide_test
+from conformance.conclusions.decisions import decide_test
 from conformance.definitions.protocol import Requirement
 from conformance.evidence import End, Evidence, Files, Kind, Observed, Place, Result
 from conformance.iut import Iut, Sessions

@@ -17,7 +17,7 @@ from conformance.cases import DRAWN, LASTING
 from conformance.conclusions.outcome import Run
 from conformance.conclusions.report import build
 from conformance.configuration import Configuration, ConfigurationError
-from conformance.definitions import locate
+from conformance.definitions import locations
 from conformance.definitions.protocol import Requirement
 from conformance.evidence import Result
 from conformance.exits import USAGE
@@ -25,9 +25,9 @@ from conformance.reporting import allure
 from conformance.reporting.files import UnwrittenReport, prepare, write
 from conformance.reporting.summary import terminal_summary
 from conformance.reporting.text import one_line
-from conformance.running import drawing, interruption
+from conformance.running import hypothesis_setup, interruption
+from conformance.running.case_names import case_id, purpose
 from conformance.running.execution import Case, Execution
-from conformance.running.naming import case_id, purpose
 from conformance.running.outcomes import ReportItem, give, say
 from conformance.running.selection import SMOKE, Collected
 from conformance.verdicts import VIOLATIONS, Verdict
@@ -39,7 +39,7 @@ class Runner:
     """The state of one run."""
 
     def __init__(self, config: pytest.Config, configuration: Configuration) -> None:
-        locate.extend_packages()
+        locations.extend_packages()
         self.configuration = configuration
         self.role = configuration.role
         self.protocol = configuration.protocol
@@ -61,7 +61,7 @@ class Runner:
         """True after all files of the report were written."""
         self.unwritten = ""
         """Why the report's files could not be written; empty if they were."""
-        drawing.set_up(configuration.examples)
+        hypothesis_setup.set_up(configuration.examples)
         prepare(self.folder)
 
     def pytest_sessionstart(self) -> None:

@@ -13,7 +13,7 @@ from conformance.harness.instance import Instance
 from conformance.harness.links import reason
 from conformance.harness.process import GRACE
 from conformance.harness.transports import AnyListener, listen, transport
-from conformance.harness.upper import Operated
+from conformance.harness.upper_tester import Operated
 from conformance.judging.coverage import Tally
 from conformance.running.timeouts import Timeouts
 from conformance.running.transcripts import Written

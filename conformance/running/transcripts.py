@@ -10,7 +10,7 @@ from typing import Any
 
 from conformance.judging.captures import LEFT_OUT, Capture, Event, write
 from conformance.judging.judge import Finding
-from conformance.judging.packed import unpacked
+from conformance.judging.packed_values import unpacked
 from conformance.session import Session
 
 KEPT = 1024 * 1024  # bytes of a transcript's beginning, about, and more up to a marked event

@@ -16,10 +16,10 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, ClassVar
 
+from conformance.bounded_dict import MOST, Recent
 from conformance.course import Course, Violates, Walk
 from conformance.definitions.keywords import shown
 from conformance.judging.judge import Finding
-from conformance.recent import MOST, Recent
 from conformance.runtime.codec import is_notification, is_request
 from conformance.runtime.shapes import GAMEPADS, LOG, NOTIFICATION, REQUEST, RESPONSE, UPDATE, mark
 

@@ -6,7 +6,7 @@ from functools import cache
 from typing import Any
 
 from conformance.conclusions.causes import causes
-from conformance.conclusions.deciding import (
+from conformance.conclusions.decisions import (
     Culprit,
     Fact,
     Shown,

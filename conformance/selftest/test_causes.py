@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from conformance.conclusions.causes import replay
-from conformance.conclusions.deciding import Shown
+from conformance.conclusions.decisions import Shown
 from conformance.evidence import Evidence, Files, Kind
 from conformance.running.selection import SMOKE
 from conformance.selftest.evidence_fixtures import (

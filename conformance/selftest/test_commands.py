@@ -12,11 +12,11 @@ import pytest
 from conformance import cli, configuration
 from conformance.commands import init
 from conformance.configuration import Configuration
-from conformance.definitions import locate, protocols
+from conformance.definitions import locations, protocols
 from conformance.judging import recordings
 from conformance.reporting.text import visible
 
-GOLDEN = locate.folder("captures", "vexide") or Path()
+GOLDEN = locations.folder("captures", "vexide") or Path()
 SIMULATOR = "vexide/simulator"
 README = Path(__file__).parents[2] / "README.md"
 HELLO = '{"Handshake":{"version":1,"extensions":[]}}\n'

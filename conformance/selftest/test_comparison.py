@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 
 from conformance import cli, configuration
-from conformance.conclusions import known_failures, stored
+from conformance.conclusions import known_failures, stored_reports
 from conformance.conclusions.comparison import Comparison, compare
-from conformance.conclusions.merging import merged
+from conformance.conclusions.report_merge import merged
 from conformance.configuration import ConfigurationError
-from conformance.reporting import changes, several
+from conformance.reporting import changes, side_by_side
 from conformance.reporting.files import write
 from conformance.running.selection import LEFT_OUT, Selection
 from conformance.selftest.report_fixtures import death, hostile, minimal
@@ -164,18 +164,20 @@ def test_report_of_several(place: Callable[..., str]) -> None:
 
 def test_the_badge_says_the_worst() -> None:
     bad = report("fail", verdict="nonconformant")
-    assert several.badge([report("pass"), bad])["message"] == "not conformant, 1 of 1 exercised"
-    assert several.badge([report("pass"), bad])["color"] == "red"
-    assert several.badge([report("pass", "not-exercised")])["message"] == (
+    assert (
+        side_by_side.badge([report("pass"), bad])["message"] == "not conformant, 1 of 1 exercised"
+    )
+    assert side_by_side.badge([report("pass"), bad])["color"] == "red"
+    assert side_by_side.badge([report("pass", "not-exercised")])["message"] == (
         "conformant, 1 of 2 exercised"
     )
 
 
 def test_the_badge_counts_a_requirement_once_for_each_role() -> None:
     halves = [report("pass", "not-exercised"), report("not-exercised", "pass")]
-    assert several.badge(halves)["message"] == "conformant, 2 of 2 exercised"
+    assert side_by_side.badge(halves)["message"] == "conformant, 2 of 2 exercised"
     halves[1]["iut"]["role"] = "vexide/frontend"
-    assert several.badge(halves)["message"] == "conformant, 2 of 4 exercised"
+    assert side_by_side.badge(halves)["message"] == "conformant, 2 of 4 exercised"
 
 
 # Merging
@@ -202,7 +204,7 @@ def test_shards_make_a_whole(tmp_path: Path) -> None:
     assert [entry["verdict"] for entry in whole["requirements"]] == ["pass", "pass", "warn"]
     assert (whole["verdict"], whole["exit_code"], len(whole["tests"])) == ("conformant", 0, 3)
     write(whole, tmp_path / "whole")
-    assert stored.load(tmp_path / "whole") == whole
+    assert stored_reports.load(tmp_path / "whole") == whole
 
 
 def test_a_missing_shard_is_no_whole(tmp_path: Path) -> None:
@@ -295,7 +297,7 @@ def test_a_path_never_leaves_its_folder(tmp_path: Path, path: str) -> None:
     made["tests"][0]["transcript"] = path
     (tmp_path / "report.json").write_text(json.dumps(made))
     with pytest.raises(ConfigurationError, match="no report of this suite"):
-        stored.load(tmp_path)
+        stored_reports.load(tmp_path)
 
 
 @pytest.mark.parametrize("path", ["../x", "a\n/../../x", "x.jsonl"])

@@ -10,7 +10,7 @@ from conformance.definitions import protocols
 from conformance.harness.instance import Instance
 from conformance.harness.links import NoWire
 from conformance.iut import Iut
-from conformance.judging.packed import Packed
+from conformance.judging.packed_values import Packed
 from conformance.running import floods, transcripts
 from conformance.running.floods import ENOUGH, FLOODED, FLOODS, LEAST, MOST, TOGETHER, Floods, Read
 from conformance.running.testbed import Testbed

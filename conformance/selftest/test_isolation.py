@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from conformance.conclusions.deciding import Culprit, Shown
+from conformance.conclusions.decisions import Culprit, Shown
 from conformance.evidence import End, Evidence, Kind, Observed, Result
 from conformance.iut import Iut
 from conformance.running.isolation import REDUCTIONS, REPLAYS, Ended, Isolation, Step, _Played

@@ -17,9 +17,9 @@ from conformance.harness import links
 from conformance.judging import captures, recordings
 from conformance.live import relay as relays
 from conformance.live.relay import Disturbance, Relay
-from conformance.live.secured import security
 from conformance.live.session import Session
 from conformance.live.sides import Side, sides
+from conformance.live.tls import security
 from conformance.live.watch import Watch, watching
 from conformance.selftest.driving import Place
 from conformance.selftest.pairing import ANY, PEERS, mock, pair, report, violated

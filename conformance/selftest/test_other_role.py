@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from conformance.definitions import locate, protocols
+from conformance.definitions import locations, protocols
 from conformance.judging import captures
 from conformance.running import other_role
 from conformance.selftest.driving import Place
@@ -67,7 +67,7 @@ def test_nothing_of_another_protocol_is_seen_in_sound_sessions() -> None:
     """No golden bytes of one protocol are recognised as those of another."""
     read = 0
     for name in protocols.names():
-        for path in sorted((locate.folder("captures", name) or Path()).glob("session-*.jsonl")):
+        for path in sorted((locations.folder("captures", name) or Path()).glob("session-*.jsonl")):
             capture = captures.read(path)
             for role in protocols.load(name).roles:
                 sent = [each.data or b"" for each in capture.events if each.sender == role]

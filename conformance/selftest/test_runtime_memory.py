@@ -21,20 +21,20 @@ import yaml
 from hypothesis import HealthCheck, given, settings
 
 from conformance import bus_errors, generation, mutex
-from conformance.definitions import locate, protocols
+from conformance.definitions import locations, protocols
 from conformance.harness import memory
 from conformance.harness.deadlines import counting
 from conformance.harness.memory import Locked, NoObject, SharedObject
 from conformance.runtime.memory import lists, strategies
 from conformance.runtime.memory.catalog import CatalogError, Parameter, Peripheral, load
-from conformance.runtime.memory.declared import LayoutError, parse_layout
+from conformance.runtime.memory.declared_layout import LayoutError, parse_layout
 from conformance.runtime.memory.layout import PLANS, Field, plan_layout
 from conformance.runtime.memory.samples import fill_values, sample
 from conformance.selftest.driving import Place
 from conformance.selftest.standing import ask, ended, mock
 from conformance.verdicts import Hindered
 
-FOLDER = locate.folder("captures", "runtime") or Path()
+FOLDER = locations.folder("captures", "runtime") or Path()
 CATALOGS = sorted((FOLDER / "catalogs").glob("*.yaml"))
 IMAGES = sorted((FOLDER / "images").glob("*.json"))
 BRIEFLY = settings(max_examples=20, deadline=None, suppress_health_check=list(HealthCheck))

@@ -10,7 +10,7 @@ import pytest
 
 from conformance.configuration import Configuration
 from conformance.definitions import protocols
-from conformance.harness import links, unread
+from conformance.harness import links, socket_backlog
 from conformance.harness.instance import Instance
 from conformance.harness.process import Process
 from conformance.iut import Iut
@@ -142,7 +142,7 @@ async def test_what_a_peer_has_not_read(host: str) -> None:
         socket.create_connection(server.getsockname()[:2]) as ours,
         server.accept()[0] as theirs,
     ):
-        left = unread.of_socket(ours)
+        left = socket_backlog.of_socket(ours)
         if left is None:
             pytest.skip("this system does not tell")
         ours.sendall(b"twelve bytes")

@@ -12,17 +12,17 @@ from typing import Any
 import pytest
 
 from conformance.cli import main
-from conformance.definitions import locate, protocols
+from conformance.definitions import locations, protocols
 from conformance.judging import captures, recordings
 from conformance.judging.captures import Capture, CaptureError, Event
 from conformance.live.sides import sides
 from conformance.traffic import pcap, pcapng
-from conformance.traffic.foreign import Foreign
+from conformance.traffic.foreign_recordings import Foreign
 from conformance.traffic.packets import ACK, FIN, RST, SYN, TCP, Segment
 
 
 def golden(protocol: str) -> Path:
-    return locate.folder("captures", protocol) or Path()
+    return locations.folder("captures", protocol) or Path()
 
 
 DELTAROBOT = protocols.load("deltarobot")

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from conformance import cli
-from conformance.definitions import locate, protocols
+from conformance.definitions import locations, protocols
 from conformance.judging import captures, recordings
 from conformance.judging.captures import Capture
 from conformance.judging.connections import judge_capture
@@ -21,7 +21,7 @@ from conformance.running.transcripts import FLOOD, FULL, KEPT, MOST, Transcripts
 from conformance.selftest.driving import Place
 
 LAB = protocols.load("openroberta")
-FOLDER = locate.folder("captures", "openroberta") or Path()
+FOLDER = locations.folder("captures", "openroberta") or Path()
 
 
 def by_request(name: str) -> Capture:

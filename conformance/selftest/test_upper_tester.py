@@ -10,7 +10,7 @@ import pytest
 
 from conformance.configuration import Configuration
 from conformance.definitions import protocols
-from conformance.harness.upper import Answer, Operated, UpperTester
+from conformance.harness.upper_tester import Answer, Operated, UpperTester
 from conformance.verdicts import Inconclusive, NotExercised
 
 CONSUMER = protocols.role("runtime/buffer-consumer")

@@ -5,7 +5,7 @@ from math import inf
 from typing import Any
 
 from conformance.harness.deadlines import in_time
-from conformance.harness.upper import Answer
+from conformance.harness.upper_tester import Answer
 from conformance.iut import Iut
 from conformance.judging.judge import Finding
 from conformance.running.timeouts import GRACE

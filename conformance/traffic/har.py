@@ -13,11 +13,11 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from conformance import untrusted
+from conformance import untrusted_files
 from conformance.definitions.protocol import Protocol
 from conformance.judging.captures import CaptureError, Event
 from conformance.live.sides import Side
-from conformance.traffic.foreign import Foreign, capture
+from conformance.traffic.foreign_recordings import Foreign, capture
 
 SUFFIX = ".har"
 _MOST = 1024 * 1024 * 1024  # bytes of an archive that are read
@@ -28,7 +28,7 @@ _BODILESS = (204, 304)
 def read(path: Path, protocol: Protocol, side: Side) -> Foreign:
     """Read the exchanges of an archive with a server. Raises CaptureError if it is invalid."""
     try:
-        entries = untrusted.read_json(untrusted.text(path, _MOST))["log"]["entries"]
+        entries = untrusted_files.read_json(untrusted_files.text(path, _MOST))["log"]["entries"]
         if not isinstance(entries, list):
             raise ValueError("expected a list of entries")
     except OSError as error:

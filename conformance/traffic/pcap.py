@@ -12,7 +12,7 @@ from conformance.definitions.protocol import Protocol
 from conformance.judging.captures import CaptureError, Event, ending
 from conformance.live.sides import Side
 from conformance.traffic.container import BEGINNINGS, Container, Unreadable
-from conformance.traffic.foreign import Foreign, capture
+from conformance.traffic.foreign_recordings import Foreign, capture
 from conformance.traffic.packets import (
     ACK,
     FIN,

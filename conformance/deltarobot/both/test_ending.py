@@ -8,9 +8,9 @@ from conformance.cases import absent, check, requirement
 from conformance.deltarobot import tester
 from conformance.deltarobot.codec import OVERSIZED, SAID, TRUNCATED, encode, name_of_begun
 from conformance.deltarobot.handshake import open_session, shake_hands
-from conformance.deltarobot.leaving import has_announced_end
 from conformance.deltarobot.messages import UNKNOWN, end
 from conformance.deltarobot.service import REASON, assert_alive, habits, ordinary, share_session
+from conformance.deltarobot.session_ends import has_announced_end
 from conformance.iut import Iut
 from conformance.session import Session
 from conformance.verdicts import Inconclusive, NotExercised, Violation

@@ -25,7 +25,7 @@ from conformance.deltarobot.messages import (
     VERSION,
     unknown,
 )
-from conformance.deltarobot.misreading import identifiers_turned, lengths_turned
+from conformance.deltarobot.reading_errors import identifiers_turned, lengths_turned
 from conformance.deltarobot.service import (
     find_refused,
     goes_on,

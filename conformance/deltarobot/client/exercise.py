@@ -18,9 +18,9 @@ from conformance.deltarobot.messages import (
     unknown,
     vector,
 )
-from conformance.deltarobot.misreading import in_step, lengths_turned
+from conformance.deltarobot.reading_errors import in_step, lengths_turned
 from conformance.deltarobot.service import in_many_reads
-from conformance.harness.upper import Answer
+from conformance.harness.upper_tester import Answer
 from conformance.iut import Iut
 from conformance.session import Session
 from conformance.verdicts import Conclusion, Inconclusive, NotExercised, Violation

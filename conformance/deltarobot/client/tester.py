@@ -9,7 +9,6 @@ from typing import Any, ClassVar
 
 from conformance.deltarobot.codec import Decoder, encode
 from conformance.deltarobot.handshake import open_session, shake_hands
-from conformance.deltarobot.leaving import excuse_end
 from conformance.deltarobot.messages import (
     HANDSHAKE,
     OF_EACH_SIZE,
@@ -19,6 +18,7 @@ from conformance.deltarobot.messages import (
     ping,
     vector,
 )
+from conformance.deltarobot.session_ends import excuse_end
 from conformance.deltarobot.tester import Form, Tester
 from conformance.iut import Iut
 from conformance.segmentation import Segmentation

@@ -6,9 +6,9 @@ from typing import Any
 
 from conformance.deltarobot.floats import differs_by_byte_order, same
 from conformance.deltarobot.handshake import open_session
-from conformance.deltarobot.leaving import is_served
 from conformance.deltarobot.messages import CURRENT, DESIRED, POSITION, curve
 from conformance.deltarobot.server.tester import EXERCISE, drain
+from conformance.deltarobot.session_ends import is_served
 from conformance.harness.deadlines import Left
 from conformance.iut import Iut
 from conformance.session import Session

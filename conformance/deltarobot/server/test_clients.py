@@ -11,11 +11,11 @@ from collections.abc import AsyncIterator
 from conformance.cases import requirement
 from conformance.deltarobot.codec import encode
 from conformance.deltarobot.handshake import shake_hands
-from conformance.deltarobot.leaving import is_served
 from conformance.deltarobot.messages import HANDSHAKE, OF_EACH_SIZE, PROGRESS
 from conformance.deltarobot.server.exercise import LONG, SQUARE, await_presence, do, is_curve
 from conformance.deltarobot.server.tester import EXERCISE, NEXT, TESTER, open_next_client
 from conformance.deltarobot.service import goes_on, leave_out_refused, serves
+from conformance.deltarobot.session_ends import is_served
 from conformance.iut import Iut
 from conformance.session import Session
 from conformance.verdicts import NotExercised, Unreachable, Violation

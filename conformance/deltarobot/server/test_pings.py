@@ -11,7 +11,6 @@ from conformance.cases import absent, check, each_of, lasting, requirement
 from conformance.deltarobot import tester
 from conformance.deltarobot.codec import encode
 from conformance.deltarobot.handshake import await_greeting, open_session, shake_hands
-from conformance.deltarobot.leaving import has_announced_end
 from conformance.deltarobot.messages import (
     HANDSHAKE,
     MAGIC,
@@ -24,6 +23,7 @@ from conformance.deltarobot.refusal import look_beyond_the_handshake_time
 from conformance.deltarobot.server.exercise import begin, do, stop_exercise
 from conformance.deltarobot.server.tester import drain, open_next_client
 from conformance.deltarobot.service import lives_on, ordinary, serves
+from conformance.deltarobot.session_ends import has_announced_end
 from conformance.harness.instance import Instance
 from conformance.iut import Iut
 from conformance.session import Session

@@ -7,7 +7,6 @@ from typing import ClassVar
 
 from conformance.deltarobot.codec import encode
 from conformance.deltarobot.handshake import open_session, shake_hands
-from conformance.deltarobot.leaving import excuse_end, is_served
 from conformance.deltarobot.messages import HANDSHAKE, OF_EACH_SIZE, PROGRESS, end, pong
 from conformance.deltarobot.service import (
     closes_upon,
@@ -16,6 +15,7 @@ from conformance.deltarobot.service import (
     serves,
     share_session,
 )
+from conformance.deltarobot.session_ends import excuse_end, is_served
 from conformance.deltarobot.tester import Form, Tester
 from conformance.harness.instance import Instance
 from conformance.iut import Iut

@@ -19,7 +19,7 @@ from conformance.openroberta.lab.tester.exchange import (
 from conformance.openroberta.lab.tester.robot import Robot, new_token
 from conformance.openroberta.lab.tester.timing import latest_answers
 from conformance.openroberta.lab.tester.unregistered import serves, serves_unregistered
-from conformance.openroberta.naming import DOWNLOAD, MANDATORY, PUSHCMD
+from conformance.openroberta.message_names import DOWNLOAD, MANDATORY, PUSHCMD
 from conformance.openroberta.values import same
 from conformance.verdicts import Inconclusive, Violation
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from conformance.cases import check, compared, lasting, requirement
 from conformance.iut import Iut
-from conformance.openroberta import naming
+from conformance.openroberta import message_names
 from conformance.openroberta.lab.tester import RobotsTester, playing
 from conformance.openroberta.lab.tester.exchange import Exchange, find_refusal
 from conformance.openroberta.lab.tester.robot import Robot
@@ -121,7 +121,7 @@ async def test_battery_and_name(iut: Iut) -> None:
         tells = [key for key in ("battery", "name") if told.get(key) is not None]
         for battery, name, escaped in NAMED:
             robot.data |= {"battery": battery, member: name}
-            exchange = await robot.ask(naming.PUSHCMD, _write_push(robot, escaped))
+            exchange = await robot.ask(message_names.PUSHCMD, _write_push(robot, escaped))
             for key in tells:
                 wanted = {"battery": battery, "name": name}[key]
                 seen = await tester.becomes(robot, key, wanted, "response")
@@ -163,7 +163,7 @@ async def test_name_in_pieces(iut: Iut) -> None:
         cuts = {"Gr\u00f6\u00dfe": (whole, "push.seen"), "B\u00e4r": (_inside_letters, None)}
         for name, (cut, about) in cuts.items():
             robot.data[member] = name
-            exchange = await robot.ask(naming.PUSHCMD, _write_push(robot), segmentation=cut)
+            exchange = await robot.ask(message_names.PUSHCMD, _write_push(robot), segmentation=cut)
             seen = await tester.becomes(robot, "name", name, "response")
             if not same(seen, name):
                 known = about or await _find_forgotten(robot)
@@ -245,7 +245,7 @@ async def test_others_meanwhile(iut: Iut) -> None:
             held = await robot.push()
             await _await_reading(held)
             other = tester.robot()
-            asked = await other.ask(naming.PUSHCMD, other.object("register", "token"))
+            asked = await other.ask(message_names.PUSHCMD, other.object("register", "token"))
             # Closing the connection is an answer, too.
             answer = await asked.session.wait_for(within=tester.seconds("response"))
             if (answer or asked.session.ended) and not held.session.ahead("Repeat"):

@@ -6,7 +6,7 @@ import pytest
 
 from conformance.cases import check, lasting, requirement
 from conformance.iut import Iut
-from conformance.openroberta import naming
+from conformance.openroberta import message_names
 from conformance.openroberta.codec import plain_content
 from conformance.openroberta.lab.tester import RobotsTester, playing
 from conformance.openroberta.lab.tester.exchange import Exchange
@@ -14,7 +14,7 @@ from conformance.openroberta.lab.tester.programs import own_program
 from conformance.openroberta.lab.tester.robot import Robot, new_token
 from conformance.openroberta.lab.tester.timing import earliest_answer, late_after, latest_answers
 from conformance.openroberta.lab.tester.unregistered import serves_unregistered
-from conformance.openroberta.naming import refuses
+from conformance.openroberta.message_names import refuses
 from conformance.verdicts import Inconclusive
 
 
@@ -186,7 +186,7 @@ async def runs_alone(
     idle = await other.push()
     told, file = await chosen.fetch(command=None, exchange=exchange)
     own_program(file, told, others)
-    message = await idle.session.wait_for(*naming.CALLS, within=0)
+    message = await idle.session.wait_for(*message_names.CALLS, within=0)
     if message is not None:
         raise idle.wrong("no command after an action on another robot", message)
     return idle, told
@@ -294,7 +294,7 @@ async def test_after_its_time(iut: Iut, entered: bool) -> None:
             if await tester.offers(operation):
                 await tester.upper(operation, token=robot.token)
         message = await push.session.wait_for(
-            *naming.COMMANDS, within=late_after(tester, "push_hold")
+            *message_names.COMMANDS, within=late_after(tester, "push_hold")
         )
         if message is not None and message.name != "Abort":
             if message.name == "Repeat" and await serves_unregistered(tester):
@@ -337,7 +337,7 @@ async def test_push_of_nobody(iut: Iut) -> None:
             "an error or abort for a push with an unknown token",
             f"received {message.name if message else ''}",
         )
-        waits = await robot.ask(naming.PUSHCMD, robot.object("register"))
+        waits = await robot.ask(message_names.PUSHCMD, robot.object("register"))
         await waits.assert_unanswered()
 
 

@@ -7,12 +7,12 @@ import pytest
 
 from conformance.cases import check, requirement
 from conformance.iut import Iut
-from conformance.openroberta import naming
+from conformance.openroberta import message_names
 from conformance.openroberta.codec import plain_content
 from conformance.openroberta.lab.tester import RobotsTester, playing
 from conformance.openroberta.lab.tester.programs import bytes_of
 from conformance.openroberta.lab.tester.robot import Robot, new_token
-from conformance.openroberta.naming import refuses
+from conformance.openroberta.message_names import refuses
 from conformance.openroberta.updates import update_paths
 from conformance.openroberta.values import difference
 from conformance.verdicts import Inconclusive, NotExercised
@@ -59,7 +59,7 @@ def paths(iut: Iut) -> list[str]:
 
 async def fetch_file(tester: RobotsTester, path: str) -> Message:
     """Fetch a file as an unregistered robot. Raises Violation if the file does not come."""
-    exchange = await tester.robot().ask(naming.UPDATE + path, None, method="GET")
+    exchange = await tester.robot().ask(message_names.UPDATE + path, None, method="GET")
     message = await exchange.answer(requirement="update.files")
     if message.name != "File":
         served = message.name == "Response" and "json" not in message.value

@@ -10,7 +10,7 @@ import pytest
 from conformance.cases import check, compared, lasting, requirement
 from conformance.iut import Iut
 from conformance.openroberta.codec import chunks, response
-from conformance.openroberta.naming import MANDATORY
+from conformance.openroberta.message_names import MANDATORY
 from conformance.openroberta.robot.tester import PATIENT, PROGRAM, playing
 from conformance.openroberta.robot.tester.exchange import (
     BYTES,

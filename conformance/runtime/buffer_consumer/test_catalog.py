@@ -4,7 +4,7 @@ import time
 from typing import Any
 
 from conformance.cases import check, requirement
-from conformance.harness.upper import Answer
+from conformance.harness.upper_tester import Answer
 from conformance.iut import Iut
 from conformance.runtime.buffer_consumer.tester import check_reads, set_value
 from conformance.runtime.memory.answers import is_same_answer

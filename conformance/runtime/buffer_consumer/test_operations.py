@@ -5,7 +5,7 @@ from functools import partial
 from typing import Any
 
 from conformance.cases import check, lasting, requirement
-from conformance.harness.upper import Answer
+from conformance.harness.upper_tester import Answer
 from conformance.iut import Iut
 from conformance.runtime.buffer_consumer.tester import OPERATIONS, SET_VALUE, check_reads, set_value
 from conformance.runtime.memory.contention import ROUNDS, require_success, run_often

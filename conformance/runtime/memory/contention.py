@@ -7,7 +7,7 @@ from typing import Any
 
 from conformance.connections import ended
 from conformance.harness.deadlines import in_time
-from conformance.harness.upper import Answer
+from conformance.harness.upper_tester import Answer
 from conformance.runtime.memory.buffer import Buffer
 from conformance.runtime.memory.tester import Tester
 from conformance.runtime.tester import operation_timeout

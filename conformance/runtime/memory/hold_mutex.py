@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable, Collection, Mapping
 from typing import Any
 
 from conformance.harness.deadlines import counting, in_time
-from conformance.harness.upper import Answer
+from conformance.harness.upper_tester import Answer
 from conformance.running.timeouts import GRACE
 from conformance.runtime.memory.buffer import Buffer, Image
 from conformance.runtime.memory.operations import Operation

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 from conformance import mutex
 from conformance.runtime.memory.catalog import MOST, OTHER, Parameter, Peripheral
-from conformance.runtime.memory.declared import fits
+from conformance.runtime.memory.declared_layout import fits
 from conformance.runtime.memory.layout import BITMAPS, Layout, width
 from conformance.verdicts import Violation
 

@@ -17,18 +17,18 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from conformance.definitions import locate
+from conformance.definitions import locations
 from conformance.harness import memory
 from conformance.harness.deadlines import counting, in_time
 from conformance.harness.memory import Locked, NoObject, SharedObject
-from conformance.harness.upper import Answer
+from conformance.harness.upper_tester import Answer
 from conformance.iut import Iut
 from conformance.mutex import BrokenMutex
 from conformance.runtime.memory import catalog, lists
 from conformance.runtime.memory.bits import find_bits
 from conformance.runtime.memory.buffer import RELEASED, Buffer
 from conformance.runtime.memory.catalog import Peripheral
-from conformance.runtime.memory.declared import LayoutError, parse_layout
+from conformance.runtime.memory.declared_layout import LayoutError, parse_layout
 from conformance.runtime.memory.held_time import HeldTime
 from conformance.runtime.memory.layout import Layout
 from conformance.runtime.memory.layout_checks import check_layout
@@ -54,7 +54,7 @@ _POLL = 0.005  # seconds between two checks
 
 def catalogs() -> Path:
     """Return the folder of the catalogs for tests."""
-    folder = locate.folder("captures", "runtime")
+    folder = locations.folder("captures", "runtime")
     assert folder is not None
     return folder / "catalogs"
 

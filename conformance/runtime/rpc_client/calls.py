@@ -4,7 +4,7 @@ import asyncio
 from typing import Any
 
 from conformance.definitions.keywords import shown
-from conformance.harness.upper import Answer
+from conformance.harness.upper_tester import Answer
 from conformance.session import Session
 from conformance.wire import Message
 

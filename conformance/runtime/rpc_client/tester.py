@@ -13,7 +13,7 @@ from typing import Any
 from conformance.connections import Connections, ended
 from conformance.definitions.keywords import shown
 from conformance.harness.deadlines import in_time
-from conformance.harness.upper import Answer
+from conformance.harness.upper_tester import Answer
 from conformance.iut import Iut
 from conformance.runtime.codec import IDS, is_request
 from conformance.runtime.numbers import is_same

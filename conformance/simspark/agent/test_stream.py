@@ -5,7 +5,7 @@ import pytest
 from conformance.cases import compared, lasting, requirement
 from conformance.iut import Iut
 from conformance.segmentation import byte_by_byte, split_at
-from conformance.simspark import hostile
+from conformance.simspark import malformed
 from conformance.simspark.agent.tester import bytes_of, connect_agent, send_groups_singly
 from conformance.simspark.tester import expressions, reported_names
 
@@ -81,18 +81,18 @@ async def test_empty_messages(iut: Iut) -> None:
 
 async def _outlives(iut: Iut, data: bytes, what: str) -> None:
     async with connect_agent(iut) as tester:
-        await hostile.outlives(tester.session, data, bytes_of(tester.group()) * 3, what)
+        await malformed.outlives(tester.session, data, bytes_of(tester.group()) * 3, what)
 
 
 @requirement("robustness.malformed")
-@pytest.mark.parametrize("kind", hostile.TEXTS)
+@pytest.mark.parametrize("kind", malformed.TEXTS)
 async def test_malformed(iut: Iut, kind: str) -> None:
     """After a malformed text, the agent closes the connection or takes the next groups."""
-    await hostile.survives(iut, connect_agent, hostile.TEXTS[kind], f"a text that is {kind}")
+    await malformed.survives(iut, connect_agent, malformed.TEXTS[kind], f"a text that is {kind}")
 
 
 @requirement("frame.length-prefix")
-@pytest.mark.parametrize("bit", hostile.HIGH_BITS)
+@pytest.mark.parametrize("bit", malformed.HIGH_BITS)
 async def test_all_bits_of_a_length(iut: Iut, bit: int) -> None:
     """The agent reads all 32 bits of a length.
 
@@ -102,9 +102,9 @@ async def test_all_bits_of_a_length(iut: Iut, bit: int) -> None:
         await tester.tell(angle=1.5)
         await tester.knows_if_it_can(1.5, "the init")
         inside = bytes_of(tester.group(angle=66.5))
-        await tester.session.send_bytes(hostile.message_beyond_bit(bit, inside))
+        await tester.session.send_bytes(malformed.message_beyond_bit(bit, inside))
         if not await tester.session.until_closed("quiet") and reported_names(tester.session):
-            hostile.check_read_in_full(bit, (await tester.hinges()).get(tester.hinge) == 66.5)
+            malformed.check_read_in_full(bit, (await tester.hinges()).get(tester.hinge) == 66.5)
 
 
 @lasting
@@ -117,7 +117,7 @@ async def test_huge_length(iut: Iut, length: int) -> None:
 
 @lasting
 @requirement("robustness.wrong-length")
-@pytest.mark.parametrize("kind", hostile.LENGTHS)
+@pytest.mark.parametrize("kind", malformed.LENGTHS)
 async def test_wrong_length(iut: Iut, kind: str) -> None:
     """The agent survives a wrong length."""
-    await _outlives(iut, hostile.LENGTHS[kind], f"a length that is {kind}")
+    await _outlives(iut, malformed.LENGTHS[kind], f"a length that is {kind}")

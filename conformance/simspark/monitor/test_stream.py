@@ -5,7 +5,7 @@ import pytest
 from conformance.cases import compared, lasting, requirement
 from conformance.iut import Iut
 from conformance.segmentation import byte_by_byte, split_at
-from conformance.simspark import hostile, messages
+from conformance.simspark import malformed, messages
 from conformance.simspark.codec import frame
 from conformance.simspark.monitor.tester import connect_monitor, introduce_monitor
 from conformance.simspark.tester import LONG_NUMBERS, ODD_NUMBERS, reported_names
@@ -107,7 +107,7 @@ async def test_large_scenes(iut: Iut) -> None:
 
 
 @requirement("frame.length-prefix")
-@pytest.mark.parametrize("bit", hostile.HIGH_BITS)
+@pytest.mark.parametrize("bit", malformed.HIGH_BITS)
 async def test_all_bits_of_a_length(iut: Iut, bit: int) -> None:
     """The monitor reads all 32 bits of a length.
 
@@ -116,9 +116,9 @@ async def test_all_bits_of_a_length(iut: Iut, bit: int) -> None:
     async with introduce_monitor(iut) as tester:
         await tester.knows_if_it_can(time=tester.time)
         inside = tester.bytes_of(tester.partial(more="(score_left 93)(score_right 94)"))
-        await tester.session.send_bytes(hostile.message_beyond_bit(bit, inside))
+        await tester.session.send_bytes(malformed.message_beyond_bit(bit, inside))
         if not await tester.session.until_closed("quiet") and reported_names(tester.session):
-            hostile.check_read_in_full(bit, (await tester.state()).get("score_right") == 94)
+            malformed.check_read_in_full(bit, (await tester.state()).get("score_right") == 94)
 
 
 @requirement("robustness.empty-message")
@@ -141,16 +141,18 @@ async def test_empty_messages(iut: Iut) -> None:
 
 async def _outlives(iut: Iut, data: bytes, what: str) -> None:
     async with introduce_monitor(iut) as tester:
-        await hostile.outlives(
+        await malformed.outlives(
             tester.session, data, tester.bytes_of(tester.partial(), tester.partial()), what
         )
 
 
 @requirement("robustness.malformed")
-@pytest.mark.parametrize("kind", hostile.TEXTS)
+@pytest.mark.parametrize("kind", malformed.TEXTS)
 async def test_malformed(iut: Iut, kind: str) -> None:
     """After a malformed text, the monitor closes the connection or takes the next states."""
-    await hostile.survives(iut, introduce_monitor, hostile.TEXTS[kind], f"a text that is {kind}")
+    await malformed.survives(
+        iut, introduce_monitor, malformed.TEXTS[kind], f"a text that is {kind}"
+    )
 
 
 @lasting
@@ -163,10 +165,10 @@ async def test_huge_length(iut: Iut, length: int) -> None:
 
 @lasting
 @requirement("robustness.wrong-length")
-@pytest.mark.parametrize("kind", hostile.LENGTHS)
+@pytest.mark.parametrize("kind", malformed.LENGTHS)
 async def test_wrong_length(iut: Iut, kind: str) -> None:
     """The monitor survives a wrong length."""
-    await _outlives(iut, hostile.LENGTHS[kind], f"a length that is {kind}")
+    await _outlives(iut, malformed.LENGTHS[kind], f"a length that is {kind}")
 
 
 ODD = {

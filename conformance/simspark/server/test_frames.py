@@ -11,7 +11,7 @@ from conformance.cases import compared, each_of, explore, requirement
 from conformance.harness.instance import Instance
 from conformance.iut import Iut
 from conformance.segmentation import byte_by_byte, split_at
-from conformance.simspark import hostile, strategies
+from conformance.simspark import malformed, strategies
 from conformance.simspark.codec import encode, frame
 from conformance.simspark.server.tester.agents import check_served, perceptors, play_agent, turns
 from conformance.simspark.server.tester.commands import check_order
@@ -252,7 +252,7 @@ async def test_length_counts_the_text_alone(iut: Iut) -> None:
 
 
 @requirement("frame.length-prefix")
-@pytest.mark.parametrize("bit", hostile.HIGH_BITS)
+@pytest.mark.parametrize("bit", malformed.HIGH_BITS)
 async def test_all_bits_of_a_length(iut: Iut, bit: int) -> None:
     """The server reads all 32 bits of a length.
 
@@ -261,10 +261,10 @@ async def test_all_bits_of_a_length(iut: Iut, bit: int) -> None:
     async with iut.instance() as instance, watch_server(iut, instance) as watch:
         await watch.obeys("nothing else")
         async with iut.connect(instance, channel="monitor") as session:
-            await session.send_bytes(hostile.message_beyond_bit(bit, _score(93, 94)))
+            await session.send_bytes(malformed.message_beyond_bit(bit, _score(93, 94)))
             await session.until_closed("quiet")
             await watch.wait_for_states(3)
-            hostile.check_read_in_full(bit, watch.view.value("score_right") == 94)
+            malformed.check_read_in_full(bit, watch.view.value("score_right") == 94)
 
 
 @requirement("text.white-space")

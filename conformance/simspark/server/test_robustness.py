@@ -9,7 +9,7 @@ import pytest
 from conformance.cases import check, explore, requirement
 from conformance.iut import Iut
 from conformance.session import Session
-from conformance.simspark import hostile, strategies
+from conformance.simspark import malformed, strategies
 from conformance.simspark.codec import encode
 from conformance.simspark.server.tester.agents import check_served, create, play_agent, turns
 from conformance.simspark.server.tester.match import match
@@ -219,13 +219,13 @@ async def test_numbers_out_of_range_before_init(iut: Iut) -> None:
 
 
 @requirement("robustness.malformed")
-@pytest.mark.parametrize("kind", hostile.TEXTS)
+@pytest.mark.parametrize("kind", malformed.TEXTS)
 async def test_malformed(iut: Iut, kind: str) -> None:
     """A malformed text at either port disturbs neither the server nor another monitor."""
     async with iut.instance() as instance, watch_server(iut, instance) as other:
         for port in ("monitor", "agent"):
             async with iut.connect(instance, channel=port) as session:
-                await session.send_bytes(hostile.TEXTS[kind])
+                await session.send_bytes(malformed.TEXTS[kind])
                 await other.obeys(f"a text that is {kind}")
                 await session.send_bytes(encode(expressions("(ball)")))
                 await other.obeys(f"a text that is {kind}, and a correct one after it")
@@ -250,7 +250,7 @@ async def test_a_monitor_after_malformed_texts(iut: Iut) -> None:
     """After a malformed text, a monitor is disconnected, or its next command has its effect."""
     async with iut.instance() as instance, contextlib.AsyncExitStack() as stack:
         watch = await stack.enter_async_context(watch_server(iut, instance))
-        for kind, text in hostile.TEXTS.items():
+        for kind, text in malformed.TEXTS.items():
             if watch.session.ended:
                 watch = await stack.enter_async_context(watch_server(iut, instance))
             with _excuse_closed(watch.session):
@@ -265,7 +265,7 @@ async def test_an_agent_after_malformed_texts(iut: Iut) -> None:
         agent = await stack.enter_async_context(play_agent(iut, instance))
         speed = 2.0
         await turns(iut, agent, speed)
-        for kind, text in hostile.TEXTS.items():
+        for kind, text in malformed.TEXTS.items():
             if agent.ended:
                 agent = await stack.enter_async_context(play_agent(iut, instance))
             await agent.send_bytes(text)
@@ -308,9 +308,9 @@ async def test_huge_length(iut: Iut, port: str) -> None:
             async with iut.connect(instance, channel=port) as session:
                 await session.send_bytes(length.to_bytes(4, "big") + b"(time 1)" * 5000)
                 await other.obeys(f"a length of {length:#x} at the port of the {port}s")
-                taken = hostile.memory(session)
+                taken = malformed.memory(session)
                 check(
-                    taken < hostile.GIBIBYTE,
+                    taken < malformed.GIBIBYTE,
                     "less than 1024 MiB of memory",
                     f"the process used {taken >> 20} MiB",
                 )
@@ -322,7 +322,7 @@ async def test_huge_length(iut: Iut, port: str) -> None:
 async def test_wrong_length(iut: Iut) -> None:
     """A wrong length disturbs only the connection of its sender."""
     async with iut.instance() as instance, watch_server(iut, instance) as other:
-        for kind, data in hostile.LENGTHS.items():
+        for kind, data in malformed.LENGTHS.items():
             async with iut.connect(instance, channel="monitor") as session:
                 await session.send_bytes(data)
                 await other.obeys(f"a length that is {kind}")

@@ -8,7 +8,7 @@ from typing import Any
 from conformance.harness.deadlines import counting
 from conformance.harness.instance import Instance
 from conformance.iut import Iut
-from conformance.openroberta import naming
+from conformance.openroberta import message_names
 from conformance.openroberta.codec import request
 from conformance.openroberta.lab.tester.robot import AGAIN, Robot, new_token
 from conformance.openroberta.values import same
@@ -65,7 +65,7 @@ class RobotsTester:
     async def awake(self) -> None:
         """Wait until the lab answers, so that it reads later requests without delay."""
         robot = self.robot()
-        exchange = await robot.ask(naming.PUSHCMD, robot.object("register", "token"))
+        exchange = await robot.ask(message_names.PUSHCMD, robot.object("register", "token"))
         await exchange.refused("refuses.token")
 
     async def _found_out(self, what: str, find: Callable[[], Awaitable[bool]]) -> bool:

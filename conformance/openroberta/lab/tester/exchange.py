@@ -2,8 +2,8 @@
 
 from collections.abc import Awaitable, Callable
 
-from conformance.openroberta import naming
-from conformance.openroberta.naming import is_error, refuses
+from conformance.openroberta import message_names
+from conformance.openroberta.message_names import is_error, refuses
 from conformance.session import Session, Within
 from conformance.verdicts import Conclusion, Inconclusive, Violation
 from conformance.wire import Message
@@ -136,7 +136,9 @@ class Exchange:
             raise self.failed(f"{name} as {what}", f"{came} within {latest:.1f} s", about)
         took = message.at - self.asked
         if message.name != name or took < earliest:
-            unknown = message.name == naming.RESPONSE and "cmd" in message.value.get("json", {})
+            unknown = message.name == message_names.RESPONSE and "cmd" in message.value.get(
+                "json", {}
+            )
             other = requirement or ("commands.lab" if unknown else about)
             other = early if message.name == name else self._due(message, earliest, other)
             raise self.wrong(f"{name}, after {earliest:.2f} s or later,", message, other)
@@ -144,7 +146,7 @@ class Exchange:
 
     def _due(self, message: Message, earliest: float, requirement: str | None) -> str | None:
         """Return the requirement that another answer violates: an early command, its own one."""
-        early = message.at - self.asked < earliest and message.name in naming.CALLS
+        early = message.at - self.asked < earliest and message.name in message_names.CALLS
         return None if early else requirement
 
     def wrong(self, expected: str, message: Message, requirement: str | None = None) -> Conclusion:

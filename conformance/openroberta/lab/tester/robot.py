@@ -4,7 +4,7 @@ import asyncio
 import secrets
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from conformance.openroberta import naming
+from conformance.openroberta import message_names
 from conformance.openroberta.lab.tester.exchange import Exchange
 from conformance.segmentation import Segmentation, whole
 from conformance.session import Session
@@ -91,13 +91,13 @@ class Robot:
         return {name: value for name, value in told.items() if name != without}
 
     async def register(self, **how: Any) -> Exchange:
-        return await self.ask(naming.PUSHCMD, self.object("register"), **how)
+        return await self.ask(message_names.PUSHCMD, self.object("register"), **how)
 
     async def push(self, **how: Any) -> Exchange:
-        return await self.ask(naming.PUSHCMD, self.object("push"), **how)
+        return await self.ask(message_names.PUSHCMD, self.object("push"), **how)
 
     async def download(self, **how: Any) -> Exchange:
-        return await self.ask(naming.DOWNLOAD, self.object("push"), **how)
+        return await self.ask(message_names.DOWNLOAD, self.object("push"), **how)
 
     async def ask(
         self, path: str, body: Any, *, method: str = "POST", segmentation: Segmentation = whole
@@ -107,7 +107,7 @@ class Robot:
         session = self._session
         if session is None or not self.keeps or _ends(session):
             session = self._session = await self.tester.connection()
-        exchange = Exchange(session, naming.name_of(value))
+        exchange = Exchange(session, message_names.name_of(value))
         await session.send(value, segmentation=segmentation)
         return exchange
 

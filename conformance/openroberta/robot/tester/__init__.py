@@ -8,7 +8,7 @@ from conformance.harness.deadlines import Left, counting
 from conformance.harness.instance import Instance
 from conformance.iut import Iut
 from conformance.openroberta.codec import response
-from conformance.openroberta.naming import LOOKING
+from conformance.openroberta.message_names import LOOKING
 from conformance.openroberta.robot.tester.exchange import BYTES, NAME, POLLING, Exchange
 from conformance.running.timeouts import GRACE
 from conformance.session import Session

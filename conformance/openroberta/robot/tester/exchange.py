@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from wsproto.utilities import generate_accept_token
 
-from conformance.openroberta import naming
+from conformance.openroberta import message_names
 from conformance.openroberta.codec import UPGRADE, Decoder, encode, response
 from conformance.segmentation import Segmentation, whole
 from conformance.session import Session
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 POLLING = ("Register", "Push", "DownloadRequest")
 """Requests that a test answers; the tester answers all others as any lab does."""
 
-_CALLED_AWAY = {"Register": ("Repeat",), "Push": naming.CALLS}
+_CALLED_AWAY = {"Register": ("Repeat",), "Push": message_names.CALLS}
 """By request: the answers after which a robot does not send this request again."""
 # times that an unread answer is repeated; a robot that never reads answers must not loop for ever
 _MOST_UNREAD = 2
@@ -77,7 +77,7 @@ class Exchange:
         The path contains one of `parts`, or the body is a robot's data object.
         """
         asked = self.message.value
-        if self.name != "Request" or asked["method"] in naming.LOOKING:
+        if self.name != "Request" or asked["method"] in message_names.LOOKING:
             return False
         return "cmd" in self.data or any(part in asked["path"].lower() for part in parts)
 

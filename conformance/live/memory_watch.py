@@ -8,10 +8,10 @@ from typing import Any
 
 from conformance.configuration import ConfigurationError
 from conformance.definitions.protocol import Protocol
-from conformance.judging.beside import MOST, RECORDED, Seen, Shown, Unjudged
 from conformance.judging.captures import Event, Writer
 from conformance.judging.judge import Finding
-from conformance.live.judged import tell
+from conformance.judging.judge_queue import MOST, RECORDED, Seen, Shown, Unjudged
+from conformance.live.judged_session import tell
 from conformance.live.overview import Met
 from conformance.live.session import Session
 from conformance.running import interruption
@@ -21,12 +21,12 @@ _SCAN = 0.1  # seconds between two searches for new objects
 
 
 def looker(protocol: Protocol, options: dict[str, str]) -> Any:
-    """Return the `Looker` of the protocol's module `looking`.
+    """Return the `Looker` of the protocol's module `looker`.
 
     Raises ConfigurationError if there is none, or for unknown options.
     """
     try:
-        module = importlib.import_module(f"conformance.{protocol.name}.looking")
+        module = importlib.import_module(f"conformance.{protocol.name}.looker")
     except ModuleNotFoundError as error:
         raise ConfigurationError(
             f"peers of {protocol.name} have no shared memory to look at"

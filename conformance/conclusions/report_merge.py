@@ -12,7 +12,7 @@ from typing import Any
 
 from conformance import exits
 from conformance.conclusions import outcome
-from conformance.conclusions.covered import united
+from conformance.conclusions.coverage_report import united
 from conformance.configuration import ConfigurationError
 from conformance.running.selection import LEFT_OUT, SMOKE
 from conformance.verdicts import Verdict, merge

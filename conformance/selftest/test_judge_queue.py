@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from conformance.definitions import protocols
-from conformance.judging import beside, captures
-from conformance.judging.beside import Bench, Beside, Seen, Told, Unjudged
+from conformance.judging import captures, judge_queue
 from conformance.judging.captures import Event
+from conformance.judging.judge_queue import Bench, Beside, Seen, Told, Unjudged
 from conformance.live.sides import sides
 from conformance.live.watch import Watch, watching
 from conformance.selftest.test_live import session
@@ -85,12 +85,12 @@ def test_what_was_found_before_its_judge_was_killed_is_reported(tmp_path: Path) 
 
 
 def test_what_waits_to_be_judged_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(beside, "BACKLOG", 10 * beside.EVENT)
+    monkeypatch.setattr(judge_queue, "BACKLOG", 10 * judge_queue.EVENT)
     heard: list[Told] = []
     judge = Beside(bench, heard.append)
     judge.connected(1, "stdio")
     judge.connected(2, "stdio")
-    judge.put(2, "simulator", b" " * 20 * beside.EVENT)
+    judge.put(2, "simulator", b" " * 20 * judge_queue.EVENT)
     judge.put(2, "simulator", WRONG)
     judge.put(1, "simulator", WRONG)
     judge.end()
@@ -102,7 +102,7 @@ def test_connections_that_are_over_take_no_memory() -> None:
     judge = Beside(bench, lambda told: None, apart=False)
     for number in range(1, 10):
         judge.connected(number, "stdio")
-        judge.put(number, None, event=beside.CUT) if number % 2 else None
+        judge.put(number, None, event=judge_queue.CUT) if number % 2 else None
         for sender in ("simulator", "frontend"):
             judge.put(number, sender, event="closed")
         # Later traffic of this number belongs to no open connection.
@@ -140,7 +140,7 @@ def test_an_error_of_the_oracle_costs_one_connection_which_is_recorded_still(
 def test_it_is_gone_when_whoever_started_it_was_killed() -> None:
     source = """
 import time
-from conformance.judging.apart import Apart
+from conformance.judging.judge_process import Apart
 made = Apart(dict)
 made.call("copy")
 print(made._process.pid, flush=True)

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from conformance import cli, untrusted
+from conformance import cli, untrusted_files
 from conformance.benchmarks import fuzz
 
 BIG = 10**400
@@ -60,29 +60,29 @@ def test_check(name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) ->
 )
 def test_yaml(text: str, why: str) -> None:
     with pytest.raises(ValueError, match=why):
-        untrusted.read_yaml(text)
+        untrusted_files.read_yaml(text)
 
 
 def test_aliases_count_as_often_as_they_are_used() -> None:
     lines = ["- &n0 [1, 1, 1, 1, 1, 1, 1, 1, 1, 1]"]
     lines += [f"- &n{n} [{', '.join([f'*n{n - 1}'] * 10)}]" for n in range(1, 12)]
     with pytest.raises(ValueError, match="at most 500000 values"):
-        untrusted.read_yaml("\n".join(lines))
+        untrusted_files.read_yaml("\n".join(lines))
 
 
 def test_toml_and_sizes(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="nested too deep"):
-        untrusted.read_toml("x = " + "[" * 50_000 + "]" * 50_000)
+        untrusted_files.read_toml("x = " + "[" * 50_000 + "]" * 50_000)
     big = tmp_path / "big"
-    big.write_bytes(bytes(untrusted.MOST + 1))
+    big.write_bytes(bytes(untrusted_files.MOST + 1))
     with pytest.raises(ValueError, match="larger than"):
-        untrusted.text(big)
+        untrusted_files.text(big)
 
 
 @pytest.mark.parametrize("number", ["1e999", "NaN", "-Infinity", "9" * 5000, "1" + "0" * 400])
 def test_numbers(number: str) -> None:
     with pytest.raises(ValueError, match=r"too large|no JSON"):
-        untrusted.read_json(f'{{"a": [{number}]}}')
+        untrusted_files.read_json(f'{{"a": [{number}]}}')
 
 
 @pytest.mark.parametrize("target", fuzz.TARGETS)

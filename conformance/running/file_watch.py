@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from conformance.conclusions import stored
+from conformance.conclusions import stored_reports
 from conformance.conclusions.comparison import compare
 from conformance.reporting import changes
 from conformance.running import interruption
@@ -52,7 +52,7 @@ def watch(words: Sequence[str], files: Sequence[Path], report: Path) -> int:
 
 def _report(path: Path) -> dict[str, Any] | None:
     """The report that a run has written, if there is one."""
-    return stored.load(path) if path.is_file() else None
+    return stored_reports.load(path) if path.is_file() else None
 
 
 def _run(words: Sequence[str]) -> int:

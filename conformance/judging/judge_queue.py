@@ -16,11 +16,11 @@ from typing import Any
 from conformance.codec import Frame
 from conformance.definitions.protocol import Protocol
 from conformance.judging import captures
-from conformance.judging.apart import Apart, Gone, Here
 from conformance.judging.captures import Event, Writer
 from conformance.judging.connections import Connections
 from conformance.judging.coverage import Coverage
 from conformance.judging.judge import Finding
+from conformance.judging.judge_process import Apart, Gone, Here
 
 BACKLOG = 64 * 1024 * 1024  # bytes that can wait to be judged
 EVENT = 600  # bytes of memory per event besides its data, roughly measured

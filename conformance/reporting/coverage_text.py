@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from conformance.conclusions.covered import roots, things
+from conformance.conclusions.coverage_report import roots, things
 from conformance.reporting.text import one_line
 from conformance.reporting.wording import Report
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from conformance.harness import forked
+from conformance.harness import fork_server
 from conformance.harness.process import Process
 from conformance.verdicts import Unreachable
 
@@ -23,7 +23,9 @@ ECHO = ("vexide/simulator", "--program", "idle")
 async def started(
     *arguments: str, env: dict[str, str] | None = None, cwd: str = ""
 ) -> AsyncIterator[Process]:
-    process = await Process.start([*forked.MOCK, *arguments], env=env or {}, cwd=cwd, standard=True)
+    process = await Process.start(
+        [*fork_server.MOCK, *arguments], env=env or {}, cwd=cwd, standard=True
+    )
     try:
         yield process
     finally:
@@ -114,7 +116,7 @@ async def test_a_command_of_another_kind_is_not_forked() -> None:
 async def test_no_mock_outlives_a_tester_that_was_killed() -> None:
     script = (
         "import asyncio\n"
-        "from conformance.selftest.test_forked import ECHO, started\n"
+        "from conformance.selftest.test_fork_server import ECHO, started\n"
         "async def main():\n"
         "    async with started(*ECHO) as process:\n"
         "        print(process.pid, flush=True)\n"
@@ -134,7 +136,7 @@ async def test_no_mock_outlives_a_tester_that_was_killed() -> None:
 async def test_the_fork_server_ends_before_those_who_asked() -> None:
     script = (
         "import asyncio\n"
-        "from conformance.selftest.test_forked import ECHO, parent, started\n"
+        "from conformance.selftest.test_fork_server import ECHO, parent, started\n"
         "async def main():\n"
         "    async with started(*ECHO) as process:\n"
         "        print(parent(process.pid), flush=True)\n"

@@ -1,4 +1,4 @@
-"""Keep an object in a separate process: ``python -m conformance.judging.apart FD``.
+"""Keep an object in a separate process: ``python -m conformance.judging.judge_process FD``.
 
 The process makes the object with a function that can be pickled, and serves calls to the object
 through a socket. The process exits when its parent exits, even if the parent crashes. Each call is
@@ -123,8 +123,8 @@ def _answer(made: Here, method: str, args: tuple[Any, ...]) -> tuple[bool, Any]:
 
 
 if __name__ == "__main__":
-    from conformance.definitions import locate
+    from conformance.definitions import locations
 
     os.nice(_NICE)
-    locate.extend_packages()
+    locations.extend_packages()
     _serve(Connection(int(sys.argv[1])))

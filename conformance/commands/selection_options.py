@@ -4,7 +4,7 @@ import argparse
 from collections.abc import Sequence
 from pathlib import Path
 
-from conformance.conclusions import stored
+from conformance.conclusions import stored_reports
 from conformance.configuration import Configuration, ConfigurationError
 from conformance.definitions.protocol import UnknownName
 from conformance.running.selection import SMOKE, Selection, matches
@@ -61,7 +61,7 @@ def _requirements(args: argparse.Namespace, configuration: Configuration) -> tup
 def _failed(configuration: Configuration, folders: Sequence[str]) -> tuple[str, ...]:
     """Return the tests that failed in the latest report. Raises ConfigurationError."""
     written = [file for folder in folders if (file := Path(folder, "report.json")).is_file()]
-    reports = [stored.load(file) for file in written]
+    reports = [stored_reports.load(file) for file in written]
     latest = max(
         (report for report in reports if report["iut"]["role"] == str(configuration.role)),
         key=lambda report: str(report["started"]),

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from conformance.conclusions.deciding import Shown, decide_requirement, decide_test
+from conformance.conclusions.decisions import Shown, decide_requirement, decide_test
 from conformance.evidence import Evidence, Kind, Place, Result
 from conformance.selftest.evidence_fixtures import (
     CLOSE,

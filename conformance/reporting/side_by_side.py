@@ -5,8 +5,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from conformance.conclusions.covered import united
-from conformance.reporting import covered
+from conformance.conclusions.coverage_report import united
+from conformance.reporting import coverage_text
 from conformance.reporting.tables import Cell, Table
 from conformance.reporting.wording import Report, run_word
 
@@ -70,7 +70,7 @@ def _covered(role: str, reports: Sequence[Report]) -> Iterator[Table]:
                 group.title: f"{group.shown} of {group.of}"
                 for side in each["sides"]
                 if side["role"] == party
-                for group in covered.groups(side)
+                for group in coverage_text.groups(side)
             }
             for _, each in columns
         ]

@@ -10,14 +10,14 @@ import pytest
 from hypothesis import strategies as st
 from hypothesis.internal.conjecture import providers
 
-from conformance.running import drawing
+from conformance.running import hypothesis_setup
 
 
 @pytest.fixture(autouse=True)
 def set_up(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.setattr(providers, "_get_local_constants", providers._get_local_constants)
     before = hypothesis.configuration.storage_directory()
-    drawing.set_up(300)
+    hypothesis_setup.set_up(300)
     yield
     hypothesis.configuration.set_hypothesis_home_dir(before.path)
     hypothesis.settings.load_profile("selftest")

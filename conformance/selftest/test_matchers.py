@@ -7,9 +7,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from conformance.definitions import explaining, locate, protocols
-from conformance.definitions.fitting import Fitting, Unknown
+from conformance.definitions import explanations, locations, protocols
 from conformance.definitions.keywords import ASKING
+from conformance.definitions.matchers import Fitting, Unknown
 from conformance.definitions.schemas import Contents, Schema, Schemas
 from conformance.generation import UnsupportedSchema, valid
 
@@ -81,7 +81,7 @@ def test_each_keyword(name: str, value: Any) -> None:
 
 @pytest.mark.parametrize("protocol", protocols.names())
 def test_what_passes_and_what_nearly_does(protocol: str) -> None:
-    folder = locate.folder("schemas", protocol)
+    folder = locations.folder("schemas", protocol)
     assert folder
     schemas = Schemas(folder)
     for path in schemas.paths:
@@ -100,7 +100,7 @@ def test_what_passes_and_what_nearly_does(protocol: str) -> None:
 
 
 def test_every_keyword_of_the_standard_is_known() -> None:
-    assert frozenset(explaining.Validator.VALIDATORS) == ASKING
+    assert frozenset(explanations.Validator.VALIDATORS) == ASKING
 
 
 def test_a_keyword_without_a_function_is_told() -> None:

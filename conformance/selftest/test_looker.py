@@ -12,7 +12,7 @@ import pytest
 
 from conformance.configuration import ConfigurationError
 from conformance.harness import memory
-from conformance.runtime.looking import Looker
+from conformance.runtime.looker import Looker
 from mocks.testing import mock
 
 CATALOG = """

@@ -18,7 +18,7 @@ from typing import Any
 from conformance.configuration import ConfigurationError
 from conformance.harness.memory import FOLDER, LARGEST
 from conformance.judging.judge import Finding
-from conformance.runtime.memory import catalog, declared
+from conformance.runtime.memory import catalog, declared_layout
 from conformance.runtime.memory.catalog import INTEGER, REAL, Parameter, Peripheral
 from conformance.runtime.memory.layout import Field, Layout, plan_layout
 
@@ -227,7 +227,7 @@ def _types(path: Path, layouts: Path | None) -> Mapping[str, tuple[Peripheral, L
         return {
             name: (
                 entry,
-                declared.parse_layout(raw[name], entry) if layouts else plan_layout(entry),
+                declared_layout.parse_layout(raw[name], entry) if layouts else plan_layout(entry),
             )
             for name, entry in peripherals.items()
             if not layouts or name in raw

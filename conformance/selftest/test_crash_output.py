@@ -2,7 +2,7 @@
 
 import pytest
 
-from conformance.harness.last_words import MOST, quoted, telling
+from conformance.harness.crash_output import MOST, quoted, telling
 from conformance.harness.process import TAIL, Tail
 
 PYTHON = """cycle 1

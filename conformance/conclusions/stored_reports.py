@@ -5,9 +5,9 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from conformance import untrusted
+from conformance import untrusted_files
 from conformance.configuration import ConfigurationError
-from conformance.definitions import locate
+from conformance.definitions import locations
 from conformance.definitions.schemas import Schema
 
 VERSION = 2
@@ -21,7 +21,7 @@ def load(path: Path) -> dict[str, Any]:
     """The report in a file, or in the folder that it was written to. Raises ConfigurationError."""
     file = path / "report.json" if path.is_dir() else path
     try:
-        report = untrusted.read_json(untrusted.text(file, _MOST))
+        report = untrusted_files.read_json(untrusted_files.text(file, _MOST))
     except OSError as error:
         raise ConfigurationError(f"{file}: {error.strerror or error}") from error
     except ValueError as error:
@@ -55,5 +55,5 @@ def _upgraded(report: dict[str, Any]) -> dict[str, Any]:
 
 @cache
 def _schema() -> Schema:
-    text = (locate.reports() / "report.schema.json").read_text(encoding="utf-8")
+    text = (locations.reports() / "report.schema.json").read_text(encoding="utf-8")
     return Schema.of(json.loads(text))

@@ -5,7 +5,7 @@ import sys
 from pathlib import Path
 
 from conformance.definitions.protocol import Protocol
-from conformance.judging.beside import Seen
+from conformance.judging.judge_queue import Seen
 from conformance.live import session
 from conformance.live.overview import Met
 from conformance.live.relay import Disturbance
