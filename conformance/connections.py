@@ -33,7 +33,8 @@ class Connections:
     def begun(self) -> bool:
         """Return whether any connection has received the beginning of an incomplete message."""
         return any(
-            session.size > sum(len(event.data or b"") for event in session.theirs if event.message)
+            session.size
+            > sum(len(event.data or b"") for event in session.iut_events if event.message)
             for session in self.sessions
         )
 
@@ -97,7 +98,7 @@ class Connections:
         """Return another connection that has received such a message."""
         while True:
             for session in self.sessions:
-                if session is not self.session and session.ahead(*names, where=where):
+                if session is not self.session and session.unread_messages(*names, where=where):
                     return session
             await asyncio.sleep(_POLL)
 

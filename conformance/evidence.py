@@ -70,7 +70,7 @@ class End:
     @property
     def way(self) -> tuple[str, str]:
         """The key of ends that are alike: how the session ended, and the general reason."""
-        reason = self.said if crash_output.may_explain(self.said) else ""
+        reason = self.said if crash_output.can_explain(self.said) else ""
         return self.how, generalized(reason)
 
 

@@ -62,7 +62,7 @@ def execute(args: argparse.Namespace) -> int:
     server, client = args.rest[:place], args.rest[place + 1 :]
     if not server or not client:
         raise ConfigurationError(f"give two commands: -- SERVER... {DIVIDER} CLIENT...")
-    with interruption.orderly(), strays.temporary(), strays.cleaning("a program"):
+    with interruption.orderly(), strays.temporary_folder(), strays.clean_up("a program"):
         met, _ = _meet(args, server, client)
     return met.code
 

@@ -218,7 +218,7 @@ def run(chosen: Configuration, args: argparse.Namespace, extra: list[str]) -> Do
     claimed = _claimed(Path(chosen.report) / "report.json")
     print(f"{chosen.role}: starting", file=sys.stderr, flush=True)
     try:
-        with strays.temporary() as folder, strays.cleaning("the IUT"):
+        with strays.temporary_folder() as folder, strays.clean_up("the IUT"):
             file = folder / "run.json"
             file.write_text(chosen.to_json(), encoding="utf-8")
             words += ["--conformance-run", str(file), "--basetemp", str(folder / "pytest")]

@@ -17,7 +17,7 @@ from typing import Any
 from conformance.conclusions.decisions import Culprit, Fact, Shown
 from conformance.configuration import Configuration
 from conformance.evidence import End, Kind, Place, Result
-from conformance.harness.crash_output import quoted
+from conformance.harness.crash_output import quote
 from conformance.running.selection import SMOKE
 from conformance.verdicts import VIOLATIONS, Verdict, violated
 
@@ -157,7 +157,7 @@ def _cause(
         "requirements": [*names],
         "verdict": verdict,
         "what": what,
-        "said": quoted(end.said) if end and end.died and end.said else "",
+        "said": quote(end.said) if end and end.died and end.said else "",
         "tests": tests,
         "consequences": [
             {"requirement": each.requirement, "test": each.test, "reproduce": each.reproduce}

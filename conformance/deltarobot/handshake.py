@@ -83,7 +83,7 @@ async def await_greeting(
             await session.until_closed()
             if explained := diagnosis.opening(bytes_of_the_iut(session)):
                 about, reason = explained
-                event = session.events.index(next(session.theirs))
+                event = session.events.index(next(session.iut_events))
                 raise Violation(none.expected, reason, about, event, explains=True) from none
             if len(missing) == len(_SENT) and any(
                 f.requirement == _FIRST for f in session.judge.findings
@@ -97,4 +97,4 @@ async def await_greeting(
 
 def bytes_of_the_iut(session: Session) -> bytes:
     """Return all bytes that the IUT sent, decodable or not."""
-    return b"".join(event.data or b"" for event in session.theirs)
+    return b"".join(event.data or b"" for event in session.iut_events)

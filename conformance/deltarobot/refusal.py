@@ -139,7 +139,7 @@ async def _closes(iut: Iut, session: Session, peer: str) -> bool:
     """
     declared = iut.configuration.declared("handshake")
     if declared is not None:
-        return await session.until_closed(session.left(2 * declared, "response"))
+        return await session.until_closed(session.countdown(2 * declared, "response"))
     if iut.memory.get(f"keeps a {peer} peer"):
         return session.ended
     closed = await session.until_closed(iut.configuration.max_wait)

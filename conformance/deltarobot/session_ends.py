@@ -72,7 +72,7 @@ async def time_of_a_silent_peer(iut: Iut) -> float:
 
 def end_time(session: Session) -> float:
     """Return the seconds after which the IUT ended this session."""
-    return max((event.at for event in session.theirs), default=session.now)
+    return max((event.at for event in session.iut_events), default=session.now)
 
 
 def is_served(session: Session) -> bool:

@@ -43,7 +43,7 @@ _CAUSE = re.compile(
 _NODE = re.compile(r"^(?:Uncaught )?(?:[A-Za-z_$][\w$.]*)?Error(?: \[\w+\])?: .*$", re.MULTILINE)
 
 
-def telling(output: str) -> str:
+def explaining_line(output: str) -> str:
     """Return the line that explains the end, or else the last line.
 
     Only this line becomes part of a verdict's text, even if a program logs much. The innermost
@@ -59,19 +59,19 @@ def telling(output: str) -> str:
     return " ".join(chosen.split())[:MOST]
 
 
-def named(line: str) -> bool:
+def is_error_line(line: str) -> bool:
     """True if the line names an error, and is not merely the last output."""
     return bool(_of_a_runtime(line)) or "panicked at" in line
 
 
-def may_explain(line: str) -> bool:
+def can_explain(line: str) -> bool:
     """True if the line looks like an explanation, not like any line of a log."""
-    return named(line) or _CAUSE.search(line) is not None
+    return is_error_line(line) or _CAUSE.search(line) is not None
 
 
-def quoted(line: str) -> str:
+def quote(line: str) -> str:
     """Return the line as the program's message, or as the end of its log."""
-    return f"it said: {line}" if may_explain(line) else f"the last line of its log was: {line}"
+    return f"it said: {line}" if can_explain(line) else f"the last line of its log was: {line}"
 
 
 def _reason(output: str) -> str:

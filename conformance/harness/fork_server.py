@@ -98,7 +98,7 @@ def start(module: str) -> socket.socket:
             pass_fds=[theirs.fileno()],
             start_new_session=True,
         )
-    strays.owned.add(server.pid)
+    strays.own_children.add(server.pid)
     atexit.register(_end, asking, server)
     return asking
 

@@ -18,7 +18,7 @@ from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 
 from conformance import bus_errors, mutex
-from conformance.harness.deadlines import counting
+from conformance.harness.deadlines import countdown_from
 
 FOLDER = Path("/dev/shm")
 LARGEST = 16 * 1024 * 1024  # bytes; a larger object is refused
@@ -135,7 +135,7 @@ class SharedObject:
         locked; it is unlocked afterwards. Returns None after ``seconds``. The function blocks the
         event loop.
         """
-        left = counting(seconds)
+        left = countdown_from(seconds)
         # A defect of the mutex shows in every other lock, too.
         with contextlib.suppress(mutex.BrokenMutex, NoObject):
             while left() >= 0:

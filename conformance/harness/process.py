@@ -10,7 +10,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
 
 from conformance.harness import fork_server, links, strays
-from conformance.harness.children import Child, lent
+from conformance.harness.children import Child, lend_pipes
 from conformance.verdicts import Unreachable
 
 TAIL = 16 * 1024  # bytes of stderr that are kept, and of stdout if it is not the wire
@@ -85,8 +85,8 @@ class Process:
         self.stderr = Tail()
         self.stdout = Tail()
         self.started = asyncio.get_running_loop().time()
-        if strays.current:
-            strays.current.started(self.pid)
+        if strays.current_strays:
+            strays.current_strays.note_start(self.pid)
 
     @classmethod
     async def start(
@@ -105,14 +105,14 @@ class Process:
 
         Raises Unreachable if the program cannot start.
         """
-        if strays.current:
-            strays.current.begin()
-        mark, before = uuid.uuid4().hex, running()
-        pair = links.paired if sockets else os.pipe
+        if strays.current_strays:
+            strays.current_strays.begin()
+        mark, before = uuid.uuid4().hex, process_ids()
+        pair = links.socket_pair if sockets else os.pipe
         stdin, stdout, stderr = pair()[::-1], pair(), os.pipe()
         whole = {**os.environ, **env, _MARK: mark}
         try:
-            with lent(stdin, stdout, stderr) as streams:
+            with lend_pipes(stdin, stdout, stderr) as streams:
                 process = await _spawn(argv, whole, cwd, streams)
         except (OSError, ValueError) as error:
             reason = getattr(error, "strerror", None) or str(error)
@@ -158,25 +158,25 @@ class Process:
         return f"exited with code {code}"
 
     @property
-    def crashed(self) -> bool:
+    def has_crashed(self) -> bool:
         """True if it died by a signal or an unhandled error, without our request."""
         code = self._process.returncode
         if self._ended or not code:
             return False
-        return code < 0 or self.unhandled
+        return code < 0 or self.has_unhandled_error
 
     @property
-    def unhandled(self) -> bool:
+    def has_unhandled_error(self) -> bool:
         """True if its output reports an unhandled error."""
         return _UNHANDLED.search(self.stderr.text) is not None
 
     @property
-    def gone(self) -> bool:
+    def is_gone(self) -> bool:
         """True if it has ended or is ending. This is known when its open files are closed."""
-        return _over(self.pid)
+        return _is_over(self.pid)
 
     @property
-    def survived(self) -> bool:
+    def has_survivors(self) -> bool:
         """True if a process of its group is still running, the IUT or a child."""
         try:
             os.killpg(self._process.pid, 0)
@@ -193,10 +193,10 @@ class Process:
     def death(self) -> str:
         """Description of its crash, known after ``end``; empty if it did not crash."""
         code = self._process.returncode or 0
-        died = code < 0 or (code > 0 and self.unhandled)
+        died = code < 0 or (code > 0 and self.has_unhandled_error)
         return self.exit or "" if self._early and died else ""
 
-    async def over(self) -> None:
+    async def wait_for_end(self) -> None:
         """Wait for its end without a timeout."""
         await self._process.wait()
 
@@ -213,9 +213,9 @@ class Process:
         Returns True if it ended with its input within ``grace`` seconds.
         """
         # Closing stdin asks the process to exit, so an exit after that is no crash.
-        self._early = self._process.returncode is not None or _over(self.pid)
-        if strays.current:
-            strays.current.ending(self.pid)
+        self._early = self._process.returncode is not None or _is_over(self.pid)
+        if strays.current_strays:
+            strays.current_strays.note_ending(self.pid)
         try:
             self.standard.finish()
             # A program that does not read its standard input does not notice the end.
@@ -229,8 +229,8 @@ class Process:
             self._signal(signal.SIGKILL)
             # Children that left the process group still have the mark in their environment.
             sweep(_MARK, self._mark, self._before)
-            if strays.current:
-                strays.current.ended(self.pid)
+            if strays.current_strays:
+                strays.current_strays.note_end(self.pid)
         await self._process.wait()
         await self.standard.close()
         # Wait for its last output, but not for a grandchild that keeps the pipe open.
@@ -257,7 +257,7 @@ async def _spawn(
     return Child(argv, env=env, cwd=cwd, streams=streams)
 
 
-def _over(pid: int) -> bool:
+def _is_over(pid: int) -> bool:
     """True if a process has ended, even if not reaped, or is ending.
 
     The memory of an ending process is released before its connections are closed.
@@ -280,7 +280,7 @@ def peak(pid: int) -> int:
     return 1024 * int(kilobytes[1]) if kilobytes else 0
 
 
-def running() -> frozenset[str]:
+def process_ids() -> frozenset[str]:
     """Return the ids of all processes; empty if the system does not list them."""
     try:
         return frozenset(filter(str.isdigit, os.listdir("/proc")))
@@ -294,7 +294,7 @@ def sweep(variable: str, mark: str, before: frozenset[str] = frozenset()) -> Non
     ``before`` are the processes that ran before the first of them was started.
     """
     wanted = f"{variable}={mark}".encode()
-    for pid in running() - before:
+    for pid in process_ids() - before:
         with contextlib.suppress(OSError):
             with open(f"/proc/{pid}/environ", "rb") as environment:
                 marked = wanted in environment.read().split(b"\0")

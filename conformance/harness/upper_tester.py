@@ -17,8 +17,8 @@ from typing import Any
 from conformance.configuration import Configuration, expand
 from conformance.definitions.protocol import Role
 from conformance.harness import links
-from conformance.harness.children import Child, lent
-from conformance.harness.deadlines import Left, in_time
+from conformance.harness.children import Child, lend_pipes
+from conformance.harness.deadlines import Countdown, in_time
 from conformance.harness.links import Link
 from conformance.verdicts import Inconclusive, NotExercised
 
@@ -55,14 +55,14 @@ class Answer:
         return self.result
 
     @property
-    def told(self) -> dict[str, Any]:
+    def details(self) -> dict[str, Any]:
         """Outcome in the form of a transcript."""
         told = {"result": self.result, "error": self.error, "warnings": [*self.warnings] or None}
         return {"ok": self.ok, **{key: value for key, value in told.items() if value is not None}}
 
 
 @dataclass
-class Operated:
+class OperationRecord:
     """Operations that were answered in this run, and those that last timed out."""
 
     answered: set[str] = field(default_factory=set)
@@ -79,7 +79,7 @@ class Operated:
         before.discard(operation)
 
     @property
-    def mute(self) -> bool:
+    def is_mute(self) -> bool:
         """True if operations timed out and none was ever answered."""
         return bool(self.unanswered and not self.answered)
 
@@ -93,10 +93,10 @@ class UpperTester:
         configuration: Configuration,
         values: Mapping[str, str],
         standard: Link | None,
-        operated: Operated | None = None,
+        operated: OperationRecord | None = None,
     ) -> None:
         """``operated``: operations that other instances of this run have answered."""
-        self.operated = operated or Operated()
+        self.operated = operated or OperationRecord()
         self._role = role
         self._configuration = configuration
         self._values = values
@@ -116,7 +116,7 @@ class UpperTester:
         return self._standard is not None and operation not in self.operated.not_offered
 
     @property
-    def instead(self) -> str:
+    def output_hint(self) -> str:
         """Text about the output instead of an answer, for the end of a sentence."""
         if not self._other:
             return ""
@@ -137,9 +137,9 @@ class UpperTester:
             return await self._hook(operation, command, arguments)
         if self._standard:
             return await self._line(self._standard, operation, arguments)
-        raise self._needed(operation)
+        raise self._missing_operation(operation)
 
-    def _needed(self, operation: str) -> NotExercised:
+    def _missing_operation(self, operation: str) -> NotExercised:
         return NotExercised(
             f"needs the upper tester's operation '{operation}': give --hook {operation}=COMMAND, "
             f"or [hooks] {operation} in conformance.toml "
@@ -159,7 +159,7 @@ class UpperTester:
         argv = [expand(word, {**self._values, **given}) for word in shlex.split(command)]
         stdout, stderr = os.pipe(), os.pipe()
         try:
-            with lent(stdout, stderr) as streams:
+            with lend_pipes(stdout, stderr) as streams:
                 process = Child(
                     argv,
                     env={**os.environ, **self._configuration.env},
@@ -171,9 +171,9 @@ class UpperTester:
         try:
             printed, complained = await links.pipe(stdout[0]), await links.pipe(stderr[0])
             ended = asyncio.gather(printed.read(), complained.read(), process.wait())
-            out, err, code = await in_time(ended, self._left(operation))
+            out, err, code = await in_time(ended, self._countdown(operation))
         except TimeoutError:
-            seconds = self._in_vain(operation)
+            seconds = self._record_timeout(operation)
             raise Inconclusive(f"the hook {argv[0]!r} did not end within {seconds:g} s") from None
         finally:
             with contextlib.suppress(ProcessLookupError):
@@ -191,39 +191,39 @@ class UpperTester:
 
     async def _line(self, link: Link, operation: str, arguments: Mapping[str, Any]) -> Answer:
         try:
-            asked = self._asked(link, operation, arguments)
-            raw = await in_time(asked, self._left(operation))
+            asked = self._ask(link, operation, arguments)
+            raw = await in_time(asked, self._countdown(operation))
         except TimeoutError:
             raise Inconclusive(
                 f"the upper tester did not answer '{operation}' within "
-                f"{self._in_vain(operation):g} s{self.instead or self.unflushed}"
+                f"{self._record_timeout(operation):g} s{self.output_hint or self.unflushed_hint}"
             ) from None
         self.operated.take(operation, True)
-        if not self._offered(operation, raw):
-            raise self._needed(operation)
+        if not self._is_offered(operation, raw):
+            raise self._missing_operation(operation)
         warnings = _texts(raw.get("warnings"))
         return Answer(raw["ok"], raw.get("result"), raw.get("error"), warnings)
 
     def _limit(self, operation: str) -> float:
         """Return the timeout of an operation in seconds; shorter after earlier timeouts."""
         limit, reacts = self._configuration.max_wait, self._configuration.seconds("response")
-        if self.operated.mute:
+        if self.operated.is_mute:
             return min(limit, _MUTE * reacts)
         return min(limit, reacts) if operation in self.operated.unanswered else limit
 
-    def _left(self, operation: str) -> Left:
+    def _countdown(self, operation: str) -> Countdown:
         """Return a countdown from now, which shrinks if other operations time out meanwhile."""
         began = time.monotonic()
         return lambda: began + self._limit(operation) - time.monotonic()
 
-    def _in_vain(self, operation: str) -> float:
+    def _record_timeout(self, operation: str) -> float:
         """Record that an operation timed out; return its timeout in seconds."""
         limit = self._limit(operation)
         self.operated.take(operation, False)
         return limit
 
     @property
-    def unflushed(self) -> str:
+    def unflushed_hint(self) -> str:
         """Hint for an IUT that has never answered an operation."""
         if self.operated.answered:
             return ""
@@ -232,7 +232,7 @@ class UpperTester:
             "the line end"
         )
 
-    async def _asked(
+    async def _ask(
         self, link: Link, operation: str, arguments: Mapping[str, Any]
     ) -> dict[str, Any]:
         """Return the answer on the standard streams, without a timeout."""
@@ -247,16 +247,16 @@ class UpperTester:
         finally:
             del self._waiting[number]
 
-    async def has(self, operation: str) -> bool | None:
+    async def is_offered(self, operation: str) -> bool | None:
         """True if the IUT offers an operation of any role; None if it cannot be asked.
 
         The operation is called without arguments and without a timeout.
         """
         if not self._standard:
             return None
-        return self._offered(operation, await self._asked(self._standard, operation, {}))
+        return self._is_offered(operation, await self._ask(self._standard, operation, {}))
 
-    def _offered(self, operation: str, answer: Mapping[str, Any]) -> bool:
+    def _is_offered(self, operation: str, answer: Mapping[str, Any]) -> bool:
         """Return False, and record this, if an answer says that the operation is not offered."""
         offered = bool(answer["ok"] or answer.get("offered") is not False)
         if not offered:
@@ -268,7 +268,7 @@ class UpperTester:
         while data := await link.read():
             *ends, rest = data.split(b"\n")
             for end in ends:
-                self._answered(bytes(line + end))
+                self._take_line(bytes(line + end))
                 line.clear()
             line += rest
             del line[:-_LINE]
@@ -276,14 +276,14 @@ class UpperTester:
             if not future.done():
                 future.set_exception(Inconclusive(_CLOSED))
 
-    def _answered(self, line: bytes) -> None:
+    def _take_line(self, line: bytes) -> None:
         # Other output is not judged.
         self._other = line if line.strip() else self._other
         try:
             raw = json.loads(line)
         except (ValueError, RecursionError) as error:
             if meant := _MEANT.match(line):
-                self._settle(int(meant[1]), self._broken(error))
+                self._settle(int(meant[1]), self._broken_answer(error))
             return
         if isinstance(raw, dict) and isinstance(raw.get("ok"), bool):
             number = raw.get("id")
@@ -301,8 +301,10 @@ class UpperTester:
             self.answers += 1
             future.set_result(outcome)
 
-    def _broken(self, error: Exception) -> Inconclusive:
-        return Inconclusive(f"expected JSON as the upper tester's answer ({error}){self.instead}")
+    def _broken_answer(self, error: Exception) -> Inconclusive:
+        return Inconclusive(
+            f"expected JSON as the upper tester's answer ({error}){self.output_hint}"
+        )
 
 
 def _texts(warnings: Any) -> tuple[str, ...]:

@@ -160,7 +160,7 @@ class Judge:
         self._ending.discard(sender)
         return self._decoders[sender].feed(data)
 
-    def lost(self, sender: str) -> bool:
+    def is_unreadable(self, sender: str) -> bool:
         """Return whether no later message of one side can be decoded, whatever its bytes are."""
         return bool(getattr(self._decoders[sender], "lost", ""))
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from conformance.configuration import ConfigurationError, expand
 from conformance.harness import links
 from conformance.harness.children import Child
-from conformance.harness.process import Process, running, sweep
+from conformance.harness.process import Process, process_ids, sweep
 from conformance.live.judged_session import Judged
 from conformance.live.relay import Relay
 from conformance.reporting.text import one_line
@@ -64,7 +64,7 @@ async def play(argv: Sequence[str], verdict: Path, longest: float) -> None:
     The client is stopped after ``longest`` seconds. The judge creates the file ``verdict`` empty at
     its start, and writes to it at its end. Raises ConfigurationError if the client cannot start.
     """
-    mark, before = uuid.uuid4().hex, running()
+    mark, before = uuid.uuid4().hex, process_ids()
     try:
         process = Child(
             argv, env={**os.environ, _MARK: mark}, cwd="", streams=(subprocess.DEVNULL, 1, 2)
@@ -143,7 +143,7 @@ async def _listening(addresses: Sequence[str], process: Process, transport: str)
     deadline = loop.time() + _STARTUP
     for address in addresses:
         # No event reports that a program listens, and connecting would disturb it.
-        while not links.served(address, datagrams=transport == "udp"):
+        while not links.is_served(address, datagrams=transport == "udp"):
             if loop.time() > deadline or process.exit:
                 why = f"; it {process.exit}" if process.exit else f" within {_STARTUP:g} s"
                 raise ConfigurationError(f"the server does not listen at {address}{why}")

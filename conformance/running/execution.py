@@ -142,7 +142,7 @@ class Execution:
             self._wrong += bool(self._smoke.result.findings)
             by_hand = self._configuration.role.serves and not self._configuration.command
             if self._smoke.passed and by_hand:
-                await Iut(self.testbed, "").look_whether_it_turns_away()
+                await Iut(self.testbed, "").check_if_it_refuses_clients()
         return self._run.smoke or smoke.out_of_time(self._configuration)
 
     async def run(self, cases: Sequence[Case]) -> None:
@@ -159,7 +159,7 @@ class Execution:
             while self._again:
                 attempt = self._again.pop(0)
                 if not self._is_stopped():
-                    attempt = await self._attempt(attempt.case, attempt.iut.again())
+                    attempt = await self._attempt(attempt.case, attempt.iut.for_rerun())
                 self._conclude(attempt)
 
     async def finish(self) -> None:
@@ -198,7 +198,7 @@ class Execution:
         tests, collected = self._run.tests, self._run.collected
         whole = collected.selected == collected.available
         if whole and tests and all(t.verdict is Verdict.NOT_EXERCISED for t in tests):
-            other = await other_role.inverted(Iut(testbed, ""))
+            other = await other_role.other_role_message(Iut(testbed, ""))
             self._run.lost = self._run.lost or str(other or "")
 
     def _in_order(self, cases: Sequence[Case]) -> list[Case]:
@@ -234,14 +234,14 @@ class Execution:
         error: Exception | None = None
         crowding, since = iut.testbed.timeouts.crowding, time.monotonic()
         try:
-            if claimed := self._configuration.leaves_out(iut.deciding):
+            if claimed := self._configuration.leaves_out(iut.requirement_id):
                 raise NotExercised(f"declared as unsupported: {claimed}")
             await self._until_found(iut, case.play(iut))
         except Exception as raised:
             error = raised
         # Time that the machine takes away after the last event cannot have failed the test.
         until = min(_latest(iut) + TARDY, time.monotonic())
-        behind = crowding.worst(since, until)
+        behind = crowding.worst_loss(since, until)
         return _Attempt(case, iut, error, time.perf_counter() - clock, behind)
 
     async def _until_found(self, iut: Iut, test: Coroutine[Any, Any, None]) -> None:
@@ -253,7 +253,7 @@ class Execution:
             return await test
         running = asyncio.ensure_future(test)
         try:
-            while not (running.done() or self._wrong or iut.found):
+            while not (running.done() or self._wrong or iut.has_finding):
                 await asyncio.wait({running}, timeout=_LOOK)
             if running.done():
                 return running.result()
@@ -292,13 +292,13 @@ class Execution:
         A violation counts only if the reference implementation passes the test without them.
         """
         case, labels = ended.test, sorted(mask)
-        attempt = await self._bounded(case, ended.iut.again(mask), longest)
+        attempt = await self._bounded(case, ended.iut.for_rerun(mask), longest)
         if isinstance(attempt.error, Violation):
             async with Testbed(configuration.embedded(self._configuration.role)) as reference:
-                control = await self._bounded(case, ended.iut.again(mask, reference), longest)
+                control = await self._bounded(case, ended.iut.for_rerun(mask, reference), longest)
             if control.error is not None:
                 text = f"the test needs {' and '.join(labels)}: the reference fails it as well"
-                iut = ended.iut.again(mask)
+                iut = ended.iut.for_rerun(mask)
                 attempt = replace(attempt, iut=iut, error=Inconclusive(text))
         return conclude(
             f"{case.id} without {' and '.join(labels)}",

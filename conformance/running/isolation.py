@@ -467,7 +467,7 @@ class _Player:
             task.cancel()
         await asyncio.gather(*waits, return_exceptions=True)
         for session in self.sessions.values():
-            await session.settled()
+            await session.settle_process()
 
 
 class _Reduction:

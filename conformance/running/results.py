@@ -96,7 +96,7 @@ def conclude(
         reproduce,
     )
     seen = decisive is not None and result.own is not None and _on(decisive, result.own.requirement)
-    return _with_conclusion(result, files, written, seen, drawn=bool(iut.tried.failed))
+    return _with_conclusion(result, files, written, seen, drawn=bool(iut.drawn_examples.failed))
 
 
 def _conclusion(error: BaseException | None, iut: Iut, tried: Sessions) -> Conclusion | None:
@@ -182,9 +182,9 @@ def _remarks(session: Session | None, violation: Violation, about: str) -> Itera
     """Further remarks on the session for a reader."""
     if session is None:
         return
-    if session.unread and violation.event is None:
-        yield f"the IUT has not read {session.unread} bytes of what it was sent"
-    ways = [way for way in sorted(session.apart) if way != LONG]
+    if session.unread_bytes and violation.event is None:
+        yield f"the IUT has not read {session.unread_bytes} bytes of what it was sent"
+    ways = [way for way in sorted(session.multi_read_sends) if way != LONG]
     if ways and about == session.protocol.segmentation_requirement:
         yield f"it was sent {' and '.join(ways)}"
 
@@ -222,7 +222,7 @@ def end_of(session: Session, sessions: Sequence[Session] = ()) -> End | None:
         return None
     died = bool(process and process.death)
     with_it = [one for one in sessions if one.instance is session.instance] if died else []
-    candidates = [label for one in with_it or [session] for label in one.unanswered]
+    candidates = [label for one in with_it or [session] for label in one.sent_since_last_receive]
     last = session.sent[-1] if session.sent else ""
     return End(how, session.instance.said, tuple(candidates), last, died)
 
@@ -240,7 +240,7 @@ def _placed(
 def _expire(iut: Iut, test: str, fact: Evidence) -> None:
     if fact.kind is Kind.TIMEOUT:
         for names in fact.missing:
-            iut.testbed.timeouts.expire(test, iut.deciding, fact.requirement, names)
+            iut.testbed.timeouts.expire(test, iut.requirement_id, fact.requirement, names)
 
 
 def _observed(iut: Iut, tried: Sessions) -> Observed:

@@ -69,15 +69,15 @@ async def play(testbed: Testbed, folder: Path, reproduce: str = "") -> Smoke:
     except Conclusion as conclusion:
         error = await _never_started(iut) or conclusion
     if isinstance(error, Unreachable | NotExercised):
-        error = await other_role.inverted(iut) or error
-    error = other_role.spoken(iut) or error
+        error = await other_role.other_role_message(iut) or error
+    error = other_role.foreign_role_message(iut) or error
     spoilt = any(session.judge.spoiled for session in iut.sessions)
     first = repr(next((each.beginning for each in iut.sessions if each.beginning), b"")[:FIRST])
     sent = next((tuple(session.sent) for session in iut.sessions), ())
-    hint = other_role.silent(iut)
+    hint = other_role.silence_hint(iut)
     other = ""
     if error or spoilt:
-        other = other_role.foreign(iut) or await other_role.meant(iut)
+        other = other_role.foreign_stream_hint(iut) or await other_role.other_protocol_hint(iut)
     result = conclude(SMOKE, _PURPOSE, decides, error, iut, folder, reproduce=reproduce)
     if isinstance(error, Unreachable):
         # An IUT that never took part owes nothing, although its stream began and ended.
@@ -103,7 +103,7 @@ async def _unless_other_role(
 ) -> Collection[str] | None:
     """The result of a smoke session, which ends early if the IUT plays the other role."""
     playing = asyncio.create_task(smoke)
-    noticing = asyncio.create_task(other_role.noticed(iut))
+    noticing = asyncio.create_task(other_role.wait_for_other_role(iut))
     try:
         await asyncio.wait({playing, noticing}, return_when=asyncio.FIRST_COMPLETED)
         if not playing.done():
@@ -120,7 +120,7 @@ async def _never_started(iut: Iut) -> Unreachable | None:
 
     An IUT that has connected has started, and can lawfully end if it is sent nothing.
     """
-    said = any(event.data for session in iut.sessions for event in session.theirs)
+    said = any(event.data for session in iut.sessions for event in session.iut_events)
     connected = not iut.role.serves and iut.testbed.transport in ("tcp", "unix")
     ended = bool(iut.sessions) and all(session.ended for session in iut.sessions)
     if said or connected or not ended:

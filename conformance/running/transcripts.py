@@ -119,7 +119,7 @@ class Transcripts:
             if each in sessions and at is not None and (sessions.index(each), at) in places
         ]
         # More of a flood, or where every test brings as much, would show nothing new.
-        short = any(session.flooded for session in sessions) or self.run.bytes > FULL
+        short = any(session.is_flooded for session in sessions) or self.run.bytes > FULL
         usual = FLOOD if short else PASSED if self.passed else KEPT
         kept = _kept(events, marked, usual, KEPT if short else MOST)
         told, numbers = _with_gaps(events, kept)

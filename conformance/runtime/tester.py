@@ -6,11 +6,11 @@ from collections.abc import AsyncIterator
 from typing import Any
 
 from conformance.connections import ended
-from conformance.harness.deadlines import Left, in_time
+from conformance.harness.deadlines import Countdown, in_time
 from conformance.harness.instance import Instance
 from conformance.iut import Iut
 from conformance.running.timeouts import GRACE
-from conformance.session import Session, Within
+from conformance.session import Session, Timeout
 from conformance.verdicts import Conclusion, Inconclusive, NotExercised, Unreachable
 
 A_WHILE = 3.3
@@ -56,7 +56,7 @@ async def wait_until_started(session: Session, operation: str, **arguments: Any)
     if process is None:
         return
     operated = instance.upper.offers(operation)
-    seconds = session.due if operated else session.seconds("quiet")
+    seconds = session.reaction_time if operated else session.seconds("quiet")
     does = asyncio.ensure_future(_succeeds(instance, operation, arguments))
     sends = asyncio.ensure_future(session.wait_for(within=seconds))
     ends = asyncio.ensure_future(process.wait(seconds))
@@ -73,7 +73,7 @@ async def wait_until_started(session: Session, operation: str, **arguments: Any)
     if not answered:
         raise Unreachable(
             f"it sent nothing within {seconds:g} s, and "
-            f"{_unanswered_text(instance, operation)}{instance.describe_end()}{instance.slow}"
+            f"{_unanswered_text(instance, operation)}{instance.describe_end()}{instance.slow_hint}"
         )
     if succeeded:
         await session.expect(to=f"after the operation '{operation}'")
@@ -97,7 +97,7 @@ def _unanswered_text(instance: Instance, operation: str) -> str:
     """Describe a missing answer and its remedy, as the end of a sentence."""
     return (
         f"does not answer the operation '{operation}' on its standard "
-        f"streams{instance.upper.instead}: see the section on operations in the README, "
+        f"streams{instance.upper.output_hint}: see the section on operations in the README, "
         f"or give --hook {operation}=COMMAND"
     )
 
@@ -119,7 +119,7 @@ async def open_operated(
     if known:
         raise Unoperated(known[0])
     async with opened or iut.session() as session:
-        left = session.left(session.due)
+        left = session.countdown(session.reaction_time)
         try:
             yield session
         except Unoperated as missing:
@@ -132,14 +132,14 @@ async def open_operated(
             raise
 
 
-async def _judge_unasked(session: Session, left: Left) -> None:
+async def _judge_unasked(session: Session, left: Countdown) -> None:
     """Wait for messages that an IUT sends by itself; ``left`` limits the first wait."""
     process = session.instance.process
     if process and process.exit:
         await session.wait_for()
         return
     # The IUT had time to start while the tester waited for the operation.
-    within: Within = left if left() > session.seconds("quiet") else "quiet"
+    within: Timeout = left if left() > session.seconds("quiet") else "quiet"
     while len(session.received) < _SOME and await session.wait_for(within=within):
         within = "response"
 
@@ -151,7 +151,7 @@ async def run_operation(session: Session, operation: str, **arguments: Any) -> A
     """
     try:
         asked = session.operate(operation, **arguments)
-        answer = await in_time(asked, session.left(operation_timeout(session)))
+        answer = await in_time(asked, session.countdown(operation_timeout(session)))
     except TimeoutError:
         lacking = _unanswered_text(session.instance, operation)
         raise Unoperated(f"needs an operation: the IUT {lacking}") from None
@@ -173,4 +173,4 @@ def has_answered(session: Session) -> bool:
 def operation_timeout(session: Session) -> float:
     """Seconds allowed for an operation; more while the IUT can still be starting."""
     response = session.instance.configuration.seconds("response")
-    return (1 + GRACE) * response if has_answered(session) else session.due
+    return (1 + GRACE) * response if has_answered(session) else session.reaction_time

@@ -2,7 +2,7 @@
 
 import pytest
 
-from conformance.harness.crash_output import MOST, quoted, telling
+from conformance.harness.crash_output import MOST, explaining_line, quote
 from conformance.harness.process import TAIL, Tail
 
 PYTHON = """cycle 1
@@ -106,16 +106,16 @@ exit status 2
     ],
 )
 def test_the_line_that_tells(output: str, line: str) -> None:
-    assert telling(output).startswith(line.strip())
-    assert "\n" not in telling(output)
+    assert explaining_line(output).startswith(line.strip())
+    assert "\n" not in explaining_line(output)
 
 
 def test_it_is_bounded() -> None:
-    assert len(telling("x" * 100_000)) == MOST
+    assert len(explaining_line("x" * 100_000)) == MOST
 
 
 def test_a_long_error_does_not_hide_its_reason() -> None:
-    line = telling("Error: " + "x" * 1000 + "\n\nCaused by:\n    0: open\n    1: the end\n")
+    line = explaining_line("Error: " + "x" * 1000 + "\n\nCaused by:\n    0: open\n    1: the end\n")
     assert len(line) <= MOST
     assert line.endswith("xxx caused by: the end")
 
@@ -124,14 +124,14 @@ def test_a_long_error_does_not_hide_its_reason() -> None:
     "output", [PYTHON, CHAINED, NODE, RUST, JAVA, C, ASAN, CPP, GO, "too long\n"]
 )
 def test_a_reason_is_quoted_as_one(output: str) -> None:
-    assert quoted(telling(output)) == f"it said: {telling(output)}"
+    assert quote(explaining_line(output)) == f"it said: {explaining_line(output)}"
 
 
 @pytest.mark.parametrize(
     "line", ["1: connected from 127.0.0.1:4242", "cycle 2", "INFO Ping 7", "ready"]
 )
 def test_a_line_of_a_log_is_no_reason(line: str) -> None:
-    assert quoted(line) == f"the last line of its log was: {line}"
+    assert quote(line) == f"the last line of its log was: {line}"
 
 
 def test_an_error_before_a_long_trace_is_kept() -> None:
@@ -141,7 +141,7 @@ def test_an_error_before_a_long_trace_is_kept() -> None:
     tail = Tail()
     for line in (b"cycle\n" * TAIL + overflow + trace).splitlines(keepends=True):
         tail.add(line)
-    assert telling(tail.text) == overflow.decode().strip()
+    assert explaining_line(tail.text) == overflow.decode().strip()
     assert len(tail.text) < 3 * TAIL
     tail.add(b"it goes on\n" * TAIL)
-    assert telling(tail.text) == "it goes on"
+    assert explaining_line(tail.text) == "it goes on"

@@ -37,7 +37,7 @@ class Played:
             return Smoke(result("smoke", MIDDLE), True)
 
         monkeypatch.setattr(smoke, "play", smoke_session)
-        monkeypatch.setattr(Crowding, "worst", lambda *_: behind)
+        monkeypatch.setattr(Crowding, "worst_loss", lambda *_: behind)
         self._folder = folder
         self.order: list[str] = []
         self.results: list[Result] = []

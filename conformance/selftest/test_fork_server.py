@@ -90,7 +90,7 @@ async def test_the_signal_that_killed_it_is_told() -> None:
         os.kill(process.pid, signal.SIGSEGV)
         assert await process.wait(20)
         assert process.exit == "was killed by SIGSEGV"
-        assert process.crashed
+        assert process.has_crashed
 
 
 async def test_a_fork_server_that_was_killed_is_replaced() -> None:

@@ -73,7 +73,7 @@ def test_folders_of_killed_runs_are_removed(
     script = (
         "import sys, tempfile; from conformance.harness import strays\n"
         f"tempfile.tempdir = {str(tmp_path)!r}\n"
-        "with strays.temporary() as folder: print(folder, flush=True); sys.stdin.read()\n"
+        "with strays.temporary_folder() as folder: print(folder, flush=True); sys.stdin.read()\n"
     )
     words = [sys.executable, "-c", script]
     folders = []
@@ -90,7 +90,7 @@ def test_folders_of_killed_runs_are_removed(
     old = time.time() - 3600
     for folder in folders:
         os.utime(folder, (old, old))
-    with strays.temporary():
+    with strays.temporary_folder():
         assert [folder.exists() for folder in folders] == [False, True]
     lives.communicate("")
     assert list(tmp_path.iterdir()) == []

@@ -169,11 +169,11 @@ async def test_who_dies_is_gone_once_its_connections_are_closed() -> None:
     try:
         port = int(await process.standard.read())
         reader, writer = await asyncio.open_connection("127.0.0.1", port)
-        assert not process.gone
+        assert not process.is_gone
         writer.write(b"1")
         with contextlib.suppress(ConnectionError):
             await reader.read()
-        assert process.gone
+        assert process.is_gone
         writer.close()
     finally:
         await process.end()

@@ -197,7 +197,7 @@ def test_a_transcript_has_a_bound_whatever_is_wrong_in_it(tmp_path: Path, floode
     session, last = _talkative(), Finding("framing.json-lines", "x", 1999)
     decoded = captures.Event(0.0, "simulator", b"(a)" * 2000, "Expressions", [["a"]] * 2000)
     asked = captures.Event(0.0, None, event="start", details={"arguments": {"name": "x" * 200_000}})
-    session.events, session.flooded = [asked, decoded] * 1000, flooded
+    session.events, session.is_flooded = [asked, decoded] * 1000, flooded
     session.judge = SimpleNamespace(findings=[last])
     kept = Transcripts(tmp_path, "test", "purpose", "framing.json-lines", Written())
     size = (tmp_path / kept.of((session,)).path).stat().st_size

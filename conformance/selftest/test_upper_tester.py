@@ -10,7 +10,7 @@ import pytest
 
 from conformance.configuration import Configuration
 from conformance.definitions import protocols
-from conformance.harness.upper_tester import Answer, Operated, UpperTester
+from conformance.harness.upper_tester import Answer, OperationRecord, UpperTester
 from conformance.verdicts import Inconclusive, NotExercised
 
 CONSUMER = protocols.role("runtime/buffer-consumer")
@@ -90,11 +90,11 @@ async def test_silence_and_what_is_not_offered() -> None:
 @pytest.mark.asyncio
 async def test_offers_nothing_that_the_iut_has_refused_as_not_offered() -> None:
     configuration = Configuration(CONSUMER, timing={"response": 0.2}, max_wait=0.5)
-    operated = Operated()
+    operated = OperationRecord()
     streams: Any = Streams({"ok": False, "offered": False})
     upper = UpperTester(CONSUMER, configuration, {}, streams, operated)
     assert upper.offers("list")
-    assert await upper.has("list") is False
+    assert await upper.is_offered("list") is False
     await upper.close()
     other: Any = Streams()
     later = UpperTester(CONSUMER, configuration, {}, other, operated)
@@ -107,7 +107,7 @@ async def test_offers_nothing_that_the_iut_has_refused_as_not_offered() -> None:
 async def test_what_is_never_answered_is_not_waited_for_in_full_again() -> None:
     """Other operations are not awaited in full either, unless one was answered."""
     configuration = Configuration(CONSUMER, timing={"response": 0.2}, max_wait=0.5)
-    operated = Operated()
+    operated = OperationRecord()
 
     async def asks(*lines: Any, operation: str = "list") -> str:
         streams: Any = Streams(*lines)

@@ -104,7 +104,7 @@ async def test_announced(iut: Iut, held: Callable[[Iut], Awaitable[Session]]) ->
     session = await held(iut)
     if not has_announced_end(session):
         if session.reset and any(
-            name_of_begun(event.data or b"") == _END for event in session.theirs
+            name_of_begun(event.data or b"") == _END for event in session.iut_events
         ):
             raise Inconclusive("a reset of the connection cut the end of transmission")
         came = (
@@ -151,7 +151,7 @@ def _fits(session: Session) -> None:
     ending = False
     # If the stream was out of step before, the end of transmission can be an illusion.
     astray = any(found.requirement == "frame.fixed-lengths" for found in session.judge.findings)
-    for event in session.theirs:
+    for event in session.iut_events:
         ending = ending or name_of_begun(event.data or b"") == _END
         if ending and event.message == OVERSIZED:
             came = f"received a length of {event.value['length']}"
@@ -223,7 +223,7 @@ async def test_nothing_to_a_peer_that_has_ended(iut: Iut) -> None:
         await session.stop_answering()
         await session.send(end(REASON))
         await tester.of(session).ask(session)
-        under_way = session.left("response")
+        under_way = session.countdown("response")
         while not tester.of(session).asks and await session.wait_for(within=under_way):
             pass
         late = await session.wait_for(*tester.of(session).signs, within="response")

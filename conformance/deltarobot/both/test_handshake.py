@@ -88,7 +88,7 @@ async def test_version_in_little_endian(iut: Iut) -> None:
 @requirement("frame.identifier")
 async def test_identifiers(iut: Iut) -> None:
     """The identifiers of magic and version are sent as 01 30 and 02 20."""
-    begun = [(event.data or b"")[:2] for event in (await ordinary(iut)).theirs]
+    begun = [(event.data or b"")[:2] for event in (await ordinary(iut)).iut_events]
     came = " and ".join(start.hex(" ") for start in begun[:2])
     check({b"\x01\x30", b"\x02\x20"} <= {*begun}, "01 30 and 02 20", f"received {came}")
 

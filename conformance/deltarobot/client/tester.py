@@ -86,7 +86,7 @@ class ClientTester(Tester):
     async def served(self, session: Session) -> bool:
         number = fresh_number()
         await session.send(ping(number))
-        left = session.left("response", "response")
+        left = session.countdown("response", "response")
         while message := await session.wait_for("Pong", within=left, requirement="pong.each"):
             if message.value["number"] == number:
                 return True
@@ -98,7 +98,7 @@ class ClientTester(Tester):
         number = fresh_number()
         await session.send_bytes(form(ping(number)))
         await session.until_closed()
-        said = b"".join(event.data or b"" for event in session.theirs)
+        said = b"".join(event.data or b"" for event in session.iut_events)
         return any(number.to_bytes(8, order) in said for order in ("little", "big"))
 
     async def show_more(self, session: Session) -> None:
@@ -237,7 +237,7 @@ async def all_answered(session: Session, numbers: list[int], after: str = "") ->
         if not any(missing.values()):
             return
         if _none_left(session) or not await session.wait_for(
-            "Pong", within=session.left("response", "response")
+            "Pong", within=session.countdown("response", "response")
         ):
             break
     none, asked = +missing, Counter(numbers)

@@ -9,7 +9,7 @@ from conformance.deltarobot.handshake import open_session
 from conformance.deltarobot.messages import CURRENT, DESIRED, POSITION, curve
 from conformance.deltarobot.server.tester import EXERCISE, drain
 from conformance.deltarobot.session_ends import is_served
-from conformance.harness.deadlines import Left
+from conformance.harness.deadlines import Countdown
 from conformance.iut import Iut
 from conformance.session import Session
 from conformance.verdicts import Conclusion, Hindered, Inconclusive, NotExercised, Violation
@@ -57,18 +57,18 @@ async def begin(session: Session, curve: Sequence[Sequence[float]] = SQUARE) -> 
     """
     await_presence, first = is_served(session), None
     await do(session, "exercise", curve=[list(point) for point in curve])
-    _began, left = session.now, session.left("exercise", "response")
+    _began, left = session.now, session.countdown("exercise", "response")
     if not await_presence:
         # If this time is too short, the only effect is a second request.
         soon = session.seconds("response")
-        first = await _first(session, session.left(soon))
+        first = await _first(session, session.countdown(soon))
     if first is None and (await_presence or not is_served(session)):
         first = await _first(session, left)
     if first is None and not await_presence and is_served(session) and not session.ended:
         # The server possibly had not read our handshake yet. The specification leaves open what a
         # late client receives, so the exercise starts again.
         await do(session, "exercise", curve=[list(point) for point in curve])
-        first = await _first(session, session.left("exercise", "response"))
+        first = await _first(session, session.countdown("exercise", "response"))
     if first is not None:
         return first
     if session.ended and not is_served(session):
@@ -90,7 +90,7 @@ async def await_presence(session: Session) -> None:
     client receives.
     """
     if session.instance.upper.offers("exercise"):
-        await session.wait_for("Ping", within=session.left("ping", "response"))
+        await session.wait_for("Ping", within=session.countdown("ping", "response"))
 
 
 def is_curve(message: Message) -> bool:
@@ -109,7 +109,7 @@ async def first_of_exercise(session: Session) -> Message:
     """Return the first message of an exercise that starts by hook, or else by itself."""
     if session.instance.upper.offers("exercise"):
         return await begin(session)
-    first = await _first(session, session.left("exercise", "response"))
+    first = await _first(session, session.countdown("exercise", "response"))
     if first is None:
         raise NotExercised(
             "the server starts no exercise by itself; give --hook exercise=COMMAND "
@@ -118,7 +118,7 @@ async def first_of_exercise(session: Session) -> Message:
     return first
 
 
-async def _first(session: Session, left: Left) -> Message | None:
+async def _first(session: Session, left: Countdown) -> Message | None:
     return await session.wait_for(*EXERCISE, "Oversized", within=left)
 
 
@@ -176,7 +176,7 @@ async def _changed(session: Session) -> frozenset[str]:
     def wrong() -> frozenset[str]:
         return frozenset(name for name in latest if not same(wanted[name], latest[name]))
 
-    left = session.left("response")
+    left = session.countdown("response")
     while len(latest) < len(wanted) or wrong():
         message = await session.wait_for(*wanted, within=left)
         if message is None:
@@ -191,7 +191,7 @@ async def assert_vector(iut: Iut, session: Session, name: str, wanted: Sequence[
     The requirement to blame is progress.continuous if no vector arrives any more. If the plainest
     exercise fails in the same way, its requirement is to blame.
     """
-    latest = await _latest(session, name, wanted, session.left("exercise", "response"))
+    latest = await _latest(session, name, wanted, session.countdown("exercise", "response"))
     if latest is None:
         raise Violation(f"{name} repeatedly", "received none at all", "progress.continuous")
     if same(wanted, latest):
@@ -204,7 +204,7 @@ async def assert_vector(iut: Iut, session: Session, name: str, wanted: Sequence[
     raise Violation(f"{name} with {list(wanted)}", f"received {_REVERSE * reverse}{latest}", about)
 
 
-async def _latest(session: Session, name: str, wanted: Sequence[Any], left: Left) -> Any:
+async def _latest(session: Session, name: str, wanted: Sequence[Any], left: Countdown) -> Any:
     """Read messages until a vector has the wanted coordinates; return its latest coordinates."""
     latest: Any = None
     while message := await session.wait_for(name, within=left):
@@ -217,7 +217,7 @@ async def _latest(session: Session, name: str, wanted: Sequence[Any], left: Left
 async def assert_unchanged(session: Session, name: str, wanted: Sequence[Any]) -> None:
     """Raise Violation if a vector changes although no new state was set."""
     for _ in range(2):
-        left = session.left("exercise", "response")
+        left = session.countdown("exercise", "response")
         message = await session.wait_for(name, within=left)
         came = [message.value[axis] for axis in "xyz"] if message else wanted
         if message and not same(wanted, came):
@@ -238,7 +238,7 @@ async def next_curve(session: Session, first: Message) -> Message:
     """
     if first.name in A_CURVE:
         return first
-    within = session.left("exercise", "response")
+    within = session.countdown("exercise", "response")
     return await session.wait_for(*A_CURVE, within=within) or first
 
 
@@ -250,7 +250,7 @@ async def shows_curve(iut: Iut, session: Session, points: Sequence[Sequence[floa
     before = len(session.received)
     await begin(session, points)
     came = [message for message in session.received[before:] if message.name == "Curve"]
-    left = session.left("exercise", "response")
+    left = session.countdown("exercise", "response")
     while True:
         if any(same(points, message.value["points"]) for message in came):
             return
@@ -282,7 +282,7 @@ def _some(points: Sequence[Sequence[float]]) -> str:
 async def assert_repeated(session: Session, name: str) -> None:
     """Wait for one more message of a name; earlier ones can have been read already."""
     count = sum(message.name == name for message in session.received)
-    left = session.left("exercise", "response")
+    left = session.countdown("exercise", "response")
     while sum(message.name == name for message in session.received) <= count:
         if not await session.wait_for(*EXERCISE, within=left):
             break

@@ -58,7 +58,7 @@ async def test_curve_for_each_client(iut: Iut) -> None:
         await do(both[0], "exercise", curve=SQUARE)
         for which, session in zip(("first", "second"), both, strict=True):
             came = await session.wait_for(
-                *EXERCISE, "Oversized", within=session.left("exercise", "response")
+                *EXERCISE, "Oversized", within=session.countdown("exercise", "response")
             )
             if came is None:
                 raise NotExercised(_ALONE)
@@ -116,6 +116,8 @@ async def test_after_one_that_reads_nothing(iut: Iut) -> None:
         after = f"a client that has read nothing of {_UNREAD} long curves"
         async with open_next_client(iut, instance, after) as session:
             # The suite does not start an exercise here: the exercise operation can be blocked.
-            sign = await session.wait_for(*TESTER.signs, within=session.left("ping", "response"))
+            sign = await session.wait_for(
+                *TESTER.signs, within=session.countdown("ping", "response")
+            )
             if sign is None:
                 raise Violation(f"the next client to be served after {after}", "received nothing")

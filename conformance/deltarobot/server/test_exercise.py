@@ -82,7 +82,7 @@ async def test_curve_of_the_next_exercise(iut: Iut) -> None:
         await next_curve(session, first)
         await proceed(session)
         await session.wait_for(POSITION, within=session.seconds("exercise"))
-        within = session.left("exercise", "response")
+        within = session.countdown("exercise", "response")
         for which in ("third", "fourth"):
             await do(session, "exercise", curve=SQUARE[:2])
             following = await session.wait_for("Curve", within=within)
@@ -215,7 +215,7 @@ async def test_length_of_a_curve(iut: Iut) -> None:
             )
         if first.name != "Curve":
             raise Inconclusive("received no curve (exercise.curve-first)")
-        within = session.left("ping", "exercise")
+        within = session.countdown("ping", "exercise")
         if not await session.wait_for("Ping", *PROGRESS, within=within):
             sent = len(encode(first.value)) - 6
             if session.instance.upper.offers("exercise") and sent != 12 * len(SQUARE):
@@ -258,7 +258,7 @@ async def test_contents_for_a_slow_client(iut: Iut) -> None:
             await await_presence(session)
             before = _unread(session)
             await do(session, "exercise", curve=VAST)
-            within = session.left("exercise", "response")
+            within = session.countdown("exercise", "response")
             came = await session.wait_for(*A_CURVE, within=within)
             behind = _unread(session) - before
             # A server can omit a curve, or end the session, if its client is slow.

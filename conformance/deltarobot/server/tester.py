@@ -20,7 +20,7 @@ from conformance.deltarobot.tester import Form, Tester
 from conformance.harness.instance import Instance
 from conformance.iut import Iut
 from conformance.segmentation import Segmentation
-from conformance.session import LAST_WORDS, Session, Within
+from conformance.session import LAST_WORDS, Session, Timeout
 from conformance.verdicts import Inconclusive, Unreachable, Violation
 
 EXERCISE = ("Curve", *PROGRESS)
@@ -47,21 +47,21 @@ class ServerTester(Tester):
         # The server's application can learn of its client only now, and can end only a known
         # connection.
         if _pings(session):
-            await session.wait_for("Ping", within=session.left("ping", "response"))
+            await session.wait_for("Ping", within=session.countdown("ping", "response"))
 
     async def served(self, session: Session) -> bool:
         """Return True if a ping or exercise data arrive; start an exercise if necessary."""
         upper = session.instance.upper
         # A server that is not known to ping shows service only by an exercise.
         idle = upper.offers("exercise") and not _pings(session)
-        within: Within = "quiet" if idle else session.left("ping", "response")
+        within: Timeout = "quiet" if idle else session.countdown("ping", "response")
         await drain(session, 0)
         if await session.wait_for(*self.signs, within=within):
             return True
         if session.ended or not upper.offers("exercise"):
             return False
         await upper("exercise", curve=[[0, 0, 0], [1, 2, -3]])
-        within = session.left("exercise", "response")
+        within = session.countdown("exercise", "response")
         # A message with a wrong length hides all messages after it.
         return await session.wait_for(*self.signs, "Oversized", within=within) is not None
 
@@ -107,7 +107,9 @@ class ServerTester(Tester):
         expected = f"an end of transmission to be understood after {after}"
         # If the server never closed late before, a short wait is enough.
         hardly = iut.memory.get(_NEVER, False)
-        late = await session.until_closed("quiet" if hardly else session.left(*2 * ["response"]))
+        late = await session.until_closed(
+            "quiet" if hardly else session.countdown(*2 * ["response"])
+        )
         iut.memory[_NEVER] = hardly or not late
         async with open_session(iut) as plain:
             if not await closes_upon(plain, closing):
@@ -144,7 +146,7 @@ class ServerTester(Tester):
             async with asyncio.timeout(LAST_WORDS):
                 await (await session.instance.link()).close()
                 process = session.instance.process
-                return not (process and process.gone)
+                return not (process and process.is_gone)
         return False
 
     async def next_is_served(self, iut: Iut, session: Session, after: str) -> None:
@@ -227,7 +229,7 @@ async def open_next_client(
     default is the one under test.
     """
     expected = f"the next client to be served after {after}"
-    probed = iut.deciding != NEXT and not iut.configuration.fixed
+    probed = iut.requirement_id != NEXT and not iut.configuration.fixed
     if probed and (came := await find_next_client_refusal(iut)):
         raise Violation(expected, came, NEXT)
     before = sum(session.instance is instance for session in iut.sessions)
@@ -259,7 +261,7 @@ async def _open_next_client(
                 raise Violation(expected, none.came, requirement) from none
         return await _turned_away(session)
 
-    async with iut.connect(instance, away=away) as session:
+    async with iut.connect(instance, is_refusing=away) as session:
         if came := _refusal(session):
             raise Violation(expected, came, requirement)
         yield session

@@ -20,7 +20,7 @@ async def push_until_answered(tester: RobotsTester, robot: Robot) -> None:
 async def assert_goes_offline(tester: RobotsTester, robot: Robot) -> None:
     """Send nothing until the user sees the robot as offline. Raises Violation if it never is."""
     tester.iut.skip_if_longer(2 * tester.seconds("offline"), "offline")
-    latest = tester.iut.left("offline", "offline", "response")
+    latest = tester.iut.countdown("offline", "offline", "response")
     seen = await tester.becomes(robot, "state", "offline", latest)
     if seen != "offline":
         expected = f"a robot to be offline {tester.seconds('offline'):g} s after its last answer"

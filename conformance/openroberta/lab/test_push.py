@@ -219,9 +219,9 @@ async def test_lost_connection(iut: Iut) -> None:
                 else:
                     await exchange.time_until("Repeat", 0, latest)
             # Until now a lab may not have noticed the lost connection.
-            await (await robot.push()).time_until("Repeat", 0, latest, iut.deciding)
+            await (await robot.push()).time_until("Repeat", 0, latest, iut.requirement_id)
             if await tester.offers("run"):
-                await robot.commanded("run", "Download", iut.deciding)
+                await robot.commanded("run", "Download", iut.requirement_id)
 
     await compared(iut, play, True, False, "push.answered")
 
@@ -248,7 +248,7 @@ async def test_others_meanwhile(iut: Iut) -> None:
             asked = await other.ask(message_names.PUSHCMD, other.object("register", "token"))
             # Closing the connection is an answer, too.
             answer = await asked.session.wait_for(within=tester.seconds("response"))
-            if (answer or asked.session.ended) and not held.session.ahead("Repeat"):
+            if (answer or asked.session.ended) and not held.session.unread_messages("Repeat"):
                 return
             await held.time_until("Repeat", 0, latest)
         raise Violation(

@@ -28,7 +28,7 @@ async def smoke(iut: Iut) -> None:
 async def _reads_spaces(iut: Iut) -> bool:
     """True if the robot pushes after an answer with a space in its JSON."""
     with contextlib.suppress(Conclusion):
-        async with playing(Iut(iut.testbed, iut.deciding)) as tester:
+        async with playing(Iut(iut.testbed, iut.requirement_id)) as tester:
             asked = await tester.next("Register")
             await asked.answer(response(200, {"Content-Type": "application/json"}, _SPACED))
             return await tester.wait_for("Push", within=tester.seconds("response")) is not None

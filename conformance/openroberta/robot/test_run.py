@@ -96,7 +96,7 @@ async def test_asks_once(iut: Iut) -> None:
             await push.command("download")
             asked = await tester.program_request("run.requests-file")
             await asked.file(tester.program)
-            found = await tester.wait_for("DownloadRequest", "Push", within=iut.left(*PROGRAM))
+            found = await tester.wait_for("DownloadRequest", "Push", within=iut.countdown(*PROGRAM))
             if found is None:
                 raise Inconclusive("received no push after the program (run.pushes-after)")
             if found.name != "Push":
@@ -336,10 +336,10 @@ async def test_file_paths(iut: Iut) -> None:
             await push.command("download")
             asked = await tester.program_request("run.requests-file")
             await asked.file(tester.program, path.format(name, folder=folder))
-            again = await tester.wait_for(*POLLING, within=iut.left(*PROGRAM))
+            again = await tester.wait_for(*POLLING, within=iut.countdown(*PROGRAM))
             if again and again.name == "DownloadRequest":
                 await again.file(tester.program, path.format(name, folder=folder))
-                again = await tester.wait_for(*POLLING, within=iut.left(*PROGRAM))
+                again = await tester.wait_for(*POLLING, within=iut.countdown(*PROGRAM))
             # The robot writes its files before it sends the next request.
             outside = [path.name for path in folder.parent.iterdir() if path != folder]
             check(

@@ -100,7 +100,7 @@ class GamepadTester(Tester):
                     for name, value in fields.items()
                 )
 
-        within = self.session.left("response")
+        within = self.session.countdown("response")
         await self.session.poll_until(there, "the values of a gamepad", within, about)
         image = await buffer.look()
         try:
@@ -127,7 +127,7 @@ class GamepadTester(Tester):
                     async def there(lx: float = lx) -> bool:
                         return bool(other.peek_at("read.params.lx") == lx)
 
-                    within = plain.session.left("response")
+                    within = plain.session.countdown("response")
                     if not await plain.session.poll_until(there, "lx of a gamepad", within):
                         return False
                 return True

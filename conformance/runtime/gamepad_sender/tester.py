@@ -66,7 +66,7 @@ async def expect_pad(
         return wrong if isinstance(pad(), dict) else lacking
 
     async def comes() -> bool:
-        while session.ahead(GAMEPADS) and (message := await session.wait_for(GAMEPADS)):
+        while session.unread_messages(GAMEPADS) and (message := await session.wait_for(GAMEPADS)):
             latest[:] = [message]
             if right():
                 return True

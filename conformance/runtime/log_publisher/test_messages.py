@@ -378,7 +378,7 @@ async def test_order(iut: Iut) -> None:
 async def test_many(iut: Iut) -> None:
     """The last of hundreds of messages are as complete and correct as the first."""
     async with open_publisher(iut) as publisher:
-        left, logs = publisher.session.left("response"), 0
+        left, logs = publisher.session.countdown("response"), 0
         while logs < _MANY and (logs < _SOME or left() > 0):
             level = LEVELS[2 + logs % 3]
             await log(publisher, f"step {logs}", level=level, extra={"number": logs})

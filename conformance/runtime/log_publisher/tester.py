@@ -35,7 +35,7 @@ async def open_publisher(iut: Iut) -> AsyncIterator[Connections]:
 
 async def _wait_for_subscription(session: Session) -> None:
     """Log until a message arrives: ZeroMQ drops messages before the subscription is known."""
-    left = session.left("response")
+    left = session.countdown("response")
     while left() > 0:
         await run_operation(session, "log", **_PROMPT)
         if await session.wait_for(LOG, within=_NOTICE):

@@ -40,7 +40,7 @@ async def run_often(
         asked = [asyncio.create_task(upper(operation, **buffer.arguments, **more)) for more in some]
         try:
             answered += [
-                await in_time(each, tester.session.left(patient))
+                await in_time(each, tester.session.countdown(patient))
                 for each in asyncio.as_completed(asked)
             ]
         except TimeoutError:

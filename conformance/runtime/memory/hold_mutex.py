@@ -6,7 +6,7 @@ import time
 from collections.abc import Awaitable, Callable, Collection, Mapping
 from typing import Any
 
-from conformance.harness.deadlines import counting, in_time
+from conformance.harness.deadlines import countdown_from, in_time
 from conformance.harness.upper_tester import Answer
 from conformance.running.timeouts import GRACE
 from conformance.runtime.memory.buffer import Buffer, Image
@@ -61,7 +61,7 @@ async def check_waits_for_mutex(
                 asked.cancel()
                 buffer.check_kept()
                 raise
-        free, left = time.time(), tester.session.left(_AWAKE)
+        free, left = time.time(), tester.session.countdown(_AWAKE)
         answer = await _wait_for_answer(tester, buffer, name, asked)
         if answer.ok:
             return free
@@ -134,7 +134,7 @@ async def _look_at_each_release(
 
     ``judge`` gets the image at that moment, and the image a moment later.
     """
-    left, number = counting(seconds), 0
+    left, number = countdown_from(seconds), 0
     while left() > 0:
         number += 1
         async with buffer.hold():

@@ -19,7 +19,7 @@ from typing import Any
 
 from conformance.definitions import locations
 from conformance.harness import memory
-from conformance.harness.deadlines import counting, in_time
+from conformance.harness.deadlines import countdown_from, in_time
 from conformance.harness.memory import Locked, NoObject, SharedObject
 from conformance.harness.upper_tester import Answer
 from conformance.iut import Iut
@@ -127,13 +127,13 @@ class Tester:
         except TimeoutError:
             if not has_answered(self.session):
                 text = f"it did not answer the operation '{operation}' within {limit:g} s"
-                how = instance.upper.instead or instance.describe_end()
+                how = instance.upper.output_hint or instance.describe_end()
                 raise Unreachable(text + how) from None
             await self._check_nothing_stuck()
             if operation == "list" and (waits := waits or self._waits_for_others()):
                 raise Hindered(waits) from None
             expected = f"the operation '{operation}' to be answered"
-            came = f"it was not answered within {limit:g} s{instance.upper.instead}"
+            came = f"it was not answered within {limit:g} s{instance.upper.output_hint}"
             raise Violation(expected, came) from None
         except Inconclusive:
             process = instance.process
@@ -148,7 +148,7 @@ class Tester:
         for buffer in self.buffers:
             with contextlib.suppress(BrokenMutex, NoObject):
                 try:
-                    async with buffer.object.locked(counting(0)):
+                    async with buffer.object.locked(countdown_from(0)):
                         pass
                 except Locked:
                     raise Violation(
@@ -371,7 +371,7 @@ class Tester:
 
     async def until(self, wanted: Callable[[], bool], timing: str) -> bool:
         """Check a condition repeatedly until it is True or the timing has passed."""
-        left = self.session.left(timing)
+        left = self.session.countdown(timing)
         while not wanted():
             if left() < 0:
                 return False
@@ -387,7 +387,7 @@ class Tester:
             buffer.object.close()
         self.tidy()
         # Another instance can create objects again that it no longer finds.
-        self.iut.testbed.endings.callback(_remove, self.names)
+        self.iut.testbed.cleanup.callback(_remove, self.names)
 
 
 def _remove(names: Collection[str]) -> None:

@@ -153,7 +153,7 @@ async def test_notification(iut: Iut, count: int) -> None:
                 came.event,
             )
             await caller.session.wait_for("nothing but what is on its way")
-            more = caller.session.ahead(NOTIFICATION, REQUEST, where=mine)
+            more = caller.session.unread_messages(NOTIFICATION, REQUEST, where=mine)
             absent(more[0] if more else None, "one notification")
 
 

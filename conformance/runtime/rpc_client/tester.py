@@ -84,7 +84,7 @@ class Caller(Connections):
     def _raise_if_expired(self) -> None:
         """Raise Violation if the client has sent a request a second time."""
         for session in self.sessions:
-            for message in session.ahead(REQUEST, where=self._concerns):
+            for message in session.unread_messages(REQUEST, where=self._concerns):
                 if self._method(message) in self._called:
                     raise self._other(message, "for each call")
 
@@ -130,7 +130,7 @@ class Caller(Connections):
             if not running.result().ok:
                 # The request may still be in transit; after this wait no request arrives.
                 with contextlib.suppress(TimeoutError, Violation):
-                    await in_time(asyncio.shield(waiting), self.session.left("quiet"))
+                    await in_time(asyncio.shield(waiting), self.session.countdown("quiet"))
                 if not waiting.done():
                     await ended([waiting])
                     about = "rpc.failure" if after else None if self.begun else requirement
@@ -334,7 +334,7 @@ class Caller(Connections):
             if not operated.answered and not await self._iut.cached("answers", self._can_answer):
                 # The client may have exited without flushing its output.
                 operated.take("call", False)
-                unflushed = self.session.instance.upper.unflushed
+                unflushed = self.session.instance.upper.unflushed_hint
                 raise Inconclusive(f"expected {expected}{unflushed}") from None
             raise Violation(expected, f"it still waits after {seconds:g} s") from None
 

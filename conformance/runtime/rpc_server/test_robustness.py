@@ -98,7 +98,7 @@ class Served:
         """Return True if the probe is answered before the connection is closed."""
         number = next(_PROBES) if number is None else number
         await self.session.send(request(number, usual_procedure(self.iut)))
-        within = self.session.left(self.session.due)
+        within = self.session.countdown(self.session.reaction_time)
         while answer := await self.session.wait_for(RESPONSE, within=within):
             if response_id(answer) == number:
                 return True

@@ -234,7 +234,7 @@ async def disturbed(iut: Iut) -> str:
     ):
         for number in (1, 2):
             await one.send(request(number, usual_procedure(iut)))
-            within = one.left(one.due)
+            within = one.countdown(one.reaction_time)
             answer = await one.wait_for(RESPONSE, within=within, requirement="rpc.clients-apart")
             if answer is None or response_id(answer) != number:
                 return "rpc.clients-apart"
@@ -246,7 +246,7 @@ async def disturbed(iut: Iut) -> str:
 async def turns_others_away(iut: Iut) -> bool:
     """Return True if the server closes a connection that is opened while it serves another."""
     plain = Iut(iut.testbed, "")
-    return await iut.cached("another client is turned away", plain.turns_away_beside)
+    return await iut.cached("another client is turned away", plain.refuses_second_client)
 
 
 @contextlib.asynccontextmanager
@@ -261,7 +261,7 @@ async def blame_later_connections(iut: Iut) -> AsyncIterator[None]:
         async with plain.instance() as instance:
             for number in range(2):
                 async with plain.connect(instance) as session:
-                    within = "response" if number else session.left(session.due)
+                    within = "response" if number else session.countdown(session.reaction_time)
                     await session.send(request(number, usual_procedure(iut)))
                     if not await session.wait_for(RESPONSE, within=within):
                         # failures of the first connection are another requirement
@@ -316,7 +316,7 @@ async def blame_pieces(iut: Iut) -> AsyncIterator[None]:
         async with Iut(iut.testbed, "").session() as session:
             await session.send(request(1, usual_procedure(iut)), segmentation=byte_by_byte)
             answer = await session.wait_for(
-                RESPONSE, within=session.left(session.due), requirement=SEGMENTATION
+                RESPONSE, within=session.countdown(session.reaction_time), requirement=SEGMENTATION
             )
             return answer is not None and response_id(answer) == 1
 

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from conformance.definitions.keywords import shown
-from conformance.harness.deadlines import Left, counting
+from conformance.harness.deadlines import Countdown, countdown_from
 from conformance.runtime.numbers import is_same
 from conformance.runtime.shapes import UPDATE, mark
 from conformance.runtime.tester import run_operation
@@ -68,14 +68,14 @@ async def expect_update(
     """
     latest = [message for message in session.received if message.name == UPDATE][-1:]
     # Skip the updates before the latest one, so that no later check finds them.
-    while session.ahead(UPDATE):
+    while session.unread_messages(UPDATE):
         await session.wait_for(UPDATE)
     if latest and holds(latest[0]):
         return latest[0]
     within = change_deadline(session)
 
     async def comes() -> bool:
-        while session.ahead(UPDATE) and (update := await session.wait_for(UPDATE)):
+        while session.unread_messages(UPDATE) and (update := await session.wait_for(UPDATE)):
             latest[:] = [update]
             if holds(update):
                 return True
@@ -91,16 +91,16 @@ async def expect_update(
     raise Violation(expected, f"the last update was {shown(latest[0].value)}", requirement)
 
 
-def change_deadline(session: Session) -> Left:
+def change_deadline(session: Session) -> Countdown:
     """Return the time within which a change must be sent.
 
     The time is not extended if enough updates have arrived without the change. The time ends if
     enough messages have arrived that are not updates.
     """
     rounds: list[float | str] = [LINGERING, *ROUNDS * ["update"]]
-    whole = session.left("response", *rounds)
+    whole = session.countdown("response", *rounds)
     # A publisher that has sent this many updates was not delayed by a busy machine.
-    least = counting(session.instance.configuration.total(*rounds))
+    least = countdown_from(session.instance.configuration.total(*rounds))
     before, others = _counts(session)
 
     def left() -> float:

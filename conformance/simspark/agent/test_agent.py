@@ -39,7 +39,7 @@ async def _play_ordinary_session(iut: Iut) -> str | None:
                 await tester.session.operate("act", effectors=effectors)
                 came = await tester.sends(expressions(effectors), "response" if came else "quiet")
         if tester.session.ended:
-            closed = next(e.at for e in tester.session.theirs if e.event == "closed")
+            closed = next(e.at for e in tester.session.iut_events if e.event == "closed")
             return f"the agent closed its connection {closed:.2f} s after opening it"
     return None
 

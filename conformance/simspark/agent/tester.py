@@ -100,7 +100,7 @@ class Tester:
     async def sends(self, wanted: list[Any], within: str = "response") -> bool:
         """Return True if the agent sends these expressions in one message within a timing."""
         await self.tell()
-        left = self.session.left(within)
+        left = self.session.countdown(within)
         while message := await self.session.wait_for(*ACTS, within=left):
             if all(item in message.value for item in wanted):
                 return True
@@ -262,7 +262,7 @@ async def connect_agent(
         try:
             if segmentation is not None:
                 # If our messages are segmented, a missing init is a failure of segmentation.
-                await tester.welcome(await _init(tester, iut.deciding))
+                await tester.welcome(await _init(tester, iut.requirement_id))
             yield tester
         except (Violation, Inconclusive) as raised:
             if not session.ended:

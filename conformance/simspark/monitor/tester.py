@@ -48,7 +48,7 @@ class _Connections(Connections):
         told = 0
         # A connection that is only used for commands need not be read.
         with contextlib.suppress(Violation):
-            while not session.over:
+            while not session.is_over:
                 for event in self.session.events[told:]:
                     if event.data and event.sender == session.peer:
                         await session.send_bytes(event.data)

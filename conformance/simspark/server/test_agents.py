@@ -319,7 +319,7 @@ async def test_words_of_others_are_heard(iut: Iut) -> None:
         own: list[str] = []
         for speaker, listener in ((one, other), (other, one)):
             said, heard = f"from_{speaker.number}", list[str]()
-            left = listener.left("response")
+            left = listener.countdown("response")
             while said not in heard and left() > 0:
                 await speaker.send(expressions(f"(say {said})"))
                 await next_perceptors(listener)

@@ -306,7 +306,7 @@ async def test_velocity_takes_the_spin(iut: Iut) -> None:
             requirement="ball.pos",
             now=places_of_balls,
         )
-        still, left = _Turning(watch.view, nodes), watch.session.left("response")
+        still, left = _Turning(watch.view, nodes), watch.session.countdown("response")
         while left() > 0 and any(watch.view.poses[n][14] > HIGH for n in nodes):
             check(
                 not still.has(watch.view),

@@ -62,7 +62,7 @@ async def test_lengths_of_more_than_two_bytes(iut: Iut) -> None:
         instance = await others.enter_async_context(iut.instance())
         await _add_robots(iut, instance, others, PLAYERS)
         monitor = await others.enter_async_context(iut.connect(instance, channel="monitor"))
-        left = monitor.left("response")
+        left = monitor.countdown("response")
         while message := await monitor.wait_for(*STATES, within=left):
             if len(monitor.events[message.event].data or b"") > 1 << 16:
                 await monitor.expect(*STATES)
@@ -76,7 +76,7 @@ async def _add_robots(
     """Connect agents that create a robot each. Their perceptors are many, and are not read."""
     for _ in range(count):
         agent = await others.enter_async_context(iut.connect(instance, channel="agent"))
-        others.enter_context(agent.inattentive())
+        others.enter_context(agent.stop_reading())
         await agent.send(expressions(f"(scene {iut.configuration.value('scene')})"))
 
 
@@ -90,7 +90,7 @@ async def _play_without_reading(iut: Iut) -> None:
         slow = await others.enter_async_context(iut.connect(instance, channel="monitor"))
         what = "another monitor stops reading"
         enough = watch.session.size + HELD
-        with slow.inattentive():
+        with slow.stop_reading():
             for _ in range(FULLS):
                 # This monitor requests the full graph, and the server sends it to all monitors.
                 await watch.session.send(expressions("(reqfullstate)"))
@@ -101,7 +101,7 @@ async def _play_without_reading(iut: Iut) -> None:
         # A server that drops the slow monitor can leave a message incomplete. All earlier messages
         # are complete.
         await slow.finish()
-        late, left = View(), slow.left("response")
+        late, left = View(), slow.countdown("response")
         while late.clock < watch.view.clock and (
             message := await slow.wait_for(*STATES, within=left)
         ):

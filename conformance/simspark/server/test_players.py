@@ -215,7 +215,7 @@ async def _values_felt(agent: Session, name: str, value: float) -> list[float]:
     await skip_received(agent)
     groups = [message for message in agent.received if message.name in PERCEPTORS]
     came = [found for message in groups if (found := _value_felt(message, name)) is not None]
-    count, left = len(groups), agent.left("response", "response")
+    count, left = len(groups), agent.countdown("response", "response")
     while came or count < ENOUGH:
         message = await agent.wait_for(*PERCEPTORS, within=left)
         if message is None:

@@ -321,14 +321,14 @@ async def _differs(session: Session, spots: Sequence[Spot]) -> str:
     Polls until the response timeout. The timeout starts again whenever more spots are right,
     because the frontend is still drawing.
     """
-    left, least = session.left("response"), len(spots)
+    left, least = session.countdown("response"), len(spots)
     while True:
         screen = await _screen(session)
         wrong = [spot for spot in spots if not screen.has(spot)]
         if not wrong:
             return ""
         if len(wrong) < least:
-            left, least = session.left("response"), len(wrong)
+            left, least = session.countdown("response"), len(wrong)
         if left() < 0:
             spot = wrong[0]
             wanted, came = tuple(spot.color.values()), screen.at(spot.x, spot.y)

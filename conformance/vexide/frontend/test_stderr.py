@@ -55,7 +55,7 @@ async def test_much_text_on_stderr(iut: Iut, when: str) -> None:
             await start_program(session)
         read = f"{len(MUCH)} bytes on standard error to be read"
         try:
-            with session.deadline(read, session.left("response", "response")) as left:
+            with session.deadline(read, session.countdown("response", "response")) as left:
                 await in_time(complain(session, MUCH), left)
         except TimeoutError:
             raise Violation(read, "the frontend stopped reading them") from None

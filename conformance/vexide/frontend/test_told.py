@@ -255,7 +255,7 @@ async def _expect_command(
     await operate(session, operation, **arguments)
     if behind:
         await operate(session, "competition", **behind["CompetitionMode"])
-    left = session.left("response")
+    left = session.countdown("response")
     while True:
         commands = messages_named(session, name)
         if any(fits(command.value[name]) for command in commands[earlier:]):

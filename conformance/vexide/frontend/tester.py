@@ -10,7 +10,7 @@ from conformance.cases import check
 from conformance.definitions.keywords import shown as brief
 from conformance.iut import Iut
 from conformance.segmentation import Segmentation
-from conformance.session import Session, Within
+from conformance.session import Session, Timeout
 from conformance.verdicts import Inconclusive, NotExercised
 from conformance.vexide.commands import START
 from conformance.vexide.events import EXITED, PROGRAM, READY, UNSETTLED, answer, log
@@ -77,12 +77,12 @@ def reading_time(session: Session, lines: int) -> float:
     return max(response, min(reading, session.instance.configuration.max_wait / 2))
 
 
-def _reading_timeout(session: Session, lines: int) -> Within:
+def _reading_timeout(session: Session, lines: int) -> Timeout:
     """Return the timeout of a single wait: "response", or longer for many lines."""
-    return "response" if lines <= _A_RESPONSE else session.left(reading_time(session, lines))
+    return "response" if lines <= _A_RESPONSE else session.countdown(reading_time(session, lines))
 
 
-async def require_ready_first(session: Session, within: Within | None = None) -> None:
+async def require_ready_first(session: Session, within: Timeout | None = None) -> None:
     """Raise Inconclusive if StartExecution comes although no Ready was sent."""
     if await session.wait_for(START, within=within):
         raise Inconclusive("StartExecution came without a Ready (start.waits-for-ready)")
@@ -103,7 +103,7 @@ async def expect_start(session: Session, to: str = "after Ready", lines: int = 1
 
 
 async def _wait_for_start(
-    session: Session, lines: int = 1, at_last: Within = "response"
+    session: Session, lines: int = 1, at_last: Timeout = "response"
 ) -> Message | None:
     """Return the StartExecution that follows a Ready sent earlier, or None.
 
@@ -112,13 +112,13 @@ async def _wait_for_start(
     return await _start(session, lines, at_last)
 
 
-async def _start(session: Session, lines: int, at_last: Within) -> Message | None:
+async def _start(session: Session, lines: int, at_last: Timeout) -> Message | None:
     upper, within = session.instance.upper, _reading_timeout(session, lines)
     if not upper.offers("start"):
         return await session.wait_for(START, within=within)
     message = await session.wait_for(START)
     if within == "response":
-        within = session.left(session.seconds("quiet"))
+        within = session.countdown(session.seconds("quiet"))
     # If the frontend had not read Ready at the first press of start, the second press counts.
     for seconds in (within, at_last):
         if message is None and not session.ended:
@@ -156,7 +156,7 @@ async def outcome(session: Session, lines: int = 1) -> str | None:
     Polls the operation until the response timeout. Raises NotExercised if the operation answers in
     an unknown form.
     """
-    left = session.left(reading_time(session, lines))
+    left = session.countdown(reading_time(session, lines))
     while True:
         result = await operate(session, "outcome")
         if result and not (isinstance(result, dict) and "outcome" in result):
@@ -178,8 +178,8 @@ async def is_readable(session: Session, marker: str) -> bool:
     Raises NotExercised if the output does not contain the text and no hook provides the logs.
     """
     # If no hook provided logs during one session, expect none during another session.
-    vain = session.memory.get(_NO_LOGS) and not session.finished
-    left = session.left("quiet" if vain else "response")
+    vain = session.memory.get(_NO_LOGS) and not session.closed_by_suite
+    left = session.countdown("quiet" if vain else "response")
     upper, process = session.instance.upper, session.instance.process
     while True:
         if process and marker in process.stderr.text + process.stdout.text:
@@ -409,7 +409,7 @@ async def _ask(iut: Iut) -> None:
         with contextlib.suppress(Inconclusive, TimeoutError):
             async with asyncio.timeout(session.seconds("response")):
                 for name in iut.role.hooks:
-                    await upper.has(name)
+                    await upper.is_offered(name)
 
 
 async def _observe(iut: Iut) -> PlainSession:
@@ -422,7 +422,7 @@ async def _observe(iut: Iut) -> PlainSession:
         await session.send(READY)
         # A StartExecution that is only late is judged by start.sent.
         start = await _wait_for_start(session) or await session.wait_for(
-            START, within=session.left("response", "response")
+            START, within=session.countdown("response", "response")
         )
         await session.send(EXITED)
         asked = session.instance.upper.offers("outcome")

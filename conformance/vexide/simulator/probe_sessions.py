@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass
 from typing import Any
 
-from conformance.harness.deadlines import Left
+from conformance.harness.deadlines import Countdown
 from conformance.iut import Iut
 from conformance.segmentation import Segmentation
 from conformance.session import Session
@@ -62,9 +62,9 @@ class Driving:
     configured: tuple[int, ...]
     reporting: tuple[int, ...]
 
-    def left(self, session: Session) -> Left:
+    def left(self, session: Session) -> Countdown:
         """Return the deadline for updates of all motors."""
-        return session.left("program")
+        return session.countdown("program")
 
 
 @contextlib.asynccontextmanager
@@ -90,7 +90,7 @@ async def _learn_form(iut: Iut) -> str:
         # A sign that does not come soon probably never comes. The other observations then run in
         # parallel, if several instances are possible.
         await asyncio.wait({trying}, timeout=iut.configuration.seconds("response"))
-        floods = any(iut.testbed.timeouts.floods.long(session) for session in iut.sessions)
+        floods = any(iut.testbed.timeouts.floods.is_long(session) for session in iut.sessions)
         if not (trying.done() or floods or iut.configuration.fixed):
             bare, tagged = await asyncio.gather(_observe(iut, program, "bare"), trying)
         else:
@@ -323,11 +323,11 @@ def _setup(session: Session, form: str) -> list[Any]:
 
 async def _run(session: Session, program: str | None) -> None:
     """Follow the program: a program of the suite runs for ever, other programs can end."""
-    left = session.left("program")
+    left = session.countdown("program")
     if program is not None:
         if not await wait_until_running(session):
             return
-        left = session.left("response")
+        left = session.countdown("response")
     wanted = {"drive": "DeviceUpdate", "print": "Serial"}.get(program or "", "Exited")
     while not messages_named(session, wanted):
         if not await session.wait_for(wanted, within=left):

@@ -74,7 +74,7 @@ async def test_competition_after_many_changes(iut: Iut) -> None:
             await session.send(competition(enabled=bool(number % 2)))
         await session.send(competition(**latest))
         # A simulator that reads one command per step has not reached the last command yet.
-        left = session.left("program")
+        left = session.countdown("program")
         while left() > 0 and await session.wait_for("Serial"):
             pass
         await _sees_mode(session, latest)

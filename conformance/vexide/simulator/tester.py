@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator
 from typing import Any
 
 from conformance.cases import check
-from conformance.harness.deadlines import Left
+from conformance.harness.deadlines import Countdown
 from conformance.harness.instance import Instance
 from conformance.iut import Iut
 from conformance.segmentation import Segmentation
@@ -37,9 +37,9 @@ async def shake_hands(session: Session) -> Message:
     return await session.expect("Handshake", to="in answer to the Handshake command")
 
 
-def first_answer_deadline(session: Session) -> Left:
+def first_answer_deadline(session: Session) -> Countdown:
     """Return the deadline for an answer of a new process, which is possibly still starting."""
-    return session.left(session.due)
+    return session.countdown(session.reaction_time)
 
 
 async def make_ready(session: Session, *setup: Any, requirement: str | None = None) -> None:
@@ -159,7 +159,7 @@ async def another_session(
     except (Unreachable, Violation) as error:
         served = isinstance(error, Violation) and session.received
         alive = isinstance(error, Violation) and (process is None or not process.exit)
-        if served or alive or (process and process.crashed):
+        if served or alive or (process and process.has_crashed):
             raise
         raise NotExercised(
             "the simulator serves one session and accepts no further session; only a simulator "

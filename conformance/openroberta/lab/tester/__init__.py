@@ -5,7 +5,7 @@ import contextlib
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from typing import Any
 
-from conformance.harness.deadlines import counting
+from conformance.harness.deadlines import countdown_from
 from conformance.harness.instance import Instance
 from conformance.iut import Iut
 from conformance.openroberta import message_names
@@ -13,7 +13,7 @@ from conformance.openroberta.codec import request
 from conformance.openroberta.lab.tester.robot import AGAIN, Robot, new_token
 from conformance.openroberta.values import same
 from conformance.segmentation import Segmentation, whole
-from conformance.session import Session, Within
+from conformance.session import Session, Timeout
 from conformance.verdicts import Inconclusive, NotExercised, Unreachable, Violation
 
 
@@ -121,7 +121,7 @@ class RobotsTester:
 
         Returns the last answer if the operation still fails after the response time.
         """
-        left = self.iut.left("response")
+        left = self.iut.countdown("response")
         while True:
             await asyncio.sleep(AGAIN)
             answered = await self.upper(operation, **arguments)
@@ -145,13 +145,13 @@ class RobotsTester:
             )
         return seen
 
-    async def becomes(self, robot: Robot, key: str, wanted: Any, within: Within) -> Any:
+    async def becomes(self, robot: Robot, key: str, wanted: Any, within: Timeout) -> Any:
         """Wait until the user sees this value of a robot; return the last value.
 
         ``within`` is the name of a timing, seconds, or the rest of a timeout. Seconds are not
         extended on a busy machine: during them the value must not appear.
         """
-        left = counting(self.iut.left(within) if isinstance(within, str) else within)
+        left = countdown_from(self.iut.countdown(within) if isinstance(within, str) else within)
         while True:
             seen = (await self.state(robot)).get(key)
             if same(seen, wanted) or left() < 0:

@@ -4,7 +4,7 @@ from collections.abc import Awaitable, Callable
 
 from conformance.openroberta import message_names
 from conformance.openroberta.message_names import is_error, refuses
-from conformance.session import Session, Within
+from conformance.session import Session, Timeout
 from conformance.verdicts import Conclusion, Inconclusive, Violation
 from conformance.wire import Message
 
@@ -39,7 +39,7 @@ class Exchange:
         self.asked = session.now
 
     async def answer(
-        self, *names: str, within: Within = "response", requirement: str | None = None
+        self, *names: str, within: Timeout = "response", requirement: str | None = None
     ) -> Message:
         """Return the answer. Raises Violation if none comes or the name is not one of these."""
         what = f"the answer to {self.name}"

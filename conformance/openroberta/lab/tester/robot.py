@@ -120,7 +120,7 @@ class Robot:
         self, exchange: Exchange, requirement: str | None = "register.repeat"
     ) -> None:
         """Let the user enter the token while this registration is held."""
-        refused, left = 0, self.tester.iut.left("response")
+        refused, left = 0, self.tester.iut.countdown("response")
         while not (entered := await self.tester.upper("pair", token=self.token)).ok:
             # The lab may not have read the registration yet; then it accepts the token later.
             refused += 1
@@ -207,7 +207,7 @@ class Robot:
         if message.name != "File":
             if message.name == "Refusal" or "json" in message.value:
                 raise exchange.wrong("File", message, "run.bytes")
-            if self.tester.iut.deciding == "run.filename":
+            if self.tester.iut.requirement_id == "run.filename":
                 what = "the header field Filename in the answer to DownloadRequest"
                 raise exchange.failed(what, "received none", None, message.event)
         self._ran = True

@@ -4,7 +4,7 @@ import asyncio
 import contextlib
 from collections.abc import AsyncIterator, Sequence
 
-from conformance.harness.deadlines import Left, counting
+from conformance.harness.deadlines import Countdown, countdown_from
 from conformance.harness.instance import Instance
 from conformance.iut import Iut
 from conformance.openroberta.codec import response
@@ -87,7 +87,7 @@ class LabTester:
         begun = bool(self.asked or self.others)
         starting = 0.0 if begun else self.iut.configuration.seconds("startup")
         asked = self._loop.time()
-        lasting = self.iut.testbed.timeouts.lasting(starting + full)
+        lasting = self.iut.testbed.timeouts.growing_timeout(starting + full)
         grace = self._grace(full) if begun else 0.0
         before = len(self.others) if self.asked else 0
         found = await self._polled(names, lambda: asked + lasting() + grace - self._loop.time())
@@ -110,7 +110,7 @@ class LabTester:
             raise Late(f"expected {expected}; received it after {took:.1f} s", took)
         return found
 
-    async def _polled(self, names: tuple[str, ...], left: Left) -> Exchange | None:
+    async def _polled(self, names: tuple[str, ...], left: Countdown) -> Exchange | None:
         """Return the next request that a test answers, without a repeated request for a program."""
         began = self._loop.time()
         found = await self.wait_for(*POLLING, within=left)
@@ -132,14 +132,14 @@ class LabTester:
         process, end = self.instance.process, self.instance.describe_end()
         # If the robot has exited, the tester stopped waiting at that time.
         within = "" if process and process.exit else f" within {round(seconds, 2):g} s"
-        raise Unreachable(f"the IUT did not connect{within}{end}{self.instance.slow}")
+        raise Unreachable(f"the IUT did not connect{within}{end}{self.instance.slow_hint}")
 
     async def program_request(self, requirement: str | None = None) -> Exchange:
         """Return the request for an announced program; the robot can send a push first."""
         before = len(self.others)
         asked = await self.next("DownloadRequest", "Push", requirement=requirement)
         if asked.name == "Push":
-            found = await self.wait_for("DownloadRequest", within=self.iut.left("response"))
+            found = await self.wait_for("DownloadRequest", within=self.iut.countdown("response"))
             if found is None:
                 strayed = self._strayed(("DownloadRequest",), before)
                 known = "http.paths" if strayed else requirement
@@ -165,7 +165,7 @@ class LabTester:
         while found and found.name != "Register":
             told = found.name == "Push" and self.updates
             await (found.command("update") if told else found.refuse(500))
-            found = await self.wait_for(*POLLING, within=self.iut.left("startup"))
+            found = await self.wait_for(*POLLING, within=self.iut.countdown("startup"))
         if found:
             self.asked, self._cursor = [found], 1
         return found
@@ -175,9 +175,9 @@ class LabTester:
         part = _PARTS[0] if "DownloadRequest" in names else _PARTS[1]
         return next((other for other in self.others[start:] if other.strays_to(part)), None)
 
-    async def wait_for(self, *names: str, within: float | Left) -> Exchange | None:
+    async def wait_for(self, *names: str, within: float | Countdown) -> Exchange | None:
         """Return the next request with one of these names, or None after the timeout."""
-        left = counting(within)
+        left = countdown_from(within)
         while True:
             while self._cursor < len(self.asked):
                 asked = self.asked[self._cursor]
@@ -189,7 +189,7 @@ class LabTester:
 
     async def other(self, *names: str, within: float, start: int = 0) -> Exchange | None:
         """Return the first other request with one of these names, starting at index `start`."""
-        left = counting(within)
+        left = countdown_from(within)
         while True:
             for entry in self.others[start:]:
                 if entry.name in names:
@@ -213,7 +213,7 @@ class LabTester:
         """Return the additional seconds in which a request still counts as late."""
         return GRACE * min(full, self.iut.configuration.seconds("response"))
 
-    async def _await(self, window: Left) -> bool:
+    async def _await(self, window: Countdown) -> bool:
         """Wait for the next event. Returns False after the timeout or if the robot has exited."""
         if self.failure:
             raise self.failure
@@ -227,7 +227,7 @@ class LabTester:
                 await self._news.wait()
         return True
 
-    def _left(self, window: Left) -> float:
+    def _left(self, window: Countdown) -> float:
         """Return the seconds that are left of a timeout.
 
         At most the response time is left if the robot sends unreadable bytes or uses a wrong path.
@@ -274,7 +274,7 @@ class LabTester:
         if memory.get(gone) or not self.updates:
             return None
         await push.command("update")
-        asked = await self.wait_for("Register", "Push", within=self.iut.left("startup"))
+        asked = await self.wait_for("Register", "Push", within=self.iut.countdown("startup"))
         if asked is None or asked.name == "Push":
             memory[gone] = True
             return None

@@ -166,7 +166,7 @@ class Exchange:
         other = await self.tester.wait_for(*POLLING, within=seconds)
         if other is not None:
             raise other._wrong(expected, f"received {other.name} after {other.at - self.at:.2f} s")
-        ended = next((each.at for each in self.session.theirs if each.event == "closed"), 0.0)
+        ended = next((each.at for each in self.session.iut_events if each.event == "closed"), 0.0)
         if ended - self.message.at > _FINISHES:
             raise self._wrong(expected, "it closed the connection")
 

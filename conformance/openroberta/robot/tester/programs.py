@@ -29,7 +29,7 @@ async def run_in_silence(tester: LabTester, push: Exchange, slow: str) -> Exchan
             await other.session.poll_until(
                 lambda: _more_run(tester, before),
                 "its program to have been run",
-                tester.iut.left(*PROGRAM),
+                tester.iut.countdown(*PROGRAM),
             )
             await assert_all_run(tester, 1, before)
             _, data = await find_latest_program(tester) or ("", None)

@@ -8,11 +8,11 @@ from math import hypot, inf
 from typing import Any
 
 from conformance.cases import check
-from conformance.harness.deadlines import Left
+from conformance.harness.deadlines import Countdown
 from conformance.harness.instance import Instance
 from conformance.iut import Iut
 from conformance.segmentation import Segmentation
-from conformance.session import Session, Within
+from conformance.session import Session, Timeout
 from conformance.simspark.codec import encode
 from conformance.simspark.tester import expressions
 from conformance.simspark.view import STATES, View
@@ -51,16 +51,16 @@ class Watch:
         self.waiting += 1
         await self.session.send(expressions(text), segmentation=segmentation)
 
-    def patience(self) -> Left:
+    def patience(self) -> Countdown:
         """Return the deadline for the effect of all sent messages: one state for each message."""
-        return self.session.left("response", *self.waiting * ["monitor"])
+        return self.session.countdown("response", *self.waiting * ["monitor"])
 
     async def wait_until(
         self,
         holds: Callable[[View], Any],
         to: str,
         *,
-        within: Within | None = None,
+        within: Timeout | None = None,
         requirement: str | None = None,
         now: Callable[[View], str] | None = None,
         then: Callable[[View], Any] | None = None,
@@ -109,7 +109,9 @@ class Watch:
                     of[number] = time
             return max(first) < inf
 
-        await self.wait_until(all_came, to, within=self.session.left(*3 * ["response"]), now=now)
+        await self.wait_until(
+            all_came, to, within=self.session.countdown(*3 * ["response"]), now=now
+        )
         return [*zip(without, first, strict=True)]
 
     async def state(self) -> Message:
@@ -375,7 +377,7 @@ async def watch_server(
                 view.play_modes and view.fulls and (view.fulls > 1 or "play_mode" in view.state)
             ),
             "begin with the environment, the game state and the scene",
-            within=session.left(session.due),
+            within=session.countdown(session.reaction_time),
             requirement="monitors.environment-first",
         )
         if begins:
