@@ -8,7 +8,7 @@ from typing import BinaryIO
 
 
 @contextlib.contextmanager
-def replacing(path: Path) -> Iterator[BinaryIO]:
+def replacement_file(path: Path) -> Iterator[BinaryIO]:
     """Yield a new file that replaces the file at ``path`` when the block ends.
 
     After an error there, nothing has changed. A symbolic link at ``path`` is replaced, never
@@ -30,5 +30,5 @@ def replacing(path: Path) -> Iterator[BinaryIO]:
 
 def replace(path: Path, text: str) -> None:
     """Write a whole text file as UTF-8. Raises OSError."""
-    with replacing(path) as file:
+    with replacement_file(path) as file:
         file.write(text.encode("utf-8"))

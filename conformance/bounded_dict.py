@@ -9,7 +9,7 @@ _Key = TypeVar("_Key")
 _Value = TypeVar("_Value")
 
 
-class Recent(OrderedDict[_Key, _Value]):
+class BoundedDict(OrderedDict[_Key, _Value]):
     """A bounded dictionary, for state that would grow during a session of hours."""
 
     def __setitem__(self, key: _Key, value: _Value) -> None:

@@ -152,7 +152,7 @@ class Iut:
             raise Flooded(
                 f"the IUT was not tried: it floods in {FLOODS_IN_A_ROW} sessions and more", 1
             )
-        if self.configuration.fixed and self.testbed.is_busy:
+        if self.configuration.has_fixed_address and self.testbed.is_busy:
             raise NotExercised("needs two instances at a time, and the address of yours is fixed")
         self.testbed.is_busy = True
         try:

@@ -535,7 +535,11 @@ class Session(Wire):
             return process.death
         if self.closed_by_iut and process and process.has_unhandled_error:
             return "closed the connection by an error that it did not handle"
-        cut = self.closed_by_iut and self._link.broken and not self.judge.parted(self.role.name)
+        cut = (
+            self.closed_by_iut
+            and self._link.broken
+            and not self.judge.has_said_goodbye(self.role.name)
+        )
         return RESET if cut else ""
 
 

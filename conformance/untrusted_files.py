@@ -27,7 +27,9 @@ def text(path: Path, most: int = MOST) -> str:
 def read_json(source: str) -> Any:
     """Return the value of a JSON text; every number in it is finite. Raises ValueError."""
     return _parsed(
-        lambda: json.loads(source, parse_float=_float, parse_int=_int, parse_constant=_no)
+        lambda: json.loads(
+            source, parse_float=_float, parse_int=_int, parse_constant=_reject_constant
+        )
     )
 
 
@@ -93,5 +95,5 @@ def _int(digits: str) -> int:
     return int(digits)
 
 
-def _no(constant: str) -> Any:
+def _reject_constant(constant: str) -> Any:
     raise ValueError(f"{constant} is no JSON")

@@ -14,7 +14,7 @@ from conformance.harness.links import Link
 from conformance.judging import captures
 from conformance.judging.captures import Event
 from conformance.judging.judge import Judge
-from conformance.judging.packed_values import Packed, unpacked
+from conformance.judging.packed_values import PackedValue, unpack
 from conformance.judging.space import FIRST, LATER, PARALLEL
 from conformance.running.floods import SessionReading
 from conformance.running.timeouts import Timeouts
@@ -71,7 +71,7 @@ class Message:
 
     @property
     def value(self) -> Any:
-        return unpacked(self.decoded)
+        return unpack(self.decoded)
 
 
 class Wire:
@@ -225,7 +225,7 @@ class Wire:
 
     def _left_out(self, frame: Frame) -> bool:
         """True for a masked message, and for an optional part that the IUT does not have."""
-        if frame.name in self.instance.configuration.unsent(self.peer):
+        if frame.name in self.instance.configuration.unsent_messages(self.peer):
             return True
         return bool(self.mask) and self.label(frame) in self.mask
 
@@ -249,7 +249,9 @@ class Wire:
             if number:
                 await self._link.taken(within=max(0.0, until + number * _EACH_PIECE - self.now))
             self._record(
-                captures.named(Event(self.now, self.peer, piece), _frames_of_piece(piece, frames))
+                captures.with_messages(
+                    Event(self.now, self.peer, piece), _frames_of_piece(piece, frames)
+                )
             )
             await self._write(piece)
 
@@ -307,7 +309,9 @@ class Wire:
         """From now on we say nothing more; judge what we have said."""
         await self.stop_answering()
         self.state = self.state.after(Side.SUITE)
-        self._record(Event(self.now, self.peer, event="closed", details=captures.ending(reset)))
+        self._record(
+            Event(self.now, self.peer, event="closed", details=captures.end_details(reset))
+        )
         if reset:
             self.judge.reset(self.peer)
         for frame in self.judge.rest(self.peer):
@@ -387,7 +391,7 @@ class Wire:
             for frame in self.judge.rest(sender):
                 self._take(frame)
         index = self._record(
-            Event(self.now, sender, event="closed", details=captures.ending(reset))
+            Event(self.now, sender, event="closed", details=captures.end_details(reset))
         )
         if not self._is_left:
             self.judge.closed(index, sender)
@@ -415,7 +419,7 @@ class Wire:
         if event.data and len(event.data) >= _LARGE:
             # Values that are nested thousands of levels deep cannot be packed.
             with contextlib.suppress(ValueError):
-                packed = Packed(message.decoded)
+                packed = PackedValue(message.decoded)
                 self.received[self._packed_count] = replace(message, decoded=packed)
                 self.events[message.event] = replace(event, value=packed)
         self._packed_count += 1

@@ -32,7 +32,7 @@ from typing import Any
 
 from conformance import configuration
 from conformance.conclusions import stored_reports
-from conformance.conclusions.report_merge import merged
+from conformance.conclusions.report_merge import merge_reports
 from conformance.definitions import locations, protocols
 from conformance.exits import WrongUsage
 from conformance.judging import recordings
@@ -63,13 +63,13 @@ def packets(path: Path) -> None:
         protocol = protocols.load(name)
         with contextlib.suppress(WrongUsage):
             foreign = pcap.read(path, protocol, sides(protocol, ""), ())
-            recordings.judged(path, protocol, foreign.capture, foreign.numbers)
+            recordings.judge_events(path, protocol, foreign.capture, foreign.numbers)
 
 
 def archive(path: Path) -> None:
     protocol = protocols.load("openroberta")
     foreign = har.read(path, protocol, sides(protocol, "")[0])
-    recordings.judged(path, protocol, foreign.capture, foreign.numbers)
+    recordings.judge_events(path, protocol, foreign.capture, foreign.numbers)
 
 
 def streams(path: Path) -> None:
@@ -78,14 +78,14 @@ def streams(path: Path) -> None:
         protocol = protocols.load(name)
         for role in protocol.roles:
             foreign = raw.read(path, protocol, role)
-            recordings.judged(path, protocol, foreign.capture, foreign.numbers, role)
+            recordings.judge_events(path, protocol, foreign.capture, foreign.numbers, role)
 
 
 def report(path: Path) -> None:
     """Merge a report with itself, and write it."""
     read = stored_reports.load(path)
     with tempfile.TemporaryDirectory() as folder:
-        whole = merged([(path, read), (path, stored_reports.load(path))], Path(folder))
+        whole = merge_reports([(path, read), (path, stored_reports.load(path))], Path(folder))
         files.write(whole, Path(folder))
         terminal_summary(whole, Path(folder))
 

@@ -45,7 +45,7 @@ def problems(protocol: Protocol) -> Iterator[str]:
         capture = captures.read(path)
         if capture.extra.get("fragment"):
             continue
-        for order, wrong in unforgiven(protocol, capture):
+        for order, wrong in wrong_orders(protocol, capture):
             if (wrong, order.what) not in told:
                 told.add((wrong, order.what))
                 sender, requirement = wrong
@@ -55,7 +55,7 @@ def problems(protocol: Protocol) -> Iterator[str]:
                 )
 
 
-def unforgiven(protocol: Protocol, capture: Capture) -> Iterator[tuple[Order, Wrong]]:
+def wrong_orders(protocol: Protocol, capture: Capture) -> Iterator[tuple[Order, Wrong]]:
     """Yield the orders of a session in which the oracle blames a sound side."""
     known = _found(protocol, capture, capture.events)
     violator = capture.iut if "violates" in capture.extra else None

@@ -14,11 +14,11 @@ import sys
 from pathlib import Path
 
 from conformance.conclusions import stored_reports
-from conformance.conclusions.report_merge import merged
+from conformance.conclusions.report_merge import merge_reports
 from conformance.configuration import ConfigurationError
 from conformance.exits import CONFORMANT
 from conformance.reporting import side_by_side
-from conformance.reporting.files import shown, write
+from conformance.reporting.files import display_path, write
 from conformance.reporting.summary import terminal_summary
 from conformance.reporting.table_page import write_tables
 from conformance.reporting.text import one_line
@@ -39,10 +39,10 @@ def execute(args: argparse.Namespace) -> int:
     if args.merge:
         if args.merge.exists() and any(args.merge.iterdir()):
             raise ConfigurationError(f"--merge {args.merge}: expected a new or empty folder")
-        whole = merged(reports, args.merge)
+        whole = merge_reports(reports, args.merge)
         write(whole, args.merge)
         reports = [(args.merge, whole)]
-        folder = shown(args.merge)
+        folder = display_path(args.merge)
         print(terminal_summary(whole, folder, colour=sys.stdout.isatty()))
     else:
         for path, report in reports:

@@ -11,7 +11,7 @@ from conformance.running.selection import SMOKE, Selection, matches
 
 
 def add(parser: argparse.ArgumentParser) -> None:
-    """Add the options; ``chosen`` evaluates them."""
+    """Add the options; ``selection_from`` evaluates them."""
     parser.add_argument("-k", dest="keyword", metavar="EXPR", help="only tests whose names match")
     parser.add_argument(
         "--requirement",
@@ -33,7 +33,7 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--shard", type=_shard, metavar="I/N", help="only part I of N equal parts")
 
 
-def chosen(
+def selection_from(
     args: argparse.Namespace, configuration: Configuration, folders: Sequence[str]
 ) -> Selection:
     """Return the selection; ``folders`` can contain reports of earlier runs.
@@ -51,7 +51,7 @@ def chosen(
 
 def _requirements(args: argparse.Namespace, configuration: Configuration) -> tuple[str, ...]:
     """Return the patterns of ``--requirement``. Raises UnknownName if one matches nothing."""
-    bound = [entry.id for entry in configuration.protocol.binding(configuration.role)]
+    bound = [entry.id for entry in configuration.protocol.requirements_for(configuration.role)]
     for pattern in args.requirement:
         if not any(matches(id_, [pattern]) for id_ in bound):
             raise UnknownName(f"requirement of {configuration.role}", pattern, bound)

@@ -68,7 +68,7 @@ class Means:
         return ""
 
 
-def covered(
+def coverage_member(
     coverage: Coverage, configuration: Configuration, requirements: Sequence[Report], run: Report
 ) -> dict[str, Any]:
     """Return the member ``coverage`` of a report; ``run`` has its ``selection`` and ``live``."""
@@ -91,7 +91,7 @@ def covered(
     }
 
 
-def shown_by(protocol: str, coverage: Coverage) -> dict[str, Any]:
+def live_coverage(protocol: str, coverage: Coverage) -> dict[str, Any]:
     """Return the coverage of recorded sessions, in which every party counts alike."""
     loaded: Protocol = protocols.load(protocol)
     everybody = loaded.parties
@@ -179,11 +179,15 @@ CERTAIN = ("kind", "field", "value", "row")
 def roots(missing: Iterable[Thing]) -> list[Thing]:
     """Return the missing things without those that are in a missing message, field or form."""
     found = list(missing)
-    gone = {(*thing[:3], _inside(thing)) for thing in found if _inside(thing) is not None}
-    return [thing for thing in found if not any(key in gone for key in _around(thing))]
+    gone = {
+        (*thing[:3], _enclosing_place(thing))
+        for thing in found
+        if _enclosing_place(thing) is not None
+    }
+    return [thing for thing in found if not any(key in gone for key in _enclosing_keys(thing))]
 
 
-def _inside(thing: Thing) -> str | None:
+def _enclosing_place(thing: Thing) -> str | None:
     """Return the place within which nothing is shown if this thing is not; else None."""
     place, aspect, what = thing[3:]
     if aspect == "kind":
@@ -195,7 +199,7 @@ def _inside(thing: Thing) -> str | None:
     return None
 
 
-def _around(thing: Thing) -> Iterator[tuple[str, ...]]:
+def _enclosing_keys(thing: Thing) -> Iterator[tuple[str, ...]]:
     """Yield the keys of all places around a thing, and of its own place if it is no field."""
     place, aspect = thing[3], thing[4]
     if aspect == "kind" or thing[1] != "message":
@@ -208,22 +212,22 @@ def _around(thing: Thing) -> Iterator[tuple[str, ...]]:
         yield (*thing[:3], place)
 
 
-def unshown(old: Report | None, new: Report | None) -> list[Thing]:
+def lost_points(old: Report | None, new: Report | None) -> list[Thing]:
     """Return the certain things that an old report has shown, but not the new."""
     before = set(things(old, "shown"))
     return [thing for thing in things(new, "missing") if thing in before and thing[4] in CERTAIN]
 
 
-def united(reports: Sequence[Report | None]) -> dict[str, Any] | None:
+def unite_reports(reports: Sequence[Report | None]) -> dict[str, Any] | None:
     """Return what several runs of one program have shown together; None if none counted."""
     counted = [report for report in reports if report]
     if not counted:
         return None
     shown = {thing for report in counted for thing in things(report, "shown")}
-    return {"sides": [_united(side, shown) for side in counted[-1]["sides"]]}
+    return {"sides": [_unite_side(side, shown) for side in counted[-1]["sides"]]}
 
 
-def _united(side: Report, shown: set[Thing]) -> dict[str, Any]:
+def _unite_side(side: Report, shown: set[Thing]) -> dict[str, Any]:
     groups = []
     for group in side["groups"]:
         places = []

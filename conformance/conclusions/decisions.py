@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from conformance.definitions.protocol import Protocol, Requirement
-from conformance.evidence import Evidence, Kind, Result, prerequisite_failed
+from conformance.evidence import Evidence, Kind, Result, failed_prerequisite
 from conformance.verdicts import Verdict, merge, violated
 
 _WITHOUT_VERDICT = {
@@ -26,16 +26,18 @@ def decide_test(
     """
     concluded = next((each for each in evidence if not each.judged), None)
     if concluded is None:
-        found = next((e for e in evidence if e.requirement == requirement.id and e.against), None)
+        found = next(
+            (e for e in evidence if e.requirement == requirement.id and e.is_against), None
+        )
         return (violated(requirement.level), found.message) if found else (Verdict.PASS, "")
     if concluded.kind is Kind.SUITE_FAULT:
         return Verdict.INCONCLUSIVE, "the suite itself failed here, not the IUT"
-    if not concluded.against:
+    if not concluded.is_against:
         verdict = _WITHOUT_VERDICT.get(concluded.kind, Verdict.INCONCLUSIVE)
         return verdict, concluded.message
     if concluded.requirement != requirement.id:
         return Verdict.INCONCLUSIVE, concluded.message
-    if before := prerequisite_failed(concluded, evidence, presumed):
+    if before := failed_prerequisite(concluded, evidence, presumed):
         return Verdict.INCONCLUSIVE, (
             f"the session violated its prerequisite {before.requirement} before "
             f"({before.message}); then: {concluded.message}"
@@ -43,7 +45,7 @@ def decide_test(
     return violated(requirement.level), concluded.message
 
 
-class Shown(StrEnum):
+class TrialResult(StrEnum):
     """The result of an experiment about a requirement that failed at the end of a session."""
 
     STANDS = "stands"
@@ -65,7 +67,7 @@ class Trial:
 
     requirement: str
     test: str
-    shown: Shown
+    shown: TrialResult
     detail: str = ""
     reproduce: str = ""
     evidence: Evidence | None = None
@@ -111,7 +113,7 @@ class Fact:
     explained: str = ""
 
     @property
-    def counts(self) -> bool:
+    def is_counted(self) -> bool:
         """True if the fact violates its requirement."""
         return not self.explained
 
@@ -125,8 +127,8 @@ def facts(results: Sequence[Result], culprits: Sequence[Culprit], protocol: Prot
     - a prerequisite has failed for the same missing message, which has its own evidence;
     - an experiment showed that it is a consequence of a culprit, or could not decide without it.
     """
-    against = [(each, result) for result in results for each in result.evidence if each.against]
-    missing = _missing(against, protocol)
+    against = [(each, result) for result in results for each in result.evidence if each.is_against]
+    missing = _missing_by_requirement(against, protocol)
     return [_fact(each, result, missing, culprits, protocol) for each, result in against]
 
 
@@ -138,23 +140,23 @@ def _fact(
     protocol: Protocol,
 ) -> Fact:
     for culprit in culprits:
-        trial = culprit.trial(fact.requirement) if _ended_by(fact, result, culprit) else None
+        trial = culprit.trial(fact.requirement) if _was_ended_by(fact, result, culprit) else None
         if trial:
-            if trial.shown is Shown.CONSEQUENCE:
+            if trial.shown is TrialResult.CONSEQUENCE:
                 return Fact(fact, result, f"its test passes if {culprit.label} is left out")
-            if trial.shown is Shown.UNDECIDED:
+            if trial.shown is TrialResult.UNDECIDED:
                 why = f"{culprit.label} ends the session, and its test needs {culprit.label}"
                 return Fact(fact, result, why)
             return Fact(trial.evidence or fact, result)
-    return Fact(fact, result, _explained(fact, result, missing, protocol))
+    return Fact(fact, result, _explanation(fact, result, missing, protocol))
 
 
-def _ended_by(fact: Evidence, result: Result, culprit: Culprit) -> bool:
+def _was_ended_by(fact: Evidence, result: Result, culprit: Culprit) -> bool:
     way = fact.end.way if fact.end else None
     return fact.kind is Kind.END and culprit.way == way and result.id in culprit.tests
 
 
-def _explained(
+def _explanation(
     fact: Evidence,
     result: Result,
     missing: Mapping[str, set[Absence]],
@@ -162,7 +164,7 @@ def _explained(
 ) -> str:
     """Why a fact does not count because of a prerequisite; empty if it counts."""
     presumed = protocol.prerequisites(fact.requirement)
-    if before := prerequisite_failed(fact, result.evidence, presumed):
+    if before := failed_prerequisite(fact, result.evidence, presumed):
         return f"the session violated its prerequisite {before.requirement} before"
     for name in presumed:
         if same := _absences(fact) & missing.get(name, set()):
@@ -178,14 +180,14 @@ def _absences(fact: Evidence) -> set[Absence]:
     return {(names, fact.end.way if fact.end else None) for names in fact.missing}
 
 
-def _missing(
+def _missing_by_requirement(
     against: Sequence[tuple[Evidence, Result]], protocol: Protocol
 ) -> dict[str, set[Absence]]:
     """By requirement, the messages whose absence it failed for."""
     found: dict[str, set[Absence]] = {}
     for fact, result in against:
         presumed = protocol.prerequisites(fact.requirement)
-        if not prerequisite_failed(fact, result.evidence, presumed):
+        if not failed_prerequisite(fact, result.evidence, presumed):
             found.setdefault(fact.requirement, set()).update(_absences(fact))
     return found
 
@@ -198,7 +200,7 @@ def decide_requirement(
     ``results`` are the results that show something. The reason is empty if none was given.
     """
     mine = [fact for fact in known if fact.evidence.requirement == requirement.id]
-    counting = [fact for fact in mine if fact.counts]
+    counting = [fact for fact in mine if fact.is_counted]
     if counting:
         own = [fact for fact in counting if fact.result.requirement == requirement.id]
         return violated(requirement.level), (own or counting)[0].evidence.message

@@ -12,7 +12,7 @@ from typing import Any
 
 from conformance import exits
 from conformance.conclusions import outcome
-from conformance.conclusions.coverage_report import united
+from conformance.conclusions.coverage_report import unite_reports
 from conformance.configuration import ConfigurationError
 from conformance.running.selection import LEFT_OUT, SMOKE
 from conformance.verdicts import Verdict, merge
@@ -23,7 +23,7 @@ _SHARD = re.compile(r"--shard ([1-9][0-9]{0,5})/([1-9][0-9]{0,5})\Z")
 _MOST_SHARDS = 1000  # that are looked for, whatever a report says
 
 
-def merged(sources: Sequence[tuple[Path, Report]], to: Path) -> Report:
+def merge_reports(sources: Sequence[tuple[Path, Report]], to: Path) -> Report:
     """Merge several reports, each with the folder of its files; the files are copied to ``to``.
 
     Raises ConfigurationError if the reports cannot be of the same IUT.
@@ -37,27 +37,27 @@ def merged(sources: Sequence[tuple[Path, Report]], to: Path) -> Report:
         ):
             if one != other:
                 raise ConfigurationError(f"{path}: another {what} ({other}, not {one})")
-    placed = [_placed(report, path, to, number) for number, (path, report) in enumerate(sources)]
+    placed = [_relocate(report, path, to, number) for number, (path, report) in enumerate(sources)]
     tests = _tests(placed)
     requirements = [_requirement(name, placed) for name in _ids(placed)]
     problems = list(dict.fromkeys(problem for report in placed for problem in report["problems"]))
-    counts = outcome.counted(entry["verdict"] for entry in requirements)
+    counts = outcome.count_verdicts(entry["verdict"] for entry in requirements)
     cases = [test for test in tests if test["id"] != SMOKE]
     selection = _selection(placed, len(cases))
-    stale = _stale(placed, requirements, whole=selection is None)
-    coverage = united([report.get("coverage") for report in placed])
+    stale = _stale_claims(placed, requirements, whole=selection is None)
+    coverage = unite_reports([report.get("coverage") for report in placed])
     code, reason = _outcome(placed, requirements, stale, problems, selection)
     lead = f"{len(cases)} of {selection['of']} tests ({selection['by']}): " if selection else ""
     return {
         **first,
-        "verdict": outcome.word(code),
+        "verdict": outcome.verdict_word(code),
         "headline": outcome.headline(lead, counts, reason),
         "exit_code": code,
         "selection": selection,
         "interrupted": next((r["interrupted"] for r in placed if r["interrupted"]), None),
         "counts": {
             "requirements": counts,
-            "tests": outcome.counted(test["verdict"] for test in cases),
+            "tests": outcome.count_verdicts(test["verdict"] for test in cases),
         },
         "started": min(report["started"] for report in placed),
         "duration_s": round(sum(report["duration_s"] for report in placed), 3),
@@ -124,7 +124,7 @@ def _causes(reports: Sequence[Report]) -> Iterator[dict[str, Any]]:
     yield from sorted(found.values(), key=_badness)
 
 
-def _stale(
+def _stale_claims(
     reports: Sequence[Report], requirements: Sequence[Mapping[str, Any]], whole: bool
 ) -> list[dict[str, Any]]:
     """The known failures that do not hold; one that fails in another part does hold."""
@@ -173,7 +173,7 @@ def _outcome(
         return exits.NONCONFORMANT, "known failures do not hold any more"
     if strict := [r for r in reports if r["exit_code"] == exits.NONCONFORMANT and not r["stale"]]:
         return exits.NONCONFORMANT, strict[0]["headline"]
-    if not any(outcome.tried(entry) for entry in requirements):
+    if not any(outcome.is_passed_must(entry) for entry in requirements):
         return exits.INCONCLUSIVE, "no requirement of level must was exercised"
     return exits.CONFORMANT, ""
 
@@ -196,7 +196,7 @@ def _missing_shards(reports: Sequence[Report]) -> list[str]:
     ]
 
 
-def _placed(report: Report, source: Path, to: Path, number: int) -> Report:
+def _relocate(report: Report, source: Path, to: Path, number: int) -> Report:
     """The report with its files in another folder, under names that differ between reports."""
     folder = source if source.is_dir() else source.parent
 

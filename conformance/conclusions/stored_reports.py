@@ -26,17 +26,17 @@ def load(path: Path) -> dict[str, Any]:
         raise ConfigurationError(f"{file}: {error.strerror or error}") from error
     except ValueError as error:
         raise ConfigurationError(f"{file}: not JSON: {error}") from error
-    return checked(report, str(file))
+    return check_report(report, str(file))
 
 
-def checked(report: Any, name: str) -> dict[str, Any]:
+def check_report(report: Any, name: str) -> dict[str, Any]:
     """A decoded report, once it is known to fit the contract. Raises ConfigurationError."""
     for wrong in _schema().errors(report):
         raise ConfigurationError(f"{name}: no report of this suite: {wrong.message[:200]}")
-    return _upgraded(report)
+    return _upgrade(report)
 
 
-def _upgraded(report: dict[str, Any]) -> dict[str, Any]:
+def _upgrade(report: dict[str, Any]) -> dict[str, Any]:
     """The report in the current version, with all members that another version can leave out.
 
     Version 1 has no experiments: its consequences are possible, so they are not decided here.

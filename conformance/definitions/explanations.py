@@ -23,7 +23,7 @@ from conformance.definitions.keywords import (
     equal,
     fault_index,
     place,
-    shown,
+    short_json,
     words,
 )
 from conformance.definitions.schemas import Files, Part, Schema, SchemaError
@@ -73,9 +73,9 @@ def _error(schema: Schema, error: ValidationError) -> SchemaError:
     if keyword in OWN:
         message = error.message
     elif keyword == "false":
-        message = f"expected {words(keyword, False)}; received {shown(error.instance)}"
+        message = f"expected {words(keyword, False)}; received {short_json(error.instance)}"
     else:
-        message = f"{keyword} does not allow {shown(error.instance)}"
+        message = f"{keyword} does not allow {short_json(error.instance)}"
     return SchemaError(
         path,
         keyword,
@@ -105,7 +105,7 @@ Found = Iterator[ValidationError]
 def _came(keyword: str, limit: Any, instance: Any, demanded: str = "") -> ValidationError:
     size = f", which has {len(instance)}" if keyword in SIZES else ""
     fault = describe_fault(keyword, limit, instance)
-    came = f"{shown(instance)}{size}{fault}"
+    came = f"{short_json(instance)}{size}{fault}"
     return ValidationError(f"expected {demanded or words(keyword, limit)}; received {came}")
 
 
@@ -203,10 +203,12 @@ def _branches(keyword: str) -> Callable[..., Found]:
             outer |= applying.union(*(marks for *_, marks in failing if not fitting))
         if fitting == 0:
             failures = [[first, *islice(more, BRANCH_LIMIT - 1)] for first, more, _ in failing]
-            yield from _meant(failures) or [_came(keyword, branches, instance)]
+            yield from _errors_of_intended_branch(failures) or [_came(keyword, branches, instance)]
         elif fitting > 1 and keyword == "oneOf":
             only = f"expected only one of {words(keyword, branches)}"
-            yield ValidationError(f"{only}; received {shown(instance)}, which is {fitting} of them")
+            yield ValidationError(
+                f"{only}; received {short_json(instance)}, which is {fitting} of them"
+            )
 
     return check
 
@@ -221,7 +223,7 @@ def _first(errors: Found) -> tuple[ValidationError | None, set[str]]:
         MARKS.reset(token)
 
 
-def _meant(failures: list[list[ValidationError]]) -> list[ValidationError]:
+def _errors_of_intended_branch(failures: list[list[ValidationError]]) -> list[ValidationError]:
     """Return the errors of the intended branch, or an empty list if it is unclear.
 
     A branch is the intended one if it is the only one that passes one of these tests, in this

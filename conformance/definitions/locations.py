@@ -29,7 +29,7 @@ def reports() -> Path:
     return _data_root() / "reports"
 
 
-def compiled() -> Path | None:
+def cache_folder() -> Path | None:
     """Return the folder of Python's compiled modules, for other cached files.
 
     Returns None if the folder cannot be used or Python writes no compiled modules.

@@ -19,7 +19,7 @@ from functools import cache
 from itertools import pairwise
 from typing import Any
 
-from conformance.bounded_dict import Recent
+from conformance.bounded_dict import BoundedDict
 from conformance.course import ANY, Course, Step, Violates, Walk
 from conformance.deltarobot.codec import (
     HEADER,
@@ -142,18 +142,18 @@ class Oracle:
         self.exercised: set[str] = set()
         self._sides = {name: _Side(Walk(course)) for name, course in SIDES.items()}
         self._pings: deque[int] = deque(maxlen=_RANDOM)
-        self._unanswered: Recent[int, list[int]] = Recent()
+        self._unanswered: BoundedDict[int, list[int]] = BoundedDict()
         """By ping number: the positions of all pings with this number."""
         self._pinged = 0
         self._ponged = 0
         """The highest position of an answered ping."""
         self._progress: Counter[str] | None = None
         """Counts progress messages since the first curve; None before the first curve."""
-        self._answered: Recent[int, None] = Recent()
+        self._answered: BoundedDict[int, None] = BoundedDict()
         self._again: deque[int] = deque(maxlen=_RANDOM)
         """Numbers of repeated pongs that arrived while other pings were unanswered."""
         # first bytes of unknown messages, which an IUT can mistake for pings
-        self._strange: Recent[bytes, str] = Recent()
+        self._strange: BoundedDict[bytes, str] = BoundedDict()
 
     def message(self, sender: str, name: str, value: Any) -> Iterator[Finding]:
         self._sides[sender].ragged = "rest" in value
@@ -213,7 +213,7 @@ class Oracle:
     def reset(self, sender: str) -> None:
         self._sides[sender].reset = True
 
-    def parted(self, sender: str) -> bool:
+    def has_said_goodbye(self, sender: str) -> bool:
         return self._sides[sender].phase is Phase.ENDED
 
     def closed(self, sender: str) -> Iterator[Finding]:

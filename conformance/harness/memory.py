@@ -157,7 +157,7 @@ class SharedObject:
     @property
     def private(self) -> bool:
         """True if the mutex is private to a single process."""
-        return mutex.private(self._mutex)
+        return mutex.is_private(self._mutex)
 
     def unlock(self) -> None:
         """Unlock the mutex. Raises mutex.BrokenMutex, for example if it was overwritten.

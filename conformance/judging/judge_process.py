@@ -21,11 +21,11 @@ _END = ""  # in place of a method name: exit
 _NICE = 5  # niceness: on few processors, the parent that waits for an answer runs first
 
 
-class Gone(Exception):
+class ProcessGone(Exception):
     """The process has ended, the object could not be made, or a call failed."""
 
 
-class Apart:
+class ProcessObject:
     """An object in a separate process."""
 
     def __init__(self, make: Callable[[], Any]) -> None:
@@ -51,9 +51,9 @@ class Apart:
             self._pipe.send((method, args))
             done, result = self._pipe.recv()
         except (EOFError, OSError, pickle.UnpicklingError) as error:
-            raise Gone(f"the judging process has ended{self._how()}") from error
+            raise ProcessGone(f"the judging process has ended{self._how()}") from error
         if not done:
-            raise Gone(result)
+            raise ProcessGone(result)
         return result
 
     def tell(self, method: str, *args: Any) -> None:
@@ -74,8 +74,8 @@ class Apart:
         return ""
 
 
-class Here:
-    """An object in this process, with the interface of `Apart`; made at the first call."""
+class LocalObject:
+    """An object in this process, with the interface of `ProcessObject`; made at the first call."""
 
     def __init__(self, make: Callable[[], Any]) -> None:
         self._make: Callable[[], Any] | None = make
@@ -88,11 +88,11 @@ class Here:
                 self._made, self._make = self._make(), None
             return getattr(self._made, method)(*args)
         except Exception as error:
-            raise Gone(f"{type(error).__name__}: {error}") from error
+            raise ProcessGone(f"{type(error).__name__}: {error}") from error
 
     def tell(self, method: str, *args: Any) -> None:
         """Call a method; ignore its result and its errors."""
-        with contextlib.suppress(Gone):
+        with contextlib.suppress(ProcessGone):
             self.call(method, *args)
 
     def end(self) -> None:
@@ -101,7 +101,7 @@ class Here:
 
 def _serve(pipe: Connection) -> None:
     try:
-        made = Here(pipe.recv())
+        made = LocalObject(pipe.recv())
         while (asked := pipe.recv())[0] != _END:
             answer = _answer(made, *asked)
             # The caller can have exited by now; its earlier requests are still processed.
@@ -111,12 +111,12 @@ def _serve(pipe: Connection) -> None:
         _answer(made, "abandoned", ())
 
 
-def _answer(made: Here, method: str, args: tuple[Any, ...]) -> tuple[bool, Any]:
+def _answer(made: LocalObject, method: str, args: tuple[Any, ...]) -> tuple[bool, Any]:
     """Call a method; return True and its result, or False and the text of its error."""
     signal.setitimer(signal.ITIMER_VIRTUAL, LONGEST)
     try:
         return True, made.call(method, *args)
-    except Gone as gone:
+    except ProcessGone as gone:
         return False, str(gone)
     finally:
         signal.setitimer(signal.ITIMER_VIRTUAL, 0)

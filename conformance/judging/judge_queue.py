@@ -20,7 +20,7 @@ from conformance.judging.captures import Event, Writer
 from conformance.judging.connections import Connections
 from conformance.judging.coverage import Coverage
 from conformance.judging.judge import Finding
-from conformance.judging.judge_process import Apart, Gone, Here
+from conformance.judging.judge_process import LocalObject, ProcessGone, ProcessObject
 
 BACKLOG = 64 * 1024 * 1024  # bytes that can wait to be judged
 EVENT = 600  # bytes of memory per event besides its data, roughly measured
@@ -34,7 +34,7 @@ _TURN = 0.005  # seconds in which events are gathered before one call of the sep
 
 
 @dataclass(frozen=True, slots=True)
-class Came:
+class PeerMessage:
     """A peer sent a message; ``name`` is None if the bytes are not a message."""
 
     connection: int
@@ -43,7 +43,7 @@ class Came:
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class PartyFinding:
     """The first finding of its kind about one party, and how often it was made."""
 
     party: str
@@ -62,18 +62,18 @@ class Unjudged:
     why: str
 
 
-Told = Came | Seen | Unjudged
+JudgeReport = PeerMessage | PartyFinding | Unjudged
 
 
 @dataclass
-class Shown:
+class JudgedTraffic:
     """The results of all judged traffic.
 
     ``exercised`` maps each party to the requirements that its behaviour exercised. ``messages``
     counts the messages of each party. ``coverage`` is what they have shown of the protocol.
     """
 
-    seen: list[Seen] = field(default_factory=list)
+    seen: list[PartyFinding] = field(default_factory=list)
     unjudged: list[Unjudged] = field(default_factory=list)
     exercised: dict[str, set[str]] = field(default_factory=dict)
     messages: dict[str, int] = field(default_factory=dict)
@@ -94,25 +94,26 @@ class Bench:
         """Begin to judge.
 
         ``record`` is a capture file that has only its header; events are appended to it. Messages
-        from the parties in ``heard`` are reported as `Came`. ``of_peer`` returns whether a party
-        has really sent a frame. If False, the connection uses another protocol, and is not judged.
+        from the parties in ``heard`` are reported as `PeerMessage`. ``of_peer`` returns whether a
+        party has really sent a frame. If False, the connection uses another protocol, and is not
+        judged.
         """
         self._protocol = protocol
-        self._writer = Writer.behind(record) if record else None
+        self._writer = Writer.append_to(record) if record else None
         self._heard = frozenset(heard)
         self._connections = Connections(protocol, judged, running=True, of_peer=of_peer)
-        self._seen: dict[tuple[str, str, str], Seen] = {}
+        self._seen: dict[tuple[str, str, str], PartyFinding] = {}
         self._messages = dict.fromkeys(protocol.parties, 0)
-        self._told: list[Told] = []
+        self._reports: list[JudgeReport] = []
         self._open: dict[int | None, set[str | None]] = {}
         """The judged connections, each with the parties that have closed their side."""
-        self._left: list[Unjudged] = []
+        self._unjudged: list[Unjudged] = []
         self._recorded = 0
         self._at = 0.0
-        self.shown: Shown | None = None
+        self.shown: JudgedTraffic | None = None
         """The results of all connections; None until `end` has been called."""
 
-    def take(self, events: Sequence[Event]) -> list[Told]:
+    def take(self, events: Sequence[Event]) -> list[JudgeReport]:
         """Judge these events; return what there is to report."""
         for event in events:
             self._at = event.at
@@ -123,13 +124,13 @@ class Bench:
                 # An error while judging one connection must not affect the other connections.
                 self._leave(event, f"judging failed: {type(error).__name__}: {error}")
             if self._writer and self._recorded <= RECORDED:
-                self._writer.add(captures.named(event, frames))
+                self._writer.add(captures.with_messages(event, frames))
         if self._writer:
             self._writer.flush()
-        told, self._told = self._told, []
+        told, self._reports = self._reports, []
         return told
 
-    def end(self, complete: bool = True) -> Shown:
+    def end(self, complete: bool = True) -> JudgedTraffic:
         """Return the results of all events.
 
         ``complete``: False if events are missing at the end because the relay was killed.
@@ -139,10 +140,12 @@ class Bench:
             self._writer.close()
         if not complete:
             why = "the relaying process was killed"
-            self._left.append(Unjudged(None, self._at, why))
+            self._unjudged.append(Unjudged(None, self._at, why))
         times = self._connections.times
         seen = [replace(one, times=max(1, times[key])) for key, one in self._seen.items()]
-        self.shown = Shown(seen, self._left, exercised, self._messages, self._connections.coverage)
+        self.shown = JudgedTraffic(
+            seen, self._unjudged, exercised, self._messages, self._connections.coverage
+        )
         return self.shown
 
     def _take(self, index: int, event: Event) -> Sequence[Frame]:
@@ -158,7 +161,9 @@ class Bench:
         if event.sender is not None:
             self._messages[event.sender] += sum(frame.name is not None for frame in frames)
             if event.sender in self._heard:
-                self._told += [Came(number or 0, frame.name, frame.value) for frame in frames]
+                self._reports += [
+                    PeerMessage(number or 0, frame.name, frame.value) for frame in frames
+                ]
             for finding in found:
                 self._keep(event.sender, number or 0, finding)
         if event.event == "closed":
@@ -172,9 +177,9 @@ class Bench:
         self._open.pop(event.connection, None)
         self._connections.forget(event.connection)
         told = Unjudged(event.connection, event.at, why)
-        self._told.append(told)
-        if len(self._left) < MOST:
-            self._left.append(told)
+        self._reports.append(told)
+        if len(self._unjudged) < MOST:
+            self._unjudged.append(told)
 
     def _place(self, event: Event) -> int:
         """Return the index of an event in the recording; the last index if it is full."""
@@ -188,33 +193,36 @@ class Bench:
         if key not in self._seen and len(self._seen) < MOST:
             requirement = self._protocol.requirements.get(finding.requirement)
             level = requirement.level if requirement else "must"
-            self._seen[key] = Seen(party, level, finding, number)
-            self._told.append(self._seen[key])
+            self._seen[key] = PartyFinding(party, level, finding, number)
+            self._reports.append(self._seen[key])
 
 
-class Beside:
+class JudgeQueue:
     """Pass traffic on to a judge, and report its results."""
 
     def __init__(
-        self, make: Callable[[], Bench], hear: Callable[[Told], None], apart: bool = True
+        self,
+        make: Callable[[], Bench],
+        report: Callable[[JudgeReport], None],
+        separate: bool = True,
     ) -> None:
         """Start judging in a thread.
 
-        ``make`` makes the judge. If ``apart`` is True, the judge runs in a separate process, so
-        ``make`` must be picklable. ``hear`` is called in another thread with every result.
+        ``make`` makes the judge. If ``separate`` is True, the judge runs in a separate process, so
+        ``make`` must be picklable. ``report`` is called in another thread with every result.
         """
-        self._hear = hear
-        self._turn = _TURN if apart else 0.0
-        self._bench = Apart(make) if apart else Here(make)
+        self._report_to = report
+        self._turn = _TURN if separate else 0.0
+        self._bench = ProcessObject(make) if separate else LocalObject(make)
         self._began = time.monotonic()
         self._waiting: queue.SimpleQueue[Event | threading.Event | None] = queue.SimpleQueue()
         # Two counters, because each is changed by only one thread.
-        self._come = self._done = 0
+        self._queued_bytes = self._judged_bytes = 0
         self._open: dict[int, set[str | None]] = {}
         """The connections that are still open, each with the parties that have closed their side.
         """
-        self._lost = self._left = False
-        self.shown = Shown()
+        self._is_lost = self._has_left = False
+        self.shown = JudgedTraffic()
         """The results of all traffic; complete after `end`."""
         self._thread = threading.Thread(target=self._run, daemon=True)
         self._thread.start()
@@ -235,17 +243,17 @@ class Beside:
         **details: Any,
     ) -> None:
         """Report bytes that a party has sent, or another event of the connection."""
-        if number not in self._open or self._lost:
+        if number not in self._open or self._is_lost:
             return
         size = len(data or b"") + EVENT
-        if self._come + size - self._done > BACKLOG:
+        if self._queued_bytes + size - self._judged_bytes > BACKLOG:
             sender = data = None
             event, details, size = _LATE, {}, EVENT
         if event == "closed":
             self._open[number].add(sender)
         if event in (CUT, _LATE) or len(self._open[number]) == 2:
             del self._open[number]
-        self._come += size
+        self._queued_bytes += size
         at = time.monotonic() - self._began
         self._waiting.put(Event(at, sender, data, event=event, details=details, connection=number))
 
@@ -264,7 +272,7 @@ class Beside:
 
     def leave(self) -> None:
         """Pass the rest of the queue to the separate process; do not wait for results."""
-        self._left = True
+        self._has_left = True
         self.end()
 
     # Called in the thread.
@@ -273,15 +281,15 @@ class Beside:
         mark: threading.Event | None = threading.Event()
         while mark:
             batch, mark = self._batch()
-            if self._left:
+            if self._has_left:
                 self._bench.tell("take", batch)
                 continue
             for told in self._call("take", [], batch) if batch else ():
-                self._heard(told)
-            self._done += sum(len(event.data or b"") + EVENT for event in batch)
+                self._keep_and_report(told)
+            self._judged_bytes += sum(len(event.data or b"") + EVENT for event in batch)
             if mark:
                 mark.set()
-        if self._left:
+        if self._has_left:
             self._bench.tell("end")
             return
         lost = self.shown.unjudged
@@ -307,20 +315,20 @@ class Beside:
 
     def _call(self, method: str, otherwise: Any, *args: Any) -> Any:
         """Return the judge's answer, or ``otherwise`` if the judge has crashed."""
-        if self._lost:
+        if self._is_lost:
             return otherwise
         try:
             return self._bench.call(method, *args)
-        except Gone as gone:
-            self._lost = True
+        except ProcessGone as gone:
+            self._is_lost = True
             at = time.monotonic() - self._began
-            self._heard(Unjudged(None, at, f"judging failed: {gone}"))
+            self._keep_and_report(Unjudged(None, at, f"judging failed: {gone}"))
             return otherwise
 
-    def _heard(self, told: Told) -> None:
+    def _keep_and_report(self, told: JudgeReport) -> None:
         # Results are kept in case the judge crashes before `end` returns all of them.
-        if isinstance(told, Seen):
+        if isinstance(told, PartyFinding):
             self.shown.seen.append(told)
         elif isinstance(told, Unjudged):
             self.shown.unjudged.append(told)
-        self._hear(told)
+        self._report_to(told)

@@ -8,7 +8,7 @@ import marshal
 from typing import Any
 
 
-class Packed:
+class PackedValue:
     """A value that is kept serialized, and decoded at each access."""
 
     __slots__ = ("_held",)
@@ -21,6 +21,6 @@ class Packed:
         return marshal.loads(self._held)
 
 
-def unpacked(value: Any) -> Any:
+def unpack(value: Any) -> Any:
     """Return a value, unpacked if it is packed."""
-    return value.value if isinstance(value, Packed) else value
+    return value.value if isinstance(value, PackedValue) else value

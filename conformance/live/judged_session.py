@@ -5,16 +5,16 @@ import sys
 from pathlib import Path
 
 from conformance.definitions.protocol import Protocol
-from conformance.judging.judge_queue import Seen
+from conformance.judging.judge_queue import PartyFinding
 from conformance.live import session
-from conformance.live.overview import Met
+from conformance.live.overview import PairResult
 from conformance.live.relay import Disturbance
 from conformance.live.sides import Side
 from conformance.live.watch import Watch
 from conformance.reporting.text import one_line
 
 
-class Judged:
+class JudgedSession:
     """The judged part of a live session: its watch, and the reports at its end."""
 
     def __init__(
@@ -37,14 +37,14 @@ class Judged:
         self._session = session.begin(protocol, parties, args, invocation, names, verdict)
         self.watch = Watch(self._session, tell, transport)
 
-    def conclude(self) -> Met:
+    def conclude(self) -> PairResult:
         """Write the reports and return the summary; call this after the end of the watch."""
         from conformance.live.report import conclude
 
         return conclude(self._session, self.watch.shown)
 
 
-def tell(seen: Seen) -> None:
+def tell(seen: PartyFinding) -> None:
     """Print a finding on the terminal."""
     text = one_line(seen.finding.message, 200)
     where = f", connection {seen.connection}" if seen.connection else ""

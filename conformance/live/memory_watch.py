@@ -10,9 +10,9 @@ from conformance.configuration import ConfigurationError
 from conformance.definitions.protocol import Protocol
 from conformance.judging.captures import Event, Writer
 from conformance.judging.judge import Finding
-from conformance.judging.judge_queue import MOST, RECORDED, Seen, Shown, Unjudged
+from conformance.judging.judge_queue import MOST, RECORDED, JudgedTraffic, PartyFinding, Unjudged
 from conformance.live.judged_session import tell
-from conformance.live.overview import Met
+from conformance.live.overview import PairResult
 from conformance.live.session import Session
 from conformance.running import interruption
 
@@ -37,7 +37,7 @@ def looker(protocol: Protocol, options: dict[str, str]) -> Any:
         raise ConfigurationError(f"--look: {error}") from error
 
 
-def watch(looks: Any, protocol: Protocol, session: Session, once: bool) -> Met:
+def watch(looks: Any, protocol: Protocol, session: Session, once: bool) -> PairResult:
     """Poll until SIGINT or SIGTERM, or with ``once`` until all objects are gone; write reports."""
     watching = _Watching(looks, protocol, session)
     with interruption.orderly():
@@ -59,8 +59,8 @@ class _Watching:
         self._protocol = protocol
         self._began = time.monotonic()
         self._recorded = 0
-        self._seen: dict[tuple[str, str, str], Seen] = {}
-        self.shown = Shown()
+        self._seen: dict[tuple[str, str, str], PartyFinding] = {}
+        self.shown = JudgedTraffic()
 
     def run(self, once: bool) -> None:
         print("looking", flush=True)
@@ -102,5 +102,5 @@ class _Watching:
             self._seen[key] = replace(before, times=before.times + 1)
         elif len(self._seen) < MOST:
             level = self._protocol.requirement(finding.requirement).level
-            self._seen[key] = Seen(party, level, finding, 0)
+            self._seen[key] = PartyFinding(party, level, finding, 0)
             tell(self._seen[key])

@@ -21,7 +21,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
-from conformance.bounded_dict import Recent
+from conformance.bounded_dict import BoundedDict
 from conformance.course import Walk
 from conformance.judging.judge import Finding
 from conformance.openroberta.courses import COURSE, LAB, ROBOT, Step
@@ -96,7 +96,7 @@ class Conversation:
 
     def __init__(self, running: bool = False) -> None:
         self.running = running
-        self.robots: Recent[str, _Robot] = Recent()
+        self.robots: BoundedDict[str, _Robot] = BoundedDict()
         self.malformed = False
         """True once a robot has sent a body that is not a JSON object."""
         self._ended = 0
@@ -202,7 +202,7 @@ class Oracle:
         if robot and robot.latest is asked:
             robot.missed = before
 
-    def parted(self, sender: str) -> bool:
+    def has_said_goodbye(self, sender: str) -> bool:
         """True if the disconnect is lawful: a robot can close its connection at any time."""
         return sender == ROBOT
 

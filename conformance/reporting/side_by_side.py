@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from conformance.conclusions.coverage_report import united
+from conformance.conclusions.coverage_report import unite_reports
 from conformance.reporting import coverage_text
 from conformance.reporting.tables import Cell, Table
 from conformance.reporting.wording import Report, run_word
@@ -58,7 +58,7 @@ def _covered(role: str, reports: Sequence[Report]) -> Iterator[Table]:
     for report in reports:
         if "coverage" in report:
             runs.setdefault(report["iut"]["name"], []).append(report["coverage"])
-    together = {name: united(found) for name, found in runs.items()}
+    together = {name: unite_reports(found) for name, found in runs.items()}
     columns = [
         (f"{name} ({len(runs[name])} runs)" if len(runs[name]) > 1 else name, each)
         for name, each in together.items()

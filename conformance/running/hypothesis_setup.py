@@ -18,7 +18,7 @@ def set_up(examples: int) -> None:
     # checkout would then draw other examples than an installed suite.
     providers._get_local_constants = Constants
     # The files that Hypothesis keeps between runs are useless here, except its table of Unicode.
-    hypothesis.configuration.set_hypothesis_home_dir(locations.compiled() or os.devnull)
+    hypothesis.configuration.set_hypothesis_home_dir(locations.cache_folder() or os.devnull)
     hypothesis.settings.register_profile(
         "conformance",
         max_examples=DRAWS * examples,

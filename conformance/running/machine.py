@@ -17,7 +17,7 @@ _OLD = 0.5  # seconds
 _ANEW = _ENOUGH / 1e9  # seconds between two looks: in fewer nobody can have computed for so long
 
 
-def cores() -> int:
+def core_count() -> int:
     """The cores that this process may use."""
     try:
         return len(os.sched_getaffinity(0))
@@ -27,7 +27,7 @@ def cores() -> int:
 
 def load() -> float:
     """The processes that compute, for each core; at least one."""
-    return max(os.getloadavg()[0] / cores(), 1.0)
+    return max(os.getloadavg()[0] / core_count(), 1.0)
 
 
 class Idleness:
@@ -128,7 +128,7 @@ class Room:
         """
         if self._idleness.look():
             if self._idleness.has_idle_cores and self._allowed < self._most:
-                self._allowed = min(self._allowed + cores(), self._most)
+                self._allowed = min(self._allowed + core_count(), self._most)
             elif self._idleness.share < BUSY and self._allowed > self._least:
                 self._allowed -= 1
         return self._allowed + (idle if self._idleness.has_idle_cores else min(idle, self._allowed))

@@ -55,7 +55,7 @@ async def other_role_message(iut: Iut) -> Inconclusive | None:
     if not iut.configuration.command or iut.memory.get(_TRIED):
         return None
     iut.memory[_TRIED] = True
-    ways = () if iut.configuration.fixed else _WAYS
+    ways = () if iut.configuration.has_fixed_address else _WAYS
     trying = [asyncio.create_task(_message_for(iut, way)) for way in ways]
     trying.append(asyncio.create_task(_message_for_operations(iut)))
     try:

@@ -103,7 +103,11 @@ class Testbed:
 
         ``sockets``: its standard streams are to be sockets.
         """
-        ahead = self.role.serves and self.configuration.command and not self.configuration.fixed
+        ahead = (
+            self.role.serves
+            and self.configuration.command
+            and not self.configuration.has_fixed_address
+        )
         if ahead and not sockets:
             return await self._ahead.take(program)
         return await self._start(program, sockets)

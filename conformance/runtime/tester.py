@@ -5,7 +5,7 @@ import contextlib
 from collections.abc import AsyncIterator
 from typing import Any
 
-from conformance.connections import ended
+from conformance.connections import cancel_all
 from conformance.harness.deadlines import Countdown, in_time
 from conformance.harness.instance import Instance
 from conformance.iut import Iut
@@ -38,7 +38,7 @@ async def connect_or_prompt(iut: Iut, operation: str, **arguments: Any) -> Async
                 yield session
         finally:
             prompt.cancel()
-            await ended(prompts)
+            await cancel_all(prompts)
 
 
 async def _prompt(instance: Instance, operation: str, arguments: dict[str, Any]) -> None:
@@ -65,7 +65,7 @@ async def wait_until_started(session: Session, operation: str, **arguments: Any)
         answered = does.done()
         succeeded = answered and does.result()
     finally:
-        await ended([does, sends, ends])
+        await cancel_all([does, sends, ends])
     if process.exit:
         raise Unreachable(f"it exited before it sent a message{instance.describe_end()}")
     if session.received or not operated:

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from conformance.conclusions.decisions import Shown, decide_requirement, decide_test
+from conformance.conclusions.decisions import TrialResult, decide_requirement, decide_test
 from conformance.evidence import Evidence, Kind, Place, Result
 from conformance.selftest.evidence_fixtures import (
     CLOSE,
@@ -233,16 +233,24 @@ def met(*names: str) -> Sequence[Result]:
 @pytest.mark.parametrize(
     ("shown", "verdict", "reason"),
     [
-        (Shown.STANDS, "fail", "the IUT was killed by SIGSEGV"),
-        (Shown.CONSEQUENCE, "inconclusive", "(not decided: its test passes if Touch is left out)"),
-        (Shown.INDEPENDENT, "fail", f"{OTHER} is violated"),
-        (Shown.UNDECIDED, "inconclusive", "Touch ends the session, and its test needs Touch)"),
+        (TrialResult.STANDS, "fail", "the IUT was killed by SIGSEGV"),
+        (
+            TrialResult.CONSEQUENCE,
+            "inconclusive",
+            "(not decided: its test passes if Touch is left out)",
+        ),
+        (TrialResult.INDEPENDENT, "fail", f"{OTHER} is violated"),
+        (
+            TrialResult.UNDECIDED,
+            "inconclusive",
+            "Touch ends the session, and its test needs Touch)",
+        ),
     ],
 )
-def test_what_a_masked_run_shows(shown: Shown, verdict: str, reason: str) -> None:
+def test_what_a_masked_run_shows(shown: TrialResult, verdict: str, reason: str) -> None:
     results = met(MIDDLE, OTHER)
-    found = culprit("Touch", DEATH, *results, handshake=Shown.STANDS, exit=shown)
-    independent = violation(OTHER) if shown is Shown.INDEPENDENT else None
+    found = culprit("Touch", DEATH, *results, handshake=TrialResult.STANDS, exit=shown)
+    independent = violation(OTHER) if shown is TrialResult.INDEPENDENT else None
     trials = tuple(
         replace(each, evidence=independent) if each.shown is shown else each
         for each in found.trials
@@ -259,7 +267,7 @@ def test_a_culprit_explains_only_the_sessions_that_it_ended() -> None:
     [first] = met(OTHER)
     for fact in (ended(OTHER, CLOSE, "Ready"), ended(OTHER, DEATH, "Ready"), violation(OTHER)):
         results = [first, result("another", OTHER, fact)]
-        found = culprit("Touch", DEATH, first, exit=Shown.CONSEQUENCE)
+        found = culprit("Touch", DEATH, first, exit=TrialResult.CONSEQUENCE)
         assert verdicts(results, [found]) == {OTHER: "fail"}
 
 

@@ -135,7 +135,7 @@ def test_only_an_absence_is_doubtful(event: int | None, answered: bool, doubtful
     iut: Any = SimpleNamespace(sessions=[session])
     case: Any = None
     missed = Violation("a push", "received nothing", event=event)
-    assert _Attempt(case, iut, missed, 1.0, BEHIND).doubtful == doubtful
+    assert _Attempt(case, iut, missed, 1.0, BEHIND).is_doubtful == doubtful
 
 
 def test_an_idle_machine_has_no_excuse(idle: Played) -> None:

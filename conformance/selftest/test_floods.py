@@ -10,7 +10,7 @@ from conformance.definitions import protocols
 from conformance.harness.instance import Instance
 from conformance.harness.links import NoWire
 from conformance.iut import Iut
-from conformance.judging.packed_values import Packed
+from conformance.judging.packed_values import PackedValue
 from conformance.running import floods, transcripts
 from conformance.running.floods import (
     FLOODED,
@@ -115,9 +115,9 @@ async def test_what_is_old_and_large_is_packed() -> None:
             for _ in range(100):
                 await session.expect()
     first, latest = session.received[0], session.received[-1]
-    assert isinstance(first.decoded, Packed) and not isinstance(latest.decoded, Packed)
+    assert isinstance(first.decoded, PackedValue) and not isinstance(latest.decoded, PackedValue)
     assert first.value == latest.value == STATE_VALUE
-    events, _ = transcripts._with_gaps(session.events, [first.event, latest.event])
+    events, _ = transcripts._insert_gaps(session.events, [first.event, latest.event])
     assert [event.value for event in events if event.message] == [STATE_VALUE] * 2
 
 

@@ -12,9 +12,9 @@ import pytest
 from conformance.definitions import protocols
 from conformance.judging import captures, judge_queue
 from conformance.judging.captures import Event
-from conformance.judging.judge_queue import Bench, Beside, Seen, Told, Unjudged
+from conformance.judging.judge_queue import Bench, JudgeQueue, JudgeReport, PartyFinding, Unjudged
 from conformance.live.sides import sides
-from conformance.live.watch import Watch, watching
+from conformance.live.watch import Watch, watch_session
 from conformance.selftest.test_live import session
 
 WRONG = b'{"Handshake": {}}\n'
@@ -37,14 +37,14 @@ def dying() -> Bench:
 
 @pytest.mark.parametrize("apart", [True, False])
 def test_a_finding_is_told_once_and_counted(apart: bool) -> None:
-    heard: list[Told] = []
-    judge = Beside(bench, heard.append, apart)
+    heard: list[JudgeReport] = []
+    judge = JudgeQueue(bench, heard.append, apart)
     for number in (1, 2):
         judge.connected(number, "stdio")
         judge.put(number, "simulator", WRONG)
         judge.put(number, "simulator", WRONG)
     judge.settle()
-    told = [one.finding.message for one in heard if isinstance(one, Seen)]
+    told = [one.finding.message for one in heard if isinstance(one, PartyFinding)]
     assert told != []
     assert len(told) == len(set(told))
     judge.end()
@@ -57,8 +57,8 @@ def test_a_finding_is_told_once_and_counted(apart: bool) -> None:
     [(broken, "ValueError: this judge is never made"), (dying, "ended by SIGABRT")],
 )
 def test_traffic_goes_on_without_a_judge_and_that_is_told_once(make: Any, why: str) -> None:
-    heard: list[Told] = []
-    judge = Beside(make, heard.append)
+    heard: list[JudgeReport] = []
+    judge = JudgeQueue(make, heard.append)
     judge.connected(1, "stdio")
     judge.settle()
     judge.put(1, "simulator", WRONG)
@@ -71,12 +71,12 @@ def test_traffic_goes_on_without_a_judge_and_that_is_told_once(make: Any, why: s
 
 def test_what_was_found_before_its_judge_was_killed_is_reported(tmp_path: Path) -> None:
     [side] = sides(protocols.load("vexide"))
-    seen: list[Seen] = []
+    seen: list[PartyFinding] = []
     watch = Watch(session("vexide", side, tmp_path / "x"), seen.append, "stdio")
-    with watching(watch):
+    with watch_session(watch):
         watch.passed(watch.connected(side), "simulator", WRONG)
-        watch._beside.settle()
-        watch._beside._bench._process.kill()  # type: ignore[union-attr]
+        watch._queue.settle()
+        watch._queue._bench._process.kill()  # type: ignore[union-attr]
         watch.passed(1, "simulator", WRONG)
     assert watch.shown.seen == seen != []
     [told] = watch.shown.unjudged
@@ -86,8 +86,8 @@ def test_what_was_found_before_its_judge_was_killed_is_reported(tmp_path: Path) 
 
 def test_what_waits_to_be_judged_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(judge_queue, "BACKLOG", 10 * judge_queue.EVENT)
-    heard: list[Told] = []
-    judge = Beside(bench, heard.append)
+    heard: list[JudgeReport] = []
+    judge = JudgeQueue(bench, heard.append)
     judge.connected(1, "stdio")
     judge.connected(2, "stdio")
     judge.put(2, "simulator", b" " * 20 * judge_queue.EVENT)
@@ -95,11 +95,11 @@ def test_what_waits_to_be_judged_is_bounded(monkeypatch: pytest.MonkeyPatch) -> 
     judge.put(1, "simulator", WRONG)
     judge.end()
     assert [one.connection for one in heard if isinstance(one, Unjudged)] == [2]
-    assert {one.connection for one in heard if isinstance(one, Seen)} == {1}
+    assert {one.connection for one in heard if isinstance(one, PartyFinding)} == {1}
 
 
 def test_connections_that_are_over_take_no_memory() -> None:
-    judge = Beside(bench, lambda told: None, apart=False)
+    judge = JudgeQueue(bench, lambda told: None, separate=False)
     for number in range(1, 10):
         judge.connected(number, "stdio")
         judge.put(number, None, event=judge_queue.CUT) if number % 2 else None
@@ -132,7 +132,7 @@ def test_an_error_of_the_oracle_costs_one_connection_which_is_recorded_still(
         [told] = judge.take(events(1))
     assert told == Unjudged(1, 1.5, "judging failed: ZeroDivisionError: oracle")
     found = judge.take([Event(2.0, "simulator", WRONG, connection=1), *events(2)])
-    assert {one.connection for one in found if isinstance(one, Seen)} == {2}
+    assert {one.connection for one in found if isinstance(one, PartyFinding)} == {2}
     judge.end()
     assert len(captures.read(tmp_path / "x").events) == 5
 
@@ -140,8 +140,8 @@ def test_an_error_of_the_oracle_costs_one_connection_which_is_recorded_still(
 def test_it_is_gone_when_whoever_started_it_was_killed() -> None:
     source = """
 import time
-from conformance.judging.judge_process import Apart
-made = Apart(dict)
+from conformance.judging.judge_process import ProcessObject
+made = ProcessObject(dict)
 made.call("copy")
 print(made._process.pid, flush=True)
 time.sleep(600)

@@ -35,7 +35,7 @@ def test_where_the_system_does_not_tell_it_is_the_load(
     monkeypatch.setattr(machine, "_SCHEDULED", tmp_path / "none")
     monkeypatch.setattr(machine, "_ANEW", 0.0)
     monkeypatch.setattr("os.getloadavg", lambda: (6.0, 0.0, 0.0))
-    monkeypatch.setattr(machine, "cores", lambda: 2)
+    monkeypatch.setattr(machine, "core_count", lambda: 2)
     assert machine.Crowding().factor() == 3.0
     monkeypatch.setattr("os.getloadavg", lambda: (0.5, 0.0, 0.0))
     assert machine.Crowding().factor() == 1.0

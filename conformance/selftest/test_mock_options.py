@@ -386,7 +386,7 @@ def messages(
     found = []
     for connection in capture.connections:
         decoder = protocol.decoder(sender, capture.transport)
-        for event in capture.only(connection).events:
+        for event in capture.only_connection(connection).events:
             if event.sender == sender and event.data:
                 found += [(frame.name, frame.value) for frame in decoder.feed(event.data)]
     return found

@@ -9,7 +9,7 @@ import pytest
 
 from conformance import cli
 from conformance.conclusions import stored_reports
-from conformance.conclusions.report_merge import merged
+from conformance.conclusions.report_merge import merge_reports
 from conformance.configuration import ConfigurationError
 from conformance.reporting.files import write
 from conformance.reporting.page import render
@@ -72,7 +72,7 @@ def test_old_and_new_reports_are_compared(
 
 def test_an_old_report_is_merged(tmp_path: Path) -> None:
     path = old(death, tmp_path / "old")
-    whole = merged([(path, stored_reports.load(path))] * 2, tmp_path / "whole")
+    whole = merge_reports([(path, stored_reports.load(path))] * 2, tmp_path / "whole")
     write(whole, tmp_path / "whole")
     assert stored_reports.load(tmp_path / "whole") == whole
 

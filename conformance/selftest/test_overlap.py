@@ -24,7 +24,7 @@ def widths(monkeypatch: pytest.MonkeyPatch, width: Width, *idle: float) -> list[
     spent = zip(itertools.accumulate(shares), itertools.count(), strict=False)
     monkeypatch.setattr(machine, "_idle_ticks", lambda: next(spent))
     monkeypatch.setattr(machine, "LOOK", 0.0)
-    monkeypatch.setattr(machine, "cores", lambda: 2)
+    monkeypatch.setattr(machine, "core_count", lambda: 2)
     under_way: set[int] = set()
     started: list[int] = []
     seen: list[int] = []

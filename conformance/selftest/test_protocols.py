@@ -19,7 +19,7 @@ SETS = {"toy": Path(__file__).with_name("toy")}
 def test_protocol(name: str) -> None:
     protocol = protocols.load(name)
     assert list(references.problems(protocol)) == []
-    assert list(rules.broken(protocol)) == []
+    assert list(rules.breaches(protocol)) == []
 
 
 @pytest.mark.parametrize("name", protocols.names())

@@ -16,7 +16,7 @@ from conformance.reporting import junit as junit_file
 from conformance.reporting import page
 from conformance.reporting.github import github_annotations, github_step_summary
 from conformance.reporting.summary import terminal_summary
-from conformance.reporting.text import hexdump, hexdump_size, one_line, visible
+from conformance.reporting.text import hexdump, hexdump_size, make_visible, one_line
 from conformance.running.selection import SMOKE
 from conformance.selftest.report_fixtures import (
     HOSTILE,
@@ -103,11 +103,11 @@ def test_the_sample_page_is_up_to_date() -> None:
     ],
 )
 def test_what_prints_nothing_is_made_visible(raw: str, shown: str) -> None:
-    assert visible(raw) == shown
+    assert make_visible(raw) == shown
 
 
 def test_long_text_is_cut_and_says_so() -> None:
-    assert visible("x" * 1500, 1000).endswith("… [500 more characters]")
+    assert make_visible("x" * 1500, 1000).endswith("… [500 more characters]")
     assert one_line("a\n b\t\tc" + "d" * 500, 20) == "a b c" + "d" * 14 + "…"
     assert len(one_line("\u202e" * 10**6, 100)) < 700
 

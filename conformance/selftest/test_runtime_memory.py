@@ -429,7 +429,9 @@ def test_a_folder_that_another_run_has_for_itself(
 ) -> None:
     """The suite does nothing there without the lock, for any owner of the lock."""
     monkeypatch.setattr(memory, "FOLDER", tmp_path)
-    iut: Any = SimpleNamespace(left=countdown_from, configuration=SimpleNamespace(max_wait=0.05))
+    iut: Any = SimpleNamespace(
+        countdown=countdown_from, configuration=SimpleNamespace(max_wait=0.05)
+    )
 
     async def tries() -> None:
         async with lists.lock_folder(iut, shared=True), lists.lock_folder(iut, shared=True):

@@ -90,7 +90,7 @@ def test_file(tmp_path: Path) -> None:
         "ready.once": KnownFailure("twice"),
         "ready.sent": KnownFailure("late", "no", "2030-01-01"),
     }
-    assert configuration.checked(loaded) == loaded
+    assert configuration.check_configuration(loaded) == loaded
 
 
 def test_placeholders() -> None:

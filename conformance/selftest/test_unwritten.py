@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from conformance.atomic_files import replace, replacing
+from conformance.atomic_files import replace, replacement_file
 from conformance.conclusions import stored_reports
 from conformance.definitions import locations
 from conformance.reporting import files
@@ -74,7 +74,7 @@ def test_a_working_folder_that_goes_during_the_run(place: Place) -> None:
 def test_a_file_is_replaced_as_a_whole(tmp_path: Path) -> None:
     path, other = tmp_path / "file", tmp_path / "other"
     replace(path, "first")
-    with pytest.raises(BufferError), replacing(path) as file:
+    with pytest.raises(BufferError), replacement_file(path) as file:
         file.write(memoryview(b"secon")[::2])
     assert path.read_text() == "first"
     other.write_text("not ours")

@@ -89,7 +89,7 @@ def _announcement(session: Session) -> Message:
     for message in session.received:
         if message.name == _END:
             return message
-    if why := session.instance.configuration.leaves_out("end.announced"):
+    if why := session.instance.configuration.reason_to_leave_out("end.announced"):
         raise NotExercised(f"the IUT sends no end of transmission: {why}")
     raise Inconclusive("received no end of transmission (end.announced)")
 

@@ -4,7 +4,7 @@ import contextlib
 from collections.abc import AsyncIterator, Mapping, Sequence
 from typing import Any
 
-from conformance.definitions.keywords import shown
+from conformance.definitions.keywords import short_json
 from conformance.deltarobot.client.tester import PLAIN, TESTER, plain
 from conformance.deltarobot.codec import layouts
 from conformance.deltarobot.floats import DENORMAL, differs_by_byte_order, same
@@ -81,21 +81,23 @@ async def sees(
     seen = facts[what]
     if differs_by_byte_order(wanted, seen):
         # Reversed bytes concern the floats as such, whatever else the client reads correctly.
-        came = f"the client reads its bytes in reverse order: it is {shown(seen, 120)}"
-        raise Violation(f"{what} to be {shown(list(wanted), 40)}", came, _FLOATS)
+        came = f"the client reads its bytes in reverse order: it is {short_json(seen, 120)}"
+        raise Violation(f"{what} to be {short_json(list(wanted), 40)}", came, _FLOATS)
     raise Violation(*_difference(what, wanted, seen), requirement)
 
 
 def _difference(what: str, wanted: Sequence[Any], seen: Any) -> tuple[str, str]:
     """Return the expected and the seen value; of many points, the first that differs."""
     if len(wanted) <= _FEW:
-        return f"{what} to be {shown(list(wanted), 120)}", f"it is {shown(seen, 120)}"
+        return f"{what} to be {short_json(list(wanted), 120)}", f"it is {short_json(seen, 120)}"
     if not isinstance(seen, list):
-        return f"{what} to have {len(wanted)} points", f"it is {shown(seen, 120)}"
+        return f"{what} to have {len(wanted)} points", f"it is {short_json(seen, 120)}"
     pairs = enumerate(zip(wanted, seen, strict=False))
     first = next((at for at, pair in pairs if not same(*pair)), min(len(wanted), len(seen)))
-    expected = f"{what} to have {len(wanted)} points, {shown(wanted[first : first + 1])} at {first}"
-    return expected, f"it has {len(seen)}, {shown(seen[first : first + 1])} there"
+    expected = (
+        f"{what} to have {len(wanted)} points, {short_json(wanted[first : first + 1])} at {first}"
+    )
+    return expected, f"it has {len(seen)}, {short_json(seen[first : first + 1])} there"
 
 
 async def sees_laid(iut: Iut, session: Session, what: str, wanted: Sequence[Any]) -> None:

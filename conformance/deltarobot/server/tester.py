@@ -229,7 +229,7 @@ async def open_next_client(
     default is the one under test.
     """
     expected = f"the next client to be served after {after}"
-    probed = iut.requirement_id != NEXT and not iut.configuration.fixed
+    probed = iut.requirement_id != NEXT and not iut.configuration.has_fixed_address
     if probed and (came := await find_next_client_refusal(iut)):
         raise Violation(expected, came, NEXT)
     before = sum(session.instance is instance for session in iut.sessions)

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from conformance.definitions.keywords import shown
+from conformance.definitions.keywords import short_json
 from conformance.runtime.shapes import GAMEPADS, mark
 from conformance.runtime.tester import run_operation
 from conformance.session import Session
@@ -74,7 +74,7 @@ async def expect_pad(
 
     soon = "a gamepad in its state"
     if not (right() or await session.poll_until(comes, soon, "response", about())):
-        raise Violation(expected, f"received {shown(pad())}", about(), latest[0].event)
+        raise Violation(expected, f"received {short_json(pad())}", about(), latest[0].event)
     return pad()
 
 
@@ -93,7 +93,9 @@ async def learn(session: Session, *raws: Pad) -> list[Any]:
     states: list[Any] = []
     for raw in raws:
         await play(session, _0=raw)
-        expected = f"another state of gamepad 0 than {shown(states[-1:])} for {shown(raw)}"
+        expected = (
+            f"another state of gamepad 0 than {short_json(states[-1:])} for {short_json(raw)}"
+        )
         states.append(await expect_pad(session, expected, differs(states[-1:]), "0", PRESSED))
     return states
 

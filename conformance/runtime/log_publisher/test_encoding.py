@@ -46,7 +46,7 @@ async def test_for_a_reader_that_waits(iut: Iut) -> None:
         try:
             await log_and_expect(publisher, "afterwards")
         except Violation as missing:
-            if publisher.begun:
+            if publisher.has_begun:
                 expected = "only complete messages after the client reads again"
                 raise Violation(
                     expected, f"the end of a message is missing; {missing.came}"

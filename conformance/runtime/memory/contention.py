@@ -5,7 +5,7 @@ import itertools
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from conformance.connections import ended
+from conformance.connections import cancel_all
 from conformance.harness.deadlines import in_time
 from conformance.harness.upper_tester import Answer
 from conformance.runtime.memory.buffer import Buffer
@@ -49,7 +49,7 @@ async def run_often(
                 "while another process wrote"
             ) from None
         finally:
-            await ended(asked)
+            await cancel_all(asked)
         slow = tester.session.now - began > _SLOW * patient
         if slow and not any(answer.ok for answer in answered[before:]):
             return

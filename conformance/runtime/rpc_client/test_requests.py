@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from conformance.cases import absent, check, requirement
-from conformance.definitions.keywords import equal, shown
+from conformance.definitions.keywords import equal, short_json
 from conformance.iut import Iut
 from conformance.runtime.numbers import is_same
 from conformance.runtime.rpc_client.calls import Call
@@ -93,8 +93,8 @@ async def test_content(iut: Iut) -> None:
             call = await caller.call(method, *params)
             request = call.request
             mine = request.value[2] == method and is_same(params, request.value[3])
-            expected = f"a request for {method} with {shown(params)}"
-            check(mine, expected, f"received {shown(request.value)}", request.event)
+            expected = f"a request for {method} with {short_json(params)}"
+            check(mine, expected, f"received {short_json(request.value)}", request.event)
             await call.respond(None, None)
             await _over(caller, call)
 
@@ -109,14 +109,16 @@ async def test_long_argument(iut: Iut, size: int) -> None:
         try:
             request = await caller.expect_request(running, "for a call")
         except (Violation, Inconclusive) as missing:
-            if caller.begun or (isinstance(missing, Violation) and missing.event is not None):
+            if caller.has_begun or (isinstance(missing, Violation) and missing.event is not None):
                 raise
             # The upper tester of the IUT need not accept such long arguments.
             raise NotExercised(
                 f"the client sends no request for a call with {size} bytes"
             ) from None
         whole = equal([argument], request.value[3])
-        check(whole, f"a text of {size} bytes", f"received {shown(request.value)}", request.event)
+        check(
+            whole, f"a text of {size} bytes", f"received {short_json(request.value)}", request.event
+        )
 
 
 @requirement("rpc.concurrent-calls")
@@ -145,11 +147,11 @@ async def test_notification(iut: Iut, count: int) -> None:
             to = "for the operation 'notify'"
             came = await caller.next(NOTIFICATION, REQUEST, where=mine, to=to)
             right = came.value[:2] == [2, "method"] and equal(params, came.value[-1])
-            expected = f"[2, method, {shown(params)}]"
+            expected = f"[2, method, {short_json(params)}]"
             check(
                 right and len(came.value) == 3,
                 expected,
-                f"received {shown(came.value)}",
+                f"received {short_json(came.value)}",
                 came.event,
             )
             await caller.session.wait_for("nothing but what is on its way")

@@ -4,7 +4,7 @@ import secrets
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from conformance.definitions.keywords import shown
+from conformance.definitions.keywords import short_json
 from conformance.harness.deadlines import Countdown, countdown_from
 from conformance.runtime.numbers import is_same
 from conformance.runtime.shapes import UPDATE, mark
@@ -84,11 +84,11 @@ async def expect_update(
     try:
         latest[:] = [await session.expect(UPDATE, within=within)]
     except Violation as missing:
-        came = f"the last update was {shown(latest[0].value)}" if latest else missing.came
+        came = f"the last update was {short_json(latest[0].value)}" if latest else missing.came
         raise Violation(expected, came, requirement) from missing
     if holds(latest[0]) or await session.poll_until(comes, "an update of it", within, requirement):
         return latest[0]
-    raise Violation(expected, f"the last update was {shown(latest[0].value)}", requirement)
+    raise Violation(expected, f"the last update was {short_json(latest[0].value)}", requirement)
 
 
 def change_deadline(session: Session) -> Countdown:
@@ -195,6 +195,6 @@ class KnownValues:
             requirement = self.violated_requirement(wanted) or requirement
             # Report only the wrong values, which can be few among many.
             lost = {n: v for n, v in wanted.items() if n not in told or not is_same(v, told[n])}
-            expected = f"{shown(lost)} to be sent for {self.uid}"
-            came = shown({name: told[name] for name in lost if name in told})
+            expected = f"{short_json(lost)} to be sent for {self.uid}"
+            came = short_json({name: told[name] for name in lost if name in told})
             raise Violation(expected, f"received {came}", requirement) from missing

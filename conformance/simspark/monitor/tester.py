@@ -9,7 +9,7 @@ import itertools
 from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from typing import Any
 
-from conformance.connections import Connections, ended
+from conformance.connections import Connections, cancel_all
 from conformance.iut import Iut
 from conformance.segmentation import Segmentation
 from conformance.session import Session
@@ -38,10 +38,10 @@ class _Connections(Connections):
             try:
                 yield
             finally:
-                await ended(self._telling)
+                await cancel_all(self._telling)
 
-    def opened(self, session: Session) -> None:
-        super().opened(session)
+    def add(self, session: Session) -> None:
+        super().add(session)
         self._telling.append(asyncio.create_task(self._tell(session)))
 
     async def _tell(self, session: Session) -> None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from conformance.cases import check
-from conformance.definitions.keywords import shown as brief
+from conformance.definitions.keywords import short_json as brief
 from conformance.iut import Iut
 from conformance.segmentation import Segmentation
 from conformance.session import Session, Timeout

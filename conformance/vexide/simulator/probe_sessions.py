@@ -91,7 +91,7 @@ async def _learn_form(iut: Iut) -> str:
         # parallel, if several instances are possible.
         await asyncio.wait({trying}, timeout=iut.configuration.seconds("response"))
         floods = any(iut.testbed.timeouts.floods.is_long(session) for session in iut.sessions)
-        if not (trying.done() or floods or iut.configuration.fixed):
+        if not (trying.done() or floods or iut.configuration.has_fixed_address):
             bare, tagged = await asyncio.gather(_observe(iut, program, "bare"), trying)
         else:
             tagged = await trying
@@ -194,7 +194,7 @@ async def _first_to_show(iut: Iut) -> str | None:
         # A sign that does not come soon probably never comes, so the other programs are tried, too.
         await asyncio.wait({printing}, timeout=iut.configuration.seconds("response"))
         others = [name for name in _OTHERS if _first_declared(iut, name)]
-        if not printing.done() and not iut.configuration.fixed:
+        if not printing.done() and not iut.configuration.has_fixed_address:
             shown = await asyncio.gather(*(_observe(iut, name, "") for name in others))
             printed = printing.done() and printing.result().ran
             for name, each in zip(others, shown, strict=True):

@@ -291,7 +291,7 @@ class LabTester:
     @property
     def updates(self) -> bool:
         """True if the robot can be sent update, because it does not exclude updates."""
-        return not self.iut.configuration.leaves_out("update.gets")
+        return not self.iut.configuration.reason_to_leave_out("update.gets")
 
     @property
     def program(self) -> bytes:
