@@ -38,7 +38,7 @@ async def excuse_end(iut: Iut, session: Session) -> AsyncIterator[None]:
             raise
         wrong.shown_in(session)
         await _raise_if_hindered(iut, session, iut.testbed.timeouts.crowding.lost() - before)
-        if has_announced_end(session) and await ends_by_itself(iut, session):
+        if has_announced_end(session) and await is_ended_by_itself(iut, session):
             raise Inconclusive(f"{describe_own_end(session)}; {wrong}").shown_in(session) from None
         raise
 
@@ -80,7 +80,7 @@ def is_served(session: Session) -> bool:
     return any(message.name in tester.of(session).signs for message in session.received)
 
 
-async def ends_by_itself(iut: Iut, session: Session, before: float = math.inf) -> bool:
+async def is_ended_by_itself(iut: Iut, session: Session, before: float = math.inf) -> bool:
     """Return True if the IUT ends a plain session of this length, too.
 
     The plain session has as many requests as this one and nothing unusual. It counts only if it

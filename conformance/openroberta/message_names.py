@@ -77,7 +77,7 @@ def is_error(name: str, value: Mapping[str, Any]) -> bool:
     return name == "Refusal" or (name == RESPONSE and "cmd" not in value.get("json", {}))
 
 
-def refuses(name: str, value: Mapping[str, Any]) -> bool:
+def is_refusal(name: str, value: Mapping[str, Any]) -> bool:
     """True if a response is an error or an abort, with which labs also refuse."""
     return name == "Abort" or is_error(name, value)
 

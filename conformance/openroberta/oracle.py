@@ -31,7 +31,7 @@ from conformance.openroberta.message_names import (
     REQUEST,
     TLS_HELLO,
     is_error,
-    refuses,
+    is_refusal,
 )
 
 CONSTANT = ("firmwarename", "macaddr", "firmwareversion", "menuversion")
@@ -333,7 +333,7 @@ class Oracle:
             yield from self._allowed(asked, robot, name, value)
         if robot and not self._deaf:
             outcome = name in ANSWERS.get(asked.name, ())
-            told = "Refusal" if refuses(name, value) and not outcome else name
+            told = "Refusal" if is_refusal(name, value) and not outcome else name
             yield from robot.walk.step(LAB, told)
 
     def _answer_left(self, asked: _Asked, name: str) -> None:
@@ -358,7 +358,7 @@ class Oracle:
             self.exercised |= {"http.messages"}
             if name in COMMANDS:
                 self.exercised |= {"commands.lab", "http.json"}
-        elif refuses(name, value) and ("json" in value or not self._due(asked, robot)):
+        elif is_refusal(name, value) and ("json" in value or not self._due(asked, robot)):
             pass
         elif asked.name in _UNNAMED:
             what = (

@@ -57,7 +57,7 @@ async def wait_until_started(session: Session, operation: str, **arguments: Any)
         return
     operated = instance.upper.offers(operation)
     seconds = session.reaction_time if operated else session.seconds("quiet")
-    does = asyncio.ensure_future(_succeeds(instance, operation, arguments))
+    does = asyncio.ensure_future(_wait_for_success(instance, operation, arguments))
     sends = asyncio.ensure_future(session.wait_for(within=seconds))
     ends = asyncio.ensure_future(process.wait(seconds))
     try:
@@ -79,7 +79,7 @@ async def wait_until_started(session: Session, operation: str, **arguments: Any)
         await session.expect(to=f"after the operation '{operation}'")
 
 
-async def _succeeds(instance: Instance, operation: str, arguments: dict[str, Any]) -> bool:
+async def _wait_for_success(instance: Instance, operation: str, arguments: dict[str, Any]) -> bool:
     """Return True once the operation has succeeded; wait forever if it is not answered."""
     try:
         return (await instance.upper(operation, **arguments)).ok

@@ -72,7 +72,9 @@ class Tester(Protocol):
     def long(self, size: int) -> bytes:
         """Return a usual message whose text has `size` bytes."""
 
-    async def goes_on(self, after: str, *, may_close: bool = False, upon: bytes = b"") -> None:
+    async def check_goes_on(
+        self, after: str, *, may_close: bool = False, upon: bytes = b""
+    ) -> None:
         """Raise Violation unless the client takes the messages that follow.
 
         With ``may_close``, closing the connection is also a pass. ``upon`` are bytes sent in one
@@ -80,7 +82,7 @@ class Tester(Protocol):
         """
 
 
-async def survives(
+async def check_survived(
     iut: Iut,
     begun: Callable[[Iut], AbstractAsyncContextManager[Tester]],
     data: bytes,
@@ -95,15 +97,15 @@ async def survives(
         async with begun(iut) as tester:
             usual = tester.long(len(data) - LENGTH.size)
             if malformed:
-                await tester.goes_on(what, may_close=True, upon=data)
+                await tester.check_goes_on(what, may_close=True, upon=data)
             else:
                 await tester.session.send_bytes(usual)
-                await tester.goes_on("a long message of the usual form")
+                await tester.check_goes_on("a long message of the usual form")
 
     await compared(iut, play, True, False, "frame.length-prefix")
 
 
-async def outlives(session: Session, data: bytes, then: bytes, what: str) -> None:
+async def check_outlived(session: Session, data: bytes, then: bytes, what: str) -> None:
     """Send `data`, then the bytes `then`, then close; raise Violation if the IUT dies.
 
     Also raises Violation if the process uses a gibibyte of memory or more.

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from conformance.deltarobot.floats import differs_by_byte_order, same
+from conformance.deltarobot.floats import differs_by_byte_order, is_same
 from conformance.deltarobot.handshake import open_session
 from conformance.deltarobot.messages import CURRENT, DESIRED, POSITION, curve
 from conformance.deltarobot.server.tester import EXERCISE, drain
@@ -41,7 +41,7 @@ VAST = [[number % 100, number // 100, 1] for number in range(45_000)]
 SQUARE = [[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [1.0, 1.0, 0.0], [0.0, 1.0, 0.5]]
 
 
-async def do(session: Session, operation: str, **arguments: Any) -> None:
+async def run_operation(session: Session, operation: str, **arguments: Any) -> None:
     """Run an operation of the application.
 
     Raises NotExercised if the IUT does not offer it, Inconclusive if it fails.
@@ -56,7 +56,7 @@ async def begin(session: Session, curve: Sequence[Sequence[float]] = SQUARE) -> 
     of the exercise arrives.
     """
     await_presence, first = is_served(session), None
-    await do(session, "exercise", curve=[list(point) for point in curve])
+    await run_operation(session, "exercise", curve=[list(point) for point in curve])
     _began, left = session.now, session.countdown("exercise", "response")
     if not await_presence:
         # If this time is too short, the only effect is a second request.
@@ -67,7 +67,7 @@ async def begin(session: Session, curve: Sequence[Sequence[float]] = SQUARE) -> 
     if first is None and not await_presence and is_served(session) and not session.ended:
         # The server possibly had not read our handshake yet. The specification leaves open what a
         # late client receives, so the exercise starts again.
-        await do(session, "exercise", curve=[list(point) for point in curve])
+        await run_operation(session, "exercise", curve=[list(point) for point in curve])
         first = await _first(session, session.countdown("exercise", "response"))
     if first is not None:
         return first
@@ -99,7 +99,7 @@ def is_curve(message: Message) -> bool:
     return message.name == "Curve" or oversized
 
 
-async def proceed(session: Session) -> None:
+async def set_progress(session: Session) -> None:
     """Give the current exercise a state to report, if the hook progress is available."""
     if session.instance.upper.offers("progress"):
         await session.instance.upper("progress", **STATE)
@@ -160,21 +160,21 @@ async def _plain(iut: Iut) -> Plain:
             return Plain("exercise.curve-structure")
         if len(points := curve.value["points"]) != len(_PLAIN):
             return Plain(_VALUES)
-        changed = await _changed(session) if upper.offers("progress") else frozenset()
-        if same(_PLAIN, points):
+        changed = await _changed_names(session) if upper.offers("progress") else frozenset()
+        if is_same(_PLAIN, points):
             return Plain("", changed)
         floats = differs_by_byte_order(_PLAIN, points) or changed == {*MEANS.values()}
         return Plain(_FLOATS if floats else _VALUES, changed)
 
 
-async def _changed(session: Session) -> frozenset[str]:
+async def _changed_names(session: Session) -> frozenset[str]:
     """Return the progress messages whose latest numbers are not the ones that were set."""
     await session.instance.upper("progress", **STATE)
     wanted = {name: STATE[what] for what, name in MEANS.items()}
     latest: dict[str, Any] = {}
 
     def wrong() -> frozenset[str]:
-        return frozenset(name for name in latest if not same(wanted[name], latest[name]))
+        return frozenset(name for name in latest if not is_same(wanted[name], latest[name]))
 
     left = session.countdown("response")
     while len(latest) < len(wanted) or wrong():
@@ -194,7 +194,7 @@ async def assert_vector(iut: Iut, session: Session, name: str, wanted: Sequence[
     latest = await _latest(session, name, wanted, session.countdown("exercise", "response"))
     if latest is None:
         raise Violation(f"{name} repeatedly", "received none at all", "progress.continuous")
-    if same(wanted, latest):
+    if is_same(wanted, latest):
         return
     await assert_repeated(session, name)
     known, reverse = await plain(iut), differs_by_byte_order(wanted, latest)
@@ -209,7 +209,7 @@ async def _latest(session: Session, name: str, wanted: Sequence[Any], left: Coun
     latest: Any = None
     while message := await session.wait_for(name, within=left):
         latest = [message.value[axis] for axis in "xyz"]
-        if same(wanted, latest):
+        if is_same(wanted, latest):
             break
     return latest
 
@@ -220,14 +220,14 @@ async def assert_unchanged(session: Session, name: str, wanted: Sequence[Any]) -
         left = session.countdown("exercise", "response")
         message = await session.wait_for(name, within=left)
         came = [message.value[axis] for axis in "xyz"] if message else wanted
-        if message and not same(wanted, came):
+        if message and not is_same(wanted, came):
             expected = f"{name} to stay {list(wanted)}"
             raise Violation(expected, f"received {came} after that", event=message.event)
 
 
 async def stop_exercise(session: Session) -> None:
     """End the exercise, and read the messages that were already under way."""
-    await do(session, "stop")
+    await run_operation(session, "stop")
     await drain(session, session.seconds("quiet"))
 
 
@@ -242,7 +242,7 @@ async def next_curve(session: Session, first: Message) -> Message:
     return await session.wait_for(*A_CURVE, within=within) or first
 
 
-async def shows_curve(iut: Iut, session: Session, points: Sequence[Sequence[float]]) -> None:
+async def check_curve_sent(iut: Iut, session: Session, points: Sequence[Sequence[float]]) -> None:
     """Start an exercise with these points. Raises Violation unless its curve arrives.
 
     If the plainest curve fails in the same way, its requirement is to blame.
@@ -252,7 +252,7 @@ async def shows_curve(iut: Iut, session: Session, points: Sequence[Sequence[floa
     came = [message for message in session.received[before:] if message.name == "Curve"]
     left = session.countdown("exercise", "response")
     while True:
-        if any(same(points, message.value["points"]) for message in came):
+        if any(is_same(points, message.value["points"]) for message in came):
             return
         following = await session.wait_for("Curve", within=left)
         if following is None:
@@ -265,17 +265,19 @@ async def shows_curve(iut: Iut, session: Session, points: Sequence[Sequence[floa
     # Lost points are no error of the number format, but reversed bytes are.
     own = _FLOATS if reverse else _VALUES if len(shown) != len(points) else None
     both = list(zip(points, shown, strict=False))
-    wrong = next((at for at, (one, other) in enumerate(both) if not same(one, other)), len(both))
+    wrong = next((at for at, (one, other) in enumerate(both) if not is_same(one, other)), len(both))
     raise Violation(
-        f"a curve of {len(points)} points, from number {wrong + 1} on {_some(points[wrong:])}",
-        f"received {_REVERSE * reverse}{len(shown)} points, from there on {_some(shown[wrong:])}",
+        f"a curve of {len(points)} points, "
+        f"from number {wrong + 1} on {_abbreviate(points[wrong:])}",
+        f"received {_REVERSE * reverse}{len(shown)} points, "
+        f"from there on {_abbreviate(shown[wrong:])}",
         (await plain(iut)).about or own,
         # The curve is possibly missing in a session that has ended.
         None if session.ended else came[-1].event,
     )
 
 
-def _some(points: Sequence[Sequence[float]]) -> str:
+def _abbreviate(points: Sequence[Sequence[float]]) -> str:
     return str(list(points))[:80] if points else "none"
 
 

@@ -37,7 +37,7 @@ async def test_messages(iut: Iut) -> None:
     async with playing(iut) as tester:
         robot = tester.robot()
         exchange = await robot.ask(message_names.PUSHCMD, robot.object("register", "token"))
-        await exchange.refused("refuses.token")
+        await exchange.check_refused("refuses.token")
         if await tester.offers("pair"):
             await robot.link()
             if await tester.offers("run"):
@@ -106,7 +106,7 @@ async def test_codings(iut: Iut) -> None:
     async with playing(iut) as tester:
         robot = tester.robot()
         exchange = await robot.ask(message_names.PUSHCMD, robot.object("register", "token"))
-        await exchange.refused("refuses.token")
+        await exchange.check_refused("refuses.token")
         if await tester.offers("pair"):
             await robot.link()
             if await tester.offers("run"):
@@ -138,7 +138,7 @@ async def test_one_connection(iut: Iut) -> None:
         for _ in range(2):
             told = tester.robot().object("register", "battery")
             exchange = await robot.ask(message_names.PUSHCMD, told)
-            await exchange.refused("refuses.battery")
+            await exchange.check_refused("refuses.battery")
         exchange = await robot.register()
         await exchange.assert_unanswered()
         if await tester.offers("pair"):
@@ -184,7 +184,7 @@ async def test_segmentation(iut: Iut) -> None:
             told = tester.robot().object("register", "firmwarename")
             robot = tester.robot()
             wrong = await robot.ask(message_names.PUSHCMD, told, segmentation=cut)
-            await wrong.refused("refuses.firmwarename")
+            await wrong.check_refused("refuses.firmwarename")
             exchange = await robot.register(segmentation=cut)
             await exchange.assert_unanswered()
             if await tester.offers("pair"):
@@ -214,7 +214,7 @@ async def test_chunked_request(iut: Iut) -> None:
                 return
         check(not assert_refused, "the registration to be held", assert_refused)
         if await tester.offers("pair"):
-            await tester.user("pair", token=robot.token)
+            await tester.require_result("pair", token=robot.token)
             await session.expect("Repeat", within="response")
 
 

@@ -88,7 +88,7 @@ async def test_header_names(iut: Iut, spelling: str) -> None:
 @pytest.mark.parametrize("spelling", ["lower", "upper", "spaces"])
 async def test_name_of_chunks(iut: Iut, spelling: str) -> None:
     """Transfer-Encoding means the same in any case, and so does its value."""
-    if not await iut.cached("reads chunks", lambda: _reads_chunks(iut)):
+    if not await iut.cached("reads chunks", lambda: _can_read_chunks(iut)):
         raise Inconclusive("this robot reads no chunks (http.chunked-answers)")
     await _in_chunks(iut, 7, SPELLINGS[spelling], "Chunked")
 
@@ -106,12 +106,12 @@ async def test_name_of_connection(iut: Iut, spelling: str) -> None:
         await conversation(iut, answers)
     except Violation as wrong:
         wrong.shown_in(next(reversed(iut.sessions), None))
-        if not await iut.cached("notes a close", lambda: _notes_a_close(iut)):
+        if not await iut.cached("notes a close", lambda: _can_note_close(iut)):
             raise Inconclusive(f"{wrong}; the same in the usual case (http.persistence)") from None
         raise
 
 
-async def _notes_a_close(iut: Iut) -> bool:
+async def _can_note_close(iut: Iut) -> bool:
     """Return True if the robot goes on after answers with Connection: close."""
 
     async def answers(asked: Exchange, value: Any) -> None:
@@ -187,12 +187,12 @@ async def test_closed_after_each(iut: Iut, length: bool) -> None:
         await conversation(iut, answers)
     except Violation as wrong:
         # A robot that needs a length also fails on chunks: report one fault, not two.
-        if not length and not await iut.cached("reads chunks", lambda: _reads_chunks(iut)):
+        if not length and not await iut.cached("reads chunks", lambda: _can_read_chunks(iut)):
             wrong.requirement = "http.chunked-answers"
         raise
 
 
-async def _reads_chunks(iut: Iut) -> bool:
+async def _can_read_chunks(iut: Iut) -> bool:
     return await _holds(_in_chunks(Iut(iut.testbed, ""), 1000))
 
 

@@ -160,14 +160,14 @@ async def test_stores_bytes(iut: Iut, framing: str) -> None:
     """A program is stored byte for byte, for each way to mark its end."""
     if iut.configuration.value("program"):
         raise NotExercised("this robot takes the declared program only; leave IXIT program out")
-    play = partial(stores_bytes, iut)
+    play = partial(check_stores_bytes, iut)
     if framing == "length":
         await play(framing)
     else:
         await compared(iut, play, framing, "length", "run.stores-bytes")
 
 
-async def stores_bytes(iut: Iut, framing: str) -> None:
+async def check_stores_bytes(iut: Iut, framing: str) -> None:
     """Raise Violation unless programs with this end mark are stored byte for byte."""
     async with playing(iut) as tester:
         push, before = await tester.link(), await number_run(tester)

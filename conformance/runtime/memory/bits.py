@@ -55,7 +55,7 @@ async def _names_by_bit(buffer: Buffer, bitmap: str, bits: Iterable[int]) -> dic
     return told
 
 
-async def bits_differ(buffer: Buffer, bits: Mapping[str, int]) -> bool:
+async def are_bits_different(buffer: Buffer, bits: Mapping[str, int]) -> bool:
     """Return True if get_write uses other bits for parameters than set_data.
 
     The comparison needs one answer for each bit. An operation that answers too many parameters is

@@ -47,7 +47,7 @@ def _parse_fields(raw: Mapping[str, Any], params: Mapping[str, Parameter]) -> It
         yield Field(f"control.{name}", place["offset"], place["size"])
 
 
-def fits(param: Parameter, entry: Field) -> bool:
+def is_fitting(param: Parameter, entry: Field) -> bool:
     """Return True if a field has the size of all values of a parameter.
 
     A double can be stored in 32 bits, for peripherals without wider numbers.

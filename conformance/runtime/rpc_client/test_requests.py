@@ -163,7 +163,7 @@ async def test_notification(iut: Iut, count: int) -> None:
 async def test_notifying_ends(iut: Iut) -> None:
     """Notify returns although no response arrives, and later calls succeed."""
     async with open_caller(iut) as caller:
-        await _notifies(caller)
+        await _check_notifies(caller)
         await caller.check_works("notifications")
 
 
@@ -172,13 +172,13 @@ async def test_notifying_ends_while_calls_wait(iut: Iut) -> None:
     """Notify returns immediately, also while other calls wait."""
     async with open_caller(iut) as caller:
         waiting = await caller.calls(2)
-        await _notifies(caller)
+        await _check_notifies(caller)
         for call in waiting:
             await call.respond(None, "result")
             await caller.check_succeeds(call, "result")
 
 
-async def _notifies(caller: Caller) -> None:
+async def _check_notifies(caller: Caller) -> None:
     """Raise Violation unless notifications succeed immediately and are sent."""
 
     def of(number: int) -> Callable[[Message], bool]:

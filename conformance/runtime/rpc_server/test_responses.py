@@ -24,10 +24,10 @@ from conformance.runtime.rpc_server.tester import (
     find_sleep,
     has_wide,
     is_alike,
+    is_refusing_others,
     procedure_names,
     request,
     response_id,
-    turns_others_away,
     usual_procedure,
 )
 from conformance.runtime.shapes import REQUEST, RESPONSE, notification
@@ -320,7 +320,7 @@ async def test_slow_call(iut: Iut) -> None:
 @pytest.mark.parametrize("place", ["first", "last"])
 async def test_beside_one_that_leaves(iut: Iut, place: str) -> None:
     """A waiting client gets its response although another client disconnects meanwhile."""
-    if await turns_others_away(iut):
+    if await is_refusing_others(iut):
         raise NotExercised("needs a server of two clients at the same time")
     async with (
         blame_later_connections(iut),

@@ -222,7 +222,7 @@ async def check_hundred(iut: Iut, cut: Segmentation | None = None) -> None:
             check_success(came[number], sent[number], f"request {number}", "rpc.result")
 
 
-async def disturbed(iut: Iut) -> str:
+async def find_disturbance(iut: Iut) -> str:
     """Return rpc.clients-apart if another client's partial request blocks a client; else empty.
 
     A server need not serve the other client, but the first client must not be affected.
@@ -243,7 +243,7 @@ async def disturbed(iut: Iut) -> str:
     return ""
 
 
-async def turns_others_away(iut: Iut) -> bool:
+async def is_refusing_others(iut: Iut) -> bool:
     """Return True if the server closes a connection that is opened while it serves another."""
     plain = Iut(iut.testbed, "")
     return await iut.cached("another client is turned away", plain.refuses_second_client)
@@ -273,7 +273,7 @@ async def blame_later_connections(iut: Iut) -> AsyncIterator[None]:
     except Violation as missing:
         if missing.event is not None:
             raise
-        if await turns_others_away(iut):
+        if await is_refusing_others(iut):
             raise Hindered(
                 "the server closes a connection that is opened while it serves another"
             ) from None

@@ -150,7 +150,7 @@ async def operate(session: Session, operation: str, **arguments: Any) -> Any:
     return (await session.instance.upper(operation, **arguments)).required(operation)
 
 
-async def outcome(session: Session, lines: int = 1) -> str | None:
+async def user_outcome(session: Session, lines: int = 1) -> str | None:
     """Return how the session ended for the user: "exited", "error", or None if unknown.
 
     Polls the operation until the response timeout. Raises NotExercised if the operation answers in
@@ -251,7 +251,7 @@ async def end_session(session: Session, lines: int = 1) -> bool | None:
     if session.instance.errors is None:
         return False
     if session.instance.upper.offers("outcome"):
-        return await outcome(session) is not None
+        return await user_outcome(session) is not None
     return None
 
 
@@ -320,14 +320,14 @@ async def _describe_ignored(
             return ""
         await hang_up(session)
         try:
-            said = await outcome(session, lines)
+            said = await user_outcome(session, lines)
         except Inconclusive:
             # The process that reports the outcome has possibly crashed.
             await session.assert_alive(after)
             raise
         return "" if said == "exited" else f"the operation 'outcome' returned {said}"
     if not known.leaves and await iut.cached("its own output shows a Log", lambda: _logs(iut)):
-        if await _shows_log(session):
+        if await _is_showing_log(session):
             return ""
         await session.assert_alive(after)
         return "the frontend does not show a Log that was sent then"
@@ -349,10 +349,10 @@ async def _describe_ignored(
 
 async def _logs(iut: Iut) -> bool:
     async with open_in_setup(iut, starting=False) as session:
-        return await _shows_log(session)
+        return await _is_showing_log(session)
 
 
-async def _shows_log(session: Session) -> bool:
+async def _is_showing_log(session: Session) -> bool:
     await session.send(log(_MARKER, "Error"))
     try:
         return await is_readable(session, _MARKER)
@@ -431,7 +431,7 @@ async def _observe(iut: Iut) -> PlainSession:
         closed = await session.until_closed()
         ended = closed or bool(await end_session(session))
         _end_process(session)
-        tells = asked and await outcome(session) == "exited"
+        tells = asked and await user_outcome(session) == "exited"
         why = None if start else await _why_not_started(session)
         return PlainSession(why, leaves, ended, ended and not closed, tells)
 

@@ -106,14 +106,14 @@ async def _learn_form(iut: Iut) -> str:
     return "bare" if better else "tagged"
 
 
-async def takes_mode(iut: Iut, *, running: bool = False) -> bool:
+async def can_take_mode(iut: Iut, *, running: bool = False) -> bool:
     """Return True if the program sees a mode sent after Ready.
 
     With ``running``, the mode is sent after StartExecution. A program that reports no mode at all
     counts as True.
     """
     commands = [competition(mode="Auto"), START]
-    return await _sees(
+    return await _is_seen(
         iut,
         [*(reversed(commands) if running else commands)],
         "competition",
@@ -121,7 +121,7 @@ async def takes_mode(iut: Iut, *, running: bool = False) -> bool:
     )
 
 
-async def _sees(iut: Iut, commands: list[Any], kind: str, accept: Callable[[str], bool]) -> bool:
+async def _is_seen(iut: Iut, commands: list[Any], kind: str, accept: Callable[[str], bool]) -> bool:
     """Return True if the probe program reports the expected effect of commands sent after Ready.
 
     A program that reports nothing of this kind counts as True.
@@ -245,12 +245,14 @@ async def refused_form(iut: Iut, command: Any) -> tuple[Session, ...]:
 
 
 async def _find_refused_form(iut: Iut, command: Any) -> tuple[Session, ...]:
-    if await _runs_after(iut, command) or not await _runs_after(iut, command_in_dialect(command)):
+    if await _does_run_after(iut, command) or not await _does_run_after(
+        iut, command_in_dialect(command)
+    ):
         return ()
     return tuple(iut.sessions[-2:])
 
 
-async def _runs_after(iut: Iut, command: Any) -> bool:
+async def _does_run_after(iut: Iut, command: Any) -> bool:
     program = await visible_program(iut)
     async with iut.session(program=program) as session:
         await session.send(hello())

@@ -91,7 +91,7 @@ async def test_motor_reports_while_disabled(iut: Iut, mode: dict[str, Any]) -> N
         before, last = map(_motor, (await _wait_until_turning(session))[-2:])
         step = abs(last["position"] - before["position"])
         await session.send(competition(**mode))
-        if not await _falls_silent(session):
+        if not await _has_fallen_silent(session):
             return
         if session.ended:
             raise Inconclusive("the stream ended while a motor turned (exit.exited-sent)")
@@ -127,7 +127,7 @@ async def _wait_until_turning(session: Session) -> list[Message]:
     return updates
 
 
-async def _falls_silent(session: Session) -> bool:
+async def _has_fallen_silent(session: Session) -> bool:
     """Return True if no DeviceUpdate comes for a while; False if they keep coming long enough."""
     left = session.countdown("response", "response")
     while left() > 0:
@@ -265,14 +265,14 @@ def _is_turning(updates: list[Message]) -> bool:
 @pytest.mark.parametrize("light", [3, 4], ids=["first", "second"])
 async def test_inertia(iut: Iut, light: int) -> None:
     """The lighter of two motors that differ only in inertia gains more speed."""
-    await _inertia_shows(iut, light, 7 - light)
+    await _check_inertia(iut, light, 7 - light)
 
 
-async def _inertia_shows(iut: Iut, light: int, heavy: int) -> None:
+async def _check_inertia(iut: Iut, light: int, heavy: int) -> None:
     async with open_session(iut, program="drive") as session:
         inertias = {light: LIGHT, heavy: HEAVY}
         await start(session, *(motor(session, port, inertia=inertias[port]) for port in (3, 4)))
-        await _gains_more(session, light, heavy)
+        await _check_gains_more(session, light, heavy)
 
 
 @requirement("devices.last-configuration")
@@ -283,12 +283,12 @@ async def test_last_configuration(iut: Iut) -> None:
         again = (motor(session, 3, inertia=LIGHT), motor(session, 4, inertia=HEAVY))
         await start(session, *first, *again, requirement=SETUP)
         try:
-            await _gains_more(session, 3, 4)
+            await _check_gains_more(session, 3, 4)
             return
         except Violation as violation:
             missed = violation
     try:
-        await _inertia_shows(iut, 3, 4)
+        await _check_inertia(iut, 3, 4)
     except Violation:
         raise Inconclusive(
             "inertia has no effect even if a motor is configured only once (motor.inertia)"
@@ -296,7 +296,7 @@ async def test_last_configuration(iut: Iut) -> None:
     raise missed
 
 
-async def _gains_more(session: Session, light: int, heavy: int) -> None:
+async def _check_gains_more(session: Session, light: int, heavy: int) -> None:
     """Check that the light motor's top reported speed is clearly above the heavy motor's."""
     left = session.countdown("response")
     fastest = {light: 0.0, heavy: 0.0}

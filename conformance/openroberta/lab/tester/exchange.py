@@ -3,7 +3,7 @@
 from collections.abc import Awaitable, Callable
 
 from conformance.openroberta import message_names
-from conformance.openroberta.message_names import is_error, refuses
+from conformance.openroberta.message_names import is_error, is_refusal
 from conformance.session import Session, Timeout
 from conformance.verdicts import Conclusion, Inconclusive, Violation
 from conformance.wire import Message
@@ -63,7 +63,7 @@ class Exchange:
                 return None
             raise
 
-    async def refused(self, requirement: str | None = None) -> None:
+    async def check_refused(self, requirement: str | None = None) -> None:
         """Raise Violation unless the request is refused: by an error, an abort, or a disconnect.
 
         Raises Inconclusive if abort comes when the hold time of a registration can be over.
@@ -74,7 +74,7 @@ class Exchange:
         # The lab may have taken a malformed request for a registration.
         if self._over(message, "Register"):
             raise self.wrong("an error", message, requirement)
-        if not refuses(message.name, message.value):
+        if not is_refusal(message.name, message.value):
             raise self.violation("an error", message, requirement)
 
     async def assert_unanswered(self) -> None:
@@ -192,7 +192,7 @@ async def assert_refused(ask: Callable[[], Awaitable[Exchange]]) -> None:
     for tries_left in reversed(range(TRIES)):
         exchange = await ask()
         try:
-            await exchange.refused()
+            await exchange.check_refused()
             return
         except Inconclusive:
             if not tries_left:

@@ -121,7 +121,7 @@ class Robot:
     ) -> None:
         """Let the user enter the token while this registration is held."""
         refused, left = 0, self.tester.iut.countdown("response")
-        while not (entered := await self.tester.upper("pair", token=self.token)).ok:
+        while not (entered := await self.tester.run_operation("pair", token=self.token)).ok:
             # The lab may not have read the registration yet; then it accepts the token later.
             refused += 1
             expected = "the token of a registration to be accepted"
@@ -130,7 +130,7 @@ class Robot:
                 raise exchange.wrong(expected, message, requirement)
             if message is not None or left() < 0:
                 why = f"the operation 'pair' failed: {entered.why}"
-                if not await self.tester.pairs():
+                if not await self.tester.can_pair():
                     raise Inconclusive(why)
                 raise exchange.failed(expected, why, requirement)
             await asyncio.sleep(AGAIN)
@@ -156,7 +156,7 @@ class Robot:
         If the push is answered before, or the user has to wait, the robot goes on pushing.
         `exchange` is a push that is already unanswered.
         """
-        await self.tester.needs(operation)
+        await self.tester.require_operation(operation)
         exchange = exchange or await self.push()
         loop = asyncio.get_running_loop()
         response = exchange.session.seconds("response")
@@ -179,7 +179,7 @@ class Robot:
 
     async def _done(self, operation: str) -> tuple[Any, float]:
         """Retry an operation while it fails; return its answer and the time of its end."""
-        answered = await self.tester.insists(operation, token=self.token)
+        answered = await self.tester.retry(operation, token=self.token)
         return answered, asyncio.get_running_loop().time()
 
     @property

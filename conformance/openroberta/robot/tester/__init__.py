@@ -154,7 +154,7 @@ class LabTester:
         return [
             asked
             for asked in self.asked
-            if asked.name == "Push" and asked.waits_still and asked.session is not fetching.session
+            if asked.name == "Push" and asked.is_waiting and asked.session is not fetching.session
         ]
 
     async def _begun(self, found: Exchange | None) -> Exchange | None:
@@ -173,7 +173,7 @@ class LabTester:
     def _strayed(self, names: tuple[str, ...], start: int) -> Exchange | None:
         """Return the request that the robot evidently sent to a wrong path instead."""
         part = _PARTS[0] if "DownloadRequest" in names else _PARTS[1]
-        return next((other for other in self.others[start:] if other.strays_to(part)), None)
+        return next((other for other in self.others[start:] if other.is_stray(part)), None)
 
     async def wait_for(self, *names: str, within: float | Countdown) -> Exchange | None:
         """Return the next request with one of these names, or None after the timeout."""
@@ -343,16 +343,16 @@ class LabTester:
         if asked.name in POLLING:
             self._astray = None
             held = (other for other in self.asked if other.name == asked.name == "Push")
-            self.hasty = self.hasty or any(other.waits_still for other in held)
+            self.hasty = self.hasty or any(other.is_waiting for other in held)
             before = self.asked[-1] if self.asked else None
-            if before and before.again and asked.follows(before):
+            if before and before.again and asked.is_repeat(before):
                 self.asked[-1] = asked
                 await before.again(asked)
                 return
             self.asked.append(asked)
         else:
             self.others.append(asked)
-            self._astray = self._astray or (asked.at if asked.strays_to(*_PARTS) else None)
+            self._astray = self._astray or (asked.at if asked.is_stray(*_PARTS) else None)
         self._news.set()
         match asked.name:
             case "TlsHello":

@@ -59,7 +59,7 @@ class Exchange:
         return found
 
     @property
-    def waits_still(self) -> bool:
+    def is_waiting(self) -> bool:
         """True if the robot still waits for its answer on an open connection."""
         gone = self.session.ended or self.session in self.tester.ended
         return not (self.answered or gone)
@@ -71,7 +71,7 @@ class Exchange:
         said = asked["headers"].get("connection", "").lower()
         return "close" in said or (asked["version"] == "1.0" and "keep" not in said)
 
-    def strays_to(self, *parts: str) -> bool:
+    def is_stray(self, *parts: str) -> bool:
         """True if this is a protocol request at a wrong path, and no mere query.
 
         The path contains one of `parts`, or the body is a robot's data object.
@@ -81,7 +81,7 @@ class Exchange:
             return False
         return "cmd" in self.data or any(part in asked["path"].lower() for part in parts)
 
-    def follows(self, before: "Exchange") -> bool:
+    def is_repeat(self, before: "Exchange") -> bool:
         """True if the robot sends this request because the last answer was lost.
 
         The tester then repeats that answer. An answer is lost if the robot had closed the
@@ -161,7 +161,7 @@ class Exchange:
         for push in early:
             await push.command("repeat")
 
-    async def waits(self, seconds: float, expected: str) -> None:
+    async def check_waits(self, seconds: float, expected: str) -> None:
         """Raise Violation unless the robot waits these seconds for its answer."""
         other = await self.tester.wait_for(*POLLING, within=seconds)
         if other is not None:

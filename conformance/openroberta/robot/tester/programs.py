@@ -41,7 +41,7 @@ async def run_in_silence(tester: LabTester, push: Exchange, slow: str) -> Exchan
     hasty = tester.hasty
     # A push during an even slower program is not the last one: another push follows the end.
     beside = await tester.wait_for("Push", within=_LONGER)
-    if beside and push.waits_still and not hasty:
+    if beside and push.is_waiting and not hasty:
         expected, came = (
             "nothing while a program runs",
             "received two pushes without an answer between them",

@@ -291,7 +291,7 @@ def _one_message(effector: str) -> bytes:
     return encode(expressions(effector))
 
 
-async def turns(
+async def check_turns(
     iut: Iut,
     agent: Session,
     speed: float,
@@ -323,11 +323,11 @@ async def turns(
             about,
         ) from none
     await agent.send(expressions(f"({effector} 0)"))
-    await _rests(agent, name)
+    await _wait_until_still(agent, name)
     return angle[-1] - before
 
 
-async def _rests(agent: Session, name: str) -> None:
+async def _wait_until_still(agent: Session, name: str) -> None:
     """Wait until a hinge has stopped. Effectors can take a while to act."""
     left, angles = agent.countdown("response"), list[float]()
     while message := await agent.wait_for(*PERCEPTORS, within=left):
