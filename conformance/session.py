@@ -521,7 +521,7 @@ class Session(Wire):
 
     async def break_off(self) -> None:
         """Reset the connection once all that was sent is read, as a killed peer would."""
-        await self.taken()
+        await self.wait_until_taken()
         await self.close(reset=True)
 
     @property

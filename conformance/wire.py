@@ -204,7 +204,7 @@ class Wire:
         # A single write at a time: an answer must not come between the pieces of a message.
         async with self._writing:
             if cut is None:
-                await self._link.taken()
+                await self._link.wait_until_taken()
             frames = self.judge.decode(self.peer, data)
             kept = [frame for frame in frames if not self._left_out(frame)]
             whole_frames = sum(len(frame.raw) for frame in frames) == len(data)
@@ -247,7 +247,9 @@ class Wire:
         until = self.now + _IN_PIECES
         for number, piece in enumerate(pieces):
             if number:
-                await self._link.taken(within=max(0.0, until + number * _EACH_PIECE - self.now))
+                await self._link.wait_until_taken(
+                    within=max(0.0, until + number * _EACH_PIECE - self.now)
+                )
             self._record(
                 captures.with_messages(
                     Event(self.now, self.peer, piece), _frames_of_piece(piece, frames)
@@ -255,9 +257,9 @@ class Wire:
             )
             await self._write(piece)
 
-    async def taken(self) -> None:
+    async def wait_until_taken(self) -> None:
         """Wait until the IUT has probably read what was sent, so that what follows is apart."""
-        await self._link.taken()
+        await self._link.wait_until_taken()
 
     async def _write(self, data: bytes) -> None:
         await self._link.write(data)

@@ -7,7 +7,7 @@ from pathlib import Path
 from conformance.conclusions import stored_reports
 from conformance.configuration import Configuration, ConfigurationError
 from conformance.definitions.protocol import UnknownName
-from conformance.running.selection import SMOKE, Selection, matches
+from conformance.running.selection import SMOKE, Selection, is_matching
 
 
 def add(parser: argparse.ArgumentParser) -> None:
@@ -53,7 +53,7 @@ def _requirements(args: argparse.Namespace, configuration: Configuration) -> tup
     """Return the patterns of ``--requirement``. Raises UnknownName if one matches nothing."""
     bound = [entry.id for entry in configuration.protocol.requirements_for(configuration.role)]
     for pattern in args.requirement:
-        if not any(matches(id_, [pattern]) for id_ in bound):
+        if not any(is_matching(id_, [pattern]) for id_ in bound):
             raise UnknownName(f"requirement of {configuration.role}", pattern, bound)
     return tuple(args.requirement)
 

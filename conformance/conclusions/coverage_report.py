@@ -118,7 +118,7 @@ def _side(
         _group(kind, name, members, coverage.shown, means)
         for (kind, name), members in groups.items()
     ]
-    return {"role": party, "side": who, "counts": _counts(entries), "groups": entries}
+    return {"role": party, "side": who, "counts": _count_points(entries), "groups": entries}
 
 
 def _group(
@@ -139,7 +139,7 @@ def _group(
     return {"kind": kind, "name": name, "places": [*places.values()]}
 
 
-def _counts(groups: Sequence[Report]) -> dict[str, dict[str, int]]:
+def _count_points(groups: Sequence[Report]) -> dict[str, dict[str, int]]:
     """Return how many points of each aspect there are, and how many were shown."""
     counts = {str(aspect): {"shown": 0, "of": 0} for aspect in Aspect}
     for group in groups:
@@ -242,4 +242,4 @@ def _unite_side(side: Report, shown: set[Thing]) -> dict[str, Any]:
             provide = place["provide"] if both["missing"] else ""
             places.append({"place": place["place"], **both, "provide": provide})
         groups.append({**group, "places": places})
-    return {**side, "counts": _counts(groups), "groups": groups}
+    return {**side, "counts": _count_points(groups), "groups": groups}

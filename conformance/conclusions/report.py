@@ -65,7 +65,7 @@ def build(run: Run) -> dict[str, Any]:
         "version": stored_reports.VERSION,
         "suite": {"name": "conformance", "version": __version__},
         "iut": {
-            "name": configuration.name or _called(configuration),
+            "name": configuration.name or _known_as(configuration),
             "role": str(role),
             "command": list(configuration.command) or None,
             "address": configuration.connect or configuration.listen or None,
@@ -138,7 +138,7 @@ def _compare(report: dict[str, Any], configuration: Configuration, of_what: str)
         report["headline"] = headline(of_what, report["counts"]["requirements"], bad)
 
 
-def _called(configuration: Configuration) -> str:
+def _known_as(configuration: Configuration) -> str:
     address = configuration.connect or configuration.listen
     return address or " ".join(configuration.command)
 

@@ -102,7 +102,7 @@ def _requirement(schema: Schema, path: Iterable[Part]) -> str | None:
 Found = Iterator[ValidationError]
 
 
-def _came(keyword: str, limit: Any, instance: Any, demanded: str = "") -> ValidationError:
+def _violation(keyword: str, limit: Any, instance: Any, demanded: str = "") -> ValidationError:
     size = f", which has {len(instance)}" if keyword in SIZES else ""
     fault = describe_fault(keyword, limit, instance)
     came = f"{short_json(instance)}{size}{fault}"
@@ -117,7 +117,7 @@ def _rule(keyword: str) -> Callable[..., Found]:
         if fits(instance) and not holds(limit, instance):
             # A pattern is said in words.
             demanded = schema.get("x-words", "") if keyword == "pattern" else ""
-            yield _came(keyword, limit, instance, demanded)
+            yield _violation(keyword, limit, instance, demanded)
 
     return check
 
@@ -128,7 +128,7 @@ def _type(validator: Any, types: Any, instance: Any, schema: Any) -> Found:
     else:
         fits = any(KINDS[name](instance) for name in types)
     if not fits:
-        yield _came("type", types, instance)
+        yield _violation("type", types, instance)
 
 
 def _member_of(keyword: str) -> Callable[..., Found]:
@@ -137,7 +137,7 @@ def _member_of(keyword: str) -> Callable[..., Found]:
         if not any(equal(instance, value) for value in among):
             # A pattern is said in words.
             demanded = schema.get("x-words", "") if keyword == "pattern" else ""
-            yield _came(keyword, limit, instance, demanded)
+            yield _violation(keyword, limit, instance, demanded)
 
     return check
 
@@ -150,14 +150,14 @@ def _properties(validator: Any, properties: Any, instance: Any, schema: Any) -> 
             elif name in instance:  # jsonschema would not report the place
                 where: dict[str, Any] = {"path": [name], "schema_path": [name]}
                 where |= {"validator": "false", "instance": instance[name]}
-                yield ValidationError(_came("false", False, instance[name]).message, **where)
+                yield ValidationError(_violation("false", False, instance[name]).message, **where)
 
 
 def _required(validator: Any, names: Any, instance: Any, schema: Any) -> Found:
     if isinstance(instance, dict):
         for name in names:
             if name not in instance:
-                yield _came("required", name, instance)
+                yield _violation("required", name, instance)
 
 
 def _additional(validator: Any, extra: Any, instance: Any, schema: Any) -> Found:
@@ -168,7 +168,7 @@ def _additional(validator: Any, extra: Any, instance: Any, schema: Any) -> Found
     elif isinstance(instance, dict):
         for name in instance:
             if name not in schema.get("properties", {}):
-                yield _came("additionalProperties", name, instance)
+                yield _violation("additionalProperties", name, instance)
 
 
 def _place_in(instance: Any, error: ValidationError) -> int:
@@ -203,7 +203,9 @@ def _branches(keyword: str) -> Callable[..., Found]:
             outer |= applying.union(*(marks for *_, marks in failing if not fitting))
         if fitting == 0:
             failures = [[first, *islice(more, BRANCH_LIMIT - 1)] for first, more, _ in failing]
-            yield from _errors_of_intended_branch(failures) or [_came(keyword, branches, instance)]
+            yield from _errors_of_intended_branch(failures) or [
+                _violation(keyword, branches, instance)
+            ]
         elif fitting > 1 and keyword == "oneOf":
             only = f"expected only one of {words(keyword, branches)}"
             yield ValidationError(

@@ -35,7 +35,7 @@ REASON = "bye"
 class Habits:
     """The behaviour of the IUT in an ordinary session.
 
-    ``check_serves``: the IUT shows that it serves its peer. ``closing``: the reason of an end of
+    ``serves``: the IUT shows that it serves its peer. ``closing``: the reason of an end of
     transmission after which the IUT closes before its peer does. The value is REASON, or empty if
     only an end without a reason has this effect; None if neither has.
     """
@@ -46,10 +46,10 @@ class Habits:
 
 async def share_session(iut: Iut, name: str, hold: Callable[[Iut], Awaitable[Session]]) -> Session:
     """Return a session that several tests share and that runs once in a run."""
-    return _shown(iut, await iut.cached(name, lambda: hold(iut)))
+    return _is_service_shown(iut, await iut.cached(name, lambda: hold(iut)))
 
 
-def _shown(iut: Iut, session: Session) -> Session:
+def _is_service_shown(iut: Iut, session: Session) -> Session:
     if session not in iut.sessions:
         iut.sessions.append(session)
     return session
@@ -58,7 +58,7 @@ def _shown(iut: Iut, session: Session) -> Session:
 async def ordinary(iut: Iut) -> Session:
     """Return an ordinary session, complete from its start to its end."""
     session, _ = await iut.cached(_ORDINARY, lambda: _run_ordinary(iut))
-    return _shown(iut, session)
+    return _is_service_shown(iut, session)
 
 
 async def habits(iut: Iut) -> Habits:

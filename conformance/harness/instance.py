@@ -348,7 +348,7 @@ class Instance:
         return f"; {SLOW}" if self.process and not self.process.exit else ""
 
     @property
-    def said(self) -> str:
+    def explaining_line(self) -> str:
         """The line of the output that explains the end; empty if there is no output."""
         return explaining_line(self.process.stderr.text) if self.process else ""
 

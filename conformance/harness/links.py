@@ -133,7 +133,7 @@ class Link:
         """Return the number of written bytes that the peer has not read, if known."""
         return sum(count() for count in (self._unsent, self._unread) if count)
 
-    async def taken(self, within: float = math.inf) -> None:
+    async def wait_until_taken(self, within: float = math.inf) -> None:
         """Wait until the peer has probably read the last write, to separate two writes.
 
         The wait is at most ``within`` seconds, for a peer that can time out. If the system does not
@@ -196,7 +196,7 @@ class NoWire(Link):
     async def write(self, data: bytes) -> bool:
         raise TypeError("an IUT without a wire cannot be written to")
 
-    async def taken(self, within: float = math.inf) -> None:
+    async def wait_until_taken(self, within: float = math.inf) -> None:
         pass
 
     def finish(self) -> None:

@@ -58,17 +58,17 @@ class SharedObject:
     @classmethod
     def open(cls, name: str, mutex_at: int) -> "SharedObject":
         """Open an existing object. Raises NoObject."""
-        return cls._opened(name, os.O_RDWR, mutex_at)
+        return cls._open(name, os.O_RDWR, mutex_at)
 
     @classmethod
     def create(cls, name: str, size: int, mutex_at: int) -> "SharedObject":
         """Create an object of ``size`` zero bytes with a free mutex. Raises NoObject."""
-        created = cls._opened(name, os.O_RDWR | os.O_CREAT | os.O_EXCL, mutex_at, size)
+        created = cls._open(name, os.O_RDWR | os.O_CREAT | os.O_EXCL, mutex_at, size)
         mutex.initialise(created._mutex)
         return created
 
     @classmethod
-    def _opened(cls, name: str, flags: int, mutex_at: int, create: int = 0) -> "SharedObject":
+    def _open(cls, name: str, flags: int, mutex_at: int, create: int = 0) -> "SharedObject":
         path = _path(name)
         try:
             flags |= os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK

@@ -33,7 +33,7 @@ def of_socket(sock: socket.socket) -> Count | None:
         return _ioctl(sock.fileno(), termios.TIOCOUTQ)
     try:
         request = _request(sock)
-        return (lambda: _asked(request) or 0) if _asked(request) is not None else None
+        return (lambda: _unread_size(request) or 0) if _unread_size(request) is not None else None
     except OSError:
         return None
 
@@ -58,7 +58,7 @@ def _request(sock: socket.socket) -> bytes:
     return _HEADER.pack(_HEADER.size + len(asked), _BY_FAMILY, _REQUEST, 0, 0) + asked
 
 
-def _asked(request: bytes) -> int | None:
+def _unread_size(request: bytes) -> int | None:
     """Return the number of unread bytes; None if this machine has no such socket."""
     with socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, _SOCK_DIAG) as system:
         system.send(request)

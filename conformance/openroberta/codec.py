@@ -210,7 +210,7 @@ class Decoder:
             frame, data = self._message.feed(data)
             if frame is None:
                 return
-            yield self._named(frame)
+            yield self._finish_message(frame)
 
     def prompt(self) -> bytes:
         """Return "100 Continue" if a request keeps its body back until it gets that answer."""
@@ -222,9 +222,9 @@ class Decoder:
         if self._socket:
             return self._socket.end()
         frame = self._message.end()
-        return [self._named(frame)] if frame else []
+        return [self._finish_message(frame)] if frame else []
 
-    def _named(self, frame: Frame) -> Frame:
+    def _finish_message(self, frame: Frame) -> Frame:
         """Prepare the decoder for the message after this complete one; return the frame."""
         self._message = _Message(self._limit)
         if frame.name in (None, message_names.TLS_HELLO, message_names.OVERSIZED):

@@ -208,7 +208,7 @@ class Oracle:
 
     def closed(self, sender: str) -> Iterator[Finding]:
         for left in self._asked:
-            self._over(left)
+            self._forget_push(left)
         asked = self._asked.popleft() if self._asked else None
         robot = self._conversation.robot(asked.data) if asked else None
         if asked and robot and asked is robot.latest:
@@ -323,7 +323,7 @@ class Oracle:
                 )
             return
         asked = self._asked.popleft()
-        self._over(asked)
+        self._forget_push(asked)
         missing = asked.missing
         robot = self._conversation.robot(asked.data)
         self._answered = (asked, robot.step) if robot else None
@@ -344,7 +344,7 @@ class Oracle:
             robot.missed = robot.step
             robot.walk.step(LAB, name)
 
-    def _over(self, asked: _Asked) -> None:
+    def _forget_push(self, asked: _Asked) -> None:
         """Remove a request from its robot's unanswered pushes."""
         robot = self._conversation.robot(asked.data)
         if robot and asked in robot.held:
@@ -361,9 +361,8 @@ class Oracle:
         elif is_refusal(name, value) and ("json" in value or not self._due(asked, robot)):
             pass
         elif asked.name in _UNNAMED:
-            what = (
-                f"expected a file with a Filename for {asked.name}; received {_shown(name, value)}"
-            )
+            came = _description(name, value)
+            what = f"expected a file with a Filename for {asked.name}; received {came}"
             yield Finding(_UNNAMED[asked.name], what)
         elif name in COMMANDS:
             yield Finding(
@@ -373,9 +372,8 @@ class Oracle:
             command = str(value["json"]["cmd"])[:80]
             yield Finding("commands.lab", f"expected a known command; received {command!r}")
         else:
-            what = (
-                f"expected a command in the answer to {asked.name}; received {_shown(name, value)}"
-            )
+            came = _description(name, value)
+            what = f"expected a command in the answer to {asked.name}; received {came}"
             yield Finding("http.json", what)
 
     def _due(self, asked: _Asked, robot: _Robot | None) -> bool:
@@ -394,5 +392,5 @@ class Oracle:
                 yield Finding(f"refuses.{each}", what)
 
 
-def _shown(name: str, value: Any) -> str:
+def _description(name: str, value: Any) -> str:
     return f"{name} with status {value.get('status')}"

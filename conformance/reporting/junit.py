@@ -19,10 +19,10 @@ def junit(report: Report) -> bytes:
     for case in found:
         suites.setdefault(case.suite, []).append(case)
     root = ElementTree.Element("testsuites", name=make_visible(report["suite"]["name"], keep=""))
-    _counts(root, found)
+    _set_counts(root, found)
     for name, within in suites.items():
         suite = ElementTree.SubElement(root, "testsuite", name=make_visible(name, keep=""))
-        _counts(suite, within)
+        _set_counts(suite, within)
         suite.set("timestamp", report["started"])
         listed = ElementTree.SubElement(suite, "properties")
         for key, value in properties(report):
@@ -57,7 +57,7 @@ def _element(report: Report, case: Case) -> ElementTree.Element:
     return element
 
 
-def _counts(element: ElementTree.Element, within: list[Case]) -> None:
+def _set_counts(element: ElementTree.Element, within: list[Case]) -> None:
     verdicts = [case.verdict for case in within]
     counts = {
         "tests": len(within),

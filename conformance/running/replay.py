@@ -113,7 +113,7 @@ async def _send(session: Session, events: list[Event]) -> None:
             unended += len(event.data) - sum(len(frame.raw) for frame in decoder.feed(event.data))
         # The pieces of one message go together: the judge must know of it before the IUT does.
         if pieces and (unended <= 0 or event is events[-1]):
-            await session.taken()
+            await session.wait_until_taken()
             await session.send_bytes(b"".join(pieces), segmentation=_captured_segmentation(pieces))
             pieces = []
     if any(event.event == "closed" for event in events):

@@ -234,7 +234,7 @@ def end_of(session: Session, sessions: Sequence[Session] = ()) -> End | None:
     with_it = [one for one in sessions if one.instance is session.instance] if died else []
     candidates = [label for one in with_it or [session] for label in one.sent_since_last_receive]
     last = session.sent[-1] if session.sent else ""
-    return End(how, session.instance.said, tuple(candidates), last, died)
+    return End(how, session.instance.explaining_line, tuple(candidates), last, died)
 
 
 def _with_place(

@@ -55,7 +55,7 @@ class Selection:
         return [take and case[1] in ours for case, take in zip(cases, taken, strict=True)]
 
     def _is_selected(self, case: str, requirement: str) -> bool:
-        wanted = not self.requirements or matches(requirement, self.requirements)
+        wanted = not self.requirements or is_matching(requirement, self.requirements)
         return wanted and all(case in ids for ids in (self.tests, self.failed) if ids)
 
 
@@ -73,6 +73,6 @@ class Collected:
     split: tuple[str, ...] = ()
 
 
-def matches(requirement: str, patterns: Sequence[str]) -> bool:
+def is_matching(requirement: str, patterns: Sequence[str]) -> bool:
     """True if the id of a requirement fits one of these patterns."""
     return any(fnmatch.fnmatchcase(requirement, pattern) for pattern in patterns)

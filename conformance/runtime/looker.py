@@ -202,14 +202,14 @@ class Looker:
                 continue
             self.exercised[role].add(bounded)
             value = params[name].decode(params[name].of(seen.image))
-            if value == value and not _within(param, params[name], value):
+            if value == value and not _is_within(param, params[name], value):
                 what = (
                     f"expected {name} between {param.lower:g} and {param.upper:g}; it is {value!r}"
                 )
                 yield role, Finding(bounded, f"{seen.name}: {block}: {what}")
 
 
-def _within(param: Parameter, field: Field, value: Any) -> bool:
+def _is_within(param: Parameter, field: Field, value: Any) -> bool:
     """Return True if a number is within its bounds, at the precision of its field."""
     bound = param.clamp(value)
     return bool(bound == value or field.decode(field.encode(bound)) == value)

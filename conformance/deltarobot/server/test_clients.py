@@ -109,7 +109,7 @@ async def test_after_one_that_reads_nothing(iut: Iut) -> None:
         instance.narrow = True
         deaf = await instance.link()
         await deaf.write(b"".join(map(encode, HANDSHAKE)))
-        await deaf.taken()
+        await deaf.wait_until_taken()
         beginning = asyncio.gather(
             *(instance.upper("exercise", curve=LONG) for _ in range(_UNREAD)),
             return_exceptions=True,

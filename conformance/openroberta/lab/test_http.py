@@ -73,16 +73,18 @@ async def test_header_names(iut: Iut) -> None:
 async def test_names_of_rarer_fields(iut: Iut) -> None:
     """Connection and Transfer-Encoding mean the same in each spelling as in the usual one."""
     async with playing(iut) as tester:
-        for sends in (_closes, _holds_chunks):
+        for sends in (_is_closing, _holds_chunks):
             if not await sends(tester, titled):
                 continue
             for spell in SPELLINGS:
-                spelt = repr(spell("connection" if sends is _closes else "transfer-encoding", "…"))
+                spelt = repr(
+                    spell("connection" if sends is _is_closing else "transfer-encoding", "…")
+                )
                 expected = f"{spelt} to mean the same as in title case"
                 check(await sends(tester, spell), expected, "it does not")
 
 
-async def _closes(tester: RobotsTester, spell: Callable[[str, str], str]) -> bool:
+async def _is_closing(tester: RobotsTester, spell: Callable[[str, str], str]) -> bool:
     """Return True if the lab closes the connection as this spelling of Connection requests."""
     told = tester.robot().object("register", "token")
     value = tester.request("POST", message_names.PUSHCMD, {"connection": "close"}, told)
@@ -293,7 +295,7 @@ async def test_half_requests(iut: Iut) -> None:
             for piece in pieces:
                 await left.send_bytes(piece)
                 await stays.send_bytes(piece)
-            await left.taken()
+            await left.wait_until_taken()
             await left.close()
             await assert_served(
                 tester, tester.robot(), f"a request of which the lab received only this: {what}"

@@ -35,10 +35,14 @@ async def conversation(iut: Iut, answers: Answers) -> None:
         ran = await _conversation(tester, answers)
         # If no program was visible after plain answers, the robot can still run a program later.
         right = plain is None or ran == plain
-        check(right, f"{_shown(plain)} to be run, as with plain answers", _shown(ran))
+        check(
+            right,
+            f"{_check_program_shown(plain)} to be run, as with plain answers",
+            _check_program_shown(ran),
+        )
 
 
-def _shown(program: Program) -> str:
+def _check_program_shown(program: Program) -> str:
     if program is None:
         return "no program"
     name, data = program
@@ -118,10 +122,10 @@ async def _can_note_close(iut: Iut) -> bool:
         headers = {**value["headers"], "connection": "close"}
         await asked.raw(encode({**value, "headers": headers}), ends=True)
 
-    return await _holds(conversation(Iut(iut.testbed, ""), answers))
+    return await _is_holding(conversation(Iut(iut.testbed, ""), answers))
 
 
-async def _holds(playing_it: Awaitable[None]) -> bool:
+async def _is_holding(playing_it: Awaitable[None]) -> bool:
     try:
         await playing_it
     except Violation:
@@ -193,7 +197,7 @@ async def test_closed_after_each(iut: Iut, length: bool) -> None:
 
 
 async def _can_read_chunks(iut: Iut) -> bool:
-    return await _holds(_in_chunks(Iut(iut.testbed, ""), 1000))
+    return await _is_holding(_in_chunks(Iut(iut.testbed, ""), 1000))
 
 
 @requirement("http.persistence")

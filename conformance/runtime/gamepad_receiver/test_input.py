@@ -288,7 +288,7 @@ async def test_odd_messages(iut: Iut) -> None:
                 await tester.session.send_bytes(odd)
             else:
                 await tester.session.send(tester.wrapped(odd))
-            await tester.session.taken()
+            await tester.session.wait_until_taken()
             await check_still_plays(tester, number / 64, what)
 
 

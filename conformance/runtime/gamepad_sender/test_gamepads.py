@@ -18,13 +18,13 @@ from conformance.runtime.gamepad_sender.tester import (
     POSITION,
     PRESSED,
     Pad,
-    equals,
     expect_pad,
     has_mask,
     is_along,
     is_at,
     is_at_end,
     is_away,
+    is_equal_to,
     is_on_sides,
     learn,
     pad,
@@ -146,7 +146,7 @@ async def test_long_play(iut: Iut) -> None:
             own = states[number % 2]
             await play(session, _0=raws[number % 2])
             expected = f"state {number} of a hundred, {short_json(own)}"
-            await expect_pad(session, expected, equals(own), wrong=PRESSED)
+            await expect_pad(session, expected, is_equal_to(own), wrong=PRESSED)
 
 
 @requirement("gamepad.each")

@@ -96,16 +96,16 @@ async def learn(session: Session, *raws: Pad) -> list[Any]:
         expected = (
             f"another state of gamepad 0 than {short_json(states[-1:])} for {short_json(raw)}"
         )
-        states.append(await expect_pad(session, expected, differs(states[-1:]), "0", PRESSED))
+        states.append(await expect_pad(session, expected, is_none_of(states[-1:]), "0", PRESSED))
     return states
 
 
-def differs(before: Sequence[Any]) -> Callable[[Any], bool]:
+def is_none_of(before: Sequence[Any]) -> Callable[[Any], bool]:
     """Return a condition: the gamepad is in none of these states."""
     return lambda came: came not in before
 
 
-def equals(state: Any) -> Callable[[Any], bool]:
+def is_equal_to(state: Any) -> Callable[[Any], bool]:
     """Return a condition: the gamepad is in this state."""
     return lambda came: bool(came == state)
 

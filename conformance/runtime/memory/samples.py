@@ -39,7 +39,7 @@ def extremes(param: Parameter) -> list[Any]:
     A double represents each number exactly, also for integers of 64 bits, because some languages
     have no other numbers in JSON. The list is empty if no value of the type is known.
     """
-    ends = _ends(param)
+    ends = _extreme_values(param)
     if param.count is None:
         return ends
     return [
@@ -57,7 +57,7 @@ def extremes_within_bounds(param: Parameter) -> list[Any]:
     ]
 
 
-def _ends(param: Parameter) -> list[Any]:
+def _extreme_values(param: Parameter) -> list[Any]:
     if param.kind == BOOLEAN:
         return [True, False]
     if param.kind == OTHER:

@@ -94,7 +94,7 @@ class Tester:
             before = others.quiet
             one = others.one(self.iut, self._among_others)
             async with one if listing else contextlib.nullcontext():
-                answer, waits = await self._asked(operation, **arguments)
+                answer, waits = await self._ask_once(operation, **arguments)
             alone = not waits if listing else before is not None and before == others.quiet
             if answer.ok or alone:
                 return answer
@@ -112,7 +112,7 @@ class Tester:
             finally:
                 self.tidy()
 
-    async def _asked(self, operation: str, **arguments: Any) -> tuple[Answer, str]:
+    async def _ask_once(self, operation: str, **arguments: Any) -> tuple[Answer, str]:
         """Run an operation once; return its answer, and a reason for waiting."""
         instance = self.session.instance
         limit, waits = operation_timeout(self.session), ""
@@ -186,9 +186,9 @@ class Tester:
 
     async def load(self, name: str | Path = ROBOT) -> None:
         """Make the IUT read a catalog; the tester reads it too."""
-        await self.require("catalog", path=self._reads(name))
+        await self.require("catalog", path=self._read_catalog(name))
 
-    def _reads(self, name: str | Path) -> str:
+    def _read_catalog(self, name: str | Path) -> str:
         """Read a catalog and forget all layouts; return its path."""
         path = catalogs() / name
         self.catalog = _read(path.read_bytes())
@@ -200,7 +200,7 @@ class Tester:
 
         Raises Violation if the IUT fails, or if a parameter is missing in a layout.
         """
-        await self.check_operation("catalog", path=self._reads(name))
+        await self.check_operation("catalog", path=self._read_catalog(name))
         for type_ in self.catalog:
             await self.layout(type_, access, self.check_operation)
 

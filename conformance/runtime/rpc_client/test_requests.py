@@ -39,10 +39,10 @@ async def test_form(iut: Iut) -> None:
         for params in PARAMS[:4]:
             call = await caller.call("method", *params)
             await call.respond(None, None)
-            await _over(caller, call)
+            await _wait_for_outcome(caller, call)
 
 
-async def _over(caller: Caller, call: Call) -> None:
+async def _wait_for_outcome(caller: Caller, call: Call) -> None:
     """Wait until a call has ended with any outcome."""
     try:
         await caller.outcome(call)
@@ -58,7 +58,7 @@ async def test_ids(iut: Iut) -> None:
         for number in range(40):
             call = await caller.call("method", number)
             await call.respond(None, number)
-            await _over(caller, call)
+            await _wait_for_outcome(caller, call)
 
 
 @requirement("rpc.ids-differ")
@@ -78,7 +78,7 @@ async def test_ids_of_later_calls(iut: Iut) -> None:
         # id now.
         over, _ = await caller.calls(2)
         await over.respond(None, None)
-        await _over(caller, over)
+        await _wait_for_outcome(caller, over)
         for number in range(20):
             call = await caller.call("later", number)
             await call.respond(None, None)
@@ -96,7 +96,7 @@ async def test_content(iut: Iut) -> None:
             expected = f"a request for {method} with {short_json(params)}"
             check(mine, expected, f"received {short_json(request.value)}", request.event)
             await call.respond(None, None)
-            await _over(caller, call)
+            await _wait_for_outcome(caller, call)
 
 
 @requirement("rpc.request-content")
@@ -198,7 +198,7 @@ async def test_objects_back_to_back(iut: Iut) -> None:
         for number in range(20):
             call = await caller.call("method", "x" * 100 * number, {"number": number})
             await call.respond(None, None)
-            await _over(caller, call)
+            await _wait_for_outcome(caller, call)
 
 
 @requirement("encoding.strings")
@@ -208,7 +208,7 @@ async def test_strings(iut: Iut) -> None:
         for method in ("m", "module.method", "grün_€", "x" * 40):
             call = await caller.call(method, "text", {"key": "ä€"})
             await call.respond(None, None)
-            await _over(caller, call)
+            await _wait_for_outcome(caller, call)
         await caller.notify("grün_€", "text")
         await caller.check_works("a notification")
 

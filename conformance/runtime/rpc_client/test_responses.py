@@ -145,16 +145,18 @@ async def test_error_objects(iut: Iut) -> None:
             told = await caller.check_fails(call, after, requirement="rpc.failure")
             text = told if isinstance(told, str) else short_json(told)
             check(
-                _within(error, told) or "jammed" in text,
+                _is_contained(error, told) or "jammed" in text,
                 f"the client to report {after}",
                 f"it reported {text[:120]}",
             )
 
 
-def _within(part: Any, whole: Any) -> bool:
+def _is_contained(part: Any, whole: Any) -> bool:
     """Return True if a value occurs anywhere in another value."""
     inner = list(whole.values()) if isinstance(whole, dict) else whole
-    return equal(part, whole) or (isinstance(inner, list) and any(_within(part, i) for i in inner))
+    return equal(part, whole) or (
+        isinstance(inner, list) and any(_is_contained(part, i) for i in inner)
+    )
 
 
 RESULT = [5, -1, 1.5, "text", [1, [2]], {"key": {"a": None}}, True, 300, 2**40]

@@ -250,7 +250,7 @@ async def test_slower_client(iut: Iut) -> None:
     async with _two_clients(iut) as (one, other):
         sleep = await find_sleep(iut, one)
         await one.send(request(3, sleep, 0.05))
-        await one.taken()
+        await one.wait_until_taken()
         await other.send(request(3, sleep, 0.15))
         await _own_answer(one, 3)
         await _own_answer(other, 3)
@@ -267,7 +267,7 @@ async def test_cut_requests_of_two_clients(iut: Iut) -> None:
             for pieces in (slice(None, place), slice(place, None)):
                 for session, text in clients:
                     await session.send_bytes(encode(echo.request(number, text))[pieces])
-                    await session.taken()
+                    await session.wait_until_taken()
             for session, text in clients:
                 await _check_own(session, number, [text])
 
@@ -331,9 +331,9 @@ async def test_beside_one_that_leaves(iut: Iut, place: str) -> None:
         waits, leaves = (one, other) if place == "first" else (other, one)
         sleep = await find_sleep(iut, one)
         await leaves.send(request(1, usual_procedure(iut)))
-        await leaves.taken()
+        await leaves.wait_until_taken()
         await waits.send(request(2, sleep, 0.2))
-        await waits.taken()
+        await waits.wait_until_taken()
         await leaves.close()
         await waits.expect(RESPONSE, to="to its request while another client leaves")
 

@@ -239,7 +239,7 @@ async def find_disturbance(iut: Iut) -> str:
             if answer is None or response_id(answer) != number:
                 return "rpc.clients-apart"
             await other.send_bytes(encode(request(3, usual_procedure(iut)))[:4])
-            await other.taken()
+            await other.wait_until_taken()
     return ""
 
 

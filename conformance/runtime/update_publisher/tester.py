@@ -101,10 +101,10 @@ def change_deadline(session: Session) -> Countdown:
     whole = session.countdown("response", *rounds)
     # A publisher that has sent this many updates was not delayed by a busy machine.
     least = countdown_from(session.instance.configuration.total(*rounds))
-    before, others = _counts(session)
+    before, others = _received_counts(session)
 
     def left() -> float:
-        updates, came = _counts(session)
+        updates, came = _received_counts(session)
         if came >= others + 2 * ROUNDS:
             return 0.0
         return min(whole(), least()) if updates >= before + 2 * ROUNDS else whole()
@@ -112,7 +112,7 @@ def change_deadline(session: Session) -> Countdown:
     return left
 
 
-def _counts(session: Session) -> tuple[int, int]:
+def _received_counts(session: Session) -> tuple[int, int]:
     """Return the number of received updates, and the number of other messages."""
     updates = sum(message.name == UPDATE for message in session.received)
     return updates, len(session.received) - updates
@@ -161,7 +161,7 @@ class KnownValues:
                 told |= _members(devices(message).get(self.uid))
         return told
 
-    def _given(self, param: str) -> Iterator[Any]:
+    def _all_values(self, param: str) -> Iterator[Any]:
         """Yield all values that a parameter of the device had."""
         for event in self.session.events:
             given = event.details.get("arguments", {})
@@ -174,7 +174,7 @@ class KnownValues:
         told = self.values()
         wrong = [n for n in wanted if n not in told or not is_same(wanted[n], told[n])]
         never = all(
-            n in told and not any(is_same(v, told[n]) for v in self._given(n)) for n in wrong
+            n in told and not any(is_same(v, told[n]) for v in self._all_values(n)) for n in wrong
         )
         return "update.values" if wrong and never else None
 

@@ -71,7 +71,7 @@ async def test_all_in_one_write(iut: Iut) -> None:
                 await tester.session.send_bytes(some)
                 if together:
                     await tester.session.until_closed("quiet")
-                await tester.session.taken()
+                await tester.session.wait_until_taken()
             await tester.check_known_if_reported(**told)
             await tester.check_goes_on("everything in one write" if together else "single messages")
 

@@ -228,7 +228,7 @@ async def test_two_streams_at_once(iut: Iut) -> None:
         data = _score(4, 2)
         for place in (2, 4, 20):
             await one.session.send_bytes(data[:place])
-            await other.session.taken()
+            await other.session.wait_until_taken()
             await _check_scores(
                 other,
                 _score(place, 1),

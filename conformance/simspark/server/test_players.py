@@ -150,7 +150,7 @@ async def test_the_right_agent_is_moved(iut: Iut) -> None:
     Both teams have an agent with the same number, if the server accepts that.
     """
     async with match(iut) as game:
-        left, right = await game.placed()
+        left, right = await game.put_apart()
         elsewhere = game.watch.place(0.1, 0.6)
         await game.put("Right", elsewhere, "move-agent.right-one")
         await check_stays(game.watch, left, "the left agent", "a command for the right agent")
@@ -169,14 +169,14 @@ async def test_the_agent_of_that_name_is_moved(iut: Iut) -> None:
     async with match(iut) as game:
         if name_of(game.agents["Left"]) is None:
             raise NotExercised("the game state (GS) does not say which agent is on the left")
-        await game.disconnect_left(*await game.placed())
+        await game.disconnect_left(*await game.put_apart())
 
 
 @requirement("move-agent.no-operation")
 async def test_no_operation(iut: Iut) -> None:
     """The command agent without an operation does not change the agent."""
     async with match(iut) as game:
-        left, right = await game.placed()
+        left, right = await game.put_apart()
         await game.watch.command(f"(agent {game.left})")
         stayed = await game.watch.is_still_false(
             # A robot without a controller can fall over.

@@ -296,7 +296,7 @@ async def test_empty_messages(iut: Iut) -> None:
             now=lambda view: f"score_right is {view.state.get('score_right')}",
         )
         await watch.session.send_bytes(bytes(2))
-        await watch.session.taken()
+        await watch.session.wait_until_taken()
         await watch.session.send_bytes(bytes(2))
         await watch.check_obeyed("an empty message in two halves")
 
@@ -412,7 +412,7 @@ async def test_clients_that_wait(iut: Iut) -> None:
                 what = f"another {channel} sent {part} and paused"
                 async with iut.connect(instance, channel=channel) as session:
                     await session.send_bytes(encode(expressions("(time 5)"))[:size])
-                    await session.taken()
+                    await session.wait_until_taken()
                     await watch.check_obeyed(what)
                     await check_served(agent, what)
                     async with iut.connect(instance, channel="monitor") as passing:

@@ -18,7 +18,7 @@ async def _check_nobody_affected(iut: Iut, word: str) -> None:
     The selected agent is among the others.
     """
     async with match(iut) as game:
-        places = await game.placed()
+        places = await game.put_apart()
         await game.watch.command(f"(select {game.left})")
         for team in ("Left", "Right"):
             command = f"({word} {game.missing_player(team)})"
@@ -32,7 +32,7 @@ async def _check_nobody_affected(iut: Iut, word: str) -> None:
 async def test_kill(iut: Iut, team: str) -> None:
     """The named agent is removed, and the other agent stays, although it is selected."""
     async with match(iut) as game:
-        places = dict(zip(("Left", "Right"), await game.placed(), strict=True))
+        places = dict(zip(("Left", "Right"), await game.put_apart(), strict=True))
         await game.select_other(team)
         command = f"(kill {game.names[team].reversed})"
         await check_leaves(game.watch, places.pop(team), command, "the agent")
@@ -48,7 +48,7 @@ async def test_kill(iut: Iut, team: str) -> None:
 async def test_kill_among_three(iut: Iut) -> None:
     """The named agent is removed, also if another agent of its team came after it."""
     async with match(iut) as game, play_agent(iut, game.watch.session.instance, "Lefts"):
-        left, right = await game.placed()
+        left, right = await game.put_apart()
         await check_leaves(game.watch, left, f"(kill {game.left})", "the agent")
         await check_stays(game.watch, right, "the agent of Right", "another agent was removed")
 
@@ -68,7 +68,7 @@ HALVES = ("", "(unum {0.unum})", "(team {0.team})")
 async def test_kill_the_selected(iut: Iut, half: str) -> None:
     """Without number or team, the selected agent is removed."""
     async with match(iut) as game:
-        left, right = await game.placed()
+        left, right = await game.put_apart()
         await game.watch.command(f"(select {game.right})")
         command = f"(kill {half.format(game.left)})"
         await check_leaves(game.watch, right, command, "the selected agent")
@@ -79,7 +79,7 @@ async def test_kill_the_selected(iut: Iut, half: str) -> None:
 async def test_full_graph_after_a_kill(iut: Iut) -> None:
     """After kill, the full scene graph no longer contains the player."""
     async with match(iut) as game:
-        left, _ = await game.placed()
+        left, _ = await game.put_apart()
         fulls = game.watch.view.fulls
         nodes = len(game.watch.view.poses)
         await check_leaves(game.watch, left, f"(kill {game.left})", "the agent")
@@ -99,7 +99,7 @@ async def test_full_graph_after_a_kill(iut: Iut) -> None:
 async def test_select(iut: Iut) -> None:
     """The named agent is selected, so a command without a name affects it."""
     async with match(iut) as game:
-        left, right = await game.placed()
+        left, right = await game.put_apart()
         await game.watch.command(f"(select {game.right})")
         await check_leaves(game.watch, right, "(repos)", "the selected agent")
         await check_stays(game.watch, left, "the other agent", "(repos)")
@@ -115,7 +115,7 @@ async def test_select(iut: Iut) -> None:
 async def test_select_while_another_goes(iut: Iut) -> None:
     """An agent stays selected when an agent that came earlier leaves."""
     async with match(iut) as game:
-        left, right = await game.placed()
+        left, right = await game.put_apart()
         await game.watch.command(f"(select {game.right})")
         await game.disconnect_left(left, right)
         await check_leaves(game.watch, right, "(repos)", "the selected agent")
@@ -149,7 +149,7 @@ async def test_select_one_that_goes(iut: Iut) -> None:
 async def test_select_next(iut: Iut) -> None:
     """Without a name the next agent is selected. With two agents, this is the other agent."""
     async with match(iut) as game:
-        left, right = await game.placed()
+        left, right = await game.put_apart()
         await game.watch.command(f"(select {game.left})")
         await game.watch.command("(select)")
         await check_leaves(game.watch, right, "(repos)", "the next agent")
@@ -165,7 +165,7 @@ async def test_select_next_by_half_a_name(iut: Iut) -> None:
     """With only a number or only a team, the next agent is selected."""
     async with match(iut) as game:
         for half in HALVES[1:]:
-            left, right = await game.placed()
+            left, right = await game.put_apart()
             await game.watch.command(f"(select {game.left})")
             await game.watch.command(f"(select {half.format(game.left)})")
             await check_leaves(game.watch, right, "(repos)", "the next agent")
@@ -177,7 +177,7 @@ async def test_select_next_by_half_a_name(iut: Iut) -> None:
 async def test_select_one_only(iut: Iut) -> None:
     """When another agent is selected, the first one is no longer selected."""
     async with match(iut) as game:
-        left, right = await game.placed()
+        left, right = await game.put_apart()
         await game.watch.command(f"(select {game.left})")
         await game.watch.command(f"(select {game.right})")
         await check_leaves(game.watch, right, "(kill)", "the agent selected last")
@@ -192,7 +192,7 @@ async def test_select_one_only(iut: Iut) -> None:
 async def test_repos(iut: Iut, team: str) -> None:
     """The named agent is repositioned and still exists; the selected agent stays."""
     async with match(iut) as game:
-        places = dict(zip(("Left", "Right"), await game.placed(), strict=True))
+        places = dict(zip(("Left", "Right"), await game.put_apart(), strict=True))
         nodes = len(game.watch.view.poses)
         await game.select_other(team)
         await check_leaves(game.watch, places.pop(team), f"(repos {game.names[team]})", "the agent")
@@ -214,7 +214,7 @@ async def test_repos_nobody(iut: Iut) -> None:
 async def test_repos_the_selected(iut: Iut) -> None:
     """Without number or team, only the selected agent is repositioned."""
     async with match(iut) as game:
-        left, right = await game.placed()
+        left, right = await game.put_apart()
         nodes = len(game.watch.view.poses)
         await game.watch.command(f"(select {game.right})")
         for half in HALVES:

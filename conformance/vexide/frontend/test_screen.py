@@ -326,7 +326,7 @@ async def _first_difference(session: Session, spots: Sequence[Spot]) -> str:
     left, least = session.countdown("response"), len(spots)
     while True:
         screen = await _screen(session)
-        wrong = [spot for spot in spots if not screen.has(spot)]
+        wrong = [spot for spot in spots if not screen.is_shown(spot)]
         if not wrong:
             return ""
         if len(wrong) < least:
@@ -356,7 +356,7 @@ class Screen:
             return (0, 0, 0)
         return tuple(self.pixels[3 * (row * self.width + column) :][:3])
 
-    def has(self, spot: Spot) -> bool:
+    def is_shown(self, spot: Spot) -> bool:
         reach = range(-spot.around, spot.around + 1)
         wanted = tuple(spot.color.values())
         return any(

@@ -72,7 +72,7 @@ class Exchange:
         if message is None:
             return
         # The lab may have taken a malformed request for a registration.
-        if self._over(message, "Register"):
+        if self._can_end_hold(message, "Register"):
             raise self.wrong("an error", message, requirement)
         if not is_refusal(message.name, message.value):
             raise self.violation("an error", message, requirement)
@@ -154,7 +154,7 @@ class Exchange:
 
         The conclusion is Inconclusive if the hold time of the request was just over.
         """
-        if self._over(message, self.name):
+        if self._can_end_hold(message, self.name):
             took, (_, timing) = message.at - self.asked, _ENDING[self.name]
             return Inconclusive(
                 f"expected {expected}; the hold of {self.name} ended after {took:.2f} s, "
@@ -162,7 +162,7 @@ class Exchange:
             )
         return self.violation(expected, message, requirement)
 
-    def _over(self, message: Message, name: str) -> bool:
+    def _can_end_hold(self, message: Message, name: str) -> bool:
         """True if this answer can be the end of the hold of such a request."""
         answer, timing = _ENDING.get(name, ("", ""))
         return message.name == answer and (

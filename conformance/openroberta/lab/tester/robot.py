@@ -105,7 +105,7 @@ class Robot:
         """Send a request, on a new connection unless the robot keeps its connection."""
         value = self.tester.request(method, path, self.headers, body)
         session = self._session
-        if session is None or not self.keeps or _ends(session):
+        if session is None or not self.keeps or _is_closed_after_answer(session):
             session = self._session = await self.tester.connection()
         exchange = Exchange(session, message_names.name_of(value))
         await session.send(value, segmentation=segmentation)
@@ -214,7 +214,7 @@ class Robot:
         return message
 
 
-def _ends(session: Session) -> bool:
+def _is_closed_after_answer(session: Session) -> bool:
     """True if the lab closes the connection after its last answer, which is lawful."""
     if session.ended or not session.received:
         return session.ended

@@ -122,7 +122,7 @@ class LabTester:
                 await before_it.again(found)
                 found = await self.wait_for(*POLLING, within=lambda: left() + anew)
         if self.instance.process is None and len(self.asked) == 1:
-            found = await self._begun(found)
+            found = await self._wait_for_registration(found)
         return found
 
     def _reached(self, seconds: float) -> None:
@@ -148,7 +148,7 @@ class LabTester:
             return found
         return asked
 
-    def early(self, fetching: Exchange) -> list[Exchange]:
+    def unanswered_pushes(self, fetching: Exchange) -> list[Exchange]:
         """Return the unanswered pushes at the time when a program is sent."""
         self._cursor = len(self.asked)
         return [
@@ -157,7 +157,7 @@ class LabTester:
             if asked.name == "Push" and asked.is_waiting and asked.session is not fetching.session
         ]
 
-    async def _begun(self, found: Exchange | None) -> Exchange | None:
+    async def _wait_for_registration(self, found: Exchange | None) -> Exchange | None:
         """Wait for the registration of a robot that was started by hand.
 
         The tester makes the robot register again, and discards its requests until then.
@@ -218,7 +218,7 @@ class LabTester:
         if self.failure:
             raise self.failure
         process = self.instance.process
-        left = self._left(window)
+        left = self._remaining(window)
         if left <= 0 or (process and process.exit and not self._open()):
             return False
         self._news.clear()
@@ -227,7 +227,7 @@ class LabTester:
                 await self._news.wait()
         return True
 
-    def _left(self, window: Countdown) -> float:
+    def _remaining(self, window: Countdown) -> float:
         """Return the seconds that are left of a timeout.
 
         At most the response time is left if the robot sends unreadable bytes or uses a wrong path.
@@ -311,12 +311,12 @@ class LabTester:
         """Accept the robot's connections until the task is cancelled."""
         async with asyncio.TaskGroup() as group:
             for _ in range(_MOST):
-                opened = await self._opened(connections)
+                opened = await self._accept_connections(connections)
                 if opened is None:
                     return
                 group.create_task(self._serve(opened))
 
-    async def _opened(self, connections: contextlib.AsyncExitStack) -> Session | None:
+    async def _accept_connections(self, connections: contextlib.AsyncExitStack) -> Session | None:
         while True:
             try:
                 return await connections.enter_async_context(self.iut.connect(self.instance))

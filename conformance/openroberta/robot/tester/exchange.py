@@ -108,7 +108,7 @@ class Exchange:
     def _answering(self) -> "list[Exchange]":
         """Mark the request as answered; return the pushes that a lab answers after it."""
         self.answered = True
-        return self.tester.early(self) if self.name == "DownloadRequest" else []
+        return self.tester.unanswered_pushes(self) if self.name == "DownloadRequest" else []
 
     async def _send(self, data: bytes, segmentation: Segmentation | None = None) -> None:
         decoder, before = Decoder(), len(self.session.sent)

@@ -59,7 +59,7 @@ class Match:
             then=lambda view: place.is_occupied(view, BESIDE),
         )
 
-    async def placed(self) -> tuple[Place, Place]:
+    async def put_apart(self) -> tuple[Place, Place]:
         """Put the agent of each team at a vacant place, and return both places.
 
         Raises Violation if the left agent moves when the right one is moved.
