@@ -95,6 +95,8 @@ class Session(Wire):
         self.memory = {} if memory is None else memory
         self.missed: list[Names] = []
         """The names of messages that did not come in the full time, or before the stream ended."""
+        self.operating: list[str] = []
+        """The operations that the IUT has not answered."""
         self._requirement_id = requirement_id
 
     # Lengths of waits
@@ -227,10 +229,13 @@ class Session(Wire):
     async def operate(self, operation: str, **arguments: Any) -> Answer:
         """Run an operation of the upper tester; the transcript keeps it and its result.
 
-        Raises NotExercised where nothing provides it.
+        Raises Violation if the IUT crashes instead of an answer, and NotExercised if nothing
+        provides the operation.
         """
         self.note(operation, self.peer, **({"arguments": arguments} if arguments else {}))
+        self.operating.append(operation)
         answer = await self.instance.upper(operation, **arguments)
+        self.operating.remove(operation)
         self.note(f"{operation} answered", self.role.name, **answer.details)
         return answer
 

@@ -148,7 +148,9 @@ def _cause(
     culprit, end = group.culprit, group.end
     what = best.evidence.message
     if culprit:
-        what = f"the IUT {culprit.way[0]} when it was sent {culprit.label}"
+        operation = culprit.label in configuration.role.hooks
+        when = "during the operation" if operation else "when it was sent"
+        what = f"the IUT {culprit.way[0]} {when} {culprit.label}"
     elif len(names) > 1 and best.evidence.missing:
         what = f"{' or '.join(best.evidence.missing[0])} is missing: {what}"
     tests = list(dict.fromkeys(fact.result.id for fact in group.facts))

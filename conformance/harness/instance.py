@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 
 from conformance.configuration import Configuration, expand
 from conformance.harness import bridge, datagrams, links
-from conformance.harness.crash_output import explaining_line, quote
+from conformance.harness.crash_output import explaining_line
 from conformance.harness.links import Link, Listener
 from conformance.harness.listen_addresses import listening
 from conformance.harness.process import GRACE, Process
@@ -91,7 +91,12 @@ class Instance:
             over = self.configuration.upper_tester or self.role.upper_tester
             standard = self.process.standard if self.process and over == "stdio" else None
             self._upper = UpperTester(
-                self.role, self.configuration, self.values, standard, self._operated
+                self.role,
+                self.configuration,
+                self.values,
+                standard,
+                self._operated,
+                self.process,
             )
         return self._upper
 
@@ -354,11 +359,7 @@ class Instance:
 
     def describe_end(self) -> str:
         """Describe the end of the process and its last output, for a verdict's text."""
-        if self.process is None:
-            return ""
-        ended = f"; the process {self.process.exit or 'still runs'}"
-        said = explaining_line(self.process.stderr.text or self.process.stdout.text)
-        return f"{ended}; {quote(said)}" if said else ended
+        return self.process.describe_end() if self.process else ""
 
     async def stop(self, grace: float = GRACE) -> bool:
         """Stop the IUT; return True if its process ended with its input in time.

@@ -11,10 +11,12 @@ from pathlib import Path
 
 from conformance.harness import fork_server, links, strays
 from conformance.harness.children import Child, lend_pipes
+from conformance.harness.crash_output import explaining_line, quote
 from conformance.verdicts import Unreachable
 
 TAIL = 16 * 1024  # bytes of stderr that are kept, and of stdout if it is not the wire
 GRACE = 0.5  # seconds until SIGTERM, and again until SIGKILL
+_LAST_OUTPUT = 0.2  # seconds to wait for output after the end; a grandchild can keep the pipe open
 _MARK = "CONFORMANCE_IUT"
 _MEMORY = 20  # index of the field in /proc/PID/stat (after the name) that is the size of the memory
 
@@ -196,6 +198,19 @@ class Process:
         died = code < 0 or (code > 0 and self.has_unhandled_error)
         return self.exit or "" if self._early and died else ""
 
+    async def crashes(self, seconds: float) -> bool:
+        """Return True if it has crashed, or crashes within ``seconds``."""
+        if await self.wait(seconds) and self._readers:
+            # Its last output says whether an error was unhandled.
+            await asyncio.wait(self._readers, timeout=_LAST_OUTPUT)
+        return self.crashed
+
+    def describe_end(self) -> str:
+        """Describe its end and its last output, for a verdict's text."""
+        said = explaining_line(self.stderr.text or self.stdout.text)
+        ended = f"; the process {self.exit or 'still runs'}"
+        return f"{ended}; {quote(said)}" if said else ended
+
     async def wait_for_end(self) -> None:
         """Wait for its end without a timeout."""
         await self._process.wait()
@@ -233,9 +248,8 @@ class Process:
                 strays.current_strays.note_end(self.pid)
         await self._process.wait()
         await self.standard.close()
-        # Wait for its last output, but not for a grandchild that keeps the pipe open.
         if self._readers:
-            await asyncio.wait(self._readers, timeout=0.2)
+            await asyncio.wait(self._readers, timeout=_LAST_OUTPUT)
         for reader in self._readers:
             reader.cancel()
         await asyncio.gather(*self._readers, return_exceptions=True)

@@ -20,7 +20,8 @@ from conformance.harness import links
 from conformance.harness.children import Child, lend_pipes
 from conformance.harness.deadlines import Countdown, in_time
 from conformance.harness.links import Link
-from conformance.verdicts import Inconclusive, NotExercised
+from conformance.harness.process import Process
+from conformance.verdicts import Inconclusive, NotExercised, Violation
 
 _LINE = 1024 * 1024  # bytes; a longer line on the standard output is cut
 _SHOWN = 200  # characters of a line in a message
@@ -28,6 +29,7 @@ _WARNED = {"result", "warnings"}
 _MEANT = re.compile(rb'\s*\{\s*"id"\s*:\s*(\d{1,9})\s*,\s*"ok"\s*:')
 """Beginning of a line that is evidently an answer, even with invalid JSON."""
 _MUTE = 0.25  # fraction of the response time to wait if the IUT has never answered an operation
+_ENDING = 0.5  # seconds in which a process that has closed its standard output can end
 _CLOSED = "the IUT closed the standard output, which the upper tester reads"
 
 
@@ -72,11 +74,11 @@ class OperationRecord:
 
     def take(self, operation: str, answered: bool) -> None:
         """Record that an operation was answered or timed out."""
-        now, before = self.answered, self.unanswered
-        if not answered:
-            now, before = before, now
-        now.add(operation)
-        before.discard(operation)
+        if answered:
+            self.answered.add(operation)
+            self.unanswered.discard(operation)
+        else:
+            self.unanswered.add(operation)
 
     @property
     def is_mute(self) -> bool:
@@ -94,13 +96,20 @@ class UpperTester:
         values: Mapping[str, str],
         standard: Link | None,
         operated: OperationRecord | None = None,
+        process: Process | None = None,
     ) -> None:
-        """``operated``: operations that other instances of this run have answered."""
+        """Create an upper tester.
+
+        - ``standard``: the IUT's standard streams, if they take operations
+        - ``operated``: operations that other instances of this run have answered
+        - ``process``: the IUT's process, if the suite has started the IUT
+        """
         self.operated = operated or OperationRecord()
         self._role = role
         self._configuration = configuration
         self._values = values
         self._standard = standard
+        self._process = process
         self._ids = itertools.count(1)
         self._waiting: dict[int, asyncio.Future[dict[str, Any]]] = {}
         self.answers = 0
@@ -127,17 +136,31 @@ class UpperTester:
         )
 
     async def __call__(self, operation: str, **arguments: Any) -> Answer:
-        """Run an operation. Raises NotExercised if nothing provides the operation.
+        """Run an operation.
 
-        An IUT that does not offer an operation answers with ``"offered": false``.
+        Raises Violation if the IUT crashes instead of an answer, Inconclusive if there is no
+        answer for another reason, and NotExercised if nothing provides the operation. An IUT that
+        does not offer an operation answers with ``"offered": false``.
         """
         if operation not in self._role.hooks:
             raise KeyError(f"{self._role} declares no operation {operation!r}")
-        if command := self._configuration.hooks.get(operation):
-            return await self._hook(operation, command, arguments)
-        if self._standard:
-            return await self._line(self._standard, operation, arguments)
+        try:
+            if command := self._configuration.hooks.get(operation):
+                return await self._hook(operation, command, arguments)
+            if self._standard:
+                return await self._line(self._standard, operation, arguments)
+        except Inconclusive as unanswered:
+            await self._check_alive(operation, unanswered)
+            raise
         raise self._missing_operation(operation)
+
+    async def _check_alive(self, operation: str, unanswered: Inconclusive) -> None:
+        """Raise Violation if the IUT has crashed instead of answering an operation."""
+        ending = self._reader is not None and self._reader.done()
+        if self._process and await self._process.crashes(_ENDING if ending else 0):
+            expected = f"the operation '{operation}' to be answered"
+            came = f"it was not answered{self._process.describe_end()}"
+            raise Violation(expected, came) from unanswered
 
     def _missing_operation(self, operation: str) -> NotExercised:
         return NotExercised(

@@ -289,6 +289,8 @@ class Isolation:
         ``subject`` is the result of the test whose session was reduced.
         """
         mask = frozenset({culprit.label})
+        if culprit.label in self._testbed.role.hooks:
+            return _during_operation(culprit, met, subject)
         sent = [pair for pair in met if any(s.label == culprit.label for s in pair[0].steps)]
         cheapest: dict[str, _Met] = {}
         # By id, because times and what was sent before a death differ from run to run.
@@ -332,6 +334,27 @@ class Isolation:
     async def _masked(self, ended: EndedSession, mask: frozenset[str]) -> Result:
         async with self._room:
             return await self._rerun(ended, mask, MASKED)
+
+
+def _during_operation(
+    culprit: Culprit, met: Sequence[_Met], subject: Result
+) -> tuple[Culprit, list[_Met]]:
+    """The culprit with all sessions that end during the same operation, and the other sessions.
+
+    No test could do without the operation. All their requirements are violated.
+    """
+    mine, rest = [], []
+    for ended, result in met:
+        last = ended.steps[-1:]
+        during = result is subject or any(step.operation == culprit.label for step in last)
+        (mine if during else rest).append((ended, result))
+    trials = {
+        name: Trial(name, result.id, Shown.STANDS)
+        for _, result in mine
+        for name in _affected(result, culprit.way)
+    }
+    tests = tuple(dict.fromkeys(result.id for _, result in mine))
+    return replace(culprit, tests=tests, trials=tuple(trials.values())), rest
 
 
 def _trace(end: End) -> _Trace:

@@ -232,7 +232,11 @@ def end_of(session: Session, sessions: Sequence[Session] = ()) -> End | None:
         return None
     died = bool(process and process.death)
     with_it = [one for one in sessions if one.instance is session.instance] if died else []
-    candidates = [label for one in with_it or [session] for label in one.sent_since_last_receive]
+    candidates = [
+        label
+        for one in with_it or [session]
+        for label in (*one.sent_since_last_receive, *one.operating)
+    ]
     last = session.sent[-1] if session.sent else ""
     return End(how, session.instance.explaining_line, tuple(candidates), last, died)
 

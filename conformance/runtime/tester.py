@@ -11,7 +11,7 @@ from conformance.harness.instance import Instance
 from conformance.iut import Iut
 from conformance.running.timeouts import GRACE
 from conformance.session import Session, Timeout
-from conformance.verdicts import Conclusion, Inconclusive, NotExercised, Unreachable
+from conformance.verdicts import Conclusion, Inconclusive, NotExercised, Unreachable, Violation
 
 A_WHILE = 3.3
 """Seconds of a pause that is longer than 3 s, a common timer period."""
@@ -83,7 +83,7 @@ async def _wait_for_success(instance: Instance, operation: str, arguments: dict[
     """Return True once the operation has succeeded; wait forever if it is not answered."""
     try:
         return (await instance.upper(operation, **arguments)).ok
-    except Inconclusive:
+    except (Inconclusive, Violation):
         # The IUT has closed its standard output. It can still send messages or exit.
         pass
     except NotExercised:
@@ -145,14 +145,20 @@ async def _judge_unasked(session: Session, left: Countdown) -> None:
 
 
 async def run_operation(session: Session, operation: str, **arguments: Any) -> Any:
-    """Return the result of an operation that must succeed.
+    """Return the result of an operation that must succeed; None if it is not answered this time.
 
-    Raises Inconclusive if the operation fails, and Unoperated if it is not provided.
+    If the operation was answered earlier in the run, the messages show whether the IUT goes on.
+
+    Raises Inconclusive if the operation fails, Violation if the IUT exits instead of an answer, and
+    Unoperated if the operation is not provided.
     """
+    answered = session.instance.upper.operated.answered
     try:
         asked = session.operate(operation, **arguments)
         answer = await in_time(asked, session.countdown(operation_timeout(session)))
     except TimeoutError:
+        if operation in answered:
+            return None
         lacking = _unanswered_text(session.instance, operation)
         raise Unoperated(f"needs an operation: the IUT {lacking}") from None
     except NotExercised as missing:
@@ -160,9 +166,21 @@ async def run_operation(session: Session, operation: str, **arguments: Any) -> A
     except Inconclusive:
         if any(event.event == f"{operation} answered" for event in session.events):
             raise
+        if answered:
+            await check_running(session.instance, operation)
+        if operation in answered:
+            return None
         # The IUT has closed its standard output. It can still send messages.
         raise Unoperated(f"needs the operation '{operation}', which is not answered") from None
     return answer.required(operation)
+
+
+async def check_running(instance: Instance, operation: str) -> None:
+    """Raise Violation if the process has exited, or exits soon, instead of an answer."""
+    process = instance.process
+    if process and await process.wait(instance.configuration.seconds("quiet")):
+        expected = f"the operation '{operation}' to be answered"
+        raise Violation(expected, f"it was not answered{instance.describe_end()}") from None
 
 
 def has_answered(session: Session) -> bool:

@@ -320,6 +320,32 @@ def test_an_end_that_tests_pass_with_is_lawful(last: str, worth: bool) -> None:
     assert bool(experiments.played) == worth
 
 
+def test_an_operation_is_the_culprit_of_all_sessions_that_end_during_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """No test could do without the operation, so no masked run decides."""
+    experiments = Simulated(lambda sent: sent[-1] in ("touch", "y"))
+    monkeypatch.setitem(experiments._testbed.role.hooks, "touch", None)
+
+    def operated(test: str, *labels: str) -> Ended:
+        before = session(test, *labels)
+        touch = Step(0, "touch", operation="touch", arguments={"x": 1})
+        return replace(before, steps=(*before.steps, touch))
+
+    one, two = isolated(
+        experiments,
+        (met("a"), operated("a", "Handshake")),
+        (met("b", OTHER), operated("b", "Handshake", "x")),
+        (met("c", TOP), session("c", "Handshake", "x", "y")),
+    )
+    assert (one.label, one.value, one.tests) == ("touch", '{"x": 1}', ("a", "b"))
+    assert {each.requirement: each.shown for each in one.trials} == {
+        MIDDLE: Shown.STANDS,
+        OTHER: Shown.STANDS,
+    }
+    assert (two.tests, experiments.masked) == (("c",), [])
+
+
 def test_a_session_whose_end_violates_nothing_is_left_alone() -> None:
     experiments = Simulated(lambda sent: True)
     assert isolated(experiments, (result("a", MIDDLE, violation(MIDDLE)), session("a", "x"))) == []

@@ -10,8 +10,9 @@ import pytest
 
 from conformance.configuration import Configuration
 from conformance.definitions import protocols
+from conformance.harness.instance import Instance
 from conformance.harness.upper_tester import Answer, OperationRecord, UpperTester
-from conformance.verdicts import Inconclusive, NotExercised
+from conformance.verdicts import Conclusion, Inconclusive, NotExercised, Violation
 
 CONSUMER = protocols.role("runtime/buffer-consumer")
 SENT = {"ok": True, "result": 1}
@@ -77,6 +78,31 @@ async def test_an_answer_that_is_not_json_is_not_waited_for() -> None:
         Inconclusive, match=r"expected JSON as .* answer \(Invalid \\escape: .*\); it wrote"
     ):
         await asked('{"id": 1, "ok": true, "result": "\\0"}')
+
+
+CRASHES = "import sys; sys.stdin.readline(); raise ValueError('no such buffer')"
+LEAVES = "import sys; sys.stdin.readline()"
+CLOSES = "import os, sys; sys.stdin.readline(); os.close(1); sys.stdin.read()"
+
+
+@pytest.mark.asyncio
+@pytest.mark.parametrize(
+    ("program", "conclusion"),
+    [(CRASHES, Violation), (LEAVES, Inconclusive), (CLOSES, Inconclusive)],
+)
+async def test_a_crash_during_an_operation_is_a_violation(
+    program: str, conclusion: type[Conclusion]
+) -> None:
+    """An exit in order, or a closed standard output, decides nothing."""
+    started = Configuration(CONSUMER, command=(sys.executable, "-c", program))
+    instance = Instance(started, "none")
+    await instance.start(None, {})
+    try:
+        with pytest.raises(conclusion) as raised:
+            await instance.upper("list")
+    finally:
+        await instance.stop()
+    assert isinstance(raised.value, Violation) == ("no such buffer" in str(raised.value))
 
 
 @pytest.mark.asyncio

@@ -33,7 +33,7 @@ from conformance.runtime.memory.held_time import HeldTime
 from conformance.runtime.memory.layout import Layout
 from conformance.runtime.memory.layout_checks import check_layout
 from conformance.runtime.memory.lists import Lists
-from conformance.runtime.tester import has_answered, operation_timeout
+from conformance.runtime.tester import check_running, has_answered, operation_timeout
 from conformance.session import Session
 from conformance.verdicts import (
     Conclusion,
@@ -136,10 +136,7 @@ class Tester:
             came = f"it was not answered within {limit:g} s{instance.upper.output_hint}"
             raise Violation(expected, came) from None
         except Inconclusive:
-            process = instance.process
-            if process and await process.wait(self.session.seconds("quiet")):
-                expected = f"the operation '{operation}' to be answered"
-                raise Violation(expected, f"it was not answered{instance.describe_end()}") from None
+            await check_running(instance, operation)
             raise
         return answer, waits
 

@@ -51,7 +51,10 @@ async def test_aliases(iut: Iut) -> None:
         await run_operation(session, "disconnect", uid=one)
         await change(session, other, {"value": 0})
         await expect_update(
-            session, f"updates without {one}", lambda update: one not in devices(update)
+            session,
+            f"updates without {one}",
+            lambda update: one not in devices(update),
+            "update.disconnected",
         )
         await _expect_aliases(session, {other: "ä€ arm"})
 
