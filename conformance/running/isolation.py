@@ -343,7 +343,8 @@ def _during_operation(
 
     No test could do without the operation. All their requirements are violated.
     """
-    mine, rest = [], []
+    mine: list[_Met] = []
+    rest: list[_Met] = []
     for ended, result in met:
         last = ended.steps[-1:]
         during = result is subject or any(step.operation == culprit.label for step in last)
