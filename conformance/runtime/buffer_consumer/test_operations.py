@@ -228,7 +228,8 @@ async def test_complete_at_release(iut: Iut) -> None:
     async with memory_tester(iut) as tester:
         buffer = await tester.make("arm")
         begin = partial(write, tester, buffer, WRITING)
-        await check_writes_before_release(buffer, WRITING.fields, buffer.bits(["mode"]), begin)
+        bits = buffer.bits(["mode"])
+        await check_writes_before_release(buffer, WRITING.fields, bits, begin, WRITING.bit)
 
 
 @requirement("operations.atomic")

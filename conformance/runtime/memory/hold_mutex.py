@@ -101,10 +101,12 @@ async def check_writes_before_release(
     fields: tuple[str, str, str],
     bits: int,
     begin: Callable[[int], Awaitable[object]],
+    about_bits: str,
 ) -> None:
     """Run an operation repeatedly, and lock the mutex immediately after each release.
 
-    Raises Violation of operations.atomic if a new value is there without its bits or its timestamp.
+    Raises Violation of operations.atomic if a new value is there without its bits or its timestamp,
+    and of ``about_bits`` if the value is there with other bits.
     ``fields`` are the value, the timestamp and the bitmap that one run writes. A part that follows
     within less than a microsecond cannot be seen.
     """
@@ -113,7 +115,8 @@ async def check_writes_before_release(
     def complete(earlier: Image, _: Image) -> None:
         if earlier[value]:
             about = "operations.atomic"
-            earlier.check_fields({bitmap: bits}, about)
+            others = earlier[bitmap] & ~bits
+            earlier.check_fields({bitmap: bits}, about_bits if others else about)
             if earlier[timestamp] == 1.0:
                 place = f"{buffer.place(timestamp)} to be set together with {value}"
                 raise Violation(place, "it is as before", about)

@@ -23,6 +23,13 @@ def sample(param: Parameter, number: int) -> Any:
     return _one(param, number)
 
 
+def other_sample(param: Parameter, present: Any) -> Any:
+    """Return a value of a parameter that differs from its present value."""
+    value = sample(param, 3)
+    same = bool(present) == value if param.kind == BOOLEAN else present == value
+    return sample(param, 4) if same else value
+
+
 def _one(param: Parameter, number: int) -> Any:
     if param.kind == BOOLEAN:
         return number % 2 == 1
