@@ -103,7 +103,7 @@ async def _user_who_starts(session: Session) -> AsyncIterator[None]:
             if messages_named(session, START) or session.ended:
                 return
             with contextlib.suppress(Inconclusive):
-                await session.instance.upper("start")
+                await session.operate("start")
 
     if not session.instance.upper.offers("start"):
         yield

@@ -98,7 +98,7 @@ async def test_waits_for_ready(iut: Iut) -> None:
         if session.instance.upper.offers("start"):
             # A frontend that took a Log for Ready possibly shows this only after the user wants to
             # start.
-            await session.instance.upper("start")
+            await session.operate("start")
             await _check_no_start(session)
         await start_program(session)
 
@@ -109,7 +109,7 @@ async def test_waits_for_ready_in_silence(iut: Iut) -> None:
     """No StartExecution comes while the simulator is silent, even if the user waits long."""
     async with open_in_setup(iut) as session:
         if session.instance.upper.offers("start"):
-            await session.instance.upper("start")
+            await session.operate("start")
         await _check_no_start(session, "response")
         await start_program(session)
 
@@ -120,7 +120,7 @@ async def test_user_cannot_overrule_ready(iut: Iut) -> None:
     async with open_in_setup(iut) as session:
         await session.wait_for("CompetitionMode")
         # A frontend can refuse the user's wish or remember it.
-        await session.instance.upper("start")
+        await session.operate("start")
         await _check_no_start(session)
         await start_program(session)
 
@@ -271,7 +271,7 @@ async def test_controller_before_start(iut: Iut, kind: str) -> None:
     """A ControllerUpdate with the user's input or gamepad comes before StartExecution."""
     chosen = {"UUID": GAMEPADS[0]} if kind == "UUID" else raw_state(axis1=65)["ControllerUpdate"]
     async with open_session(iut) as session:
-        done = await session.instance.upper("controller", **chosen)
+        done = await session.operate("controller", **chosen)
         if kind == "UUID" and not done.ok:
             raise NotExercised(f"the frontend accepts no UUID of a gamepad: {done.why}")
         done.required("controller")

@@ -74,11 +74,11 @@ async def test_ready_on_stderr(iut: Iut) -> None:
             # A frontend that starts without any Ready does this here, once the handshake is
             # finished.
             await session.wait_for("CompetitionMode")
-            await upper("start")
+            await session.operate("start")
         await require_ready_first(session)
         await complain(session, encode(READY))
         if upper.offers("start"):
-            await upper("start")
+            await session.operate("start")
         early = await session.wait_for(START)
         absent(early, "no StartExecution after a Ready on standard error")
         await start_program(session)

@@ -78,7 +78,7 @@ async def _check_controls(
     async with open_in_setup(iut, starting=False) as session:
         await start_if_possible(iut, session)
         if gamepad:
-            await session.instance.upper("controller", UUID=gamepad)
+            await session.operate("controller", UUID=gamepad)
         for changed in changes:
             if barred:
                 await operate(session, "competition", **competition(**barred)["CompetitionMode"])
@@ -102,7 +102,7 @@ async def test_gamepads(iut: Iut) -> None:
     """The UUID of the chosen gamepad is sent unchanged, also after a second choice."""
     async with open_in_setup(iut, starting=False) as session:
         await start_if_possible(iut, session)
-        first = await session.instance.upper("controller", UUID=GAMEPADS[0])
+        first = await session.operate("controller", UUID=GAMEPADS[0])
         if not first.ok:
             raise NotExercised(f"the frontend accepts no UUID of a gamepad: {first.why}")
         for gamepad in reversed(GAMEPADS):

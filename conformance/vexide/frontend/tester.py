@@ -18,6 +18,7 @@ from conformance.vexide.tester import messages_named
 from conformance.wire import Message
 
 _POLL = 0.02  # seconds between two polls of the user's view
+_VIEWS = ("outcome", "screen")
 _NO_LOGS = "nothing gives the logs during a session"
 _MARKER = "conformance-that-follows"
 _A_RESPONSE = 4  # lines that a slow frontend can read within the response timeout
@@ -123,7 +124,7 @@ async def _start(session: Session, lines: int, at_last: Timeout) -> Message | No
     for seconds in (within, at_last):
         if message is None and not session.ended:
             with contextlib.suppress(Inconclusive):
-                await upper("start")
+                await session.operate("start")
             message = await session.wait_for(START, within=seconds)
     return message
 
@@ -147,7 +148,9 @@ async def operate(session: Session, operation: str, **arguments: Any) -> Any:
 
     Raises NotExercised if the operation is not available, and Inconclusive if it fails.
     """
-    return (await session.instance.upper(operation, **arguments)).required(operation)
+    # The tester asks for the user's view again and again; the transcript keeps only actions.
+    run = session.instance.upper if operation in _VIEWS else session.operate
+    return (await run(operation, **arguments)).required(operation)
 
 
 async def user_outcome(session: Session, lines: int = 1) -> str | None:
