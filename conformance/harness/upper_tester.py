@@ -138,9 +138,9 @@ class UpperTester:
     async def __call__(self, operation: str, **arguments: Any) -> Answer:
         """Run an operation.
 
-        Raises Violation if the IUT crashes instead of an answer, Inconclusive if there is no
-        answer for another reason, and NotExercised if nothing provides the operation. An IUT that
-        does not offer an operation answers with ``"offered": false``.
+        Raises Violation if the IUT crashes, Inconclusive if there is no answer for another reason,
+        and NotExercised if nothing provides the operation. An IUT that does not offer an operation
+        answers with ``"offered": false``.
         """
         if operation not in self._role.hooks:
             raise KeyError(f"{self._role} declares no operation {operation!r}")

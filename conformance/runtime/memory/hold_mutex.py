@@ -105,8 +105,8 @@ async def check_writes_before_release(
 ) -> None:
     """Run an operation repeatedly, and lock the mutex immediately after each release.
 
-    Raises Violation of operations.atomic if a new value is there without its bits or its timestamp,
-    and of ``about_bits`` if the value is there with other bits.
+    Raises Violation of operations.atomic if a new value is there without its bits or its timestamp.
+    If the value is there with other bits, the violated requirement is ``about_bits``.
     ``fields`` are the value, the timestamp and the bitmap that one run writes. A part that follows
     within less than a microsecond cannot be seen.
     """
