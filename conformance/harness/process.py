@@ -203,7 +203,7 @@ class Process:
         if await self.wait(seconds) and self._readers:
             # Its last output says whether an error was unhandled.
             await asyncio.wait(self._readers, timeout=_LAST_OUTPUT)
-        return self.crashed
+        return self.has_crashed
 
     def describe_end(self) -> str:
         """Describe its end and its last output, for a verdict's text."""

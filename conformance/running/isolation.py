@@ -350,9 +350,9 @@ def _during_operation(
         during = result is subject or any(step.operation == culprit.label for step in last)
         (mine if during else rest).append((ended, result))
     trials = {
-        name: Trial(name, result.id, Shown.STANDS)
+        name: Trial(name, result.id, TrialResult.STANDS)
         for _, result in mine
-        for name in _affected(result, culprit.way)
+        for name in _affected_requirements(result, culprit.way)
     }
     tests = tuple(dict.fromkeys(result.id for _, result in mine))
     return replace(culprit, tests=tests, trials=tuple(trials.values())), rest

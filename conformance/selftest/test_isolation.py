@@ -327,7 +327,7 @@ def test_an_operation_is_the_culprit_of_all_sessions_that_end_during_it(
     experiments = Simulated(lambda sent: sent[-1] in ("touch", "y"))
     monkeypatch.setitem(experiments._testbed.role.hooks, "touch", None)
 
-    def operated(test: str, *labels: str) -> Ended:
+    def operated(test: str, *labels: str) -> EndedSession:
         before = session(test, *labels)
         touch = Step(0, "touch", operation="touch", arguments={"x": 1})
         return replace(before, steps=(*before.steps, touch))
@@ -340,8 +340,8 @@ def test_an_operation_is_the_culprit_of_all_sessions_that_end_during_it(
     )
     assert (one.label, one.value, one.tests) == ("touch", '{"x": 1}', ("a", "b"))
     assert {each.requirement: each.shown for each in one.trials} == {
-        MIDDLE: Shown.STANDS,
-        OTHER: Shown.STANDS,
+        MIDDLE: TrialResult.STANDS,
+        OTHER: TrialResult.STANDS,
     }
     assert (two.tests, experiments.masked) == (("c",), [])
 
