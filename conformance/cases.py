@@ -134,8 +134,8 @@ def explore(**strategies: SearchStrategy[Any]) -> Callable[[TestCase], TestCase]
                 hypothesis.given(**strategies)(example)
             )
             try:
-                if iut.tried.example is not None:
-                    await trying(iut.tried.example)
+                if iut.drawn_examples.example is not None:
+                    await trying(iut.drawn_examples.example)
                 await asyncio.to_thread(drawing)
             except _AllPassed:
                 pass
@@ -156,7 +156,7 @@ def explore(**strategies: SearchStrategy[Any]) -> Callable[[TestCase], TestCase]
 
 async def _try(test: TestCase, iut: Iut, drawn: Mapping[str, Any]) -> None:
     """Run one example, unless it has been run before."""
-    tried, key = iut.tried, repr(drawn)
+    tried, key = iut.drawn_examples, repr(drawn)
     if key in tried.failed:
         raise tried.failed[key]
     if key in tried.passed:
@@ -167,8 +167,8 @@ async def _try(test: TestCase, iut: Iut, drawn: Mapping[str, Any]) -> None:
         # An example that waits in full costs a deadline; one that ends the IUT costs a start.
         sessions = tried.smallest.sessions
         slow = any(session.missed or session.death for session in sessions)
-        tried.left -= SLOW if slow else 1
-        if tried.left < 0:
+        tried.tries_left -= SLOW if slow else 1
+        if tried.tries_left < 0:
             raise _Enough(tried.smallest)
     iut.settle()
     try:
@@ -184,7 +184,7 @@ async def _try(test: TestCase, iut: Iut, drawn: Mapping[str, Any]) -> None:
         # A violation of another requirement has tests of its own, which show it in few words.
         other = isinstance(conclusion, Violation) and conclusion.requirement not in (
             None,
-            iut.deciding,
+            iut.requirement_id,
         )
         if first and (other or not isinstance(conclusion, Violation)):
             raise _Enough(conclusion) from conclusion
@@ -210,5 +210,5 @@ class _Enough(BaseException):
 def _raise_finding(iut: Iut) -> None:
     for session in iut.sessions:
         for finding in session.judge.findings:
-            if finding.requirement == iut.deciding:
+            if finding.requirement == iut.requirement_id:
                 raise Violation(None, finding.message, event=finding.event).shown_in(session)

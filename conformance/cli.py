@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from conformance import __version__
-from conformance.definitions import locate
+from conformance.definitions import locations
 from conformance.exits import (
     CONFORMANT,
     INTERRUPTED,
@@ -178,7 +178,7 @@ def _parser(words: list[str]) -> argparse.ArgumentParser:
         )
         if name in words[:1]:
             module = importlib.import_module(f"conformance.commands.{name}")
-            if locate.sets()[1:]:  # self-tests check the suite's own protocols
+            if locations.sets()[1:]:  # self-tests check the suite's own protocols
                 protocols = importlib.import_module("conformance.definitions.protocols")
                 protocols.checks.add(importlib.import_module("conformance.checks.references").check)
             subparser.description = module.__doc__
@@ -224,7 +224,7 @@ def _add_sets(words: list[str]) -> list[str]:
     for directory in found.protocols:
         if not (Path(directory) / "schemas").is_dir():
             raise WrongUsage(f"--protocols {directory}: expected a folder that contains schemas")
-        locate.add(Path(directory))
-    locate.extend_packages()
+        locations.add(Path(directory))
+    locations.extend_packages()
     sets = [word for directory in found.protocols for word in ("--protocols", directory)]
     return [*others[:1], *sets, *others[1:], *words[len(ours) :]]

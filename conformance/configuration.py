@@ -14,7 +14,7 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
-from conformance import untrusted
+from conformance import untrusted_files
 from conformance.definitions import protocols
 from conformance.definitions.protocol import Protocol, Role, UnknownName
 from conformance.definitions.schemas import Schema
@@ -84,7 +84,7 @@ class Configuration:
     """The command line of this run, without the options that select tests."""
 
     @property
-    def fixed(self) -> bool:
+    def has_fixed_address(self) -> bool:
         """Return whether the suite starts the IUT, and the IUT has a fixed address.
 
         Only one instance of such an IUT can run at a time.
@@ -114,14 +114,14 @@ class Configuration:
         setting = self.protocol.ixit[name]
         return self.ixit.get(name, str(setting.default or ""))
 
-    def leaves_out(self, requirement: str) -> str:
+    def reason_to_leave_out(self, requirement: str) -> str:
         """Return the reason why the IUT leaves a requirement out; empty if it does not."""
         for claim, reason in self.unsupported.items():
             if requirement in (claim, *self.protocol.features.get(claim, ())):
                 return reason
         return ""
 
-    def unsent(self, party: str) -> set[str]:
+    def unsent_messages(self, party: str) -> set[str]:
         """Return a party's messages of optional parts that the IUT leaves out."""
         if not self.unsupported:
             return set()
@@ -151,7 +151,7 @@ def load(path: Path, role: Role | None = None) -> Configuration:
     Raises ConfigurationError.
     """
     try:
-        raw = untrusted.read_toml(untrusted.text(path))
+        raw = untrusted_files.read_toml(untrusted_files.text(path))
     except OSError as error:
         raise ConfigurationError(f"{path}: {error.strerror or error}") from error
     except ValueError as error:
@@ -202,7 +202,7 @@ def _known_failure(raw: Any) -> KnownFailure:
     return KnownFailure(raw["reason"], raw.get("message", ""), str(raw.get("until", "")))
 
 
-def embedded(role: Role) -> Configuration:
+def mock_configuration(role: Role) -> Configuration:
     """Return the configuration of the reference mock of a role. Raises ConfigurationError."""
     try:
         folder = resources.files(f"mocks.{role.protocol}")
@@ -224,21 +224,23 @@ def split(command: str) -> tuple[str, ...]:
         raise ConfigurationError(f"the command {command!r} cannot be split: {error}") from error
 
 
-def checked(configuration: Configuration) -> Configuration:
+def check_configuration(configuration: Configuration) -> Configuration:
     """Return the configuration if its names, values and combinations are valid.
 
     Raises ConfigurationError.
     """
     try:
         role, protocol = configuration.role, configuration.protocol
-        _known("timing", configuration.timing, protocol.timings)
-        _known("hook", configuration.hooks, role.hooks)
-        _known("program", configuration.programs, role.programs)
-        _known("procedure", configuration.procedures, role.procedures)
-        _known("IXIT value", configuration.ixit, protocol.ixit)
-        _known("requirement (known-failures)", configuration.known_failures, protocol.requirements)
-        optional = [r.id for r in protocol.binding(role) if r.level != "must"]
-        _known(
+        _check_names("timing", configuration.timing, protocol.timings)
+        _check_names("hook", configuration.hooks, role.hooks)
+        _check_names("program", configuration.programs, role.programs)
+        _check_names("procedure", configuration.procedures, role.procedures)
+        _check_names("IXIT value", configuration.ixit, protocol.ixit)
+        _check_names(
+            "requirement (known-failures)", configuration.known_failures, protocol.requirements
+        )
+        optional = [r.id for r in protocol.requirements_for(role) if r.level != "must"]
+        _check_names(
             "optional feature (unsupported)",
             configuration.unsupported,
             [*protocol.features, *optional],
@@ -268,7 +270,7 @@ def checked(configuration: Configuration) -> Configuration:
     return configuration
 
 
-def _known(kind: str, given: Mapping[str, Any], known: Any) -> None:
+def _check_names(kind: str, given: Mapping[str, Any], known: Any) -> None:
     for name in given:
         if name not in known:
             raise UnknownName(kind, name, list(known) or ["none"])

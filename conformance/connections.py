@@ -30,10 +30,11 @@ class Connections:
         return [message for session in self.sessions for message in session.received]
 
     @property
-    def begun(self) -> bool:
+    def has_begun(self) -> bool:
         """Return whether any connection has received the beginning of an incomplete message."""
         return any(
-            session.size > sum(len(event.data or b"") for event in session.theirs if event.message)
+            session.size
+            > sum(len(event.data or b"") for event in session.iut_events if event.message)
             for session in self.sessions
         )
 
@@ -48,17 +49,17 @@ class Connections:
             try:
                 yield
             finally:
-                await ended([accepting])
+                await cancel_all([accepting])
 
     async def _accept(self, iut: Iut, connections: contextlib.AsyncExitStack) -> None:
         process = self.session.instance.process
         while process is None or process.exit is None:
             with contextlib.suppress(Unreachable):
                 opened = iut.connect(self.session.instance)
-                self.opened(await connections.enter_async_context(opened))
+                self.add(await connections.enter_async_context(opened))
             await asyncio.sleep(_POLL)
 
-    def opened(self, session: Session) -> None:
+    def add(self, session: Session) -> None:
         """Add a further connection."""
         self.sessions.append(session)
 
@@ -80,7 +81,7 @@ class Connections:
             return await session.expect(*names, where=where, to=to, requirement=requirement)
 
         here = asyncio.create_task(on(self.session))
-        elsewhere = asyncio.create_task(self._elsewhere(names, where))
+        elsewhere = asyncio.create_task(self._other_with(names, where))
         try:
             await asyncio.wait({here, elsewhere}, return_when=asyncio.FIRST_COMPLETED)
             if here.done() and here.exception() and self.session.ended:
@@ -90,19 +91,19 @@ class Connections:
                 return await here
             self.session = elsewhere.result()
         finally:
-            await ended([here, elsewhere])
+            await cancel_all([here, elsewhere])
         return await on(self.session)
 
-    async def _elsewhere(self, names: Sequence[str], where: Callable[[Message], bool]) -> Session:
+    async def _other_with(self, names: Sequence[str], where: Callable[[Message], bool]) -> Session:
         """Return another connection that has received such a message."""
         while True:
             for session in self.sessions:
-                if session is not self.session and session.ahead(*names, where=where):
+                if session is not self.session and session.unread_messages(*names, where=where):
                     return session
             await asyncio.sleep(_POLL)
 
 
-async def ended(tasks: Sequence[asyncio.Task[Any]]) -> None:
+async def cancel_all(tasks: Sequence[asyncio.Task[Any]]) -> None:
     """Cancel tasks that are still running, and wait until all have ended."""
     for task in tasks:
         task.cancel()

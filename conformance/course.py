@@ -63,7 +63,7 @@ class Course:
             for step, result in steps.items():
                 yield state, step, result
 
-    def lawful(self) -> Iterator[tuple[StrEnum, Step]]:
+    def lawful_rows(self) -> Iterator[tuple[StrEnum, Step]]:
         """Yield the state and step of each row that lawful steps alone can reach."""
         reached = [self.first]
         for state in reached:

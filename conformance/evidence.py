@@ -5,7 +5,7 @@ from collections.abc import Collection
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from conformance.harness import last_words
+from conformance.harness import crash_output
 from conformance.verdicts import Verdict
 
 _VARIES = re.compile(r"'[^']*'|\"[^\"]*\"|`[^`]*`|0x[0-9a-fA-F]+|\d+")
@@ -70,11 +70,11 @@ class End:
     @property
     def way(self) -> tuple[str, str]:
         """The key of ends that are alike: how the session ended, and the general reason."""
-        reason = self.said if last_words.may_explain(self.said) else ""
-        return self.how, generalized(reason)
+        reason = self.said if crash_output.can_explain(self.said) else ""
+        return self.how, generalize(reason)
 
 
-def generalized(reason: str) -> str:
+def generalize(reason: str) -> str:
     """A reason without the parts that depend on one input."""
     return _VARIES.sub("…", reason)
 
@@ -101,7 +101,7 @@ class Evidence:
     end: End | None = None
 
     @property
-    def against(self) -> bool:
+    def is_against(self) -> bool:
         """True if this evidence violates its requirement."""
         return self.kind in AGAINST
 
@@ -150,7 +150,7 @@ class Result:
     reproduce: str = ""
 
     @property
-    def own(self) -> Evidence | None:
+    def own_evidence(self) -> Evidence | None:
         """The test's own conclusion, or else the judge's first finding about its requirement."""
         concluded = next((each for each in self.evidence if not each.judged), None)
         if concluded:
@@ -164,22 +164,23 @@ class Result:
         return next(faults, "")
 
     @property
-    def unreached(self) -> bool:
+    def is_unreached(self) -> bool:
         """True if the IUT could not be reached for this test."""
         return any(each.kind is Kind.UNREACHABLE for each in self.evidence)
 
     @property
     def findings(self) -> tuple[Evidence, ...]:
         """The evidence against requirements that is not the test's verdict on its own."""
-        own = self.own
+        own = self.own_evidence
         return tuple(
             each
             for each in self.evidence
-            if each.against and (each.judged or each.requirement != self.requirement or each != own)
+            if each.is_against
+            and (each.judged or each.requirement != self.requirement or each != own)
         )
 
 
-def prerequisite_failed(
+def failed_prerequisite(
     fact: Evidence, evidence: Collection[Evidence], presumed: Collection[str]
 ) -> Evidence | None:
     """The first finding, earlier in the same session, about a prerequisite of this fact.

@@ -12,11 +12,11 @@ from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 from conformance.generation.novelty import Novelty
-from conformance.harness.deadlines import Left
+from conformance.harness.deadlines import Countdown
 from conformance.harness.instance import Instance
 from conformance.harness.links import Link
 from conformance.judging.judge import Finding
-from conformance.running.floods import ENOUGH
+from conformance.running.floods import FLOODS_IN_A_ROW
 from conformance.running.testbed import Testbed
 from conformance.segmentation import Segmentation
 from conformance.session import Session
@@ -37,7 +37,7 @@ SHRINKING = 40  # further examples that looking for a smaller counterexample may
 
 
 @dataclass
-class Tried:
+class DrawnExamples:
     """The drawn examples of one test: how each ended, and how many may still be tried."""
 
     failed: dict[str, Conclusion] = field(default_factory=dict)
@@ -45,7 +45,7 @@ class Tried:
     smallest: Conclusion | None = None
     example: Mapping[str, Any] | None = None
     """The example of the smallest violation; a test that runs again begins with it."""
-    left: int = SHRINKING
+    tries_left: int = SHRINKING
     novelty: Novelty = field(default_factory=Novelty)
 
     def add(self, drawn: Mapping[str, Any], conclusion: Conclusion) -> None:
@@ -62,18 +62,20 @@ Sessions = tuple[Session, ...]
 class Iut:
     """The IUT as a test sees it: each instance is a fresh one where a command starts it."""
 
-    def __init__(self, testbed: Testbed, deciding: str, mask: frozenset[str] = frozenset()) -> None:
-        """``deciding`` is the requirement that the test decides.
+    def __init__(
+        self, testbed: Testbed, requirement_id: str, mask: frozenset[str] = frozenset()
+    ) -> None:
+        """``requirement_id`` is the requirement that the test decides.
 
         Messages with a label in ``mask`` are left out of what the suite sends.
         """
         self.testbed = testbed
-        self.deciding = deciding
+        self.requirement_id = requirement_id
         self.configuration = testbed.configuration
         self.role = testbed.role
         self.transport = testbed.transport
         self.sessions: list[Session] = []
-        self.tried = Tried()
+        self.drawn_examples = DrawnExamples()
         self.mask = mask
         self.remark = ""
         """A remark on the IUT that is reported even if the test passes."""
@@ -83,13 +85,15 @@ class Iut:
         self.findings: list[tuple[Finding, Session, Sessions]] = []
         """Each with the session that shows it, and all sessions of the same attempt."""
 
-    def again(self, mask: frozenset[str] = frozenset(), testbed: Testbed | None = None) -> "Iut":
+    def for_rerun(
+        self, mask: frozenset[str] = frozenset(), testbed: Testbed | None = None
+    ) -> "Iut":
         """The IUT for another run of the same test, which begins with the smallest example.
 
         ``mask``: the labels of messages that are left out. ``testbed``: that of another IUT.
         """
-        iut = Iut(testbed or self.testbed, self.deciding, mask)
-        iut.tried.example = self.tried.example
+        iut = Iut(testbed or self.testbed, self.requirement_id, mask)
+        iut.drawn_examples.example = self.drawn_examples.example
         return iut
 
     @property
@@ -97,7 +101,7 @@ class Iut:
         return self.testbed.memory
 
     @property
-    def found(self) -> bool:
+    def has_finding(self) -> bool:
         """True if the judge has found a violation in the sessions so far."""
         return bool(self.findings or any(session.judge.findings for session in self.sessions))
 
@@ -119,9 +123,9 @@ class Iut:
                 f"and declare {words}, or raise --max-wait"
             )
 
-    def left(self, *within: float | str) -> Left:
+    def countdown(self, *within: float | str) -> Countdown:
         """Counts down seconds, and those of timings, from now on; a busy machine adds to them."""
-        return self.testbed.timeouts.left(self.configuration.total(*within))
+        return self.testbed.timeouts.countdown(self.configuration.total(*within))
 
     def settle(self) -> None:
         """Keep what the sessions so far have shown; let go of them if none showed a violation."""
@@ -144,11 +148,13 @@ class Iut:
         """
         if program is not None:
             self.require(program)
-        if self.testbed.timeouts.floods.endless:
-            raise Flooded(f"the IUT was not tried: it floods in {ENOUGH} sessions and more", 1)
-        if self.configuration.fixed and self.testbed.busy:
+        if self.testbed.timeouts.floods.is_endless:
+            raise Flooded(
+                f"the IUT was not tried: it floods in {FLOODS_IN_A_ROW} sessions and more", 1
+            )
+        if self.configuration.has_fixed_address and self.testbed.is_busy:
             raise NotExercised("needs two instances at a time, and the address of yours is fixed")
-        self.testbed.busy = True
+        self.testbed.is_busy = True
         try:
             instance = await self.testbed.take(program, sockets)
             try:
@@ -156,7 +162,7 @@ class Iut:
             finally:
                 await self.testbed.stop(instance)
         finally:
-            self.testbed.busy = False
+            self.testbed.is_busy = False
 
     @contextlib.asynccontextmanager
     async def connect(
@@ -165,7 +171,7 @@ class Iut:
         *,
         channel: str = "",
         segmentation: Segmentation | None = None,
-        away: Look | None = None,
+        is_refusing: Look | None = None,
     ) -> AsyncIterator[Session]:
         """A session with a running instance; the end of the block leaves it.
 
@@ -173,14 +179,14 @@ class Iut:
         ``channel`` is the role that the suite plays at an IUT with several ports; the default is
         the first. An IUT that refuses a client for a moment is connected to again, within the time
         to react. Raises NotExercised if the IUT serves another session of this test meanwhile.
-        ``away`` begins a session and returns True if the IUT refused it.
+        ``is_refusing`` begins a session and returns True if the IUT refused it.
         """
         channel = channel or next(iter(self.role.channels), "")
-        left, held = self.left("response"), self.testbed.held
+        left, held = self.countdown("response"), self.testbed.open_sessions
         while True:
             session = await self._open(instance, channel, segmentation)
             try:
-                look = away or (Session.is_refused if self.testbed.turns_away else None)
+                look = is_refusing or (Session.is_refused if self.testbed.refuses_clients else None)
                 again = look is not None and await look(session) and left() > 0
                 if not again:
                     held.append(session)
@@ -192,15 +198,15 @@ class Iut:
             finally:
                 await session.leave()
                 held[:] = [other for other in held if other is not session]
-            self.testbed.turns_away = True
-            if not all(other.over for other in held if other.instance is instance):
+            self.testbed.refuses_clients = True
+            if not all(other.is_over for other in held if other.instance is instance):
                 raise NotExercised("needs two connections at a time, and the IUT serves one")
             await asyncio.sleep(_AGAIN)
 
     async def _open(
         self, instance: Instance, channel: str, segmentation: Segmentation | None
     ) -> Session:
-        link = await self._linked(instance, channel)
+        link = await self._open_link(instance, channel)
         session = Session(
             instance,
             link,
@@ -208,49 +214,54 @@ class Iut:
             channel,
             self.memory,
             self.testbed.timeouts,
-            self.deciding,
+            self.requirement_id,
         )
         session.mask = self.mask
         self.sessions.append(session)
         return session
 
-    async def _linked(self, instance: Instance, channel: str) -> Link:
+    async def _open_link(self, instance: Instance, channel: str) -> Link:
         """A connection; of an IUT that only looks by one whether somebody listens, the next.
 
         For what is said to one that only looks is not said to the next one.
         """
         link = await instance.link(channel)
         looks = _LOOKS if instance.connections == 1 else _LOOKS_AGAIN
-        if instance.accepts(channel) and self.memory.get(looks, True):
+        if instance.can_accept(channel) and self.memory.get(looks, True):
             quiet, looked = self.seconds("quiet"), False
-            while await link.ends_unused(quiet) and (other := await instance.another(channel)):
+            while await link.is_closed_unused(quiet) and (
+                other := await instance.next_link(channel)
+            ):
                 await link.close()
                 link, looked = other, True
             self.memory[looks] = looked
         return link
 
-    async def look_whether_it_turns_away(self) -> None:
+    async def check_if_it_refuses_clients(self) -> None:
         """Find out if a running IUT refuses a connection, and accepts a later one.
 
         A server with a single client has to notice first that the last client is gone.
         """
-        self.testbed.turns_away = True
+        self.testbed.refuses_clients = True
         served = False
         with contextlib.suppress(Unreachable):
             async with self.session() as session:
                 served = not session.ended
-        self.testbed.turns_away = served and len(self.sessions) > 1
+        self.testbed.refuses_clients = served and len(self.sessions) > 1
 
-    async def turns_away_beside(self) -> bool:
+    async def refuses_second_client(self) -> bool:
         """Find out if the IUT refuses a second connection while it serves the first."""
         async with self.instance() as instance:
             try:
-                async with self.connect(instance), self.connect(instance, away=Session.is_refused):
+                async with (
+                    self.connect(instance),
+                    self.connect(instance, is_refusing=Session.is_refused),
+                ):
                     return False
             except NotExercised:
                 async with self.connect(instance) as session:
-                    self.testbed.turns_away = not session.ended
-        return self.testbed.turns_away
+                    self.testbed.refuses_clients = not session.ended
+        return self.testbed.refuses_clients
 
     @contextlib.asynccontextmanager
     async def session(

@@ -101,7 +101,7 @@ def trylock(address: int) -> bool:
     if _GNU and not _harmless(address):
         raise BrokenMutex("the bytes at this address are not a mutex")
     _held.restore()
-    return _taken(address, _library.pthread_mutex_trylock(ctypes.c_void_p(address)))
+    return _is_locked_by(address, _library.pthread_mutex_trylock(ctypes.c_void_p(address)))
 
 
 def lock_at_once(
@@ -127,11 +127,11 @@ def lock_at_once(
             code = trylock(pointer)
             if code != errno.EBUSY:
                 seen = look()
-                return seen if _taken(address, code) else None
+                return seen if _is_locked_by(address, code) else None
     return None
 
 
-def _taken(address: int, code: int) -> bool:
+def _is_locked_by(address: int, code: int) -> bool:
     """Return whether a call of trylock has locked the mutex."""
     if code in (errno.EBUSY, errno.EDEADLK):
         return False
@@ -163,7 +163,7 @@ def unlock(address: int) -> None:
         raise WrittenOver("the mutex was overwritten while it was locked")
 
 
-def private(address: int) -> bool:
+def is_private(address: int) -> bool:
     """Return whether a mutex was made for one process only.
 
     A process that waits for another process's private mutex is never woken.

@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from conformance.configuration import Configuration, ConfigurationError, checked, split
+from conformance.configuration import Configuration, ConfigurationError, check_configuration, split
 from conformance.definitions import protocols
 from conformance.exits import WrongUsage
 from conformance.running.selection import Selection
@@ -73,7 +73,7 @@ def _configuration(config: pytest.Config) -> Configuration | None:
     given = [word for word in ("connect", "listen") if config.getoption(word)]
     again = ["conformance", "run", role]
     again += [word for name in given for word in (f"--{name}", config.getoption(name))]
-    return checked(
+    return check_configuration(
         Configuration(
             role=protocols.role(role),
             command=split(command),

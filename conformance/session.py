@@ -9,10 +9,10 @@ from itertools import groupby, pairwise, takewhile
 from typing import Any
 
 from conformance.codec import Frame
-from conformance.harness.deadlines import AGAIN, Left, counting, in_time
+from conformance.harness.deadlines import AGAIN, Countdown, countdown_from, in_time
 from conformance.harness.instance import Instance
 from conformance.harness.links import Link
-from conformance.harness.upper import Answer
+from conformance.harness.upper_tester import Answer
 from conformance.running.timeouts import CLOSED, GRACE, Names, Timeouts
 from conformance.segmentation import Segmentation
 from conformance.verdicts import Conclusion, Flooded, Inconclusive, Late, NotRepeated, Violation
@@ -26,7 +26,7 @@ _DENIED = 10  # answers without the awaited state: enough time to show it has pa
 CLOSED_STREAM = "closed the stream"
 RESET = "reset the connection"
 
-Within = float | str | Left
+Timeout = float | str | Countdown
 """Seconds, the name of a timing, or the rest of a time that several waits share."""
 
 
@@ -84,18 +84,20 @@ class Session(Wire):
         peer: str = "",
         memory: dict[str, Any] | None = None,
         timeouts: Timeouts | None = None,
-        deciding: str = "",
+        requirement_id: str = "",
     ) -> None:
         """``segmentation`` and ``peer`` (the role that the suite plays) if not the usual ones.
 
         ``memory`` holds facts about the IUT that tests of this run have found, ``timeouts`` those
-        of the run; ``deciding`` is the requirement that the test decides.
+        of the run; ``requirement_id`` is the requirement that the test decides.
         """
         super().__init__(instance, link, segmentation, peer, timeouts or Timeouts())
         self.memory = {} if memory is None else memory
         self.missed: list[Names] = []
         """The names of messages that did not come in the full time, or before the stream ended."""
-        self._deciding = deciding
+        self.operating: list[str] = []
+        """The operations that the IUT has not answered."""
+        self._requirement_id = requirement_id
 
     # Lengths of waits
 
@@ -103,20 +105,20 @@ class Session(Wire):
         """A declared timing of the IUT's configuration; longer on a busy machine."""
         return self._timeouts.seconds(timing, self.instance.configuration.seconds(timing))
 
-    def left(self, *within: float | str) -> Left:
+    def countdown(self, *within: float | str) -> Countdown:
         """Counts down seconds, and those of timings, from now on: a time that waits can share."""
-        return self._timeouts.left(self.instance.configuration.total(*within))
+        return self._timeouts.countdown(self.instance.configuration.total(*within))
 
     @property
-    def due(self) -> float:
+    def reaction_time(self) -> float:
         """The seconds in which an IUT that can still be starting reacts."""
         declared = self.instance.configuration.seconds
         return declared("response") + declared("startup")
 
-    def _lasting(self, within: Within) -> Callable[[], float]:
+    def _timeout_of(self, within: Timeout) -> Callable[[], float]:
         """The length of a wait that begins now, to be asked again and again."""
         if isinstance(within, str):
-            return self._timeouts.lasting(self.instance.configuration.seconds(within))
+            return self._timeouts.growing_timeout(self.instance.configuration.seconds(within))
         if callable(within):
             left, asked = within, self.now
             return lambda: self.now - asked + left()
@@ -129,12 +131,14 @@ class Session(Wire):
 
     def _raise_if_expired(self, wait: Wait) -> None:
         """Raise NotRepeated if a test of this requirement has waited for it in full already."""
-        about = wait.requirement or self._deciding
-        if self._deciding and (test := self._timeouts.expired(self._deciding, about, wait.names)):
+        about = wait.requirement or self._requirement_id
+        if self._requirement_id and (
+            test := self._timeouts.test_that_waited(self._requirement_id, about, wait.names)
+        ):
             names = " or ".join(wait.names) or "a message"
             raise NotRepeated(f"not repeated: {names} did not come in full time; see {test}")
 
-    async def _until(
+    async def _wait_until(
         self, found: Callable[[], bool], deadline: Callable[[], float], wait: Wait
     ) -> bool:
         """Wait until something was found, or can come no more, or the deadline has passed.
@@ -144,14 +148,14 @@ class Session(Wire):
         asked, idle = self.now, False
         with contextlib.ExitStack() as stack:
             while not found():
-                if self._followed.ended:
-                    raise Flooded(self._followed.ended, self.size)
+                if self._reading.ended:
+                    raise Flooded(self._reading.ended, self.size)
                 left = deadline() - self.now
-                if self.ended or left <= 0 or (self.lost and wait.names != (CLOSED,)):
+                if self.ended or left <= 0 or (self.is_unreadable and wait.names != (CLOSED,)):
                     return False
                 if not idle and self.now > asked + _IDLE and self.received:
                     idle = True
-                    stack.enter_context(self._timeouts.idling())
+                    stack.enter_context(self._timeouts.count_as_idle())
                 self._news.clear()
                 with contextlib.suppress(TimeoutError):
                     async with asyncio.timeout(min(left, AGAIN)):
@@ -171,18 +175,18 @@ class Session(Wire):
         """
         seconds, limit = self.instance.configuration.seconds, self.instance.configuration.max_wait
         limit_to_read = seconds("response") * (1 + GRACE)
-        limit_to_read += 0 if self.instance.spoke else seconds("startup")
-        ceases, ends = self._timeouts.left(limit_to_read), counting(limit)
+        limit_to_read += 0 if self.instance.has_spoken else seconds("startup")
+        ceases, ends = self._timeouts.countdown(limit_to_read), countdown_from(limit)
         unread, ended, reads = math.inf, False, False
 
         def left() -> float:
             nonlocal ceases, unread, ended, reads
-            pending = self._link.pending()
+            pending = self._link.unread_bytes()
             reads |= pending < unread < math.inf
             if pending < unread or self.ended != ended:
                 unread, ended = pending, self.ended
                 # An IUT that has closed its side no longer shows what it reads.
-                ceases = self._timeouts.left(seconds("quiet") if ended else limit_to_read)
+                ceases = self._timeouts.countdown(seconds("quiet") if ended else limit_to_read)
             return min(ceases(), ends())
 
         looking: asyncio.TimerHandle
@@ -214,29 +218,32 @@ class Session(Wire):
         finally:
             looking.cancel()
 
-    async def settled(self) -> None:
+    async def settle_process(self) -> None:
         """Give the process a moment to end if the stream has ended: how it ends says why."""
         if self.ended and self.instance.process:
             with contextlib.suppress(TimeoutError):
-                await in_time(self.instance.process.wait(), self._timeouts.left(LAST_WORDS))
+                await in_time(self.instance.process.wait(), self._timeouts.countdown(LAST_WORDS))
 
     # Waits
 
     async def operate(self, operation: str, **arguments: Any) -> Answer:
         """Run an operation of the upper tester; the transcript keeps it and its result.
 
-        Raises NotExercised where nothing provides it.
+        Raises Violation if the IUT crashes instead of an answer, and NotExercised if nothing
+        provides the operation.
         """
         self.note(operation, self.peer, **({"arguments": arguments} if arguments else {}))
+        self.operating.append(operation)
         answer = await self.instance.upper(operation, **arguments)
-        self.note(f"{operation} answered", self.role.name, **answer.told)
+        self.operating.remove(operation)
+        self.note(f"{operation} answered", self.role.name, **answer.details)
         return answer
 
     async def expect(
         self,
         *names: str,
         where: Callable[[Message], bool] = _any,
-        within: Within | None = None,
+        within: Timeout | None = None,
         to: str = "",
         requirement: str | None = None,
         what: str = "",
@@ -273,25 +280,25 @@ class Session(Wire):
         if not (came or self.ended or flow):
             self._raise_if_expired(wait)
         awaited = self._awaited(names, wait, within, flow)
-        if came or await self._until(found, lambda: self._deadline(awaited), wait):
+        if came or await self._wait_until(found, lambda: self._deadline(awaited), wait):
             message = self.received[self._cursor - 1]
             self._raise_if_late(awaited, expected, message)
             return message
-        await self.settled()
-        raise self._absent(awaited, expected, start).shown_in(self)
+        await self.settle_process()
+        raise self._absence(awaited, expected, start).shown_in(self)
 
     def _awaited(
-        self, names: Names, wait: Wait, within: Within | None, flow: str | None
+        self, names: Names, wait: Wait, within: Timeout | None, flow: str | None
     ) -> _Awaited:
         """A message of these names that is awaited from now on."""
         configuration = self.instance.configuration
         alone = allowed = configuration.seconds("response")
-        starting = not (self.received or self.instance.ready)
+        starting = not (self.received or self.instance.is_ready)
         if within is None and starting:
             allowed += configuration.seconds("startup")
-            declared = self._lasting(self._timeouts.left(allowed))
+            declared = self._timeout_of(self._timeouts.countdown(allowed))
         else:
-            declared = self._lasting("response" if within is None else within)
+            declared = self._timeout_of("response" if within is None else within)
         return _Awaited(
             names,
             wait,
@@ -328,7 +335,7 @@ class Session(Wire):
         latest = max(came, asked)
         return latest, latest + (1 + self._grace) * self.seconds("response")
 
-    def _gap(self, names: Names, since: float) -> float:
+    def _longest_pause(self, names: Names, since: float) -> float:
         """The longest time in seconds without any of these messages."""
         new = takewhile(lambda message: message.at > since, reversed(self.received))
         times = [message.at for message in new if message.name in names]
@@ -341,34 +348,34 @@ class Session(Wire):
             text = f"expected {expected} within {round(most, 2):g} s; it came after {took:.1f} s"
             raise Late(text, took).shown_in(self)
 
-    def _absent(self, awaited: _Awaited, expected: str, start: int) -> Conclusion:
+    def _absence(self, awaited: _Awaited, expected: str, start: int) -> Conclusion:
         """The conclusion from an absence; messages were received from ``start`` on."""
-        over, missed, names = self.ended or self.lost, awaited.wait, awaited.names
+        over, missed, names = self.ended or self.is_unreadable, awaited.wait, awaited.names
         in_time = "" if over else f" within {round(awaited.seconds, 2):g} s"
         if awaited.flow and not over:
-            gap = self._gap(names, awaited.asked)
+            gap = self._longest_pause(names, awaited.asked)
             if self.now >= self._flow_stopped(names, awaited.asked)[1]:
                 missed = awaited.flow
             elif gap > self.seconds("response"):
                 return Late(f"expected {expected}{in_time}; they come after {gap:.1f} s", gap)
         self._miss(missed)
-        return self._lacking(names, f"{expected}{in_time}", start, missed.requirement)
+        return self._missing_violation(names, f"{expected}{in_time}", start, missed.requirement)
 
-    def _lacking(
+    def _missing_violation(
         self, names: Names, expected: str, start: int, requirement: str | None
     ) -> Violation:
         """The violation that no such message came, or only the beginning of one."""
         left = [] if self.ended else self.judge.rest(self.role.name)
-        came, event = self._instead(start, left), None
+        came, event = self._messages_instead(start, left), None
         first = left[0] if left else None
-        if first and first.requirement and _in_its_place(first, names):
+        if first and first.requirement and _is_in_place_of(first, names):
             requirement, event = first.requirement, len(self.events)
             self._take(first)
         elif first and not first.requirement:
             requirement = self.protocol.schema_requirement
         return Violation(expected, came, requirement, event)
 
-    def _instead(self, start: int, left: Sequence[Frame]) -> str:
+    def _messages_instead(self, start: int, left: Sequence[Frame]) -> str:
         """The messages that came instead, in words."""
         names = groupby(message.name for message in self.received[start:])
         runs = [(name, len(list(run))) for name, run in names]
@@ -379,23 +386,23 @@ class Session(Wire):
         if self.judge.spoiled:
             came += f" bytes that are not a message ({self._noise()!r}), then"
         if left:
-            came += f" {left[0].raw[:60]!r}, {_unended(left[0])}, then"
+            came += f" {left[0].raw[:60]!r}, {_unended_error(left[0])}, then"
         ending = "the end of the stream" if self.ended else "nothing"
-        if self.unserved:
+        if self.is_unserved:
             ending += f" on connection {self.number} to this process"
         silent = not (self.size or self.ended or self._timeouts.started)
-        slow = self.instance.slow if silent else ""
+        slow = self.instance.slow_hint if silent else ""
         return f"{came} {ending}{self.instance.describe_end()}{slow}"
 
     def _noise(self) -> bytes:
         """The beginning of the first bytes that are not a message."""
-        data = (event.data for event in self.theirs if event.message is None)
+        data = (event.data for event in self.iut_events if event.message is None)
         return next((some[:60] for some in data if some), b"")
 
     async def wait_for(
         self,
         *names: str,
-        within: Within | None = None,
+        within: Timeout | None = None,
         requirement: str | None = None,
         what: str = "",
     ) -> Message | None:
@@ -405,7 +412,7 @@ class Session(Wire):
         With it, ``requirement`` and ``what`` are as for `expect`.
         """
         wait = Wait((what,) if what else names, bool(what), requirement)
-        seconds = self._lasting(self.seconds("quiet") if within is None else within)
+        seconds = self._timeout_of(self.seconds("quiet") if within is None else within)
         asked, index = self.now, self._cursor
 
         def found() -> bool:
@@ -416,14 +423,16 @@ class Session(Wire):
                     return True
             return False
 
-        if not await self._until(found, lambda: asked + seconds(), wait):
+        if not await self._wait_until(found, lambda: asked + seconds(), wait):
             if within is not None:
                 self._miss(wait)
             return None
         self._cursor = index
         return self.received[index - 1]
 
-    def ahead(self, *names: str, where: Callable[[Message], bool] = _any) -> list[Message]:
+    def unread_messages(
+        self, *names: str, where: Callable[[Message], bool] = _any
+    ) -> list[Message]:
         """The received messages with one of these names that no wait has looked at yet."""
         coming = self.received[self._cursor :]
         return [message for message in coming if message.name in names and where(message)]
@@ -432,22 +441,22 @@ class Session(Wire):
         """Pass over all messages that have come: the next wait is for a later one."""
         self._cursor = len(self.received)
 
-    async def until_closed(self, within: Within | None = None) -> bool:
+    async def until_closed(self, within: Timeout | None = None) -> bool:
         """Wait for the IUT to close its side; False if the IUT has not done so in time."""
-        seconds = self._lasting("response" if within is None else within)
+        seconds = self._timeout_of("response" if within is None else within)
         wait, asked = Wait((CLOSED,)), self.now
-        if not await self._until(lambda: self.ended, lambda: asked + seconds(), wait):
+        if not await self._wait_until(lambda: self.ended, lambda: asked + seconds(), wait):
             self._miss(wait)
         return self.ended
 
     @contextlib.contextmanager
-    def inattentive(self) -> Iterator[None]:
+    def stop_reading(self) -> Iterator[None]:
         """Within the block, read no more of the IUT's stream than is under way."""
-        self._link.attentive.clear()
+        self._link.is_attentive.clear()
         try:
             yield
         finally:
-            self._link.attentive.set()
+            self._link.is_attentive.set()
 
     async def is_refused(self, known: Callable[[], bool] = lambda: False) -> bool:
         """True if the IUT, still busy with another session, ends this one before any message.
@@ -456,14 +465,14 @@ class Session(Wire):
         """
         if self.number > 1:
             until = self.now + self.seconds("quiet")
-            await self._until(lambda: self.ended or known(), lambda: until, Wait((CLOSED,)))
+            await self._wait_until(lambda: self.ended or known(), lambda: until, Wait((CLOSED,)))
         return self.number > 1 and self.ended
 
     async def poll_until(
         self,
         look: Callable[[], Awaitable[bool]],
         what: str,
-        within: Within,
+        within: Timeout,
         requirement: str | None = None,
     ) -> bool:
         """True if a state comes in time for which one has to look again and again.
@@ -486,18 +495,20 @@ class Session(Wire):
                 pause = min(2 * pause, _POLL)
             return True
         # An IUT that is sent pieces can have given up on the rest of a message.
-        gone = self.ended or IN_PIECES in self.apart
+        gone = self.ended or IN_PIECES in self.multi_read_sends
         self.answered_without_showing = not gone and self.instance.upper.answers >= before + _DENIED
         return False
 
     @contextlib.contextmanager
-    def deadline(self, what: str, within: Within, requirement: str | None = None) -> Iterator[Left]:
+    def deadline(
+        self, what: str, within: Timeout, requirement: str | None = None
+    ) -> Iterator[Countdown]:
         """The rest of the time for a state that the block awaits by means of its own.
 
         A TimeoutError of the block means that the state did not come. ``what``, ``within`` and
         ``requirement`` are as for `expect`.
         """
-        seconds, asked = self._lasting(within), self.now
+        seconds, asked = self._timeout_of(within), self.now
         try:
             yield lambda: asked + seconds() - self.now
         except TimeoutError:
@@ -506,8 +517,8 @@ class Session(Wire):
 
     async def assert_alive(self, after: str) -> None:
         """Raise Violation if the IUT has died, by a signal or an unhandled error."""
-        await self.settled()
-        if self.instance.process and self.instance.process.crashed:
+        await self.settle_process()
+        if self.instance.process and self.instance.process.has_crashed:
             raise Violation(
                 f"the {self.role.name} to survive {after}",
                 f"it died{self.instance.describe_end()}",
@@ -515,7 +526,7 @@ class Session(Wire):
 
     async def break_off(self) -> None:
         """Reset the connection once all that was sent is read, as a killed peer would."""
-        await self.taken()
+        await self.wait_until_taken()
         await self.close(reset=True)
 
     @property
@@ -527,19 +538,23 @@ class Session(Wire):
         process = self.instance.process
         if process and process.death:
             return process.death
-        if self.closed_by_iut and process and process.unhandled:
+        if self.closed_by_iut and process and process.has_unhandled_error:
             return "closed the connection by an error that it did not handle"
-        cut = self.closed_by_iut and self._link.broken and not self.judge.parted(self.role.name)
+        cut = (
+            self.closed_by_iut
+            and self._link.broken
+            and not self.judge.has_said_goodbye(self.role.name)
+        )
         return RESET if cut else ""
 
 
-def _unended(frame: Frame) -> str:
+def _unended_error(frame: Frame) -> str:
     """The error of a frame that the end of the stream would complete."""
     if frame.error or not frame.requirement:
         return "whose end did not come"
     return "whole, but with nothing that ends it" if frame.name else "which begins no message"
 
 
-def _in_its_place(unended: Frame, names: Names) -> bool:
+def _is_in_place_of(unended: Frame, names: Names) -> bool:
     """True if an unended frame stands in the place of such messages."""
     return not names or unended.name in names if unended.name else not unended.error

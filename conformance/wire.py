@@ -14,16 +14,20 @@ from conformance.harness.links import Link
 from conformance.judging import captures
 from conformance.judging.captures import Event
 from conformance.judging.judge import Judge
-from conformance.judging.packed import Packed, unpacked
+from conformance.judging.packed_values import PackedValue, unpack
 from conformance.judging.space import FIRST, LATER, PARALLEL
-from conformance.running.floods import Followed
+from conformance.running.floods import SessionReading
 from conformance.running.timeouts import Timeouts
 from conformance.segmentation import Segmentation, whole
 
 SAID = 4000  # characters of a program's last output that a transcript keeps
 NOISE = "bytes that are no message"
 ONE_READ = 1024  # bytes that any program takes in one read, if they are there
-APART = (LONG, IN_PIECES, TOGETHER) = ("at length", "in pieces", "several messages in one write")
+MULTI_READ_SENDS = (LONG, IN_PIECES, TOGETHER) = (
+    "at length",
+    "in pieces",
+    "several messages in one write",
+)
 """How messages are sent that one read need not take whole, and one by one."""
 PART = "a part of a message"
 BREAK = "a reset of a connection"
@@ -31,7 +35,7 @@ _LARGE = 512  # bytes of messages that are packed once so many newer ones have c
 _NEW = 64
 _BEGINNING = 256  # bytes that show which protocol a stream is
 _IN_PIECES = 0.2  # seconds for the pieces of one write: a peer may not wait long for the rest,
-_A_PIECE = 0.001  # and as many more for each, in which any peer reads one if the machine is idle
+_EACH_PIECE = 0.001  # and as many more for each, in which any peer reads one if the machine is idle
 
 
 class Side(Enum):
@@ -74,7 +78,7 @@ class Message:
 
     @property
     def value(self) -> Any:
-        return unpacked(self.decoded)
+        return unpack(self.decoded)
 
 
 class Wire:
@@ -112,29 +116,29 @@ class Wire:
             [self.role.name],
             transport=instance.kind,
             conversation=instance.conversation,
-            shows=instance.tally.session(self._way()),
+            shows=instance.tally.session(self._place_among_connections()),
         )
         self.sent: list[str] = []
         """The labels of the messages sent until the IUT closed its side, or NOISE, PART, BREAK."""
         self.mask: frozenset[str] = frozenset()
         """The labels of messages that are left out of what is sent."""
-        self._heard = 0  # the number of labels when the IUT sent something last
-        self.apart: set[str] = set()
-        """How it sent what counts only if a program reads on, or again: `APART`; mostly not."""
+        self._sent_at_last_receive = 0  # the number of labels when the IUT sent something last
+        self.multi_read_sends: set[str] = set()
+        """How it sent what counts only if a program reads on, or again: `MULTI_READ_SENDS`."""
         self._link = link
         self._segmentation = segmentation
         self._timeouts = timeouts
         self._loop = asyncio.get_running_loop()
         self.began = self._loop.time()
         """When it was opened, on the clock of the event loop."""
-        self.unread = 0
+        self.unread_bytes = 0
         """How many bytes of what it was sent the IUT had not read when we left it, and had long."""
-        self._followed = Followed(self, timeouts.floods)
-        self._old = 0
+        self._reading = SessionReading(self, timeouts.floods)
+        self._packed_count = 0
         """How many of the messages are old ones, and so are packed if they are large."""
         self._news = asyncio.Event()
         self.state = StreamState.OPEN
-        self._left = False  # the suite looks at nothing more that comes
+        self._is_left = False  # the suite looks at nothing more that comes
         self._writing = asyncio.Lock()
         self._answering: list[asyncio.Task[None]] = []
         self._record(Event(0.0, None, event="connected", details={"transport": instance.kind}))
@@ -150,7 +154,7 @@ class Wire:
         return self.state.has(Side.IUT)
 
     @property
-    def finished(self) -> bool:
+    def closed_by_suite(self) -> bool:
         """The suite has closed its side of the stream."""
         return self.state.has(Side.SUITE)
 
@@ -165,32 +169,32 @@ class Wire:
         return self.ended and self._link.reset
 
     @property
-    def lost(self) -> bool:
+    def is_unreadable(self) -> bool:
         """No message of the IUT can be read any more, whatever it sends."""
-        return self.judge.lost(self.role.name)
+        return self.judge.is_unreadable(self.role.name)
 
     @property
-    def over(self) -> bool:
+    def is_over(self) -> bool:
         """Either side has left it for good."""
-        return self.ended or self._left
+        return self.ended or self._is_left
 
     @property
-    def flooded(self) -> bool:
+    def is_flooded(self) -> bool:
         """The IUT has written more than is read of one session."""
-        return bool(self._followed.ended)
+        return bool(self._reading.ended)
 
     @property
     def size(self) -> int:
         """How many bytes the IUT has written so far."""
-        return self._followed.size
+        return self._reading.size
 
     @property
-    def unserved(self) -> bool:
+    def is_unserved(self) -> bool:
         """True if the IUT has sent nothing on this connection, which is not its first."""
         return self.number > 1 and not self.size
 
     @property
-    def theirs(self) -> Iterator[Event]:
+    def iut_events(self) -> Iterator[Event]:
         """The events that the IUT caused."""
         return (event for event in self.events if event.sender == self.role.name)
 
@@ -207,7 +211,7 @@ class Wire:
         # A single write at a time: an answer must not come between the pieces of a message.
         async with self._writing:
             if cut is None:
-                await self._link.taken()
+                await self._link.wait_until_taken()
             frames = self.judge.decode(self.peer, data)
             kept = [frame for frame in frames if not self._left_out(frame)]
             whole_frames = sum(len(frame.raw) for frame in frames) == len(data)
@@ -218,9 +222,9 @@ class Wire:
             await self._send_pieces(data, (cut or whole)(data), kept)
 
     @property
-    def unanswered(self) -> list[str]:
+    def sent_since_last_receive(self) -> list[str]:
         """The labels of what was sent to the IUT since its last message."""
-        return self.sent[self._heard :]
+        return self.sent[self._sent_at_last_receive :]
 
     def label(self, frame: Frame) -> str:
         """The label of a frame of ours: fine enough to tell one kind of request from another."""
@@ -228,7 +232,7 @@ class Wire:
 
     def _left_out(self, frame: Frame) -> bool:
         """True for a masked message, and for an optional part that the IUT does not have."""
-        if frame.name in self.instance.configuration.unsent(self.peer):
+        if frame.name in self.instance.configuration.unsent_messages(self.peer):
             return True
         return bool(self.mask) and self.label(frame) in self.mask
 
@@ -238,11 +242,11 @@ class Wire:
         if not self.ended:
             self.sent += [self.label(frame) for frame in frames] or [PART]
         if len(data) > ONE_READ:
-            self.apart.add(LONG)
+            self.multi_read_sends.add(LONG)
         if len(pieces) > 1 or sum(len(frame.raw) for frame in frames) < len(data):
-            self.apart.add(IN_PIECES)
+            self.multi_read_sends.add(IN_PIECES)
         elif len(frames) > 1:
-            self.apart.add(TOGETHER)
+            self.multi_read_sends.add(TOGETHER)
         self.judge.arrived(self.peer, [*map(len, pieces)], frames)
         # Judged ahead of its pieces: a peer may act on a message whose newline is still to come.
         for frame in frames:
@@ -250,13 +254,19 @@ class Wire:
         until = self.now + _IN_PIECES
         for number, piece in enumerate(pieces):
             if number:
-                await self._link.taken(within=max(0.0, until + number * _A_PIECE - self.now))
-            self._record(captures.named(Event(self.now, self.peer, piece), _within(piece, frames)))
+                await self._link.wait_until_taken(
+                    within=max(0.0, until + number * _EACH_PIECE - self.now)
+                )
+            self._record(
+                captures.with_messages(
+                    Event(self.now, self.peer, piece), _frames_of_piece(piece, frames)
+                )
+            )
             await self._write(piece)
 
-    async def taken(self) -> None:
+    async def wait_until_taken(self) -> None:
         """Wait until the IUT has probably read what was sent, so that what follows is apart."""
-        await self._link.taken()
+        await self._link.wait_until_taken()
 
     async def _write(self, data: bytes) -> None:
         await self._link.write(data)
@@ -272,7 +282,7 @@ class Wire:
         self._answering.append(asyncio.create_task(self._answer(name, make, index)))
 
     async def _answer(self, name: str, make: Callable[[Message], Any], index: int) -> None:
-        while not (self.ended or self.flooded):
+        while not (self.ended or self.is_flooded):
             self._news.clear()
             while index < len(self.received):
                 message = self.received[index]
@@ -287,7 +297,7 @@ class Wire:
 
     async def finish(self) -> None:
         """Close our side of the stream; the IUT may still write."""
-        await self._part()
+        await self._close_side()
         self._link.finish()
 
     async def close(self, *, reset: bool = False) -> None:
@@ -295,8 +305,8 @@ class Wire:
 
         With ``reset`` it breaks off, as with a peer that is killed: over TCP by a reset.
         """
-        self._left = True
-        await self._part(reset)
+        self._is_left = True
+        await self._close_side(reset)
         if reset:
             self.sent.append(BREAK)
             self._link.break_off()
@@ -304,20 +314,22 @@ class Wire:
             self._link.finish()
         await self._link.close()
 
-    async def _part(self, reset: bool = False) -> None:
+    async def _close_side(self, reset: bool = False) -> None:
         """From now on we say nothing more; judge what we have said."""
         await self.stop_answering()
         self.state = self.state.after(Side.SUITE)
-        self._record(Event(self.now, self.peer, event="closed", details=captures.ending(reset)))
+        self._record(
+            Event(self.now, self.peer, event="closed", details=captures.end_details(reset))
+        )
         if reset:
             self.judge.reset(self.peer)
         for frame in self.judge.rest(self.peer):
             self.judge.frame(None, self.peer, frame)
         self.judge.closed(None, self.peer)
 
-    def _way(self) -> str:
+    def _place_among_connections(self) -> str:
         """Return the place of this connection among those of its instance, and join them."""
-        beside = any(not other.over for other in self.instance.open)
+        beside = any(not other.is_over for other in self.instance.open)
         self.instance.open.add(self)
         if beside:
             return PARALLEL
@@ -325,16 +337,16 @@ class Wire:
 
     async def leave(self) -> None:
         """End the session: whatever still comes is not read any more."""
-        self._left = True
+        self._is_left = True
         self.instance.open.discard(self)
         await self.stop_answering()
         latest = next((each.at for each in reversed(self.events) if each.sender == self.peer), 0.0)
         if self.now - latest > self.instance.configuration.seconds("quiet"):
-            self.unread = self._link.pending()
+            self.unread_bytes = self._link.unread_bytes()
         self._reader.cancel()
         await asyncio.gather(self._reader, return_exceptions=True)
         # Only now, because bytes that are still read count for the session.
-        self._timeouts.floods.left(self)
+        self._timeouts.floods.close(self)
         if self._link is not getattr(self.instance.process, "standard", None):
             await self._link.close()
         if self.instance.process and self.instance.process.exit:
@@ -366,34 +378,34 @@ class Wire:
             self.beginning += data[: _BEGINNING - len(self.beginning)]
             if self.instance.connections > 1:
                 # How another one has ended by now may say what this is to be taken for.
-                await self._link.caught_up()
+                await self._link.read_ahead()
             together: list[Frame] = []
-            bits = [data] if self._link.datagrams else self._followed.bits(data, self.events)
+            bits = [data] if self._link.datagrams else self._reading.chunks(data, self.events)
             for some in bits:
-                if not self._followed.reads(some, self.events, len(self.received), self.now):
+                if not self._reading.accepts(some, self.events, len(self.received), self.now):
                     self._news.set()
                     return
-                frames = self._followed.decoded(some, partial(self.judge.decode, sender))
+                frames = self._reading.decoded(some, partial(self.judge.decode, sender))
                 together += frames
                 for frame in frames:
                     self._take(frame)
             self.judge.arrived(sender, [len(data)], together)
             self._news.set()
-            if (prompt := self.judge.prompt(sender)) and not self.finished:
+            if (prompt := self.judge.prompt(sender)) and not self.closed_by_suite:
                 await self.send_bytes(prompt, segmentation=whole)
         reset = self._link.reset
-        if not self._left:
+        if not self._is_left:
             if reset:
                 self.judge.reset(sender)
             for frame in self.judge.rest(sender):
                 self._take(frame)
         index = self._record(
-            Event(self.now, sender, event="closed", details=captures.ending(reset))
+            Event(self.now, sender, event="closed", details=captures.end_details(reset))
         )
-        if not self._left:
+        if not self._is_left:
             self.judge.closed(index, sender)
         # An end that nobody looks at any more counts as one after ours.
-        before = self.state.after(Side.SUITE) if self._left else self.state
+        before = self.state.after(Side.SUITE) if self._is_left else self.state
         self.state = before.after(Side.IUT)
         self._news.set()
 
@@ -402,27 +414,27 @@ class Wire:
         index = self._record(Event(self.now, sender, frame.raw, frame.name, frame.value))
         self.judge.frame(index, sender, frame)
         if frame.name is not None:
-            self._timeouts.started = self.instance.spoke = True
-            self._heard = len(self.sent)
+            self._timeouts.started = self.instance.has_spoken = True
+            self._sent_at_last_receive = len(self.sent)
             self.received.append(Message(frame.name, frame.value, self.now, index))
             self._pack()
 
     def _pack(self) -> None:
         """Hold what a large message was decoded into in less memory, once it is an old one."""
-        if len(self.received) - self._old <= _NEW:
+        if len(self.received) - self._packed_count <= _NEW:
             return
-        message = self.received[self._old]
+        message = self.received[self._packed_count]
         event = self.events[message.event]
         if event.data and len(event.data) >= _LARGE:
             # Values that are nested thousands of levels deep cannot be packed.
             with contextlib.suppress(ValueError):
-                packed = Packed(message.decoded)
-                self.received[self._old] = replace(message, decoded=packed)
+                packed = PackedValue(message.decoded)
+                self.received[self._packed_count] = replace(message, decoded=packed)
                 self.events[message.event] = replace(event, value=packed)
-        self._old += 1
+        self._packed_count += 1
 
 
-def _within(piece: bytes, frames: Sequence[Frame]) -> Sequence[Frame]:
+def _frames_of_piece(piece: bytes, frames: Sequence[Frame]) -> Sequence[Frame]:
     """The frames, of those that follow each other, whose bytes are this piece; else none."""
     for first in range(len(frames)):
         size, number = 0, first

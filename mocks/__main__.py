@@ -14,7 +14,7 @@ import signal
 from collections.abc import Callable
 from typing import Any, NoReturn
 
-from conformance.definitions import locate
+from conformance.definitions import locations
 from mocks import deviations, playing
 from mocks.run import Lines, Run
 
@@ -26,7 +26,7 @@ parser = functools.cache(playing.parser)
 
 
 def main(argv: list[str]) -> int:
-    locate.extend_packages()
+    locations.extend_packages()
     # `conformance mock` passes --shown for a user who reads the output.
     shown = argv[:1] == ["--shown"]
     words = argv[1:] if shown else argv

@@ -3,12 +3,12 @@
 from pathlib import Path
 from typing import Any
 
-from conformance import untrusted
+from conformance import untrusted_files
 
 
 def load(path: Path) -> Any:
     """Return the contents of a file. Raises ValueError, which names the file, or OSError."""
     try:
-        return untrusted.read_yaml(untrusted.text(path))
+        return untrusted_files.read_yaml(untrusted_files.text(path))
     except ValueError as error:
         raise ValueError(f"{path}: {error}") from error

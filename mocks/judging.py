@@ -6,9 +6,17 @@ from functools import partial
 
 from conformance.codec import Frame
 from conformance.definitions import protocols
-from conformance.judging.beside import CUT, Bench, Beside, Came, Seen, Told, Unjudged
 from conformance.judging.captures import Event
 from conformance.judging.judge import Finding
+from conformance.judging.judge_queue import (
+    CUT,
+    Bench,
+    JudgeQueue,
+    JudgeReport,
+    PartyFinding,
+    PeerMessage,
+    Unjudged,
+)
 from mocks import deviations
 from mocks.run import Run
 
@@ -25,7 +33,9 @@ class Judging:
         self._run = run
         self._name = role.partition("/")[2]
         # Inside another program a thread judges: starting a process would take longer than judging.
-        self._beside = Beside(partial(_Bench, role, messages), self._hear, apart=not run.inside)
+        self._beside = JudgeQueue(
+            partial(_Bench, role, messages), self._hear, separate=not run.inside
+        )
 
     # Called by the run; these methods return at once.
 
@@ -53,14 +63,14 @@ class Judging:
     def _sender(self, channel: str, came: bool) -> str:
         return (channel or _PEER) if came else self._name
 
-    def _hear(self, told: Told) -> None:
+    def _hear(self, told: JudgeReport) -> None:
         match told:
-            case Came(number, name, value):
+            case PeerMessage(number, name, value):
                 text = f"{name or 'bytes that are not a message'} {value!r}"
                 self._run.tell("received", text, number, name=name, value=value)
-            case Seen(finding=Finding(inconclusive=True)):
+            case PartyFinding(finding=Finding(inconclusive=True)):
                 pass  # findings about the end of a session do not help a mock's user
-            case Seen(_, level, finding, number):
+            case PartyFinding(_, level, finding, number):
                 self.musts += level == "must"
                 self._run.tell(
                     "finding",
@@ -94,7 +104,7 @@ class _Bench(Bench):
         )
         self._peer = role.peer
 
-    def take(self, events: Sequence[Event]) -> list[Told]:
+    def take(self, events: Sequence[Event]) -> list[JudgeReport]:
         # The mock does not know its peer's name, because loading the protocol is slow.
         named = {_PEER: self._peer}
         return super().take(

@@ -50,7 +50,7 @@ def _script(capture: Capture, role: str, connection: int | None) -> dict[str, St
     peer = ""
     awaited: list[str] = []
     since = 0.0
-    for event in capture.only(connection).events:
+    for event in capture.only_connection(connection).events:
         if event.sender not in (None, role):
             peer = str(event.sender)
             for frame in decoders[peer].feed(event.data) if event.data else ():

@@ -31,9 +31,9 @@ from types import FrameType
 from typing import Any
 
 from conformance import configuration
-from conformance.conclusions import stored
-from conformance.conclusions.merging import merged
-from conformance.definitions import locate, protocols
+from conformance.conclusions import stored_reports
+from conformance.conclusions.report_merge import merge_reports
+from conformance.definitions import locations, protocols
 from conformance.exits import WrongUsage
 from conformance.judging import recordings
 from conformance.live.sides import sides
@@ -63,13 +63,13 @@ def packets(path: Path) -> None:
         protocol = protocols.load(name)
         with contextlib.suppress(WrongUsage):
             foreign = pcap.read(path, protocol, sides(protocol, ""), ())
-            recordings.judged(path, protocol, foreign.capture, foreign.numbers)
+            recordings.judge_events(path, protocol, foreign.capture, foreign.numbers)
 
 
 def archive(path: Path) -> None:
     protocol = protocols.load("openroberta")
     foreign = har.read(path, protocol, sides(protocol, "")[0])
-    recordings.judged(path, protocol, foreign.capture, foreign.numbers)
+    recordings.judge_events(path, protocol, foreign.capture, foreign.numbers)
 
 
 def streams(path: Path) -> None:
@@ -78,14 +78,14 @@ def streams(path: Path) -> None:
         protocol = protocols.load(name)
         for role in protocol.roles:
             foreign = raw.read(path, protocol, role)
-            recordings.judged(path, protocol, foreign.capture, foreign.numbers, role)
+            recordings.judge_events(path, protocol, foreign.capture, foreign.numbers, role)
 
 
 def report(path: Path) -> None:
     """Merge a report with itself, and write it."""
-    read = stored.load(path)
+    read = stored_reports.load(path)
     with tempfile.TemporaryDirectory() as folder:
-        whole = merged([(path, read), (path, stored.load(path))], Path(folder))
+        whole = merge_reports([(path, read), (path, stored_reports.load(path))], Path(folder))
         files.write(whole, Path(folder))
         terminal_summary(whole, Path(folder))
 
@@ -119,7 +119,7 @@ def seeds(target: str) -> Iterator[bytes]:
         case "archive":
             yield json.dumps({"log": {"entries": [_ENTRY, _ENTRY]}}).encode()
         case "report":
-            yield (locate.reports() / "sample" / "report.json").read_bytes()
+            yield (locations.reports() / "sample" / "report.json").read_bytes()
         case "script":
             yield _SCRIPT
         case "configuration":
@@ -130,7 +130,7 @@ def seeds(target: str) -> Iterator[bytes]:
 
 def _captures() -> Iterator[Path]:
     for name in NAMES:
-        found = sorted((locate.folder("captures", name) or Path()).glob("*.jsonl"))
+        found = sorted((locations.folder("captures", name) or Path()).glob("*.jsonl"))
         small = [path for path in found if path.stat().st_size < LONGEST // 8]
         yield from small[:: len(small) // SEEDS + 1]
 

@@ -34,7 +34,7 @@ ROUNDS = 3  # of which the median counts
 
 def main() -> None:
     with asyncio.Runner() as runner, listening() as address:
-        fresh_process = configuration.embedded(protocols.role(ROLE))
+        fresh_process = configuration.mock_configuration(protocols.role(ROLE))
         connection = replace(fresh_process, command=(), connect=address)
         ways = {"a connection each": connection, "a process each": fresh_process}
         ratios: dict[str, list[float]] = {name: [] for name in ways}

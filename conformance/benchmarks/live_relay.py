@@ -21,7 +21,7 @@ import time
 from collections.abc import AsyncIterator, Iterator, Sequence
 
 from conformance.benchmarks.simspark_reading import text
-from conformance.definitions import locate
+from conformance.definitions import locations
 from conformance.judging import captures
 from conformance.simspark.codec import frame
 
@@ -51,7 +51,7 @@ def main() -> None:
 
 def session(protocol: str, name: str) -> list[Written]:
     """Return the writes of the peers of a golden session."""
-    folder = locate.folder("captures", protocol)
+    folder = locations.folder("captures", protocol)
     assert folder is not None, "it is one of ours"
     capture = captures.read(folder / f"{name}.jsonl")
     clients = ("client", "monitor", "frontend", "rpc-client")

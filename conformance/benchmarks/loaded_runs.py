@@ -20,7 +20,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from conformance.definitions import locate, protocols
+from conformance.definitions import locations, protocols
 from conformance.verdicts import VIOLATIONS, Verdict
 from mocks.deviations import variants
 
@@ -86,5 +86,5 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    locate.extend_packages()
+    locations.extend_packages()
     sys.exit(main())

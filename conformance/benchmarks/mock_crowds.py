@@ -20,7 +20,7 @@ import msgpack
 
 from conformance.benchmarks.openroberta_polling import Peer, data, linked
 from conformance.harness.links import free_port
-from conformance.openroberta import naming
+from conformance.openroberta import message_names
 from conformance.simspark.codec import encode
 
 HERE = Path(__file__).resolve().parents[2]
@@ -47,7 +47,7 @@ async def robots(ports: list[int], counter: Counter) -> list[asyncio.Task[None]]
 
     async def push(robot: Peer, number: int) -> None:
         while True:
-            robot.send(naming.PUSHCMD, data(number, "push"))
+            robot.send(message_names.PUSHCMD, data(number, "push"))
             await robot.answer()
             counter.count += 1
 

@@ -14,9 +14,9 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from conformance.openroberta import naming
+from conformance.openroberta import message_names
 from conformance.openroberta.codec import Decoder, encode, request
-from conformance.openroberta.naming import MANDATORY
+from conformance.openroberta.message_names import MANDATORY
 
 ROBOTS = 500
 RUNS = 1000
@@ -57,7 +57,7 @@ def data(number: int, cmd: str) -> dict[str, Any]:
 async def linked(port: int, user: Peer, number: int) -> Peer:
     """Connect a robot, register it, and enter its token as the user."""
     robot = await Peer.connect(port)
-    robot.send(naming.PUSHCMD, data(number, "register"))
+    robot.send(message_names.PUSHCMD, data(number, "register"))
     refused = True
     while refused:
         entered = await user.ask("/user/pair", {"token": f"R{number}"})
@@ -84,11 +84,11 @@ async def runs(robots: list[Peer], user: Peer) -> list[float]:
         began = loop.time()
         clicked = asyncio.create_task(user.ask("/user/run", {"token": f"R{number}"}))
         while (await robots[number].answer())["json"]["cmd"] != "download":
-            robots[number].send(naming.PUSHCMD, data(number, "push"))
+            robots[number].send(message_names.PUSHCMD, data(number, "push"))
         took.append(loop.time() - began)
         await clicked
-        await robots[number].ask(naming.DOWNLOAD, data(number, "push"))
-        robots[number].send(naming.PUSHCMD, data(number, "push"))
+        await robots[number].ask(message_names.DOWNLOAD, data(number, "push"))
+        robots[number].send(message_names.PUSHCMD, data(number, "push"))
     return took
 
 
@@ -97,7 +97,7 @@ async def polls(robots: list[Peer], number: int, until: float) -> int:
     loop, count = asyncio.get_running_loop(), 0
     while loop.time() < until:
         await robots[number].answer()
-        robots[number].send(naming.PUSHCMD, data(number, "push"))
+        robots[number].send(message_names.PUSHCMD, data(number, "push"))
         count += 1
     return count
 
@@ -121,7 +121,7 @@ async def measure(count: int, hold: float) -> None:
         user = await Peer.connect(port)
         robots = [await linked(port, user, number) for number in range(count)]
         for number, robot in enumerate(robots):
-            robot.send(naming.PUSHCMD, data(number, "push"))
+            robot.send(message_names.PUSHCMD, data(number, "push"))
         if hold > PERIOD:
             tokens = [f"R{number}" for number in range(count)]
             seen = (await user.ask("/user/robots", {"tokens": tokens}))["json"]["result"]["robots"]

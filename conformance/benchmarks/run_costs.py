@@ -28,7 +28,7 @@ from types import CodeType, FrameType
 from typing import Any
 
 from conformance import cli
-from conformance.definitions import locate, protocols
+from conformance.definitions import locations, protocols
 
 EVERY = 0.005  # seconds between two samples
 MOST = 4  # kinds of waits that are printed
@@ -140,5 +140,5 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    locate.extend_packages()
+    locations.extend_packages()
     main()

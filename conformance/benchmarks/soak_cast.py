@@ -12,12 +12,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from conformance.definitions import locate
+from conformance.definitions import locations
 
 Does = tuple[str, dict[str, Any]]
 """An operation, and its arguments."""
 
-CATALOG = (locate.folder("captures", "runtime") or Path()) / "catalogs" / "robot.yaml"
+CATALOG = (locations.folder("captures", "runtime") or Path()) / "catalogs" / "robot.yaml"
 LISTEN = "--listen 127.0.0.1:0"
 _ARM = "rt-arm-{}-{{runtime/buffer-owner pid}}"
 _PAD = dict.fromkeys(("axis1", "axis2", "axis3", "axis4"), 1)

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from conformance.benchmarks.soak_cast import Does
-from conformance.definitions import locate, protocols
+from conformance.definitions import locations, protocols
 from mocks import recorded
 from mocks.script import Steps
 
@@ -51,7 +51,7 @@ def said(role: str, channel: str = "") -> list[Steps]:
     """Return the steps of a role's peer at a port, for each capture."""
     known = protocols.role(role)
     peer = f"{known.protocol}/{channel or known.peer}"
-    folder = locate.folder("captures", known.protocol)
+    folder = locations.folder("captures", known.protocol)
     found: list[Steps] = []
     for path in sorted(Path(folder or ".").glob("*.jsonl")):
         with contextlib.suppress(ValueError):

@@ -60,7 +60,7 @@ def suite(folder: Path) -> float:
 
 
 def replay(capture: Capture) -> None:
-    chosen = configuration.embedded(protocols.role(ROLE))
+    chosen = configuration.mock_configuration(protocols.role(ROLE))
     default = next(iter(chosen.programs))
     program = chosen.programs[str(capture.extra.get("program") or default)]
     argv = [expand(word, {"program": program}) for word in chosen.command]

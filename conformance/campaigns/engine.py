@@ -9,7 +9,7 @@ from conformance.campaigns import task as worker
 from conformance.campaigns.plan import Task
 from conformance.campaigns.task import Outcome
 from conformance.configuration import ConfigurationError
-from conformance.running.machine import cores
+from conformance.running.machine import core_count
 
 AHEAD = 2  # tasks for each thread of the cluster that are handed over ahead of time
 RETRIES = 2  # further tries of a task whose worker dies
@@ -37,7 +37,7 @@ def cluster(address: str) -> Iterator[Any]:
                 client = distributed.Client(address, timeout="10s")
             else:
                 local = distributed.LocalCluster(
-                    n_workers=cores(),
+                    n_workers=core_count(),
                     threads_per_worker=1,
                     host="127.0.0.1",
                     dashboard_address="127.0.0.1:0",

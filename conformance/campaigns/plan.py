@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from conformance import untrusted
+from conformance import untrusted_files
 from conformance.configuration import ConfigurationError
 from conformance.definitions import protocols
 from conformance.definitions.schemas import Schema
@@ -43,7 +43,7 @@ class Task:
 def load(path: Path) -> list[Task]:
     """Read a campaign file; regressions come first. Raises ConfigurationError."""
     try:
-        raw = untrusted.read_toml(untrusted.text(path))
+        raw = untrusted_files.read_toml(untrusted_files.text(path))
     except OSError as error:
         raise ConfigurationError(f"{path}: {error.strerror or error}") from error
     except ValueError as error:

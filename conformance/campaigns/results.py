@@ -11,9 +11,9 @@ from typing import Any
 
 from conformance.campaigns.plan import Task
 from conformance.campaigns.task import CONFIGURATION, Outcome
-from conformance.conclusions import stored
+from conformance.conclusions import stored_reports
 from conformance.configuration import ConfigurationError
-from conformance.evidence import generalized
+from conformance.evidence import generalize
 from conformance.exits import INCONCLUSIVE
 
 _CAUSES = 50  # causes of a run that a summary keeps
@@ -101,7 +101,7 @@ class Results:
                     "requirements": [role + name for name in cause["requirements"]],
                     "verdict": cause["verdict"],
                     "what": cause["what"],
-                    "alike": generalized(cause["what"]),
+                    "alike": generalize(cause["what"]),
                     "reproduce": self._repeated(task, outcome, cause["reproduce"]),
                 }
                 for cause in report["causes"][:_CAUSES]
@@ -128,7 +128,7 @@ def _reports(packed: bytes) -> list[dict[str, Any]]:
         for member in archive.getmembers():
             file = archive.extractfile(member) if _is_report(member) else None
             with contextlib.suppress(ValueError, ConfigurationError):
-                found += [stored.checked(json.load(file), member.name)] if file else []
+                found += [stored_reports.check_report(json.load(file), member.name)] if file else []
     return found
 
 

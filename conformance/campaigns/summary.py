@@ -105,7 +105,7 @@ class Whole:
         return sorted(self.groups.values(), key=rank)
 
 
-def whole(planned: int, summaries: Iterable[Mapping[str, Any]]) -> Whole:
+def summarize(planned: int, summaries: Iterable[Mapping[str, Any]]) -> Whole:
     """Add up the summaries of a campaign."""
     found = Whole(planned)
     for summary in summaries:
@@ -126,7 +126,7 @@ def _causes(campaign: Whole) -> Table:
             Cell(group.verdict, group.verdict),
             Cell(", ".join(group.requirements[:3])),
             Cell(group.what[:300]),
-            Cell(", ".join(_shown_by(campaign, group))),
+            Cell(", ".join(_example_of(campaign, group))),
             Cell(str(group.smallest)),
             Cell(group.reproduce[:500]),
         )
@@ -136,7 +136,7 @@ def _causes(campaign: Whole) -> Table:
     return Table("Failures by cause", head, tuple(rows))
 
 
-def _shown_by(campaign: Whole, group: Group) -> list[str]:
+def _example_of(campaign: Whole, group: Group) -> list[str]:
     return [f"{name}: {len(s)} of {campaign.runs[name]}" for name, s in group.seeds.items()]
 
 

@@ -78,7 +78,7 @@ def run(task: Task) -> Outcome:
             ended,
             text,
             str(folder),
-            _packed(folder / REPORT),
+            _pack(folder / REPORT),
         )
 
 
@@ -124,7 +124,7 @@ def memory(pid: int) -> float:
     return sum(pages.get(each, 0) for each in family) * os.sysconf("SC_PAGE_SIZE") / 2**20
 
 
-def _packed(folder: Path) -> bytes:
+def _pack(folder: Path) -> bytes:
     """The files of a folder as a compressed archive; empty if there is no folder."""
     if not folder.is_dir():
         return b""

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, islice
 
-from conformance.definitions import locate
+from conformance.definitions import locations
 from conformance.definitions.protocol import Protocol
 from conformance.judging import captures
 from conformance.judging.captures import Capture, Event
@@ -39,13 +39,13 @@ class Order:
 
 def problems(protocol: Protocol) -> Iterator[str]:
     """Yield each finding about a sound side whose messages were in flight, once."""
-    folder = locate.folder("captures", protocol.name)
+    folder = locations.folder("captures", protocol.name)
     told: set[tuple[Wrong, str]] = set()
     for path in sorted(folder.glob("*.jsonl")) if folder else ():
         capture = captures.read(path)
         if capture.extra.get("fragment"):
             continue
-        for order, wrong in unforgiven(protocol, capture):
+        for order, wrong in wrong_orders(protocol, capture):
             if (wrong, order.what) not in told:
                 told.add((wrong, order.what))
                 sender, requirement = wrong
@@ -55,17 +55,17 @@ def problems(protocol: Protocol) -> Iterator[str]:
                 )
 
 
-def unforgiven(protocol: Protocol, capture: Capture) -> Iterator[tuple[Order, Wrong]]:
+def wrong_orders(protocol: Protocol, capture: Capture) -> Iterator[tuple[Order, Wrong]]:
     """Yield the orders of a session in which the oracle blames a sound side."""
-    known = _found(protocol, capture, capture.events)
+    known = _findings_in(protocol, capture, capture.events)
     violator = capture.iut if "violates" in capture.extra else None
     for order in orders(capture.events):
-        new = _found(protocol, capture, order.events) - known
+        new = _findings_in(protocol, capture, order.events) - known
         if all(sender != order.earlier for sender, _ in new):
             yield from ((order, wrong) for wrong in sorted(new) if wrong[0] != violator)
 
 
-def _found(protocol: Protocol, capture: Capture, events: Sequence[Event]) -> set[Wrong]:
+def _findings_in(protocol: Protocol, capture: Capture, events: Sequence[Event]) -> set[Wrong]:
     judged = judge_capture(protocol, replace(capture, events=tuple(events)), protocol.roles)
     return {
         (str(events[finding.event or 0].sender), finding.requirement) for finding in judged.findings
@@ -99,12 +99,12 @@ def _lagging(events: Sequence[Event]) -> Iterator[Order]:
     """Let every message of a side arrive later, by some messages of the other side."""
     for sender in dict.fromkeys(event.sender for event in events if event.sender):
         for lag in LAGS:
-            order = tuple(_late(events, sender, lag))
+            order = tuple(_delayed(events, sender, lag))
             if order != tuple(events):
                 yield Order(order, sender, f"everything {lag} messages earlier")
 
 
-def _late(events: Sequence[Event], sender: str, lag: int) -> Iterator[Event]:
+def _delayed(events: Sequence[Event], sender: str, lag: int) -> Iterator[Event]:
     """Yield events, those of other senders after `lag` more events of this sender."""
     waiting: list[tuple[int, Event]] = []
     sent = 0

@@ -31,21 +31,21 @@ def problems(protocol: Protocol, texts: Mapping[str, str], folder: str) -> Itera
             if not re.search(rf"\b{name}\b", text):
                 yield f"{module}.py: {name} is missing"
         if peer := _PEER.search(text):
-            for problem in _lacking(text, peer[1]):
+            for problem in _missing_methods(text, peer[1]):
                 yield f"{module}.py: {peer[1]} {problem}"
         if os.path.exists(f"{module}.toml"):
             for problem in _configuration(protocol, role, Path(f"{module}.toml")):
                 yield f"{module}.toml: {problem}"
 
 
-def _lacking(text: str, name: str) -> Iterator[str]:
+def _missing_methods(text: str, name: str) -> Iterator[str]:
     """Yield the abstract methods that a class inherits and does not define."""
     abstract: set[str] = set()
     own: list[str] = []
     waiting, seen = [(text, name)], set()
     while waiting:
         text, name = waiting.pop()
-        if (found := _defined(text, name)) is None or found in seen:
+        if (found := _class_text(text, name)) is None or found in seen:
             continue
         seen.add(found)
         bases, body, where = found
@@ -57,7 +57,7 @@ def _lacking(text: str, name: str) -> Iterator[str]:
         yield f"has no method {method!r}{f' (did you mean {near[0]}?)' if near else ''}"
 
 
-def _defined(text: str, name: str) -> tuple[str, str, str] | None:
+def _class_text(text: str, name: str) -> tuple[str, str, str] | None:
     """Return a class's bases, its body, and the text of the module that defines it.
 
     Only modules of the package ``mocks`` are searched; other classes give None.
@@ -68,7 +68,7 @@ def _defined(text: str, name: str) -> tuple[str, str, str] | None:
     for package, several, one in _IMPORT.findall(text):
         if (module or name) in re.findall(r"\w+", several or one):
             file = _file(f"{package}.{module}" if module else package)
-            return _defined(file, member) if file else None
+            return _class_text(file, member) if file else None
     return None
 
 

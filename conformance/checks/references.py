@@ -7,7 +7,7 @@ from typing import Any
 from urllib.parse import urljoin
 
 from conformance.checks import sources
-from conformance.definitions import locate
+from conformance.definitions import locations
 from conformance.definitions.protocol import Protocol, UnknownName
 from conformance.definitions.protocols import BrokenProtocol
 from conformance.judging import captures
@@ -148,7 +148,7 @@ def _marks(protocol: Protocol, path: str, node: Any, known: Collection[str]) -> 
 
 
 def _captures(protocol: Protocol) -> Iterator[str]:
-    folder = locate.folder("captures", protocol.name)
+    folder = locations.folder("captures", protocol.name)
     for path in sorted(folder.glob("*.jsonl")) if folder else []:
         try:
             with path.open(encoding="utf-8") as file:

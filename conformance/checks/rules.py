@@ -16,7 +16,7 @@ from conformance import configuration
 from conformance.codec import Datagrams, Frame
 from conformance.configuration import ConfigurationError
 from conformance.course import Violates, Walk, courses
-from conformance.definitions import locate
+from conformance.definitions import locations
 from conformance.definitions.protocol import Protocol, Role, UnknownName
 from conformance.judging import captures, recordings
 from conformance.judging.captures import Capture, CaptureError
@@ -28,7 +28,7 @@ from mocks import deviations
 SUBTLE = 3  # one fault in three, or more, must be visible only in rare circumstances
 
 
-def broken(protocol: Protocol) -> Iterator[str]:
+def breaches(protocol: Protocol) -> Iterator[str]:
     """Yield every breach of the rules by a protocol."""
     yield from _requirements(protocol)
     yield from _schemas(protocol)
@@ -59,7 +59,7 @@ def _schemas(protocol: Protocol) -> Iterator[str]:
         file = f"schemas/{protocol.name}/{path}"
         if not (isinstance(schema, dict) and schema.get("title")):
             yield f"{file}: it has no title"
-        for where in _undescribed(schema):
+        for where in _undescribed_properties(schema):
             yield f"{file}: {where} has no description"
         if path not in sent and not any(Path(path).name in text for text in texts):
             yield f"{file}: it is not used by any message, schema or module"
@@ -77,18 +77,18 @@ def _modules(protocol: Protocol) -> Iterator[Path]:
             yield from Path(folder).rglob("*.py")
 
 
-def _undescribed(node: Any, where: str = "") -> Iterator[str]:
+def _undescribed_properties(node: Any, where: str = "") -> Iterator[str]:
     """The properties of a schema without a description, except those that are a reference."""
     if isinstance(node, list):
         for item in node:
-            yield from _undescribed(item, where)
+            yield from _undescribed_properties(item, where)
     elif isinstance(node, dict):
         for name, part in node.get("properties", {}).items():
             # The tag of a message is described by the message's own description.
             if isinstance(part, dict) and where and not {"description", "$ref"} & part.keys():
                 yield f"{where}/{name}"
         for key, item in node.items():
-            yield from _undescribed(item, f"{where}/{key}")
+            yield from _undescribed_properties(item, f"{where}/{key}")
 
 
 def _marks(protocol: Protocol, path: str) -> set[str]:
@@ -151,8 +151,8 @@ def _golden(protocol: Protocol, capture: Capture, recording: recordings.Recordin
     judge = judge_capture(protocol, capture, recording.judged)
     for name in sorted(judge.exercised - protocol.requirements.keys()):
         yield f"it exercises {name}, which does not exist"
-    for party, data in _written(capture).items():
-        yield from _both_ways(protocol, capture, party, data)
+    for party, data in _writes(capture).items():
+        yield from _check_round_trip(protocol, capture, party, data)
 
 
 def _violation(protocol: Protocol, capture: Capture) -> Iterator[str]:
@@ -178,7 +178,7 @@ def _violation(protocol: Protocol, capture: Capture) -> Iterator[str]:
 def _courses(protocol: Protocol) -> Iterator[str]:
     """Check an oracle's tables: senders, states, and a capture of each violation."""
     file = f"conformance/{protocol.name}/oracle.py"
-    walked = _walked(protocol)
+    walked = _walked_rows(protocol)
     for course in courses(protocol):
         reached = {course.first}
         for _ in course.table:
@@ -197,7 +197,7 @@ def _courses(protocol: Protocol) -> Iterator[str]:
                 yield f"{row}: no capture violates {result.requirement} by this step"
 
 
-def _walked(protocol: Protocol) -> set[tuple[str, str, str, str]]:
+def _walked_rows(protocol: Protocol) -> set[tuple[str, str, str, str]]:
     """Return the table rows that violation captures reach with a declared violation."""
     found: set[tuple[str, str, str, str]] = set()
     step = Walk.step
@@ -222,7 +222,7 @@ def _walked(protocol: Protocol) -> set[tuple[str, str, str, str]]:
 
 
 def _files(protocol: Protocol, pattern: str) -> list[Path]:
-    folder = locate.folder("captures", protocol.name)
+    folder = locations.folder("captures", protocol.name)
     return sorted(folder.glob(pattern)) if folder else []
 
 
@@ -230,12 +230,12 @@ def _frames(protocol: Protocol, capture: Capture) -> list[tuple[str, Frame]]:
     """Return all frames of a capture, each with its sender; each sender's frames are in order."""
     return [
         (party, frame)
-        for party, data in _written(capture).items()
-        for frame in _decoded(protocol, capture, party, data)
+        for party, data in _writes(capture).items()
+        for frame in _decode(protocol, capture, party, data)
     ]
 
 
-def _written(capture: Capture) -> dict[str, list[bytes]]:
+def _writes(capture: Capture) -> dict[str, list[bytes]]:
     """Return the writes of each party."""
     written: dict[str, list[bytes]] = {}
     for event in capture.events:
@@ -244,16 +244,16 @@ def _written(capture: Capture) -> dict[str, list[bytes]]:
     return written
 
 
-def _decoded(protocol: Protocol, capture: Capture, party: str, data: list[bytes]) -> list[Frame]:
+def _decode(protocol: Protocol, capture: Capture, party: str, data: list[bytes]) -> list[Frame]:
     decoder = protocol.decoder(party, capture.transport)
     return [frame for piece in data for frame in decoder.feed(piece)] + decoder.end()
 
 
-def _both_ways(
+def _check_round_trip(
     protocol: Protocol, capture: Capture, party: str, data: list[bytes]
 ) -> Iterator[str]:
     """Encode the decoded messages of a party again, and decode its bytes in other pieces."""
-    frames = _decoded(protocol, capture, party, data)
+    frames = _decode(protocol, capture, party, data)
     written = []
     for frame in frames:
         try:
@@ -262,20 +262,20 @@ def _both_ways(
         except ValueError as error:
             yield f"{frame.name} of the {party}: its value cannot be encoded: {error}"
             return
-    again = _decoded(protocol, capture, party, written)
-    if _said(protocol, party, again) != _said(protocol, party, frames):
+    again = _decode(protocol, capture, party, written)
+    if _messages(protocol, party, again) != _messages(protocol, party, frames):
         yield f"the {party}'s messages change when they are encoded and decoded again"
     if isinstance(protocol.decoder(party, capture.transport), Datagrams):
         return
     whole = b"".join(data)
     for size in (1, 7):
         cut = [whole[at : at + size] for at in range(0, len(whole), size)]
-        pieces = _decoded(protocol, capture, party, cut)
-        if _said(protocol, party, pieces) != _said(protocol, party, frames):
+        pieces = _decode(protocol, capture, party, cut)
+        if _messages(protocol, party, pieces) != _messages(protocol, party, frames):
             yield f"the {party}'s messages change when they are read in pieces of {size} bytes"
 
 
-def _said(protocol: Protocol, party: str, frames: list[Frame]) -> list[tuple[str | None, str]]:
+def _messages(protocol: Protocol, party: str, frames: list[Frame]) -> list[tuple[str | None, str]]:
     """Return the messages among frames, in a form in which 1, 1.0 and true differ."""
     incidental = getattr(protocol.codec, "INCIDENTAL", ())
 
@@ -300,7 +300,7 @@ def _cases(protocol: Protocol, role: Role) -> Iterator[str]:
     except CollectionError as error:
         yield f"{role}: its test cases cannot be collected: {error}"
         return
-    bound = protocol.binding(role)
+    bound = protocol.requirements_for(role)
     for case in found:
         if not case.purpose:
             yield f"{role}: {case.id} has no docstring that states its purpose"
@@ -318,12 +318,12 @@ def _cases(protocol: Protocol, role: Role) -> Iterator[str]:
 
 def _mock(protocol: Protocol, role: Role) -> Iterator[str]:
     try:
-        configuration.checked(configuration.embedded(role))
+        configuration.check_configuration(configuration.mock_configuration(role))
         faults, variants = deviations.faults(str(role)), deviations.variants(str(role))
     except (ConfigurationError, ValueError) as error:
         yield f"{role}: {error}"
         return
-    bound = {entry.id: entry for entry in protocol.binding(role)}
+    bound = {entry.id: entry for entry in protocol.requirements_for(role)}
     for declared in [*faults.values(), *variants.values()]:
         if declared.requirement not in bound:
             yield f"{role}: {declared.name}: {declared.requirement!r} does not bind this role"

@@ -37,7 +37,7 @@ def problems(protocol: Protocol) -> Iterator[str]:
     # File names look like ids, and occur in codecs and tests.
     files = {path.name for path in protocol.folder.rglob("*.json")}
     for file, text in {**suite.texts, **mocked.texts}.items():
-        named = {at: name for at, filled, name in _named(text) if not filled}
+        named = {at: name for at, filled, name in _named_requirements(text) if not filled}
         if file in suite.texts:
             named |= {
                 found.start(1): found[1]
@@ -112,7 +112,7 @@ def _smoke(protocol: Protocol, role: Role, suite: _Texts) -> Iterator[str]:
     if found is None:
         yield f'{file}: SMOKE = "…" is missing; it names the requirement of the smoke session'
         return
-    bound = [entry.id for entry in protocol.binding(role)]
+    bound = [entry.id for entry in protocol.requirements_for(role)]
     others = [
         os.path.join(suite.folder, other.package.rpartition(".")[2], "")
         for other in protocol.roles.values()
@@ -121,24 +121,24 @@ def _smoke(protocol: Protocol, role: Role, suite: _Texts) -> Iterator[str]:
     texts = (text for path, text in suite.texts.items() if not path.startswith(tuple(others)))
     if found[1] not in bound:
         yield f"{file}: SMOKE: {UnknownName('requirement', found[1], bound)}"
-    elif not any(_decides(text, found[1]) for text in texts):
+    elif not any(_is_decided_in(text, found[1]) for text in texts):
         yield f"{file}: SMOKE: no test case of {role} decides {found[1]}"
 
 
-def _named(text: str, one: Iterable[str] = _BEFORE) -> Iterator[tuple[int, bool, str]]:
+def _named_requirements(text: str, one: Iterable[str] = _BEFORE) -> Iterator[tuple[int, bool, str]]:
     """Yield every string that names a requirement: position, True for f-strings, text."""
     for word in one:
-        for at in _after(text, word):
+        for at in _positions_after(text, word):
             if found := _FIRST.match(text, at):
                 yield found.start(2), bool(found[1]), found[2]
     for word in _BEFORE_MANY:
-        for at in _after(text, word):
+        for at in _positions_after(text, word):
             group = _GROUP.match(text, at)
             for string in _STRING.finditer(text, at, group.end()) if group else ():
                 yield string.start(1), False, string[1]
 
 
-def _after(text: str, word: str) -> Iterator[int]:
+def _positions_after(text: str, word: str) -> Iterator[int]:
     """Yield the positions after a word. Plain search is many times as fast as a pattern."""
     at = text.find(word)
     while at >= 0:
@@ -148,7 +148,7 @@ def _after(text: str, word: str) -> Iterator[int]:
         at = text.find(word, end)
 
 
-def _decides(text: str, requirement: str) -> bool:
+def _is_decided_in(text: str, requirement: str) -> bool:
     """Return whether a test case in a text decides a requirement.
 
     The text can name requirements in f-strings (``f"a.{b}"``), which then match as patterns.
@@ -159,5 +159,5 @@ def _decides(text: str, requirement: str) -> bool:
             filled
             and re.fullmatch(".*".join(map(re.escape, _HOLE.split(name))), requirement) is not None
         )
-        for _, filled, name in _named(text, ("requirement(",))
+        for _, filled, name in _named_requirements(text, ("requirement(",))
     )

@@ -49,7 +49,7 @@ def options(parser: argparse.ArgumentParser) -> None:
 
 def execute(args: argparse.Namespace) -> int:
     results = Results(args.report.resolve())
-    tasks = _planned(args, results)
+    tasks = _plan(args, results)
     results.prepare(tasks)
     left = [task for task in tasks if not results.reported(task)]
     show = _Show(len(tasks), len(tasks) - len(left), results)
@@ -62,7 +62,7 @@ def execute(args: argparse.Namespace) -> int:
     except ClusterLost as lost:
         print(f"\nthe cluster is gone ({lost}); --resume goes on", file=sys.stderr)
     finally:
-        whole = summary.whole(len(tasks), results.summaries(tasks))
+        whole = summary.summarize(len(tasks), results.summaries(tasks))
         (results.folder / "campaign.json").write_text(
             json.dumps(whole.to_json(), indent=1) + "\n", encoding="utf-8"
         )
@@ -73,7 +73,7 @@ def execute(args: argparse.Namespace) -> int:
     return whole.code
 
 
-def _planned(args: argparse.Namespace, results: Results) -> list[Task]:
+def _plan(args: argparse.Namespace, results: Results) -> list[Task]:
     """The tasks: of the plan that is there with --resume, else of the file."""
     if args.resume:
         return plan.read(results.plan)

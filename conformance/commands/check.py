@@ -23,12 +23,12 @@ import argparse
 
 from conformance.checks import references
 from conformance.commands import sessions
-from conformance.conclusions import covered
+from conformance.conclusions import coverage_report
 from conformance.definitions import protocols
 from conformance.definitions.protocol import Protocol
 from conformance.exits import CONFORMANT, INCONCLUSIVE, NONCONFORMANT, USAGE
 from conformance.judging.coverage import Coverage
-from conformance.reporting.covered import line
+from conformance.reporting.coverage_text import line
 from conformance.reporting.text import one_line
 
 
@@ -61,14 +61,14 @@ def _problems(protocol: Protocol) -> list[str]:
     # The rules need pytest and every module of the protocol; judging a session needs neither.
     from conformance.checks import in_flight, rules
 
-    return [*rules.broken(protocol), *in_flight.problems(protocol)]
+    return [*rules.breaches(protocol), *in_flight.problems(protocol)]
 
 
 def _judge(args: argparse.Namespace) -> int:
     counted = {"must": 0, "should": 0, "may": 0}
     read = messages = wrong = left = concluded = 0
     coverage: dict[str, Coverage] = {}
-    for session in sessions.judged(args, args.join):
+    for session in sessions.judge_selected(args, args.join):
         read += 1
         messages += session.messages
         name, shown = session.protocol.name, session.coverage
@@ -83,14 +83,14 @@ def _judge(args: argparse.Namespace) -> int:
                 counted[level] += 1
             text = one_line(finding.message, 400)
             print(f"{session.where(finding.event)}: {finding.requirement} ({level}): {text}")
-        for finding in session.concluded:
+        for finding in session.conclusion_finding:
             concluded += 1
             text = one_line(finding.message, 400)
             print(f"{session.where(finding.event)}: {finding.requirement} (by its test): {text}")
         for text in session.left_out:
             print(f"{session.path}: not judged: {one_line(text, 400)}")
     for name, shown in coverage.items():
-        for side in covered.shown_by(name, shown)["sides"]:
+        for side in coverage_report.live_coverage(name, shown)["sides"]:
             print(f"shown: {line(side)}")
     print(_summary(read, messages, counted, wrong, left))
     if concluded:
@@ -105,18 +105,18 @@ def _judge(args: argparse.Namespace) -> int:
 def _summary(captures: int, messages: int, counted: dict[str, int], wrong: int, left: int) -> str:
     found = ", ".join(f"{number} {level}" for level, number in counted.items() if number)
     parts = [
-        _many(captures, "capture"),
-        _many(messages, "message") + " judged",
-        _many(sum(counted.values()), "finding") + (f" ({found})" if found else ""),
+        _plural(captures, "capture"),
+        _plural(messages, "message") + " judged",
+        _plural(sum(counted.values()), "finding") + (f" ({found})" if found else ""),
     ]
     if left:
         parts.append(f"{left} inconclusive")
     if wrong:
-        parts.append(_many(wrong, "event") + " not matching the bytes")
+        parts.append(_plural(wrong, "event") + " not matching the bytes")
     if not (messages or sum(counted.values())):
         parts.append("nothing was judged: no message of a judged role")
     return ", ".join(parts)
 
 
-def _many(number: int, noun: str) -> str:
+def _plural(number: int, noun: str) -> str:
     return f"{number} {noun}{'' if number == 1 else 's'}"

@@ -11,8 +11,8 @@ from dataclasses import asdict
 from pathlib import Path
 
 from conformance.campaigns import summary
-from conformance.conclusions import stored
-from conformance.conclusions.comparison import comparable, compare
+from conformance.conclusions import stored_reports
+from conformance.conclusions.comparison import common_role, compare
 from conformance.configuration import ConfigurationError
 from conformance.exits import CONFORMANT, INCONCLUSIVE, NONCONFORMANT
 from conformance.reporting import changes
@@ -35,8 +35,8 @@ def options(parser: argparse.ArgumentParser) -> None:
 def execute(args: argparse.Namespace) -> int:
     if all((folder / CAMPAIGN).is_file() for folder in (args.old, args.new)):
         return _campaigns(args.old, args.new)
-    old, new = stored.load(args.old), stored.load(args.new)
-    role = comparable([old, new])
+    old, new = stored_reports.load(args.old), stored_reports.load(args.new)
+    role = common_role([old, new])
     if not role:
         roles = f"{old['iut']['role']} and {new['iut']['role']}"
         raise ConfigurationError(f"expected two reports of one role; these are of {roles}")
@@ -51,7 +51,7 @@ def execute(args: argparse.Namespace) -> int:
         lead.append(f"In {args.new}: {new['headline']}")
         write_tables(args.page, f"Changes of {new['iut']['name']}", lead, changes.tables(groups))
     undecided = [r for r in (old, new) if r["verdict"] == "inconclusive"]
-    if found.bad(args.strict):
+    if found.failure_text(args.strict):
         return NONCONFORMANT
     if undecided:
         print(f"inconclusive: {one_line(undecided[0]['headline'], 300)}")

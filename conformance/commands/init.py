@@ -68,24 +68,24 @@ def _lines(protocol: Protocol, role: Role) -> Iterator[str]:
         f"Its role: {role.title}. `conformance run` in this folder uses this file."
     )
     yield from ("", "[iut]", 'name = "my implementation"', f"role = {_string(str(role))}", "")
-    yield from _started(role)
+    yield from _start_entries(role)
     yield from _section("timing", "Times in seconds.")
-    for setting in protocol.concerning(role, protocol.timings):
+    for setting in protocol.settings_for(role, protocol.timings):
         seconds = 1.0 if setting.default is None else setting.default
         yield from _entry(setting.name, json.dumps(seconds), setting.description)
-    yield from _named(role)
+    yield from _program_entries(role)
     if role.hooks:
         yield from _operations(role)
-    if ixit := protocol.concerning(role, protocol.ixit):
+    if ixit := protocol.settings_for(role, protocol.ixit):
         yield from _section("ixit", "Other values that the suite needs.")
         for setting in ixit:
             choice = f" One of: {', '.join(setting.values)}." if setting.values else ""
             value = _string(str(setting.default or ""))
             yield from _entry(setting.name, value, f"{setting.description}{choice}")
-    yield from _excused(protocol, role)
+    yield from _excuse_entries(protocol, role)
 
 
-def _started(role: Role) -> Iterator[str]:
+def _start_entries(role: Role) -> Iterator[str]:
     """Yield the entries that say how the implementation is started or reached."""
     yield from _comment(
         "The command that starts the implementation: a string, split as in a shell, or a list."
@@ -124,7 +124,7 @@ def _started(role: Role) -> Iterator[str]:
         yield f"# upper_tester = {_string(role.upper_tester or 'none')}"
 
 
-def _named(role: Role) -> Iterator[str]:
+def _program_entries(role: Role) -> Iterator[str]:
     """Yield the programs and procedures that the implementation must provide."""
     if role.programs:
         yield from _section(
@@ -168,7 +168,7 @@ def _operations(role: Role) -> Iterator[str]:
         yield f"#     {line}".rstrip()
 
 
-def _excused(protocol: Protocol, role: Role) -> Iterator[str]:
+def _excuse_entries(protocol: Protocol, role: Role) -> Iterator[str]:
     """Yield the entries for missing optional parts and for known failures."""
     yield from _section(
         "unsupported",
@@ -176,7 +176,7 @@ def _excused(protocol: Protocol, role: Role) -> Iterator[str]:
         "then not applicable. A name is a feature, or a requirement of level should or may "
         f"(conformance list {role} --requirements).",
     )
-    bound = [requirement.id for requirement in protocol.binding(role)]
+    bound = [requirement.id for requirement in protocol.requirements_for(role)]
     for feature, ids in protocol.features.items():
         if mine := [name for name in ids if name in bound]:
             yield from _entry(feature, '"why it is left out"', f"Covers {', '.join(mine)}.")

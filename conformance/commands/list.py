@@ -48,7 +48,9 @@ def _list_role(protocol: Protocol, role: Role, chosen: Sequence[str]) -> int:
         if len(chosen) > 1:
             print(f"\n{part.capitalize()}")
         if part == "requirements":
-            rows = [(r.id, r.level, r.origin, r.tested, r.text) for r in protocol.binding(role)]
+            rows = [
+                (r.id, r.level, r.origin, r.tested, r.text) for r in protocol.requirements_for(role)
+            ]
             _print(_table(rows))
         elif part == "tests":
             status = _tests(role)
@@ -69,10 +71,10 @@ def _settings(protocol: Protocol, role: Role) -> Iterator[Sequence[str]]:
     for operation in role.hooks.values():
         yield "[hooks]", operation.name, "", operation.description
     for section, settings in (("[timing]", protocol.timings), ("[ixit]", protocol.ixit)):
-        for setting in protocol.concerning(role, settings):
+        for setting in protocol.settings_for(role, settings):
             default = "" if setting.default is None else f"{setting.default}"
             yield section, setting.name, default, setting.description
-    bound = {requirement.id for requirement in protocol.binding(role)}
+    bound = {requirement.id for requirement in protocol.requirements_for(role)}
     for feature, ids in protocol.features.items():
         if mine := [name for name in ids if name in bound]:
             yield "[unsupported]", feature, "", f"An optional part: {', '.join(mine)}."

@@ -22,7 +22,7 @@ _ADDRESSES = {"tcp": "{host}:{port}", "unix": "unix:{socket}", "zmq": "zmq:{host
 
 
 def add(parser: argparse.ArgumentParser) -> None:
-    """Add the options that select an IUT; ``chosen`` evaluates them."""
+    """Add the options that select an IUT; ``iut_configuration`` evaluates them."""
     parser.add_argument(
         "--connect",
         metavar="ADDR",
@@ -81,7 +81,9 @@ def add(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def chosen(args: argparse.Namespace, role: Role | None, command: Sequence[str]) -> Configuration:
+def iut_configuration(
+    args: argparse.Namespace, role: Role | None, command: Sequence[str]
+) -> Configuration:
     """Return the configuration of the IUT to test.
 
     The IUT is given by the command line, the configuration file or, if the options ask for it, the
@@ -115,11 +117,11 @@ def chosen(args: argparse.Namespace, role: Role | None, command: Sequence[str]) 
     elif base is None:
         base = Configuration(meant)
         if not reached:
-            raise ConfigurationError(f"{_unnamed(meant)}{other}")
+            raise ConfigurationError(f"{_missing_iut_message(meant)}{other}")
     if reached:
         base = replace(base, command=(), connect="", listen="")
     values = _values(base, args.set)
-    found = configuration.checked(
+    found = configuration.check_configuration(
         replace(
             base,
             command=tuple(command) or base.command,
@@ -133,13 +135,13 @@ def chosen(args: argparse.Namespace, role: Role | None, command: Sequence[str]) 
             max_wait=args.max_wait,
         )
     )
-    _placeholders(found)
+    _check_placeholders(found)
     transport(found)
-    _executable(found)
+    _check_executable(found)
     return found
 
 
-def _unnamed(role: Role) -> str:
+def _missing_iut_message(role: Role) -> str:
     """Return the message for a command line that names no implementation."""
     ways = [f"its command, as in `-- ./my-{role.name}`"]
     if role.transports != ("none",):
@@ -148,7 +150,7 @@ def _unnamed(role: Role) -> str:
     return f"name the implementation of {role}: {', '.join(ways)}, or --mock for the reference mock"
 
 
-def repeated(args: argparse.Namespace, command: Sequence[str], *words: str) -> str:
+def repeat_command(args: argparse.Namespace, command: Sequence[str], *words: str) -> str:
     """Return the command line that tests the same IUT again.
 
     ``words`` begin the command line; the options and the IUT's command follow.
@@ -173,7 +175,7 @@ def _mock(role: Role, args: argparse.Namespace) -> Configuration:
     """
     from mocks import deviations
 
-    base = configuration.embedded(role)
+    base = configuration.mock_configuration(role)
     command, over = base.command, args.transport
     chosen = [("fault", name) for name in args.fault]
     chosen += [("variant", args.variant)] if args.variant else []
@@ -242,7 +244,7 @@ def _values(base: Configuration, given: Sequence[str]) -> dict[str, dict[str, st
     return {**tables, "ixit": ixit}
 
 
-def _placeholders(found: Configuration) -> None:
+def _check_placeholders(found: Configuration) -> None:
     """Raise UnknownName if the command has a placeholder that does not exist."""
     known = [name.strip("{}") for name in placeholders(found.role)]
     for word in found.command:
@@ -263,7 +265,7 @@ def placeholders(role: Role) -> list[str]:
     return [f"{{{name}}}" for name in [*names, "directory"]]
 
 
-def _executable(found: Configuration) -> None:
+def _check_executable(found: Configuration) -> None:
     """Raise ConfigurationError if the command cannot be started."""
     if not found.command:
         return

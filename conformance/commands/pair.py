@@ -24,16 +24,16 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from conformance import untrusted
+from conformance import untrusted_files
 from conformance.commands import proxy
 from conformance.configuration import ConfigurationError, expand
 from conformance.exits import CONFORMANT, INCONCLUSIVE, INTERRUPTED, NONCONFORMANT, SUITE_FAILED
 from conformance.harness import abandoned, strays
 from conformance.live import overview, programs
-from conformance.live.judged import Judged
-from conformance.live.overview import Met
+from conformance.live.judged_session import JudgedSession
+from conformance.live.overview import PairResult
 from conformance.live.sides import Side
-from conformance.live.watch import watching
+from conformance.live.watch import watch_session
 from conformance.reporting.summary import terminal_summary
 from conformance.running import interruption
 
@@ -62,26 +62,26 @@ def execute(args: argparse.Namespace) -> int:
     server, client = args.rest[:place], args.rest[place + 1 :]
     if not server or not client:
         raise ConfigurationError(f"give two commands: -- SERVER... {DIVIDER} CLIENT...")
-    with interruption.orderly(), abandoned.temporary(), strays.cleaning("a program"):
+    with interruption.orderly(), abandoned.temporary(), strays.clean_up("a program"):
         met, _ = _meet(args, server, client)
     return met.code
 
 
 def _meet(
     args: argparse.Namespace, server: Sequence[str], client: Sequence[str]
-) -> tuple[Met, bool]:
+) -> tuple[PairResult, bool]:
     """Run one pair; return its result, and False if the run was interrupted."""
-    protocol, ports = proxy.meant(args.protocol)
+    protocol, ports = proxy.protocol_and_ports(args.protocol)
     bridge = next((entry.bridge for entry in protocol.roles.values() if entry.bridge), "")
     if bridge and f"{{{bridge}}}" in " ".join(client):
-        return _on_streams(bridge, server, client, args)
+        return _run_on_streams(bridge, server, client, args)
     kind = "unix" if "{socket}" in " ".join(server) else _network(ports[0])
     words = [*server, DIVIDER, *client]
     invocation = shlex.join(["conformance", "pair", args.protocol, "--", *words])
     names = {ports[0].server: shlex.join(server)}
     names |= {side.client: shlex.join(client) for side in ports}
-    judged = Judged(protocol, ports, kind, args, invocation, names)
-    with watching(judged.watch):
+    judged = JudgedSession(protocol, ports, kind, args, invocation, names)
+    with watch_session(judged.watch):
         whole = interruption.run(programs.meet(judged, server, client, args.max_time))
     return judged.conclude(), whole
 
@@ -90,9 +90,9 @@ def _network(side: Side) -> str:
     return next((kind for kind in side.transports if kind in ("tcp", "udp")), "tcp")
 
 
-def _on_streams(
+def _run_on_streams(
     bridge: str, server: Sequence[str], client: Sequence[str], args: argparse.Namespace
-) -> tuple[Met, bool]:
+) -> tuple[PairResult, bool]:
     """Let the client start the server: the client's executable runs the proxy and the server."""
     with tempfile.TemporaryDirectory(prefix="conformance-pair-") as folder:
         executable, code = Path(folder) / bridge, Path(folder) / "code"
@@ -111,7 +111,7 @@ def _on_streams(
         if not (verdict := code.read_text()):
             raise ConfigurationError(f"{server[0]} did not exit, so no report was written")
         reports = _reports(Path(args.report))
-        return Met(shlex.join(server), shlex.join(client), int(verdict), reports), whole
+        return PairResult(shlex.join(server), shlex.join(client), int(verdict), reports), whole
 
 
 def _reports(folder: Path) -> dict[str, Any]:
@@ -139,9 +139,9 @@ def _matrix(args: argparse.Namespace) -> int:
             args.report = str(folder / below)
             try:
                 pair, whole = _meet(args, servers[name], clients[other])
-                met.append(Met(name, other, pair.code, pair.reports, below))
+                met.append(PairResult(name, other, pair.code, pair.reports, below))
             except ConfigurationError as error:
-                met.append(Met(name, other, INCONCLUSIVE, trouble=str(error)))
+                met.append(PairResult(name, other, INCONCLUSIVE, trouble=str(error)))
             print(f"{name} with {other}: {met[-1].line}", flush=True)
     overview.write(folder / "index.html", f"{args.protocol}: violations of each pair", met)
     print(f"Page: {folder / 'index.html'}")
@@ -155,7 +155,7 @@ def _matrix(args: argparse.Namespace) -> int:
 def _programs(path: Path) -> tuple[dict[str, list[str]], dict[str, list[str]]]:
     """Return the commands of servers and clients by name. Raises ConfigurationError."""
     try:
-        raw = untrusted.read_toml(untrusted.text(path))
+        raw = untrusted_files.read_toml(untrusted_files.text(path))
     except OSError as error:
         raise ConfigurationError(f"{path}: {error.strerror or error}") from error
     except ValueError as error:

@@ -35,7 +35,7 @@ from conformance.reporting import matrix
 from conformance.reporting.table_page import write_tables
 from conformance.reporting.text import one_line
 from conformance.running.collection import CollectionError
-from conformance.running.machine import Room, cores
+from conformance.running.machine import Room, core_count
 from mocks import deviations
 
 _MUST = {
@@ -99,12 +99,12 @@ def execute(args: argparse.Namespace) -> int:
     roles = _roles(args.name)
     _check(args, roles)
     try:
-        planned = {role: _planned(args, role) for role in roles}
+        planned = {role: _plan(args, role) for role in roles}
     except CollectionError as error:
         print(f"conformance: the tests cannot be collected: {error}", file=sys.stderr)
         return SUITE_FAILED
     # Each trial runs several tests in parallel itself.
-    room = Room(args.jobs or cores(), args.jobs or 3 * cores())
+    room = Room(args.jobs or core_count(), args.jobs or 3 * core_count())
     with contextlib.ExitStack() as stack:
         client = stack.enter_context(engine.cluster(args.cluster)) if args.cluster else None
         if client:
@@ -115,7 +115,7 @@ def execute(args: argparse.Namespace) -> int:
     everything = [trial for trials in planned.values() for trial in trials]
     print(_summary(everything))
     _write(args, roles, everything)
-    return CONFORMANT if all(trial.good for trial in everything) else NONCONFORMANT
+    return CONFORMANT if all(trial.is_good for trial in everything) else NONCONFORMANT
 
 
 def _check(args: argparse.Namespace, roles: Sequence[str]) -> None:
@@ -131,7 +131,7 @@ def _check(args: argparse.Namespace, roles: Sequence[str]) -> None:
                 raise UnknownName(kind, name, list(known))
 
 
-def _planned(args: argparse.Namespace, role: str) -> list[Trial]:
+def _plan(args: argparse.Namespace, role: str) -> list[Trial]:
     """Return the trials of a role."""
     if args.mutants:
         return proof.mutations(role, args.mutants, args.seed)
@@ -145,12 +145,12 @@ def _write(args: argparse.Namespace, roles: Sequence[str], everything: Sequence[
     if args.json:
         told = {
             "trials": [trial.to_json() for trial in everything],
-            "unproven": {role: planning.unproven(role) for role in roles},
-            "unspared": {role: planning.unspared(role) for role in roles},
+            "unproven": {role: planning.unproven_requirements(role) for role in roles},
+            "unspared": {role: planning.readings_without_variant(role) for role in roles},
         }
         args.json.write_text(json.dumps(told, indent=1) + "\n", encoding="utf-8")
     if args.page:
-        shown = [(trial.to_json(), trial.good) for trial in everything]
+        shown = [(trial.to_json(), trial.is_good) for trial in everything]
         write_tables(
             args.page, "What the suite finds", [_summary(everything)], matrix.tables(shown)
         )
@@ -192,11 +192,11 @@ def _prove(role: str, trials: Sequence[Trial], room: Room, whole: bool, client: 
         mark = "=" if trial.kind == planning.VARIANT else "~" if trial.subtle else " "
         name = trial.name or f"(none, over {trial.transport})"
         row = f"{mark} {name:{names}}  {trial.requirement:{requirements}}  {trial.verdict}"
-        elsewhere = trial.whole and not whole and trial.kind == planning.FAULT and trial.good
+        elsewhere = trial.whole and not whole and trial.kind == planning.FAULT and trial.is_good
         row += " by other tests" if elsewhere else ""
         also = f"  also {one_line(', '.join(trial.others), 300)}" if trial.others else ""
         print(f"{row}  {trial.seconds:.1f} s{also}", flush=True)
-        if trial.detail and not trial.good:
+        if trial.detail and not trial.is_good:
             print(f"    > {one_line(trial.detail, 400)}", flush=True)
         _progress(f"{role}: {done} of {len(trials)} trials")
 
@@ -205,9 +205,11 @@ def _prove(role: str, trials: Sequence[Trial], room: Room, whole: bool, client: 
     finally:
         _progress("")
     faulty = any(trial.kind == planning.FAULT for trial in trials)
-    if faulty and (unproven := planning.unproven(role)):
+    if faulty and (unproven := planning.unproven_requirements(role)):
         print(f"  without any fault: {', '.join(unproven)}")
-    if any(not trial.kind for trial in trials) and (unspared := planning.unspared(role)):
+    if any(not trial.kind for trial in trials) and (
+        unspared := planning.readings_without_variant(role)
+    ):
         print(f"  readings without any variant: {', '.join(unspared)}")
     found = [t for t in trials if t.verdict in (planning.KILLED, planning.SPREADS)]
     if spread := [len(trial.others) for trial in found if trial.kind == planning.FAULT]:
@@ -238,7 +240,7 @@ def _summary(trials: Sequence[Trial]) -> str:
     told = []
     for kind, as_it_must in _MUST.items():
         tried = [trial for trial in trials if trial.kind == kind and trial.verdict != planning.IDLE]
-        good = sum(trial.good for trial in tried)
+        good = sum(trial.is_good for trial in tried)
         subtle = sum(trial.subtle for trial in tried)
         if tried:
             marks = f" (~ marks {subtle} subtle)" if kind == planning.FAULT else ""
@@ -248,7 +250,7 @@ def _summary(trials: Sequence[Trial]) -> str:
     sound = [trial for trial in trials if not trial.kind]
     if not sound:
         told.append("the sound mock was not tried")
-    elif all(trial.good for trial in sound):
+    elif all(trial.is_good for trial in sound):
         told.append("the sound mocks pass everything")
     else:
         told.append("the sound mocks do not pass")

@@ -36,12 +36,12 @@ from conformance.configuration import ConfigurationError
 from conformance.definitions import protocols
 from conformance.definitions.protocol import Protocol
 from conformance.harness import links
-from conformance.live import looking, session
-from conformance.live.judged import Judged
+from conformance.live import memory_watch, session
+from conformance.live.judged_session import JudgedSession
 from conformance.live.relay import Relay
-from conformance.live.secured import security
 from conformance.live.sides import Side, sides
-from conformance.live.watch import watching
+from conformance.live.tls import security
+from conformance.live.watch import watch_session
 from conformance.live.zeromq import PREFIX
 from conformance.running import interruption
 
@@ -118,7 +118,7 @@ def _stall(text: str) -> tuple[int, float]:
     return found
 
 
-def meant(name: str) -> tuple[Protocol, list[Side]]:
+def protocol_and_ports(name: str) -> tuple[Protocol, list[Side]]:
     """Return the protocol of ``PROTOCOL[/ROLE]``, and the ports of that pair of peers."""
     protocol_name, _, role = name.partition("/")
     protocol = protocols.load(protocol_name)
@@ -130,7 +130,7 @@ def meant(name: str) -> tuple[Protocol, list[Side]]:
 def execute(args: argparse.Namespace) -> int:
     if args.look:
         return _look(args)
-    protocol, ports = meant(args.protocol)
+    protocol, ports = protocol_and_ports(args.protocol)
     if bool(args.rest) == bool(args.listen or args.connect) or bool(args.listen) != bool(
         args.connect
     ):
@@ -141,11 +141,11 @@ def execute(args: argparse.Namespace) -> int:
     named = {ports[0].server: shlex.join(args.rest) or args.connect}
     named |= {side.client: args.client for side in ports}
     kind = _transport(ports[0], args)
-    judged = Judged(protocol, ports, kind, args, invocation, named, args.verdict)
+    judged = JudgedSession(protocol, ports, kind, args, invocation, named, args.verdict)
     if args.rest:
-        return asyncio.run(_in_place(judged, ports[0], args))
+        return asyncio.run(_run_in_place(judged, ports[0], args))
     with interruption.orderly():
-        with watching(judged.watch):
+        with watch_session(judged.watch):
             interruption.run(_relay(judged, args))
         return judged.conclude().code
 
@@ -162,7 +162,9 @@ def _look(args: argparse.Namespace) -> int:
     words = shlex.join(word for each in args.look for word in ("--look", each))
     invocation = f"conformance proxy {args.protocol} {words}"
     begun = session.begin(protocol, parties, args, invocation, {})
-    return looking.watch(looking.looker(protocol, options), protocol, begun, args.once).code
+    return memory_watch.watch(
+        memory_watch.looker(protocol, options), protocol, begun, args.once
+    ).code
 
 
 def _transport(side: Side, args: argparse.Namespace) -> str:
@@ -181,7 +183,7 @@ def _transport(side: Side, args: argparse.Namespace) -> str:
     return kind
 
 
-async def _relay(judged: Judged, args: argparse.Namespace) -> None:
+async def _relay(judged: JudgedSession, args: argparse.Namespace) -> None:
     listen, connect = args.listen.split(","), args.connect.split(",")
     for given, option in ((listen, "--listen"), (connect, "--connect")):
         if len(given) != len(judged.ports):
@@ -195,25 +197,25 @@ async def _relay(judged: Judged, args: argparse.Namespace) -> None:
         ]
         for relay, address in zip(relays, listen, strict=True):
             try:
-                await stack.enter_async_context(relay.listening(address, judged.transport))
+                await stack.enter_async_context(relay.listen(address, judged.transport))
             except OSError as error:
                 why = links.reason(error)
                 raise ConfigurationError(f"cannot listen at {address}: {why}") from error
         print(f"listening at {','.join(relay.address for relay in relays)}", flush=True)
-        await (_all_over(relays) if args.once else asyncio.Event().wait())
+        await (_wait_until_closed(relays) if args.once else asyncio.Event().wait())
 
 
-async def _all_over(relays: list[Relay]) -> None:
+async def _wait_until_closed(relays: list[Relay]) -> None:
     """Wait until a client has connected, and all connections have ended."""
     await asyncio.wait(
         [asyncio.create_task(relay.used.wait()) for relay in relays],
         return_when=asyncio.FIRST_COMPLETED,
     )
     for relay in relays:
-        await relay.idle()
+        await relay.wait_until_idle()
 
 
-async def _in_place(judged: Judged, side: Side, args: argparse.Namespace) -> int:
+async def _run_in_place(judged: JudgedSession, side: Side, args: argparse.Namespace) -> int:
     """Run the real program in our place, and pass its standard streams on."""
     for number, name in enumerate(("input", "output")):
         mode = os.fstat(number).st_mode
@@ -233,7 +235,7 @@ async def _in_place(judged: Judged, side: Side, args: argparse.Namespace) -> int
     relay = Relay(side, "", judged.watch, judged.disturbance)
 
     def terminate() -> None:
-        relay.let_go()
+        relay.excuse_disconnects()
         with contextlib.suppress(ProcessLookupError):
             process.terminate()
 

@@ -24,7 +24,7 @@ from conformance.judging.captures import Capture, CaptureError
 from conformance.judging.recordings import Recording
 from conformance.reporting import ladder_text
 from conformance.reporting.text import one_line
-from conformance.running.replay import begun, due, replay
+from conformance.running.replay import corresponding_capture, has_pacing_message, replay
 from conformance.running.testbed import Testbed
 from conformance.session import Session
 from conformance.verdicts import VIOLATIONS, Conclusion, Verdict, Violation, violated
@@ -49,7 +49,7 @@ def execute(args: argparse.Namespace) -> int:
     for text in played.left_out[:1] if played.capture.gaps else ():
         print(f"replayed up to a gap: {one_line(text.partition(';')[0], 400)}")
     role = _role(played, args)
-    chosen = options_of_iut.chosen(args, played.protocol.role(role), args.rest)
+    chosen = options_of_iut.iut_configuration(args, played.protocol.role(role), args.rest)
     return asyncio.run(_play(played, chosen, args))
 
 
@@ -83,24 +83,26 @@ async def _connections(played: Recording, iut: Iut) -> None:
     program = capture.extra.get("program")
     for _, numbers in groupby(capture.connections, key=capture.instance):
         async with iut.instance(program) as instance:
-            parts = [capture.only(number) for number in numbers]
+            parts = [capture.only_connection(number) for number in numbers]
             if iut.role.serves or len(parts) == 1:
                 for part in parts:
                     async with iut.connect(instance, channel=_channel(part, iut)) as session:
                         await replay(session, part)
             else:
-                await _opened_by(iut, instance, parts, played.protocol)
+                await _replay_opened(iut, instance, parts, played.protocol)
 
 
-async def _opened_by(
+async def _replay_opened(
     iut: Iut, instance: Instance, parts: list[Capture], protocol: Protocol
 ) -> None:
     """Replay the connections that the IUT opens, until no recorded one is left."""
-    waited = [part for part in parts if due(protocol, part, iut.role.name)] or [*parts]
+    waited = [part for part in parts if has_pacing_message(protocol, part, iut.role.name)] or [
+        *parts
+    ]
     others = 0
     while waited:
         async with iut.connect(instance) as session:
-            part = await begun(session, parts) if others < _OTHERS else waited[0]
+            part = await corresponding_capture(session, parts) if others < _OTHERS else waited[0]
             if part is None:
                 others += 1
                 continue

@@ -13,12 +13,12 @@ import json
 import sys
 from pathlib import Path
 
-from conformance.conclusions import stored
-from conformance.conclusions.merging import merged
+from conformance.conclusions import stored_reports
+from conformance.conclusions.report_merge import merge_reports
 from conformance.configuration import ConfigurationError
 from conformance.exits import CONFORMANT
-from conformance.reporting import several
-from conformance.reporting.files import shown, write
+from conformance.reporting import side_by_side
+from conformance.reporting.files import display_path, write
 from conformance.reporting.summary import terminal_summary
 from conformance.reporting.table_page import write_tables
 from conformance.reporting.text import one_line
@@ -35,25 +35,25 @@ def options(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(args: argparse.Namespace) -> int:
-    reports = [(path, stored.load(path)) for path in args.reports]
+    reports = [(path, stored_reports.load(path)) for path in args.reports]
     if args.merge:
         if args.merge.exists() and any(args.merge.iterdir()):
             raise ConfigurationError(f"--merge {args.merge}: expected a new or empty folder")
-        whole = merged(reports, args.merge)
+        whole = merge_reports(reports, args.merge)
         write(whole, args.merge)
         reports = [(args.merge, whole)]
-        folder = shown(args.merge)
+        folder = display_path(args.merge)
         print(terminal_summary(whole, folder, colour=sys.stdout.isatty()))
     else:
         for path, report in reports:
             said = f"{run_word(report).upper()}  {report['iut']['role']}  {report['iut']['name']}"
             print(f"{one_line(said, 160)}  ({one_line(path)})")
     if args.badge:
-        text = json.dumps(several.badge(report for _, report in reports))
+        text = json.dumps(side_by_side.badge(report for _, report in reports))
         args.badge.write_text(text + "\n", encoding="utf-8")
     if args.page or not args.merge:
         page = args.page or Path(PAGE)
         title = f"{len(reports)} reports" if len(reports) > 1 else "One report"
-        write_tables(page, title, [], several.tables(reports, page))
+        write_tables(page, title, [], side_by_side.tables(reports, page))
         print(f"Page: {page}")
     return int(reports[0][1]["exit_code"]) if args.merge else CONFORMANT

@@ -20,15 +20,15 @@ from pathlib import Path
 from typing import Any
 
 from conformance.commands import options as options_of_iut
-from conformance.commands import selecting
-from conformance.conclusions import known_failures, stored
-from conformance.configuration import FILE, Configuration, ConfigurationError, checked
+from conformance.commands import selection_options
+from conformance.conclusions import known_failures, stored_reports
+from conformance.configuration import FILE, Configuration, ConfigurationError, check_configuration
 from conformance.definitions import protocols
 from conformance.exits import INCONCLUSIVE, SUITE_FAILED, USAGE, WrongUsage
-from conformance.harness import abandoned, forked, strays
+from conformance.harness import abandoned, fork_server, strays
 from conformance.reporting import files, github
 from conformance.reporting.summary import terminal_summary
-from conformance.running import watching
+from conformance.running import file_watch
 
 REPORTS = ("conformance-report", "conformance-report-selection")
 """The default folders for the report of a whole run, and of a selection."""
@@ -46,7 +46,7 @@ def options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--strict", action="store_true", help="the run also fails on warnings and inconclusives"
     )
-    selecting.add(parser)
+    selection_options.add(parser)
     parser.add_argument(
         "--examples",
         type=_positive,
@@ -101,23 +101,23 @@ def execute(args: argparse.Namespace) -> int:
     if args.failed and not (args.role or args.rest or args.config or Path(FILE).is_file()):
         return _repeat_failed()
     command, extra = _divide(args.rest)
-    chosen = configured(args, command, extra)
+    chosen = run_configuration(args, command, extra)
     if args.watch:
         folder = Path(chosen.cwd or ".")
-        watched = watching.files_of(chosen.command, folder)
+        watched = file_watch.files_of(chosen.command, folder)
         if not watched:
             raise ConfigurationError("--watch: the command names no file to watch")
         place = sys.argv.index("--") if "--" in sys.argv else len(sys.argv)
         again = [word for word in sys.argv[1:place] if word != "--watch"] + sys.argv[place:]
         report_file = Path(chosen.report) / "report.json"
-        return watching.watch([sys.executable, "-m", "conformance", *again], watched, report_file)
+        return file_watch.watch([sys.executable, "-m", "conformance", *again], watched, report_file)
     if args.write_known_failures:
         known_failures.prepare(args.write_known_failures)
     done = run(chosen, args, extra)
     report = done.report
     if report is None:
         return done.code
-    where = None if done.unwritten else files.shown(Path(chosen.report))
+    where = None if done.unwritten else files.display_path(Path(chosen.report))
     print(terminal_summary(report, where, colour=sys.stdout.isatty()))
     if done.unwritten:
         raise WrongUsage(done.unwritten)
@@ -133,7 +133,9 @@ def _repeat_failed() -> int:
     from conformance import cli
 
     written = [file for folder in REPORTS if (file := Path(folder, "report.json")).is_file()]
-    reports = [report for file in written if (report := stored.load(file)).get("invocation")]
+    reports = [
+        report for file in written if (report := stored_reports.load(file)).get("invocation")
+    ]
     if not reports:
         raise ConfigurationError("--failed: found no earlier report in this folder")
     latest = max(reports, key=lambda report: str(report["started"]))
@@ -142,16 +144,18 @@ def _repeat_failed() -> int:
     return cli.main([*words, "--", *shlex.split(command)] if dashes else words)
 
 
-def configured(args: argparse.Namespace, command: list[str], extra: list[str]) -> Configuration:
+def run_configuration(
+    args: argparse.Namespace, command: list[str], extra: list[str]
+) -> Configuration:
     """Return the configuration of a run: the IUT to test, and the run's options."""
     words = ["conformance", "run", *([args.role] if args.role else [])]
     words += ["--examples", str(args.examples)] if args.examples else []
     role = protocols.role(args.role) if args.role else None
-    chosen = options_of_iut.chosen(args, role, command)
+    chosen = options_of_iut.iut_configuration(args, role, command)
     if args.workers not in (None, "1", "auto"):
         if not chosen.command:
             why = "is started by hand"
-        elif chosen.fixed:
+        elif chosen.has_fixed_address:
             why = "has a fixed address"
         else:
             why = ""
@@ -159,7 +163,9 @@ def configured(args: argparse.Namespace, command: list[str], extra: list[str]) -
             raise ConfigurationError(
                 f"-n {args.workers}: an IUT that {why} can only run one test at a time"
             )
-    selection = selecting.chosen(args, chosen, (args.report,) if args.report else REPORTS)
+    selection = selection_options.selection_from(
+        args, chosen, (args.report,) if args.report else REPORTS
+    )
     partial = bool(selection) or any(word.startswith(_SELECTING) for word in extra)
     folder = args.report or REPORTS[partial]
     found = replace(
@@ -174,12 +180,12 @@ def configured(args: argparse.Namespace, command: list[str], extra: list[str]) -
         isolate=not (args.no_isolate or args.without),
         without=tuple(args.without),
         report=str(Path(folder).resolve()),
-        invocation=options_of_iut.repeated(args, command, *words),
+        invocation=options_of_iut.repeat_command(args, command, *words),
     )
-    return checked(found)
+    return check_configuration(found)
 
 
-class Done:
+class RunResult:
     """How a run ended; as a plugin of pytest, it takes this from the run.
 
     Without a report, ``code`` is the exit code. ``unwritten`` says why the files of the report
@@ -197,11 +203,11 @@ class Done:
             self.report, self.unwritten = runner.report, runner.unwritten
 
 
-def run(chosen: Configuration, args: argparse.Namespace, extra: list[str]) -> Done:
+def run(chosen: Configuration, args: argparse.Namespace, extra: list[str]) -> RunResult:
     """Run the tests of a role."""
-    if tuple(chosen.command[:3]) == forked.MOCK:
+    if tuple(chosen.command[:3]) == fork_server.MOCK:
         # The fork server imports the mocks' modules while pytest and Hypothesis are imported here.
-        forked.serve()
+        fork_server.serve()
     import pytest
 
     from conformance.running.collection import LEAN
@@ -213,14 +219,14 @@ def run(chosen: Configuration, args: argparse.Namespace, extra: list[str]) -> Do
     words += extra or ["-p", "no:terminal"]
     if args.allure:
         words += ["-p", "allure_pytest.plugin", "--alluredir", str(Path(args.allure).resolve())]
-    claimed = _claimed(Path(chosen.report) / "report.json")
+    claimed = _claim_folder(Path(chosen.report) / "report.json")
     print(f"{chosen.role}: starting", file=sys.stderr, flush=True)
     try:
-        with abandoned.temporary() as folder, strays.cleaning("the IUT"):
+        with abandoned.temporary() as folder, strays.clean_up("the IUT"):
             file = folder / "run.json"
             file.write_text(chosen.to_json(), encoding="utf-8")
             words += ["--conformance-run", str(file), "--basetemp", str(folder / "pytest")]
-            done = Done()
+            done = RunResult()
             status = pytest.main(words, plugins=[done])
         if done.report is None:
             if status == pytest.ExitCode.INTERRUPTED:
@@ -235,7 +241,7 @@ def run(chosen: Configuration, args: argparse.Namespace, extra: list[str]) -> Do
         os.close(claimed)
 
 
-def _claimed(report: Path) -> int:
+def _claim_folder(report: Path) -> int:
     """Return the open folder of a report, locked for this run; delete an earlier report."""
     try:
         files.prepare(report.parent)
@@ -260,7 +266,7 @@ def _claimed(report: Path) -> int:
 
 def _baseline(path: str, chosen: Configuration) -> str:
     """Return the path of an earlier report of the same role. Raises ConfigurationError."""
-    role = stored.load(Path(path))["iut"]["role"]
+    role = stored_reports.load(Path(path))["iut"]["role"]
     if role != str(chosen.role):
         raise ConfigurationError(
             f"--baseline {path}: expected a report of {chosen.role}; this one is of {role}"

@@ -38,7 +38,7 @@ def add(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def judged(args: argparse.Namespace, join: bool = False) -> Iterator[Recording]:
+def judge_selected(args: argparse.Namespace, join: bool = False) -> Iterator[Recording]:
     """Judge the selected sessions one after another.
 
     With ``join`` they are one conversation, in this order. Raises ConfigurationError, CaptureError
@@ -62,7 +62,7 @@ def judged(args: argparse.Namespace, join: bool = False) -> Iterator[Recording]:
             foreign = har.read(path, protocol, ends[0])
         else:
             foreign = pcap.read(path, protocol, ends, _ports(args.port))
-        yield recordings.judged(
+        yield recordings.judge_events(
             path,
             protocol,
             foreign.capture,
@@ -77,7 +77,7 @@ def judged(args: argparse.Namespace, join: bool = False) -> Iterator[Recording]:
             raise ConfigurationError("--raw: expected PROTOCOL --raw ROLE=FILE")
         role = recordings.role_of(protocol, name)
         foreign = raw.read(Path(file), protocol, role)
-        yield recordings.judged(
+        yield recordings.judge_events(
             Path(file), protocol, foreign.capture, foreign.numbers, role, left_out=foreign.left_out
         )
 

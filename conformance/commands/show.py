@@ -48,11 +48,13 @@ def execute(args: argparse.Namespace) -> int:
         raise ConfigurationError("show: expected a CAPTURE or --course PROTOCOL")
     if args.course:
         protocol = protocols.load(args.course)
-        print("\n\n".join(course_text.drawn(course, protocol) for course in courses(protocol)))
+        print(
+            "\n\n".join(course_text.course_table(course, protocol) for course in courses(protocol))
+        )
         return 0
     if args.follow:
         return _follow(args)
-    for number, session in enumerate(sessions.judged(args)):
+    for number, session in enumerate(sessions.judge_selected(args)):
         if args.pcapng and number:
             raise ConfigurationError("--pcapng: expected one session")
         if args.pcapng:
@@ -77,15 +79,15 @@ def _show(session: Recording, args: argparse.Namespace) -> None:
         print(one_line(f"requirements: {', '.join(capture.requirements)}", 400))
     for text in session.left_out:
         print(f"not judged: {one_line(text, 400)}")
-    for finding in (*session.findings, *session.inconclusive, *session.concluded):
+    for finding in (*session.findings, *session.inconclusive, *session.conclusion_finding):
         if finding.event is None:
-            print(one_line(f"found: {ladder_text.told(finding, session.protocol)}", 400))
+            print(one_line(f"found: {ladder_text.finding_text(finding, session.protocol)}", 400))
     print()
-    found = [*session.findings, *session.inconclusive, *session.concluded]
+    found = [*session.findings, *session.inconclusive, *session.conclusion_finding]
     marks = ladder_text.marks(found, session.protocol)
     for contradiction in session.contradictions:
         marks.setdefault(contradiction.event, []).append(contradiction.text)
-    right = session.judged[0] if len(session.judged) == 1 else _serving(session.protocol)
+    right = session.judged[0] if len(session.judged) == 1 else _serving_role(session.protocol)
     for line in ladder_text.ladder(
         capture.events,
         right,
@@ -105,7 +107,7 @@ def _colour() -> bool:
     return sys.stdout.isatty() and not os.environ.get("NO_COLOR")
 
 
-def _serving(protocol: Protocol) -> str:
+def _serving_role(protocol: Protocol) -> str:
     """Return the role drawn at the right if no role was under test: the one that listens."""
     roles = protocol.roles.values()
     return next((role.name for role in roles if role.serves), next(iter(protocol.roles)))
@@ -116,11 +118,11 @@ def _follow(args: argparse.Namespace) -> int:
     if len(args.files) != 1 or args.raw or args.pcapng:
         raise ConfigurationError("--follow: expected one CAPTURE")
     path = Path(args.files[0])
-    lines = _growing(path)
+    lines = _follow_lines(path)
     header = captures.header(path, next(lines))
     protocol = recordings.protocol_of(path, header)
     role = recordings.role_of(protocol, args.role) if args.role else header.iut
-    right = role or _serving(protocol)
+    right = role or _serving_role(protocol)
     judge = Connections(
         protocol,
         [header.iut] if header.iut else protocol.roles,
@@ -138,12 +140,14 @@ def _follow(args: argparse.Namespace) -> int:
         if role and event.sender != role:
             found = []
         marks = ladder_text.marks(found, protocol).values()
-        rungs = drawn.event(captures.named(event, frames), [one for each in marks for one in each])
+        rungs = drawn.event(
+            captures.with_messages(event, frames), [one for each in marks for one in each]
+        )
         print("\n".join(rungs), flush=True)
     return 0
 
 
-def _growing(path: Path) -> Iterator[str]:
+def _follow_lines(path: Path) -> Iterator[str]:
     """Yield each complete line of a file, and wait for more until the file is deleted."""
     with path.open(encoding="utf-8", newline="\n") as file:
         part = ""

@@ -14,10 +14,10 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any
 
-from conformance.conclusions.deciding import Culprit, Fact, Shown
+from conformance.conclusions.decisions import Culprit, Fact, TrialResult
 from conformance.configuration import Configuration
 from conformance.evidence import End, Kind, Place, Result
-from conformance.harness.last_words import quoted
+from conformance.harness.crash_output import quote
 from conformance.running.selection import SMOKE
 from conformance.verdicts import VIOLATIONS, Verdict, violated
 
@@ -62,11 +62,13 @@ def causes(
     ``requirements`` are those of the report: only violated ones have a cause.
     """
     bad = {entry["id"]: entry for entry in requirements if entry["verdict"] in VIOLATIONS}
-    counting = [fact for fact in known if fact.counts and fact.evidence.requirement in bad]
-    groups = [*_ends(counting, culprits), *_contents(counting)]
+    counting = [fact for fact in known if fact.is_counted and fact.evidence.requirement in bad]
+    groups = [*_end_groups(counting, culprits), *_content_groups(counting)]
     content = {name for group in groups for name in group.requirements}
     groups += [
-        group for group in _missing(counting, groups) if not content.issuperset(group.requirements)
+        group
+        for group in _missing_groups(counting, groups)
+        if not content.issuperset(group.requirements)
     ]
     place = {name: index for index, name in enumerate(bad)}
     protocol = configuration.protocol
@@ -84,21 +86,21 @@ def causes(
     for group in sorted(groups, key=order):
         names = sorted(group.requirements, key=rank)
         found.append(_cause(group, names, levels[names[0]], results, configuration))
-    floods = [*_undecided(Kind.FLOOD, results, configuration)]
-    late = [*_undecided(Kind.LATE, results, configuration)]
-    before, after = (floods, []) if _flooded(results) else ([], floods)
+    floods = [*_undecided_cause(Kind.FLOOD, results, configuration)]
+    late = [*_undecided_cause(Kind.LATE, results, configuration)]
+    before, after = (floods, []) if _has_only_floods(results) else ([], floods)
     return [*before, *found, *after, *late]
 
 
-def _ends(counting: Sequence[Fact], culprits: Sequence[Culprit]) -> Iterator[_Group]:
+def _end_groups(counting: Sequence[Fact], culprits: Sequence[Culprit]) -> Iterator[_Group]:
     """Make a group of each culprit that was shown, with the requirements that it violates."""
     for culprit in culprits:
-        mine = [fact for fact in counting if culprit.label and _ended_by(fact, culprit)]
+        mine = [fact for fact in counting if culprit.label and _was_ended_by(fact, culprit)]
         if mine:
             yield _Group(END, mine, culprit)
 
 
-def _ended_by(fact: Fact, culprit: Culprit) -> bool:
+def _was_ended_by(fact: Fact, culprit: Culprit) -> bool:
     end = fact.evidence.end
     return (
         fact.evidence.kind is Kind.END
@@ -108,7 +110,7 @@ def _ended_by(fact: Fact, culprit: Culprit) -> bool:
     )
 
 
-def _contents(counting: Sequence[Fact]) -> Iterator[_Group]:
+def _content_groups(counting: Sequence[Fact]) -> Iterator[_Group]:
     """Make a group of each requirement that a message or an operation's result violates."""
     groups: dict[str, _Group] = {}
     for fact in counting:
@@ -118,7 +120,7 @@ def _contents(counting: Sequence[Fact]) -> Iterator[_Group]:
     yield from groups.values()
 
 
-def _missing(counting: Sequence[Fact], before: Sequence[_Group]) -> Iterator[_Group]:
+def _missing_groups(counting: Sequence[Fact], before: Sequence[_Group]) -> Iterator[_Group]:
     """The other facts, by what is missing and how the session ended."""
     taken = {id(fact) for group in before for fact in group.facts}
     groups: dict[Any, _Group] = {}
@@ -142,11 +144,13 @@ def _cause(
     results: Sequence[Result],
     configuration: Configuration,
 ) -> dict[str, Any]:
-    best = min(group.facts, key=lambda fact: _goodness(fact, names[0]))
+    best = min(group.facts, key=lambda fact: _example_rank(fact, names[0]))
     culprit, end = group.culprit, group.end
     what = best.evidence.message
     if culprit:
-        what = f"the IUT {culprit.way[0]} when it was sent {culprit.label}"
+        operation = culprit.label in configuration.role.hooks
+        when = "during the operation" if operation else "when it was sent"
+        what = f"the IUT {culprit.way[0]} {when} {culprit.label}"
     elif len(names) > 1 and best.evidence.missing:
         what = f"{' or '.join(best.evidence.missing[0])} is missing: {what}"
     tests = list(dict.fromkeys(fact.result.id for fact in group.facts))
@@ -157,24 +161,24 @@ def _cause(
         "requirements": [*names],
         "verdict": verdict,
         "what": what,
-        "said": quoted(end.said) if end and end.died and end.said else "",
+        "said": quote(end.said) if end and end.died and end.said else "",
         "tests": tests,
         "consequences": [
             {"requirement": each.requirement, "test": each.test, "reproduce": each.reproduce}
             for each in trials
-            if each.shown is Shown.CONSEQUENCE
+            if each.shown is TrialResult.CONSEQUENCE
         ],
         "undecided": [
             {"requirement": each.requirement, "test": each.test, "detail": each.detail}
             for each in trials
-            if each.shown is Shown.UNDECIDED
+            if each.shown is TrialResult.UNDECIDED
         ],
         "culprit": _culprit(culprit, end),
-        **_shown_by(best, culprit, configuration),
+        **_example_of(best, culprit, configuration),
     }
 
 
-def _goodness(fact: Fact, name: str) -> tuple[bool, ...]:
+def _example_rank(fact: Fact, name: str) -> tuple[bool, ...]:
     """Facts that show a cause best come first: by their own test, as an example, at an event."""
     evidence, result = fact.evidence, fact.result
     return (
@@ -205,7 +209,9 @@ def _culprit(culprit: Culprit | None, end: End | None) -> dict[str, Any] | None:
     return None
 
 
-def _shown_by(best: Fact, culprit: Culprit | None, configuration: Configuration) -> dict[str, Any]:
+def _example_of(
+    best: Fact, culprit: Culprit | None, configuration: Configuration
+) -> dict[str, Any]:
     """The place that shows a cause, and the commands that show it again."""
     place, result = best.evidence.place, best.result
     counterexample = result.files.counterexample
@@ -220,13 +226,13 @@ def _shown_by(best: Fact, culprit: Culprit | None, configuration: Configuration)
     }
 
 
-def _flooded(results: Iterable[Result]) -> bool:
+def _has_only_floods(results: Iterable[Result]) -> bool:
     """True if the IUT flooded sessions in which nothing else is wrong: then only that is sure."""
     flooded = [r for r in results if any(e.kind is Kind.FLOOD for e in r.evidence)]
     return bool(flooded) and not all(r.findings for r in flooded)
 
 
-def _undecided(
+def _undecided_cause(
     kind: Kind, results: Sequence[Result], configuration: Configuration
 ) -> Iterator[dict[str, Any]]:
     """The cause that kept tests from a decision, if one did: a flood, or late answers."""
@@ -252,7 +258,7 @@ def _undecided(
             for fact, each in met
         ],
         "culprit": None,
-        **_shown_by(Fact(worst, result), None, configuration),
+        **_example_of(Fact(worst, result), None, configuration),
     }
 
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from conformance.conclusions.covered import unshown
+from conformance.conclusions.coverage_report import lost_points
 from conformance.running.selection import LEFT_OUT
 from conformance.verdicts import VIOLATIONS, Verdict
 
@@ -44,7 +44,7 @@ class Comparison:
 
     ``regressions`` are violated now and were not; ``fixes`` were and are not. ``lost`` had been
     decided and no longer are, ``gained`` the other way round. ``added`` and ``removed`` are
-    requirements that only one of the two suites knows. ``unshown`` is no longer covered.
+    requirements that only one of the two suites knows. ``lost_points`` is no longer covered.
     """
 
     baseline: str
@@ -56,7 +56,7 @@ class Comparison:
     removed: tuple[Change, ...] = ()
     unshown: tuple[Unshown, ...] = ()
 
-    def bad(self, strict: bool) -> str:
+    def failure_text(self, strict: bool) -> str:
         """The changes that make a run fail, in words, or empty. Strict: lost decisions count."""
         parts = [f"{len(self.regressions)} regressions"] if self.regressions else []
         parts += [f"{len(self.lost)} no longer decided"] if strict and self.lost else []
@@ -76,12 +76,12 @@ def compare(old: Report, new: Report, baseline: str) -> Comparison:
 
     Requirements that a selection has left out are not compared.
     """
-    before, after = _judged(old), _judged(new)
+    before, after = _judged_requirements(old), _judged_requirements(new)
     changes: dict[str, list[Change]] = {}
     for name, entry in after.items():
         earlier = before.get(name)
         was = earlier["verdict"] if earlier else ""
-        if kind := _kind(was, entry["verdict"]) if earlier else _new(name, old):
+        if kind := _kind(was, entry["verdict"]) if earlier else _kind_of_new(name, old):
             changes.setdefault(kind, []).append(
                 Change(name, entry["level"], was, entry["verdict"], entry["reason"])
             )
@@ -93,17 +93,17 @@ def compare(old: Report, new: Report, baseline: str) -> Comparison:
     ]
     lost = tuple(
         Unshown(role, name, place, what)
-        for role, _, name, place, _, what in unshown(old.get("coverage"), new.get("coverage"))
+        for role, _, name, place, _, what in lost_points(old.get("coverage"), new.get("coverage"))
     )
     known = {kind: tuple(found) for kind, found in changes.items()}
     return Comparison(baseline, **known, unshown=lost)
 
 
-def _judged(report: Report) -> dict[str, Mapping[str, Any]]:
+def _judged_requirements(report: Report) -> dict[str, Mapping[str, Any]]:
     return {e["id"]: e for e in report["requirements"] if e["reason"] != LEFT_OUT}
 
 
-def _new(name: str, old: Report) -> str:
+def _kind_of_new(name: str, old: Report) -> str:
     """The kind of a requirement that the old report did not judge: added, or empty if left out."""
     return "" if any(entry["id"] == name for entry in old["requirements"]) else "added"
 
@@ -122,7 +122,7 @@ def _rank(verdict: str) -> int:
     return _RANKS.get(Verdict(verdict), 0)
 
 
-def comparable(reports: Sequence[Report]) -> str:
+def common_role(reports: Sequence[Report]) -> str:
     """The role that all of these reports are of; empty where they are of several."""
     roles = {str(report["iut"]["role"]) for report in reports}
     return roles.pop() if len(roles) == 1 else ""

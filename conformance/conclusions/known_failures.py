@@ -25,7 +25,7 @@ def apply(
     stale: list[dict[str, str]] = []
     for name, known in claims.items():
         entry = next((entry for entry in requirements if entry["id"] == name), None)
-        said = _said_of(name, results, findings)
+        said = _statements_about(name, results, findings)
         why = _claim(entry, known, today, said)
         if entry:
             entry["known"] = known.reason
@@ -80,7 +80,7 @@ def _claim(
     return None
 
 
-def _said_of(
+def _statements_about(
     requirement: str, results: Sequence[Mapping[str, Any]], findings: Sequence[Mapping[str, Any]]
 ) -> list[str]:
     """How each failed test and each finding says that a requirement is violated."""

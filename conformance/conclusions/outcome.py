@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from conformance.conclusions.deciding import Culprit
+from conformance.conclusions.decisions import Culprit
 from conformance.configuration import Configuration
 from conformance.evidence import Result
 from conformance.exits import (
@@ -65,7 +65,7 @@ class Run:
         return self.smoke is not None and self.smoke.verdict != Verdict.PASS
 
     @property
-    def cut_short(self) -> bool:
+    def is_cut_short(self) -> bool:
         """True if the run ended before all of its tests."""
         return len(self.tests) < self.selected
 
@@ -76,7 +76,7 @@ class Run:
             return None
         by, of = str(self.configuration.selection), max(self.collected.available, self.selected)
         ran = self.smoke is None or (self.smoke.verdict == Verdict.PASS and not self.lost)
-        stopped = ran and self.cut_short and not (self.interrupted or self.problems)
+        stopped = ran and self.is_cut_short and not (self.interrupted or self.problems)
         if not by and not stopped and self.selected == of:
             return None
         how = [by or "what pytest was told"] if by or self.selected < of else []
@@ -110,22 +110,22 @@ def outcome(
     if run.strict and (Verdict.WARN in verdicts or Verdict.INCONCLUSIVE in verdicts):
         return NONCONFORMANT, "strict: warnings and inconclusive verdicts count"
     if run.timed_out:
-        return INCONCLUSIVE, _out_of_time(run)
+        return INCONCLUSIVE, _time_limit_text(run)
     if run.selection:
         wanted = set(run.collected.decided)
         shown = (Verdict.PASS, Verdict.KNOWN, Verdict.WARN)
         if not any(entry["id"] in wanted and entry["verdict"] in shown for entry in requirements):
             return INCONCLUSIVE, "no requirement of the selection was exercised"
         return CONFORMANT, ""
-    if not any(tried(entry) for entry in requirements):
+    if not any(is_passed_must(entry) for entry in requirements):
         return INCONCLUSIVE, "no requirement of level must was exercised"
-    undecided = sum(map(_undecided, requirements))
-    if undecided > sum(map(tried, requirements)):
+    undecided = sum(map(_is_undecided_must, requirements))
+    if undecided > sum(map(is_passed_must, requirements)):
         return INCONCLUSIVE, f"{undecided} requirements of level must were tried and not decided"
-    return CONFORMANT, _in_part(run)
+    return CONFORMANT, _part_remark(run)
 
 
-def _in_part(run: Run) -> str:
+def _part_remark(run: Run) -> str:
     """What to say if more tests were not exercised than exercised; otherwise empty."""
     left = sum(result.verdict is Verdict.NOT_EXERCISED for result in run.tests)
     if 2 * left <= len(run.tests):
@@ -133,12 +133,12 @@ def _in_part(run: Run) -> str:
     return f"Conformant only in part: {left} of {len(run.tests)} tests were not exercised"
 
 
-def _out_of_time(run: Run) -> str:
+def _time_limit_text(run: Run) -> str:
     limit = run.configuration.max_time
     return f"the run reached its --max-time of {limit:g} s after {len(run.tests)} tests"
 
 
-def word(code: int) -> str:
+def verdict_word(code: int) -> str:
     """The verdict of a run that ends with an exit code."""
     return _VERDICT_OF.get(code, "inconclusive")
 
@@ -167,17 +167,17 @@ def lead(run: Run) -> str:
     return ""
 
 
-def tried(entry: Mapping[str, Any]) -> bool:
+def is_passed_must(entry: Mapping[str, Any]) -> bool:
     """True for a requirement of level must that passed: a conformant run needs at least one."""
     return entry["level"] == "must" and entry["verdict"] in (Verdict.PASS, Verdict.KNOWN)
 
 
-def _undecided(entry: Mapping[str, Any]) -> bool:
+def _is_undecided_must(entry: Mapping[str, Any]) -> bool:
     """True for a requirement of level must that the run tried and did not decide."""
     return bool(entry["level"] == "must" and entry["verdict"] == Verdict.INCONCLUSIVE)
 
 
-def counted(verdicts: Iterable[str]) -> dict[str, int]:
+def count_verdicts(verdicts: Iterable[str]) -> dict[str, int]:
     """How many there are of each verdict."""
     counts = dict.fromkeys(map(str, Verdict), 0)
     for verdict in verdicts:

@@ -6,13 +6,20 @@ from pathlib import Path
 from typing import Any
 
 from conformance import __version__
-from conformance.conclusions import known_failures, stored
+from conformance.conclusions import known_failures, stored_reports
 from conformance.conclusions.causes import causes
 from conformance.conclusions.comparison import compare
-from conformance.conclusions.covered import covered
-from conformance.conclusions.deciding import facts
-from conformance.conclusions.outcome import Run, counted, headline, lead, outcome, word
-from conformance.conclusions.requirement_verdicts import entry_of, findings_of, judged
+from conformance.conclusions.coverage_report import coverage_member
+from conformance.conclusions.decisions import facts
+from conformance.conclusions.outcome import (
+    Run,
+    count_verdicts,
+    headline,
+    lead,
+    outcome,
+    verdict_word,
+)
+from conformance.conclusions.requirement_verdicts import entry_of, findings_of, is_fully_judged
 from conformance.configuration import Configuration
 from conformance.definitions.protocol import Protocol, Role
 from conformance.evidence import Result
@@ -26,12 +33,12 @@ def build(run: Run) -> dict[str, Any]:
     configuration = run.configuration
     role, protocol = configuration.role, configuration.protocol
     results = [*([run.smoke] if run.smoke else []), *run.tests]
-    bound = {requirement.id: requirement for requirement in protocol.binding(role)}
+    bound = {requirement.id: requirement for requirement in protocol.requirements_for(role)}
     # An optional part that the configuration leaves out cannot be violated.
     claimed = {
         name
         for name, requirement in bound.items()
-        if requirement.level != "must" and configuration.leaves_out(name)
+        if requirement.level != "must" and configuration.reason_to_leave_out(name)
     }
     known = [
         fact
@@ -47,23 +54,23 @@ def build(run: Run) -> dict[str, Any]:
         requirements,
         tests,
         findings,
-        lambda name: judged(run, name),
+        lambda name: is_fully_judged(run, name),
     )
     problems = [*run.problems, *(result.problem for result in results if result.problem)]
-    problems += _unbound(protocol, role, results)
+    problems += _unbound_findings(protocol, role, results)
     code, reason = outcome(run, requirements, stale, problems)
-    counts = counted(entry["verdict"] for entry in requirements)
+    counts = count_verdicts(entry["verdict"] for entry in requirements)
     now = datetime.datetime.now(datetime.UTC)
     report: dict[str, Any] = {
-        "version": stored.VERSION,
+        "version": stored_reports.VERSION,
         "suite": {"name": "conformance", "version": __version__},
         "iut": {
-            "name": configuration.name or _called(configuration),
+            "name": configuration.name or _known_as(configuration),
             "role": str(role),
             "command": list(configuration.command) or None,
             "address": configuration.connect or configuration.listen or None,
         },
-        "verdict": word(code),
+        "verdict": verdict_word(code),
         "headline": headline(lead(run), counts, reason),
         "exit_code": code,
         "selection": run.selection,
@@ -72,7 +79,7 @@ def build(run: Run) -> dict[str, Any]:
         ),
         "counts": {
             "requirements": counts,
-            "tests": counted(test["verdict"] for test in tests if test["id"] != SMOKE),
+            "tests": count_verdicts(test["verdict"] for test in tests if test["id"] != SMOKE),
         },
         "seed": configuration.seed,
         "invocation": configuration.invocation,
@@ -95,20 +102,20 @@ def build(run: Run) -> dict[str, Any]:
     if run.live:
         report["live"] = True
     if run.coverage:
-        report["coverage"] = covered(run.coverage, configuration, requirements, report)
+        report["coverage"] = coverage_member(run.coverage, configuration, requirements, report)
     if configuration.baseline:
         _compare(report, configuration, lead(run))
     return report
 
 
-def _unbound(protocol: Protocol, role: Role, results: Sequence[Result]) -> Iterator[str]:
+def _unbound_findings(protocol: Protocol, role: Role, results: Sequence[Result]) -> Iterator[str]:
     """Findings against requirements that do not exist, or do not bind the role under test."""
-    bound = {requirement.id for requirement in protocol.binding(role)}
+    bound = {requirement.id for requirement in protocol.requirements_for(role)}
     reported: set[str] = set()
     for result in results:
         for fact in result.evidence:
             name = fact.requirement
-            if fact.against and name not in bound | reported:
+            if fact.is_against and name not in bound | reported:
                 reported.add(name)
                 wrong = "does not bind it" if name in protocol.requirements else "does not exist"
                 yield (
@@ -123,15 +130,15 @@ def _unbound(protocol: Protocol, role: Role, results: Sequence[Result]) -> Itera
 def _compare(report: dict[str, Any], configuration: Configuration, of_what: str) -> None:
     """Add what has changed since the baseline, which a conformant run may fail for."""
     path = Path(configuration.baseline)
-    changes = compare(stored.load(path), report, path.name)
+    changes = compare(stored_reports.load(path), report, path.name)
     report["comparison"] = changes.to_json()
-    bad = changes.bad(configuration.strict)
+    bad = changes.failure_text(configuration.strict)
     if bad and report["exit_code"] == CONFORMANT:
-        report["exit_code"], report["verdict"] = NONCONFORMANT, word(NONCONFORMANT)
+        report["exit_code"], report["verdict"] = NONCONFORMANT, verdict_word(NONCONFORMANT)
         report["headline"] = headline(of_what, report["counts"]["requirements"], bad)
 
 
-def _called(configuration: Configuration) -> str:
+def _known_as(configuration: Configuration) -> str:
     address = configuration.connect or configuration.listen
     return address or " ".join(configuration.command)
 
@@ -152,7 +159,7 @@ def _ixit(configuration: Configuration) -> dict[str, Any]:
 
 def _test(result: Result) -> dict[str, Any]:
     """A test's result as in report.json."""
-    own = result.own
+    own = result.own_evidence
     entry: dict[str, Any] = {
         "id": result.id,
         "purpose": result.purpose,

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from conformance.conclusions.deciding import Fact, decide_requirement
+from conformance.conclusions.decisions import Fact, decide_requirement
 from conformance.conclusions.outcome import Run
 from conformance.definitions.protocol import Requirement
 from conformance.evidence import Result
@@ -28,7 +28,7 @@ def findings_of(bound: Mapping[str, Requirement], known: Sequence[Fact]) -> list
             {
                 "requirement": evidence.requirement,
                 "level": level,
-                "verdict": violated(level) if fact.counts else Verdict.INCONCLUSIVE,
+                "verdict": violated(level) if fact.is_counted else Verdict.INCONCLUSIVE,
                 "message": evidence.message,
                 "test": result.id,
                 "transcript": evidence.place.transcript,
@@ -44,11 +44,11 @@ def entry_of(
     requirement: Requirement, results: Sequence[Result], known: Sequence[Fact], run: Run
 ) -> dict[str, Any]:
     """A requirement as in report.json: its verdict, the reason for it, and the tests of it."""
-    showing = [result for result in results if _shows(result, run)]
+    showing = [result for result in results if _has_shown_anything(result, run)]
     verdict, reason = decide_requirement(requirement, showing, known)
     if verdict not in (*VIOLATIONS, Verdict.PASS):
-        reason = reason or _why_not(requirement, run)
-    claimed = run.configuration.leaves_out(requirement.id)
+        reason = reason or _reason_not_exercised(requirement, run)
+    claimed = run.configuration.reason_to_leave_out(requirement.id)
     against = any(fact.evidence.requirement == requirement.id for fact in known)
     if claimed and not against:
         verdict, reason = Verdict.NOT_APPLICABLE, f"declared as unsupported: {claimed}"
@@ -67,13 +67,13 @@ def entry_of(
     return {**entry, "note": requirement.note} if requirement.note else entry
 
 
-def _shows(result: Result, run: Run) -> bool:
+def _has_shown_anything(result: Result, run: Run) -> bool:
     """True if a result shows anything: a smoke session without a message does not."""
     silent = run.configuration.role.transports != ("none",) and not result.observed.received
     return not (silent and result.id == SMOKE and result.verdict is Verdict.PASS)
 
 
-def _why_not(requirement: Requirement, run: Run) -> str:
+def _reason_not_exercised(requirement: Requirement, run: Run) -> str:
     if requirement.tested == "no":
         return requirement.why
     if run.smoke_failed:
@@ -88,9 +88,9 @@ def _why_not(requirement: Requirement, run: Run) -> str:
     return f"no session of this run showed it{needs}"
 
 
-def judged(run: Run, requirement: str) -> bool:
+def is_fully_judged(run: Run, requirement: str) -> bool:
     """True if the run says as much of a requirement as a whole run: all of its tests ran."""
-    if run.interrupted or run.cut_short:
+    if run.interrupted or run.is_cut_short:
         return False
     collected = run.collected
     whole = requirement in collected.decided and requirement not in collected.split

@@ -21,7 +21,7 @@ from typing import Any
 SHOWN = 80  # characters of a value that a message shows
 
 
-def shown(value: Any, limit: int = SHOWN) -> str:
+def short_json(value: Any, limit: int = SHOWN) -> str:
     """Return a value as JSON on one line, shortened to `limit` characters.
 
     The text is ASCII only, because the value is not trusted.
@@ -45,7 +45,7 @@ def place(path: Sequence[str | int]) -> str:
     """
     parts = [
         f".{part}" if isinstance(part, str) and part.isidentifier() and part.isascii()
-        else f"[{shown(part, 40)}]"
+        else f"[{short_json(part, 40)}]"
         for part in path
     ]  # fmt: skip
     return "".join(parts).removeprefix(".")
@@ -68,17 +68,19 @@ def words(keyword: str, limit: Any) -> str:
     if keyword in ("oneOf", "anyOf"):
         return _short(" or ".join(dict.fromkeys(map(_label, limit))))
     if keyword == "enum":
-        return f"one of {shown(limit)}"
+        return f"one of {short_json(limit)}"
     if keyword in RULES:
         # A pattern can be longer than the received value, which must be visible next to it.
-        return _short(RULES[keyword][2].format(limit if isinstance(limit, str) else shown(limit)))
+        return _short(
+            RULES[keyword][2].format(limit if isinstance(limit, str) else short_json(limit))
+        )
     named = {
         "const": "{}",
         "required": "the member {}",
         "additionalProperties": "no member {}",
         "false": "nothing",
     }
-    return named.get(keyword, keyword).format(shown(limit))
+    return named.get(keyword, keyword).format(short_json(limit))
 
 
 def _short(text: str) -> str:
@@ -90,11 +92,11 @@ def _label(branch: Any) -> str:
     if not isinstance(branch, dict):
         return "nothing" if branch is False else "anything"
     if "const" in branch:
-        return shown(branch["const"])
+        return short_json(branch["const"])
     if "enum" in branch:
-        return " or ".join(map(shown, branch["enum"]))
+        return " or ".join(map(short_json, branch["enum"]))
     if branch.get("required"):
-        return f"{{{shown(branch['required'][0])}: …}}"
+        return f"{{{short_json(branch['required'][0])}: …}}"
     if "type" in branch:
         return words("type", branch["type"])
     return str(branch.get("title") or PurePosixPath(branch.get("$ref", "another form")).stem)
@@ -191,7 +193,7 @@ def describe_fault(keyword: str, limit: Any, value: Any) -> str:
     """
     index = fault_index(keyword, limit, value)
     if index is not None:
-        return f", with {shown(value[index])} at character {index + 1}"
+        return f", with {short_json(value[index])} at character {index + 1}"
     if keyword != "contentEncoding" or not isinstance(value, str):
         return ""
     if len(value) % 4:

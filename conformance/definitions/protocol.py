@@ -273,10 +273,10 @@ class Protocol:
         except KeyError:
             raise UnknownName("requirement", name, list(self.requirements)) from None
 
-    def concerning(self, role: Role, settings: Mapping[str, Setting]) -> list[Setting]:
+    def settings_for(self, role: Role, settings: Mapping[str, Setting]) -> list[Setting]:
         """Return the timings or IXIT values that a configuration of this role can contain."""
         return [each for each in settings.values() if not each.roles or role.name in each.roles]
 
-    def binding(self, role: Role) -> list[Requirement]:
+    def requirements_for(self, role: Role) -> list[Requirement]:
         """Return the requirements that bind a role, in the order of the specification."""
         return [entry for entry in self.requirements.values() if role.name in entry.binds]

@@ -13,7 +13,7 @@ from typing import Any
 
 import yaml
 
-from conformance.definitions import locate
+from conformance.definitions import locations
 from conformance.definitions.protocol import (
     MessageType,
     Operation,
@@ -37,7 +37,7 @@ class BrokenProtocol(WrongUsage, ValueError):
 def names() -> list[str]:
     """Return the names of all protocols that can be found."""
     return [
-        entry.name for entry in locate.folders("schemas") if (entry / "protocol.yaml").is_file()
+        entry.name for entry in locations.folders("schemas") if (entry / "protocol.yaml").is_file()
     ]
 
 
@@ -51,7 +51,7 @@ Commands that receive a set of protocols add ``conformance.checks.references.che
 @cache
 def load(name: str) -> Protocol:
     """Load one protocol by its name. Raises UnknownName or BrokenProtocol."""
-    folder = locate.folder("schemas", name)
+    folder = locations.folder("schemas", name)
     if folder is None or not (folder / "protocol.yaml").is_file():
         raise UnknownName("protocol", name, names())
     raw = _yaml(folder / "protocol.yaml")

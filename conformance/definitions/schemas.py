@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urldefrag, urljoin
 
-from conformance.definitions.fitting import Fits, Fitting, Unknown
+from conformance.definitions.matchers import Fits, Fitting, Unknown
 
 # the URI of a schema is this base and its path below the folder; references use these URIs
 BASE = "/"
@@ -100,7 +100,7 @@ class Schema:
     def explain(self, value: Any) -> tuple[list[SchemaError], set[str]]:
         """Return the result of `check` by jsonschema, which takes a hundred times as long."""
         # Importing this module takes longer than most commands do.
-        from conformance.definitions.explaining import explain
+        from conformance.definitions.explanations import explain
 
         return explain(self, value)
 

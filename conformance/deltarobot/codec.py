@@ -24,7 +24,7 @@ from functools import cache
 from typing import Any
 
 from conformance.codec import Frame
-from conformance.definitions import locate
+from conformance.definitions import locations
 from conformance.deltarobot import layout
 from conformance.deltarobot.layout import Layout
 
@@ -52,7 +52,7 @@ def layouts() -> dict[int, Layout]:
 
     Raises ValueError, which names the faulty file.
     """
-    folder = locate.folder("schemas", "deltarobot")
+    folder = locations.folder("schemas", "deltarobot")
     if folder is None:
         raise ValueError("the schemas of deltarobot are missing")
     found = layout.load(folder)
@@ -200,7 +200,7 @@ class Decoder:
             return []
         value = {"begins": left[:SAID].hex() or self._oversized}
         known = bool(name_of_begun(left))
-        if wrong := misfit(left) if known else self._before(left):
+        if wrong := misfit(left) if known else self._earlier_error(left):
             return [Frame(left, TRUNCATED, value, wrong, _FIXED, earlier=not known)]
         return [Frame(left, TRUNCATED, value)]
 
@@ -214,7 +214,7 @@ class Decoder:
             start = at + HEADER.size
             size = _SIZES[identifier >> 12]
             if size is None:
-                size, start = self._said(data, at), at + SAID
+                size, start = self._announced_size(data, at), at + SAID
                 if size is None:
                     break
                 if size > self._limit:
@@ -245,7 +245,7 @@ class Decoder:
             return b""
         return data[at:]
 
-    def _said(self, data: bytes, at: int) -> int | None:
+    def _announced_size(self, data: bytes, at: int) -> int | None:
         """Return the announced number of bytes of contents of the message at this place.
 
         Returns None if the length is incomplete, or if the size identifier is undefined.
@@ -253,7 +253,7 @@ class Decoder:
         identifier = _identifier(data, at)
         if identifier >> 12 != VARIABLE:
             # An earlier message of wrong length can have moved this place.
-            if not self._misplaced(None if self._ragged else self._before(data[at:])):
+            if not self._misplaced(None if self._ragged else self._earlier_error(data[at:])):
                 # Bytes before any known message are no message of the protocol at all.
                 self.lost = _no_size(identifier)
                 self._about = _UNDEFINED if self._known else _FIRST
@@ -268,10 +268,10 @@ class Decoder:
         """Report a message over the limit. Returns False if an earlier message is wrong."""
         identifier, raw = _identifier(data, at), data[at : at + SAID]
         self._oversized = raw.hex()
-        if self._misplaced(self._before(data[at:], meant=True)):
+        if self._misplaced(self._earlier_error(data[at:], meant=True)):
             return False
         value = {"identifier": f"{identifier:#06x}", "length": size}
-        wrong = None if identifier in self._layouts else self._before(raw)
+        wrong = None if identifier in self._layouts else self._earlier_error(raw)
         about = _FIXED if wrong else None
         frames.append(Frame(raw, OVERSIZED, value, wrong, about, earlier=True))
         self._latest = b""
@@ -281,7 +281,7 @@ class Decoder:
         """Return a message of unknown type, with the error of the previous message if any."""
         # A sender never sends the null type on purpose.
         meant = bool(identifier & 0xFFF)
-        wrong = self._before(raw, meant)
+        wrong = self._earlier_error(raw, meant)
         self._wrong = self._wrong or (wrong if meant and wrong else "")
         if self._latest:
             self._latest = b"" if wrong else (self._latest + raw)[:_SEEN]
@@ -289,7 +289,7 @@ class Decoder:
         about = _FIXED if wrong else None
         return Frame(raw, UNKNOWN, value, wrong, about, earlier=True)
 
-    def _before(self, data: bytes, meant: bool = False) -> str | None:
+    def _earlier_error(self, data: bytes, meant: bool = False) -> str | None:
         """Return the error of the previous message that explains this data, else None."""
         return misfit(self._latest + data[:_SEEN], meant) if self._latest else None
 

@@ -28,7 +28,7 @@ def inside_lengths(data: bytes) -> Sequence[bytes]:
     return split_at(at + 3 + number % 3 for number, at in enumerate(long))(data)
 
 
-def behind_headers(data: bytes) -> Sequence[bytes]:
+def after_headers(data: bytes) -> Sequence[bytes]:
     """Cut each message between its header and its contents."""
     return split_at(start for _, start in _starts(data))(data)
 
@@ -47,7 +47,7 @@ def last_byte_alone(data: bytes) -> Sequence[bytes]:
 CUTS: Sequence[Segmentation] = (
     inside_identifiers,
     inside_lengths,
-    behind_headers,
+    after_headers,
     inside_contents,
     last_byte_alone,
 )

@@ -17,7 +17,7 @@ NO_NUMBERS: list[list[Any]] = [["NaN", "Infinity", "-Infinity"], ["NaN:ff800001"
 _SINGLE, _REVERSE = struct.Struct(">f"), struct.Struct("<f")
 
 
-def same(wanted: Any, seen: Any) -> bool:
+def is_same(wanted: Any, seen: Any) -> bool:
     """Return True if both numbers, or all numbers of both lists, are equal.
 
     Any NaN equals any other. Zero equals minus zero, because many JSON libraries lose the sign of
@@ -26,7 +26,9 @@ def same(wanted: Any, seen: Any) -> bool:
     """
     if isinstance(wanted, list | tuple):
         seen = [] if seen is None else seen
-        return isinstance(seen, list) and len(seen) == len(wanted) and all(map(same, wanted, seen))
+        return (
+            isinstance(seen, list) and len(seen) == len(wanted) and all(map(is_same, wanted, seen))
+        )
     told, meant = _single(seen), _single(wanted)
     if told is None or meant is None:
         return False
@@ -35,7 +37,7 @@ def same(wanted: Any, seen: Any) -> bool:
 
 def differs_by_byte_order(wanted: Any, seen: Any) -> bool:
     """Return True if some numbers were read in big-endian, and all others correctly."""
-    return not same(wanted, seen) and _is_same_but_for_order(wanted, seen)
+    return not is_same(wanted, seen) and _is_same_but_for_order(wanted, seen)
 
 
 def _is_same_but_for_order(wanted: Any, seen: Any) -> bool:
@@ -43,9 +45,9 @@ def _is_same_but_for_order(wanted: Any, seen: Any) -> bool:
         alike = isinstance(seen, list) and len(seen) == len(wanted)
         return alike and all(map(_is_same_but_for_order, wanted, seen))
     single = _single(wanted)
-    if single is None or same(wanted, seen):
+    if single is None or is_same(wanted, seen):
         return single is not None
-    return same(_REVERSE.unpack(_SINGLE.pack(single))[0], seen)
+    return is_same(_REVERSE.unpack(_SINGLE.pack(single))[0], seen)
 
 
 def _single(number: Any) -> float | None:

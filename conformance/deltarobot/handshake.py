@@ -4,7 +4,7 @@ import contextlib
 from collections.abc import AsyncIterator
 from typing import Any
 
-from conformance.deltarobot import diagnosis, leaving, tester
+from conformance.deltarobot import diagnosis, session_ends, tester
 from conformance.deltarobot.messages import HANDSHAKE
 from conformance.iut import Iut
 from conformance.segmentation import Segmentation
@@ -31,7 +31,10 @@ async def open_unshaken(
     iut: Iut, *, segmentation: Segmentation | None = None
 ) -> AsyncIterator[Session]:
     """Open a session that is to go on; nothing has been sent yet."""
-    async with iut.session(segmentation=segmentation) as session, leaving.excuse_end(iut, session):
+    async with (
+        iut.session(segmentation=segmentation) as session,
+        session_ends.excuse_end(iut, session),
+    ):
         yield session
 
 
@@ -80,7 +83,7 @@ async def await_greeting(
             await session.until_closed()
             if explained := diagnosis.opening(bytes_of_the_iut(session)):
                 about, reason = explained
-                event = session.events.index(next(session.theirs))
+                event = session.events.index(next(session.iut_events))
                 raise Violation(none.expected, reason, about, event, explains=True) from none
             if len(missing) == len(_SENT) and any(
                 f.requirement == _FIRST for f in session.judge.findings
@@ -94,4 +97,4 @@ async def await_greeting(
 
 def bytes_of_the_iut(session: Session) -> bytes:
     """Return all bytes that the IUT sent, decodable or not."""
-    return b"".join(event.data or b"" for event in session.theirs)
+    return b"".join(event.data or b"" for event in session.iut_events)

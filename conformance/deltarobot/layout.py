@@ -71,7 +71,7 @@ class _Numbers:
         # second reading then only costs time.
         if self._has_floats and not isfinite(sum(numbers)):
             patterns = self._patterns.unpack_from(data, at)
-            return list(map(_shown, self._codes, numbers, patterns))
+            return list(map(_decoded_number, self._codes, numbers, patterns))
         return numbers
 
     def write(self, values: Sequence[Any]) -> bytes:
@@ -89,7 +89,7 @@ class _Numbers:
         return int.from_bytes(packed, "little")
 
 
-def _shown(code: str, value: Any, pattern: int) -> Any:
+def _decoded_number(code: str, value: Any, pattern: int) -> Any:
     if code not in _PATTERNS or isfinite(value):
         return value
     if value == value:

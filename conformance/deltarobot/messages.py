@@ -42,7 +42,7 @@ def unknown(identifier: int, data: str) -> dict[str, Any]:
     return {"identifier": f"{identifier:#06x}", "data": data}
 
 
-def announcing(identifier: int, length: int, contents: bytes = b"") -> bytes:
+def begin_message(identifier: int, length: int, contents: bytes = b"") -> bytes:
     """Return the start of a variable-length message that announces `length` bytes."""
     return frame(identifier, contents)[:2] + length.to_bytes(4, "little") + contents
 

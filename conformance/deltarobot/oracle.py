@@ -19,6 +19,7 @@ from functools import cache
 from itertools import pairwise
 from typing import Any
 
+from conformance.bounded_dict import BoundedDict
 from conformance.course import ANY, Course, Step, Violates, Walk
 from conformance.deltarobot.codec import (
     HEADER,
@@ -33,7 +34,6 @@ from conformance.deltarobot.codec import (
     name_of_begun,
 )
 from conformance.judging.judge import Finding
-from conformance.recent import Recent
 
 SERVER, CLIENT = "server", "client"
 
@@ -142,18 +142,18 @@ class Oracle:
         self.exercised: set[str] = set()
         self._sides = {name: _Side(Walk(course)) for name, course in SIDES.items()}
         self._pings: deque[int] = deque(maxlen=_RANDOM)
-        self._unanswered: Recent[int, list[int]] = Recent()
+        self._unanswered: BoundedDict[int, list[int]] = BoundedDict()
         """By ping number: the positions of all pings with this number."""
         self._pinged = 0
         self._ponged = 0
         """The highest position of an answered ping."""
         self._progress: Counter[str] | None = None
         """Counts progress messages since the first curve; None before the first curve."""
-        self._answered: Recent[int, None] = Recent()
+        self._answered: BoundedDict[int, None] = BoundedDict()
         self._again: deque[int] = deque(maxlen=_RANDOM)
         """Numbers of repeated pongs that arrived while other pings were unanswered."""
         # first bytes of unknown messages, which an IUT can mistake for pings
-        self._strange: Recent[bytes, str] = Recent()
+        self._strange: BoundedDict[bytes, str] = BoundedDict()
 
     def message(self, sender: str, name: str, value: Any) -> Iterator[Finding]:
         self._sides[sender].ragged = "rest" in value
@@ -177,7 +177,7 @@ class Oracle:
                 what = f"the stream ended inside a message that begins {begins.hex(' ')}"
                 # An end of transmission that stops directly after its length has a wrong length.
                 said = name_of_begun(begins) == END and len(begins) == SAID
-                if turned := _turned(begins):
+                if turned := _reversed_length(begins):
                     what += f", whose length would be {turned} in the other byte order"
                 yield Finding(LENGTHS if said or turned else "frame.whole-messages", what)
             return
@@ -213,7 +213,7 @@ class Oracle:
     def reset(self, sender: str) -> None:
         self._sides[sender].reset = True
 
-    def parted(self, sender: str) -> bool:
+    def has_said_goodbye(self, sender: str) -> bool:
         return self._sides[sender].phase is Phase.ENDED
 
     def closed(self, sender: str) -> Iterator[Finding]:
@@ -229,22 +229,22 @@ class Oracle:
         elif side.strays and side.phase is Phase.CONNECTED:
             yield from (replace(stray, earlier=True) for stray in side.strays.values())
         elif side.strays:
-            yield _lacking(sender, _HALVES[side.phase])
+            yield _missing_half(sender, _HALVES[side.phase])
         elif not (peer.closed or peer.disturbed or peer.phase is Phase.ENDED):
-            yield from self._never_came(sender, side, peer)
+            yield from self._missing_messages(sender, side, peer)
         if side.phase in (Phase.OPEN, Phase.ENDED):
             self.exercised.add("frame.whole-messages")
         if side.phase is Phase.ENDED:
             self.exercised |= {"end.announced", "end.nothing-after", "end.closes"}
-        elif self._owes_a_word(sender, side, peer):
+        elif self._is_owing_an_end(sender, side, peer):
             what = f"the {sender} closed the connection without an end of transmission"
             # A side that has served nothing can have given up a handshake that it read too late.
             yield Finding("end.announced", what, inconclusive=not side.serves)
 
-    def _never_came(self, sender: str, side: _Side, peer: _Side) -> Iterator[Finding]:
+    def _missing_messages(self, sender: str, side: _Side, peer: _Side) -> Iterator[Finding]:
         """Report the messages that one side did not send before it closed."""
         if peer.phase is Phase.OPEN and side.phase in _HALVES:
-            yield _lacking(sender, _HALVES[side.phase])
+            yield _missing_half(sender, _HALVES[side.phase])
         if sender == CLIENT:
             first = min((places[0] for places in self._unanswered.values()), default=self._pinged)
             if first < self._ponged:
@@ -255,7 +255,7 @@ class Oracle:
                 what = f"the client closed without any pong to {self._pinged} pings"
                 yield Finding("pong.each", what, inconclusive=self._pinged < _MANY)
 
-    def _owes_a_word(self, sender: str, side: _Side, peer: _Side) -> bool:
+    def _is_owing_an_end(self, sender: str, side: _Side, peer: _Side) -> bool:
         """Return True if no behaviour of the other side explains an unannounced close."""
         dead = sender == SERVER and bool(self._unanswered)
         shaken = side.phase is Phase.OPEN and peer.phase is Phase.OPEN
@@ -292,11 +292,11 @@ class Oracle:
             self.exercised.add("handshake.before-service")
         yield from client.walk.step(SERVER, _SERVED, message=name)
         if name in PROGRESS:
-            yield from self._goes_on(name)
+            yield from self._progress_rule(name)
 
     # Rules, one for each message that has any
 
-    def _hello(self, sender: str, value: Any) -> Iterator[Finding]:
+    def _handshake_rule(self, sender: str, value: Any) -> Iterator[Finding]:
         # The schema reports a wrong value. The value also explains why the other side closes.
         if value.get("magic", "DeltaRVr") != "DeltaRVr" or value.get("version", 1) != 1:
             self._sides[sender].disturbed = True
@@ -333,7 +333,7 @@ class Oracle:
                 self._unanswered[number] = waiting
             self._answered[number] = None
             if not self._unanswered:
-                yield from map(_twice, self._again)
+                yield from map(_is_sent_twice, self._again)
                 self._again.clear()
             return
         self._sides[CLIENT].disturbed = True
@@ -343,7 +343,7 @@ class Oracle:
             # The pong can also be the answer to a waiting ping, with a wrong number.
             self._again.append(number)
         elif number in self._answered:
-            yield _twice(number)
+            yield _is_sent_twice(number)
         elif short := misfit(encode(value)):
             yield Finding("frame.fixed-lengths", short)
         else:
@@ -356,7 +356,7 @@ class Oracle:
             self._sides[SERVER].disturbed = True
         yield from ()
 
-    def _goes_on(self, name: str) -> Iterator[Finding]:
+    def _progress_rule(self, name: str) -> Iterator[Finding]:
         if (came := self._progress) is None:
             return
         came[name] += 1
@@ -378,7 +378,11 @@ class Oracle:
 
 
 _RULES = {
-    **{(sender, name): Oracle._hello for sender in (SERVER, CLIENT) for name in (MAGIC, VERSION)},
+    **{
+        (sender, name): Oracle._handshake_rule
+        for sender in (SERVER, CLIENT)
+        for name in (MAGIC, VERSION)
+    },
     **{(sender, END): Oracle._end for sender in (SERVER, CLIENT)},
     (SERVER, "Ping"): Oracle._ping,
     (SERVER, "Curve"): Oracle._curve,
@@ -392,18 +396,18 @@ def _types() -> set[int]:
     return {identifier & 0xFFF for identifier in layouts()}
 
 
-def _twice(number: int) -> Finding:
+def _is_sent_twice(number: int) -> Finding:
     return Finding("pong.each", f"the ping {number} was answered more than once")
 
 
-def _turned(begins: bytes) -> int:
+def _reversed_length(begins: bytes) -> int:
     """Return the length of a message in big-endian; 0 if the usual length is plausible."""
     length = begins[HEADER.size : SAID]
     turned = int.from_bytes(length, "big")
     return turned if int.from_bytes(length, "little") > LIMIT >= turned else 0
 
 
-def _lacking(sender: str, half: tuple[str, str]) -> Finding:
+def _missing_half(sender: str, half: tuple[str, str]) -> Finding:
     missing, requirement = half
     return Finding(requirement, f"the {sender} ended the session without sending its {missing}")
 

@@ -5,16 +5,16 @@ import contextlib
 from collections.abc import Awaitable, Callable
 
 from conformance.deltarobot import tester
-from conformance.deltarobot.leaving import (
+from conformance.deltarobot.messages import MAGIC
+from conformance.deltarobot.service import assert_alive
+from conformance.deltarobot.session_ends import (
     NEARLY,
     describe_own_end,
     end_time,
-    ends_by_itself,
     has_announced_end,
+    is_ended_by_itself,
     is_served,
 )
-from conformance.deltarobot.messages import MAGIC
-from conformance.deltarobot.service import assert_alive
 from conformance.iut import Iut
 from conformance.session import Session
 from conformance.verdicts import Conclusion, Hindered, Inconclusive, Violation
@@ -30,12 +30,12 @@ async def assert_refused(
     expected = f"the connection to be closed after {what}"
     await tester.of(session).prompt(session)
     sign = await session.wait_for(*tester.of(session).signs, within="response")
-    if sign and not await _serves_anybody(iut):
+    if sign and not await _is_serving_anybody(iut):
         about = "end.nothing-after" if has_announced_end(session, sign) else requirement
         came = f"received {sign.name}: the IUT serves the peer"
         # Another session was opened since.
         raise Violation(expected, came, about, sign.event).shown_in(session)
-    if not await _closes(iut, session, "wrong"):
+    if not await _is_closed(iut, session, "wrong"):
         about = "end.closes" if has_announced_end(session) else requirement
         raise Violation(expected, "the connection stays open", about).shown_in(session)
     await assert_alive(session, what)
@@ -44,14 +44,14 @@ async def assert_refused(
 async def assert_unserved(iut: Iut, session: Session, what: str) -> None:
     """Raise Violation if the IUT serves or keeps a peer that sends nothing more."""
     sign = await session.wait_for(*tester.of(session).signs, within=session.seconds("quiet"))
-    if sign and not await _serves_anybody(iut):
+    if sign and not await _is_serving_anybody(iut):
         came = f"received {sign.name}: the IUT serves the peer"
         expected = f"the connection to be closed after {what}"
         raise Violation(expected, came, event=sign.event).shown_in(session)
     await assert_dropped(iut, session, what)
 
 
-async def _serves_anybody(iut: Iut) -> bool:
+async def _is_serving_anybody(iut: Iut) -> bool:
     """Return True if the IUT serves even a peer that has sent only its magic.
 
     Service is then no evidence that the IUT accepted a handshake.
@@ -71,7 +71,7 @@ async def assert_dropped(iut: Iut, session: Session, what: str) -> None:
     Raises Inconclusive if no time is declared and the IUT keeps the peer for the longest wait of a
     test.
     """
-    if await _closes(iut, session, "silent"):
+    if await _is_closed(iut, session, "silent"):
         await assert_alive(session, what)
         return
     declared = iut.configuration.declared("handshake")
@@ -97,18 +97,18 @@ async def look_beyond_the_handshake_time(
     was complete.
     """
     async with iut.session() as silent:
-        dropping = asyncio.ensure_future(_closes(iut, silent, "silent"))
+        dropping = asyncio.ensure_future(_is_closed(iut, silent, "silent"))
         try:
             while not dropping.done():
                 await look()
                 await asyncio.wait({dropping}, timeout=silent.seconds("quiet"))
             await look()
         except Conclusion:
-            if session.ended and await dropping and _as_old(silent, session):
+            if session.ended and await dropping and _is_as_old(silent, session):
                 if not is_served(session):
                     came = "the IUT ended the session like that of a silent peer, unserved"
                     raise Hindered(f"{came}: our handshake can have come too late") from None
-                if await ends_by_itself(iut, session, before=NEARLY * end_time(silent)):
+                if await is_ended_by_itself(iut, session, before=NEARLY * end_time(silent)):
                     raise Inconclusive(describe_own_end(session)) from None
                 expected = "the session to go on after the time for the handshake is over"
                 came = f"the {session.role.name} ended the session then, as without a handshake"
@@ -126,12 +126,12 @@ async def look_beyond_the_handshake_time(
                 await look()
 
 
-def _as_old(silent: Session, session: Session) -> bool:
+def _is_as_old(silent: Session, session: Session) -> bool:
     """Return True if the IUT ended both sessions after the same time."""
     return abs(end_time(silent) - end_time(session)) < silent.seconds("quiet")
 
 
-async def _closes(iut: Iut, session: Session, peer: str) -> bool:
+async def _is_closed(iut: Iut, session: Session, peer: str) -> bool:
     """Wait for the IUT to close the connection; return True if it does.
 
     The wait is twice the declared time for the handshake. If none is declared, the longest wait of
@@ -139,7 +139,7 @@ async def _closes(iut: Iut, session: Session, peer: str) -> bool:
     """
     declared = iut.configuration.declared("handshake")
     if declared is not None:
-        return await session.until_closed(session.left(2 * declared, "response"))
+        return await session.until_closed(session.countdown(2 * declared, "response"))
     if iut.memory.get(f"keeps a {peer} peer"):
         return session.ended
     closed = await session.until_closed(iut.configuration.max_wait)

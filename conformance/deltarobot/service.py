@@ -8,8 +8,12 @@ from typing import Any
 from conformance.cases import check
 from conformance.deltarobot import tester
 from conformance.deltarobot.handshake import open_session
-from conformance.deltarobot.leaving import describe_own_end, ends_by_itself, has_announced_end
 from conformance.deltarobot.messages import OF_EACH_SIZE, end, unknown
+from conformance.deltarobot.session_ends import (
+    describe_own_end,
+    has_announced_end,
+    is_ended_by_itself,
+)
 from conformance.iut import Iut
 from conformance.segmentation import Segmentation, byte_by_byte
 from conformance.session import Session
@@ -42,10 +46,10 @@ class Habits:
 
 async def share_session(iut: Iut, name: str, hold: Callable[[Iut], Awaitable[Session]]) -> Session:
     """Return a session that several tests share and that runs once in a run."""
-    return _shown(iut, await iut.cached(name, lambda: hold(iut)))
+    return _is_service_shown(iut, await iut.cached(name, lambda: hold(iut)))
 
 
-def _shown(iut: Iut, session: Session) -> Session:
+def _is_service_shown(iut: Iut, session: Session) -> Session:
     if session not in iut.sessions:
         iut.sessions.append(session)
     return session
@@ -53,13 +57,13 @@ def _shown(iut: Iut, session: Session) -> Session:
 
 async def ordinary(iut: Iut) -> Session:
     """Return an ordinary session, complete from its start to its end."""
-    session, _ = await iut.cached(_ORDINARY, lambda: _ordinary(iut))
-    return _shown(iut, session)
+    session, _ = await iut.cached(_ORDINARY, lambda: _run_ordinary(iut))
+    return _is_service_shown(iut, session)
 
 
 async def habits(iut: Iut) -> Habits:
     """Return the IUT's behaviour in an ordinary session."""
-    _, found = await iut.cached(_ORDINARY, lambda: _ordinary(iut))
+    _, found = await iut.cached(_ORDINARY, lambda: _run_ordinary(iut))
     return found
 
 
@@ -69,40 +73,40 @@ def find_known_habits(tested: Iut | Session) -> tuple[Session | None, Habits | N
     return found
 
 
-async def _ordinary(iut: Iut) -> tuple[Session, Habits]:
+async def _run_ordinary(iut: Iut) -> tuple[Session, Habits]:
     """Run the ordinary session; repeat it once if it shows no service.
 
     Many tests depend on the result, so one bad start must not decide it.
     """
-    session, found = await _plain(iut)
-    return (session, found) if found.serves else await _plain(iut)
+    session, found = await _plain_session(iut)
+    return (session, found) if found.serves else await _plain_session(iut)
 
 
-async def _plain(iut: Iut) -> tuple[Session, Habits]:
+async def _plain_session(iut: Iut) -> tuple[Session, Habits]:
     async with open_session(iut) as session:
-        served = await tester.of(session).served(session)
+        served = await tester.of(session).has_served(session)
         await tester.of(session).show_more(session)
         if session.ended:
             # Sessions of this IUT end early by themselves; a new, short session shows the reaction.
-            closing = await _closing(iut, REASON, "")
+            closing = await _closing_reasons(iut, REASON, "")
         else:
-            closes = await closes_upon(session, REASON)
-            closing = REASON if closes else await _closing(iut, "")
+            closes = await is_closed_after(session, REASON)
+            closing = REASON if closes else await _closing_reasons(iut, "")
         found = Habits(served, closing)
         await session.finish()
         await session.until_closed()
         return session, found
 
 
-async def _closing(iut: Iut, *reasons: str) -> str | None:
+async def _closing_reasons(iut: Iut, *reasons: str) -> str | None:
     for reason in reasons:
         async with open_session(iut) as session:
-            if await closes_upon(session, reason):
+            if await is_closed_after(session, reason):
                 return reason
     return None
 
 
-async def closes_upon(session: Session, reason: str) -> bool:
+async def is_closed_after(session: Session, reason: str) -> bool:
     """Send an end with this reason. Returns True if the IUT closes before its peer does.
 
     Nothing else is sent. More bytes could complete a message for which a misreading IUT waits.
@@ -126,7 +130,7 @@ class Refused:
     def __contains__(self, message: Any) -> bool:
         return message in self.closed or message in self.deadly
 
-    def like(self, message: Any) -> bool:
+    def is_refusing(self, message: Any) -> bool:
         """Return True if a message of the same size is refused."""
         size = slice(3)  # the characters of an identifier that give its size: 0x and one digit
         ends = (one["identifier"][size] for one in (*self.closed, *self.deadly))
@@ -135,18 +139,18 @@ class Refused:
 
 async def find_refused(iut: Iut) -> Refused:
     """Find the unknown messages after which the IUT ends the session, once in a run."""
-    return await iut.cached("refused", lambda: _refused(iut))
+    return await iut.cached("refused", lambda: _find_refused(iut))
 
 
-async def _refused(iut: Iut) -> Refused:
+async def _find_refused(iut: Iut) -> Refused:
     each = list(OF_EACH_SIZE.values())
-    some = await _ends_upon(iut, *each)
-    ends = [(one, await _ends_upon(iut, one)) for one in each if some]
+    some = await _end_after(iut, *each)
+    ends = [(one, await _end_after(iut, one)) for one in each if some]
     closed = [one for one, end in ends if end == "closed"]
     return Refused(closed, [one for one, end in ends if end == "died"])
 
 
-async def _ends_upon(iut: Iut, *messages: Any) -> str:
+async def _end_after(iut: Iut, *messages: Any) -> str:
     """Return how these messages end the session: closed, died, or empty if they do not."""
     async with open_session(iut) as session:
         await session.send(*messages)
@@ -158,19 +162,19 @@ async def _ends_upon(iut: Iut, *messages: Any) -> str:
             await assert_alive(session, "unknown messages")
         except Violation:
             return "died"
-        return "" if await ends_by_itself(iut, session) else "closed"
+        return "" if await is_ended_by_itself(iut, session) else "closed"
 
 
 async def leave_out_refused(iut: Iut, messages: dict[str, Any]) -> dict[str, Any]:
     """Return the messages whose size the IUT does not refuse. Raises Inconclusive if none."""
     known = await find_refused(iut)
-    left = {name: value for name, value in messages.items() if not known.like(value)}
+    left = {name: value for name, value in messages.items() if not known.is_refusing(value)}
     if not left:
         raise Inconclusive("the IUT closes after unknown messages (messages.unknown-skipped)")
     return left
 
 
-async def script(iut: Iut) -> list[Any]:
+async def usable_script(iut: Iut) -> list[Any]:
     """Return the script of the peer without the messages that the IUT refuses."""
     left_out = await find_refused(iut)
     return [message for message in tester.of(iut).script if message not in left_out]
@@ -179,10 +183,10 @@ async def script(iut: Iut) -> list[Any]:
 # Checks that the IUT serves
 
 
-async def serves(iut: Iut, session: Session, after: str) -> None:
+async def check_serves(iut: Iut, session: Session, after: str) -> None:
     """Raise Violation unless a new message of the IUT shows that it serves this session."""
     _, known = find_known_habits(iut)
-    if (known is None or known.serves) and await tester.of(session).served(session):
+    if (known is None or known.serves) and await tester.of(session).has_served(session):
         return
     # Opened only now: a server that serves one client at a time refuses a second session.
     if not (await habits(iut)).serves:
@@ -190,26 +194,26 @@ async def serves(iut: Iut, session: Session, after: str) -> None:
     await _raise_because_stopped(iut, session, after)
 
 
-async def goes_on(iut: Iut, session: Session, after: str) -> None:
+async def check_goes_on(iut: Iut, session: Session, after: str) -> None:
     """Raise Violation unless the IUT serves and understands the next message.
 
     A server shows that it understands only by closing after an end of transmission.
     """
-    await serves(iut, session, after)
+    await check_serves(iut, session, after)
     # A server can have sent its last messages before it closed the connection.
     within = 0 if tester.of(session).asks else session.seconds("quiet")
     if await session.until_closed(within):
         await _raise_because_stopped(iut, session, after)
-    await tester.of(session).follows(iut, session, after)
+    await tester.of(session).check_follows(iut, session, after)
 
 
-async def passes_over(iut: Iut, session: Session, after: str) -> None:
-    """Call `goes_on`; raise Inconclusive if the IUT closes after unknown messages, too.
+async def check_passes_over(iut: Iut, session: Session, after: str) -> None:
+    """Call `check_goes_on`; raise Inconclusive if the IUT closes after unknown messages, too.
 
     The IUT need not know these messages, so it can treat them as unknown.
     """
     try:
-        await goes_on(iut, session, after)
+        await check_goes_on(iut, session, after)
     except Violation as wrong:
         if session.ended and (await find_refused(iut)).closed:
             known = "the IUT closes after unknown messages, too (messages.unknown-skipped)"
@@ -222,16 +226,16 @@ async def _raise_because_stopped(iut: Iut, session: Session, after: str) -> None
     await assert_alive(session, after)
     expected = f"the session to go on after {after}"
     if not session.ended:
-        known = await tester.of(session).falters(iut)
+        known = await tester.of(session).find_plain_failure(iut)
         came = f"the {session.role.name} {tester.of(session).silent}"
         raise Violation(expected, came, known).shown_in(session)
-    if await ends_by_itself(iut, session):
+    if await is_ended_by_itself(iut, session):
         raise Inconclusive(f"{describe_own_end(session)}; expected {expected}").shown_in(session)
-    came = f"the {session.role.name} closed the connection{_why(session)}"
+    came = f"the {session.role.name} closed the connection{_end_reason(session)}"
     raise Violation(expected, came).shown_in(session)
 
 
-def _why(session: Session) -> str:
+def _end_reason(session: Session) -> str:
     reasons = [m.value["reason"] for m in session.received if m.name == "EndOfTransmission"]
     return f", saying {reasons[0][:200]!r}" if reasons and reasons[0] else ""
 
@@ -249,21 +253,21 @@ async def in_many_reads(iut: Iut) -> AsyncIterator[None]:
         yield
     except Violation as violation:
         violation.session = violation.session or (iut.sessions[-1] if iut.sessions else None)
-        if await iut.cached("loses pieces", lambda: _loses(iut, byte_by_byte)):
+        if await iut.cached("loses pieces", lambda: _is_losing_messages(iut, byte_by_byte)):
             violation.requirement = "frame.segmentation"
         elif OF_EACH_SIZE["variable"] not in await find_refused(iut) and await iut.cached(
-            "loses long ones", lambda: _loses(iut, None, _LONG)
+            "loses long ones", lambda: _is_losing_messages(iut, None, _LONG)
         ):
             violation.requirement = "frame.variable-length"
         raise
 
 
-async def _loses(iut: Iut, segmentation: Segmentation | None, *messages: Any) -> bool:
+async def _is_losing_messages(iut: Iut, segmentation: Segmentation | None, *messages: Any) -> bool:
     """Return True if the IUT does not serve a peer after these messages."""
     try:
         async with open_session(iut, segmentation=segmentation) as session:
             await session.send(*messages)
-            await goes_on(iut, session, "messages")
+            await check_goes_on(iut, session, "messages")
     except Violation:
         return True
     return False
@@ -275,19 +279,19 @@ async def _loses(iut: Iut, segmentation: Segmentation | None, *messages: Any) ->
 async def assert_alive(session: Session, after: str) -> None:
     """Raise Violation if a signal or an unhandled error ended the IUT."""
     if not (
-        session.ended and (has_announced_end(session) or await tester.of(session).lives(session))
+        session.ended and (has_announced_end(session) or await tester.of(session).is_alive(session))
     ):
         await session.assert_alive(after)
 
 
-async def lives_on(iut: Iut, session: Session, after: str) -> None:
+async def check_lives_on(iut: Iut, session: Session, after: str) -> None:
     """Raise Violation unless the IUT goes on serving or closes the connection by itself.
 
     A server must also serve its next client.
     """
     serving = (await habits(iut)).serves
-    if not session.ended and serving and not await tester.of(session).served(session):
+    if not session.ended and serving and not await tester.of(session).has_served(session):
         hangs = f"the IUT hangs{session.instance.describe_end()}"
         check(session.ended, f"the session to go on or to end after {after}", hangs)
     await assert_alive(session, after)
-    await tester.of(session).next_is_served(iut, session, after)
+    await tester.of(session).check_next_is_served(iut, session, after)

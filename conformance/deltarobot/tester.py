@@ -36,15 +36,15 @@ class Tester(ABC):
     """True if the tester can always ask the IUT for a sign of service."""
 
     @abstractmethod
-    async def served(self, session: Session) -> bool:
+    async def has_served(self, session: Session) -> bool:
         """Return True if a new message of the IUT shows that it serves this session."""
 
     @abstractmethod
-    async def served_in_form(self, session: Session, form: Form) -> bool:
+    async def has_served_in_form(self, session: Session, form: Form) -> bool:
         """Return True if the IUT serves a session whose peer writes messages in this form."""
 
     @abstractmethod
-    async def in_step(self, iut: Iut, session: Session) -> bool:
+    async def is_in_step(self, iut: Iut, session: Session) -> bool:
         """Return True if the IUT shows that it understands the messages that it receives now."""
 
     @abstractmethod
@@ -65,7 +65,7 @@ class Tester(ABC):
         """
 
     @abstractmethod
-    async def lives(self, session: Session) -> bool:
+    async def is_alive(self, session: Session) -> bool:
         """Return True if the IUT seems to have survived the end of this session; do not wait."""
 
     # Operations that only some roles need
@@ -85,22 +85,22 @@ class Tester(ABC):
     async def ask(self, session: Session) -> None:  # noqa: B027
         """Send a request that the IUT would answer before its end of transmission."""
 
-    async def falters(self, iut: Iut) -> str | None:
+    async def find_plain_failure(self, iut: Iut) -> str | None:
         """Return the violated requirement if the IUT fails at times in a plain session, too."""
         return None
 
-    async def all_understood(  # noqa: B027
+    async def check_all_understood(  # noqa: B027
         self, session: Session, after: str, times: int = 1
     ) -> None:
         """Raise Violation unless the IUT has answered every request of the scripts."""
 
-    async def follows(self, iut: Iut, session: Session, after: str) -> None:  # noqa: B027
+    async def check_follows(self, iut: Iut, session: Session, after: str) -> None:  # noqa: B027
         """Raise Violation unless the serving IUT understands the next message.
 
         Raises Inconclusive if the IUT cannot show that.
         """
 
-    async def next_is_served(  # noqa: B027
+    async def check_next_is_served(  # noqa: B027
         self, iut: Iut, session: Session, after: str
     ) -> None:
         """Raise Violation unless the IUT serves another peer as well."""

@@ -9,7 +9,7 @@ from hypothesis.strategies import SearchStrategy
 
 from conformance.definitions.keywords import regex, words
 from conformance.definitions.schemas import Part
-from conformance.generation.scalars import Form, encoded, text, together
+from conformance.generation.scalars import Form, encoded, text, tuples_of
 
 # distances beyond a limit; the powers of two also exceed smaller integer types
 FAR = (1, 2**8, 2**16, 2**32)
@@ -65,7 +65,7 @@ class Kind:
         return NearMiss(value, self.keyword, tuple(key for _, key in layers), self.expected)
 
 
-def named(keyword: str, limit: Any, samples: tuple[Any, ...]) -> Kind:
+def sampled_kind(keyword: str, limit: Any, samples: tuple[Any, ...]) -> Kind:
     """Return the kind that violates a keyword with this limit; only the samples are used."""
     return Kind(keyword, words(keyword, limit), samples)
 
@@ -75,7 +75,7 @@ def kind_of(keyword: str, expected: str, form: Form) -> Kind:
     return Kind(keyword, expected, (form.simplest,), form.strategy)
 
 
-def given(keyword: str, limit: Any, form: Form | None) -> Iterator[Kind]:
+def kinds_of_keyword(keyword: str, limit: Any, form: Form | None) -> Iterator[Kind]:
     """Yield the kind that violates a keyword with this limit, if there is a form."""
     if form is not None:
         yield kind_of(keyword, words(keyword, limit), form)
@@ -108,27 +108,27 @@ def numbers(keywords: dict[str, Any]) -> Iterator[Kind]:
             limit = keywords[keyword]
             inner = step * int(-(-limit // step) if sign < 0 else limit // step)
             beyond = [inner + sign * step * by for by in FAR]
-            yield named(keyword, limit, (limit, *beyond, limit + sign * 0.5))
+            yield sampled_kind(keyword, limit, (limit, *beyond, limit + sign * 0.5))
     if "multipleOf" in keywords:
         near = [keywords.get("minimum", keywords.get("maximum", 0)) + by for by in range(-2, 3)]
-        yield named("multipleOf", step, (*near, 1, -1, step + 1, step - 1))
+        yield sampled_kind("multipleOf", step, (*near, 1, -1, step + 1, step - 1))
 
 
 def texts(keywords: dict[str, Any]) -> Iterator[Kind]:
     """Yield texts of wrong length, with a wrong pattern, or with a wrong encoding."""
     low, high = keywords.get("minLength", 0), keywords.get("maxLength")
     if low:
-        yield from given("minLength", low, text(keywords, 0, low - 1))
+        yield from kinds_of_keyword("minLength", low, text(keywords, 0, low - 1))
     if high is not None and high < TOO_LONG:
         for least in (high + 1, 2 * high + 1):
-            yield from given("maxLength", high, text(keywords, least, least + 8))
+            yield from kinds_of_keyword("maxLength", high, text(keywords, least, least + 8))
     if "pattern" in keywords:
         whole = text(keywords, low, high)
         known = whole.simplest if whole else ""
         near = [known[:-1], *(part for odd in "!\n 0aA" for part in (known + odd, odd + known[1:]))]
         plain = [odd * max(low, 1) for odd in ("!", "\0", " ", "0", "a", "A", "\u00e9")]
         short = [encoded(bytes(size)) for size in range(8) if "contentEncoding" in keywords]
-        yield named("pattern", keywords["pattern"], ("", *plain, *near, *short))
+        yield sampled_kind("pattern", keywords["pattern"], ("", *plain, *near, *short))
     if "contentEncoding" in keywords:
         for kind in _encodings(keywords, low, high):
             yield replace(kind, doubtful="pattern" in keywords)
@@ -138,7 +138,9 @@ def _encodings(keywords: dict[str, Any], low: int, high: int | None) -> Iterator
     """Yield Base64 with a foreign character, without padding, or with stray bits."""
     some = text(keywords, max(low, 1), high)
     odd = Form(st.tuples(st.sampled_from("-_!.\n \u00e9"), st.integers(0, 64)), ("-", 0))
-    yield from given("contentEncoding", "base64", some and together(some, odd).map(_replaced))
+    yield from kinds_of_keyword(
+        "contentEncoding", "base64", some and tuples_of(some, odd).map(_replaced)
+    )
     sizes = (encoded(bytes(size)) for size in range(3 * low // 4, 3 * low // 4 + 16))
     padded = [
         short
@@ -151,8 +153,8 @@ def _encodings(keywords: dict[str, Any], low: int, high: int | None) -> Iterator
         return
     form = some.map(lambda whole: whole if whole.endswith("=") else padded[0])
     bare = form.map(lambda whole: whole.rstrip("="))
-    yield from given("contentEncoding", "base64", bare)
-    yield from given("contentEncoding", "base64", form.map(_with_stray_bits))
+    yield from kinds_of_keyword("contentEncoding", "base64", bare)
+    yield from kinds_of_keyword("contentEncoding", "base64", form.map(_with_stray_bits))
 
 
 def _replaced(drawn: tuple[str, tuple[str, int]]) -> str:

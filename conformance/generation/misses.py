@@ -20,15 +20,15 @@ from conformance.generation.kinds import (
     TOO_LONG,
     Kind,
     NearMiss,
-    given,
     kind_of,
-    named,
+    kinds_of_keyword,
     numbers,
     other_constants,
+    sampled_kind,
     texts,
 )
 from conformance.generation.nodes import Node, UnsupportedSchema
-from conformance.generation.scalars import Form, together
+from conformance.generation.scalars import Form, tuples_of
 from conformance.generation.values import Forms, overlap
 
 DEPTH = 1  # levels of recursion
@@ -97,7 +97,7 @@ class _Kinds:
 
     def _of(self, contents: Contents, fuel: int) -> Iterator[Kind]:
         if contents is False:
-            yield named("false", False, (None,))
+            yield sampled_kind("false", False, (None,))
         nodes = self._forms.nodes.of(contents, fuel)
         doubtful = overlap(nodes)
         yield from self._choices(contents, nodes)
@@ -129,7 +129,7 @@ class _Kinds:
                 tagged.append(form)
                 yield kind_of(keyword, expected, form.map(partial(_renamed, required[0])))
         for pair in pairwise(tagged):
-            yield kind_of(keyword, expected, together(*pair).map(lambda both: both[0] | both[1]))
+            yield kind_of(keyword, expected, tuples_of(*pair).map(lambda both: both[0] | both[1]))
 
     def _combinator(self, contents: Contents) -> tuple[str, list[Contents]] | None:
         """Return the first oneOf or anyOf that applies to a value here."""
@@ -148,11 +148,11 @@ class _Kinds:
         if not keywords:
             return
         if "type" in keywords:
-            yield named("type", keywords["type"], OF_EACH_TYPE)
+            yield sampled_kind("type", keywords["type"], OF_EACH_TYPE)
         listed = [keyword for keyword in ("const", "enum") if keyword in keywords]
         for keyword in listed:
             others = (*other_constants(keywords), *OF_EACH_TYPE)
-            yield named(keyword, keywords[keyword], others)
+            yield sampled_kind(keyword, keywords[keyword], others)
         if listed:
             return
         if "integer" in node.types or "number" in node.types:
@@ -169,26 +169,30 @@ class _Kinds:
         low, high = keywords.get("minItems", 0), keywords.get("maxItems")
         first = len(keywords.get("prefixItems", ()))
         if low:
-            yield from given("minItems", low, self._forms.array(node, 0, low - 1))
+            yield from kinds_of_keyword("minItems", low, self._forms.array(node, 0, low - 1))
         if high is not None and high < TOO_LONG:
-            yield from given("maxItems", high, self._forms.array(node, high + 1, high + 2))
+            yield from kinds_of_keyword(
+                "maxItems", high, self._forms.array(node, high + 1, high + 2)
+            )
         if keywords.get("uniqueItems"):
             some = self._forms.array(node, max(1, low - 1), None if high is None else high - 1)
             twice = some and some.map(lambda items: [*items, items[0]])
-            yield from given("uniqueItems", True, twice)
+            yield from kinds_of_keyword("uniqueItems", True, twice)
         for index, part in enumerate(
             [*keywords.get("prefixItems", ()), keywords.get("items", True)]
         ):
             if part is False:
                 full = self._forms.array(node, max(low, first), first)
-                yield from given("items", False, full and full.map(lambda items: [*items, None]))
+                yield from kinds_of_keyword(
+                    "items", False, full and full.map(lambda items: [*items, None])
+                )
                 continue
             least = max(low, index + 1)
             most = least + 2 if high is None else min(high, least + 2)
             around = self._forms.array(node, least, most)
             if around is not None:
                 beyond = Form(st.integers(0, 2) if index == first else st.just(0), 0)
-                layer = together(around, beyond).map(partial(_item_from, index))
+                layer = tuples_of(around, beyond).map(partial(_item_from, index))
                 yield from self._inside(layer, part, node.fuel)
 
     def _objects(self, node: Node) -> Iterator[Kind]:
@@ -196,7 +200,7 @@ class _Kinds:
         properties = keywords.get("properties", {})
         extra = keywords.get("additionalProperties", True)
         for name in keywords.get("required", ()):
-            yield from given("required", name, self._forms.object(node, without=name))
+            yield from kinds_of_keyword("required", name, self._forms.object(node, without=name))
         unknown = self._forms.names(node)
         for name, part in {
             unknown.simplest if unknown else "x_unknown": extra,
@@ -207,9 +211,9 @@ class _Kinds:
                 continue
             if part is False and name not in properties:
                 wrong = around.map(partial(_with, {name: None}))
-                yield from given("additionalProperties", name, wrong)
+                yield from kinds_of_keyword("additionalProperties", name, wrong)
             else:
-                layer = together(around, Form(st.just(name), name))
+                layer = tuples_of(around, Form(st.just(name), name))
                 yield from self._inside(layer, part, node.fuel)
         filler = self._forms.of(extra, node.fuel)
         if filler is None:
@@ -217,7 +221,7 @@ class _Kinds:
         if "minProperties" in keywords:
             allowed = self._forms.some_names(node, keywords["minProperties"] - 1) or []
             few = dict.fromkeys(allowed, filler.simplest)
-            yield named("minProperties", keywords["minProperties"], (few, {}))
+            yield sampled_kind("minProperties", keywords["minProperties"], (few, {}))
         whole = self._forms.object(node)
         if whole is not None and "propertyNames" in keywords:
             for kind in self._of(keywords["propertyNames"], node.fuel):
@@ -229,7 +233,7 @@ class _Kinds:
         if whole is not None and names is not None:
             more = dict.fromkeys(names, filler.simplest)
             over = whole.map(lambda members: dict([*(more | members).items()][-limit - 1 :]))
-            yield from given("maxProperties", limit, over)
+            yield from kinds_of_keyword("maxProperties", limit, over)
 
     def _inside(self, layer: Form, contents: Contents, fuel: int) -> Iterator[Kind]:
         for kind in self._of(contents, fuel):

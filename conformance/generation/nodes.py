@@ -11,7 +11,7 @@ from itertools import product
 from math import lcm
 from typing import Any
 
-from conformance.definitions.keywords import equal, shown
+from conformance.definitions.keywords import equal, short_json
 from conformance.definitions.schemas import Contents, Schema
 
 PLAIN = {
@@ -135,7 +135,7 @@ def _parts(contents: Contents, where: str) -> Iterator[tuple[Contents, str]]:
             yield value, at
 
 
-def apart(one: Node, other: Node) -> bool:
+def are_disjoint(one: Node, other: Node) -> bool:
     """Return True if the top level shows that no value can match both alternatives.
 
     There are four ways to show that:
@@ -145,7 +145,7 @@ def apart(one: Node, other: Node) -> bool:
     - Each requires a member that the other does not define.
     - Both require the same member, with different constants.
     """
-    if not _widened(one.types) & _widened(other.types):
+    if not _widen_types(one.types) & _widen_types(other.types):
         return True
     values = [_constants(node.keywords) for node in (one, other)]
     if all(values):
@@ -172,7 +172,7 @@ def _constants(contents: Any) -> list[Any]:
     return [contents["const"]] if "const" in contents else contents.get("enum", [])
 
 
-def _widened(types: list[str]) -> set[str]:
+def _widen_types(types: list[str]) -> set[str]:
     return {*types, "integer"} if "number" in types else set(types)
 
 
@@ -188,7 +188,7 @@ def _merge(one: dict[str, Any], other: dict[str, Any]) -> dict[str, Any]:
     """Return the conjunction of the keywords of two alternatives."""
     merged = {**one, **other}
     for keyword in one.keys() & other.keys():
-        merged[keyword] = _both(keyword, one[keyword], other[keyword])
+        merged[keyword] = _conjoin_keyword(keyword, one[keyword], other[keyword])
     arrays = [keywords.keys() & {"items", "prefixItems"} for keywords in (one, other)]
     if all(arrays) and "prefixItems" in arrays[0] | arrays[1] and one != other:
         raise UnsupportedSchema(
@@ -204,7 +204,7 @@ def _merge(one: dict[str, Any], other: dict[str, Any]) -> dict[str, Any]:
     return merged
 
 
-def _both(keyword: str, one: Any, other: Any) -> Any:
+def _conjoin_keyword(keyword: str, one: Any, other: Any) -> Any:
     """Return the conjunction of one keyword with two values."""
     if one == other:
         return one
@@ -215,7 +215,7 @@ def _both(keyword: str, one: Any, other: Any) -> Any:
             return min(one, other)
         case "type":
             names = [[entry] if isinstance(entry, str) else entry for entry in (one, other)]
-            common = _widened(names[0]) & _widened(names[1])
+            common = _widen_types(names[0]) & _widen_types(names[1])
             narrow = common - {"integer"} if "number" in common else common
             return [name for name in TYPES if name in narrow]
         case "enum":
@@ -231,7 +231,7 @@ def _both(keyword: str, one: Any, other: Any) -> Any:
             return _conjunction(one, other)
         case "multipleOf" if isinstance(one, int) and isinstance(other, int):
             return lcm(one, other)
-    pair = f"{shown(one)} and {shown(other)}"
+    pair = f"{short_json(one)} and {short_json(other)}"
     raise UnsupportedSchema(
         f"the keyword {keyword!r} is given twice, which is not supported: {pair}"
     )

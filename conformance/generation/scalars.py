@@ -43,19 +43,19 @@ class Form:
     def map(self, change: Callable[[Any], Any]) -> "Form":
         return Form(self.strategy.map(change), change(self.simplest))
 
-    def within(self, holds: Callable[[Any], Any]) -> "Form | None":
+    def restricted_to(self, holds: Callable[[Any], Any]) -> "Form | None":
         """Return the values for which a condition is true; None if it is false for the simplest."""
         return Form(self.strategy.filter(holds), self.simplest) if holds(self.simplest) else None
 
 
-def together(*forms: Form) -> Form:
+def tuples_of(*forms: Form) -> Form:
     """Return tuples of one value of each form."""
     return Form(
         st.tuples(*(form.strategy for form in forms)), tuple(form.simplest for form in forms)
     )
 
 
-def either(forms: list[Form]) -> Form | None:
+def union_of(forms: list[Form]) -> Form | None:
     """Return the values of all forms together; None if there are no forms."""
     return Form(st.one_of(*(form.strategy for form in forms)), forms[0].simplest) if forms else None
 
@@ -127,7 +127,7 @@ def number(keywords: Keywords) -> Form | None:
                 width=width,
             )
             forms.append(Form(floats, simplest))
-    return either([form for form in forms if form is not None])
+    return union_of([form for form in forms if form is not None])
 
 
 def _fits_32_bits(value: float) -> bool:
@@ -155,7 +155,7 @@ def text(keywords: Keywords, low: int, high: int | None) -> Form | None:
         possible = high is None or low <= high
         return _characters(st.sampled_from(letters), letters[0], low, high) if possible else None
     top = inf if high is None else high
-    return _matching(pattern).within(lambda value: low <= len(value) <= top)
+    return _matching(pattern).restricted_to(lambda value: low <= len(value) <= top)
 
 
 def _characters(letters: SearchStrategy[str], first: str, low: int, high: int | None) -> Form:
@@ -218,7 +218,11 @@ def _base64(pattern: str | None, low: int, high: int | None) -> Form | None:
     def cut(data: bytes) -> str:
         return encoded(data[: max(size for size in sizes if size <= len(data))])
 
-    return bytes_of(sizes[0], sizes[-1]).map(cut).within(lambda value: regex(pattern).search(value))
+    return (
+        bytes_of(sizes[0], sizes[-1])
+        .map(cut)
+        .restricted_to(lambda value: regex(pattern).search(value))
+    )
 
 
 def bytes_of(low: int, high: int | None) -> Form:

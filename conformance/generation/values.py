@@ -9,18 +9,18 @@ from typing import Any
 from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
 
-from conformance.definitions.keywords import canonical, shown
+from conformance.definitions.keywords import canonical, short_json
 from conformance.definitions.schemas import Contents, Schema
-from conformance.generation.nodes import Node, Nodes, UnsupportedSchema, apart
+from conformance.generation.nodes import Node, Nodes, UnsupportedSchema, are_disjoint
 from conformance.generation.scalars import (
     CHARACTERS,
     LONG,
     Form,
-    either,
     integer,
     number,
     text,
-    together,
+    tuples_of,
+    union_of,
 )
 
 DEPTH = 4  # levels of recursion
@@ -56,7 +56,7 @@ class Forms:
         """
         form = self.of(self._root.contents, self.nodes.fuel(depth))
         if form is None:
-            raise UnsupportedSchema(f"no value is valid: {shown(self._root.contents)}")
+            raise UnsupportedSchema(f"no value is valid: {short_json(self._root.contents)}")
         return form
 
     def of(self, contents: Contents, fuel: int) -> Form | None:
@@ -70,7 +70,7 @@ class Forms:
             return ANYTHING
         nodes = self.nodes.of(contents, fuel)
         forms = [form for node in nodes if (form := self.node(node)) is not None]
-        form = either(forms)
+        form = union_of(forms)
         if form is None or overlap(nodes) is False:
             return form
         check = self.schema(contents)
@@ -91,7 +91,7 @@ class Forms:
         if not keywords:
             return ANYTHING
         forms = (self._typed(name, node) for name in node.types)
-        return either([form for form in forms if form is not None])
+        return union_of([form for form in forms if form is not None])
 
     def _typed(self, name: str, node: Node) -> Form | None:
         match name:
@@ -133,7 +133,7 @@ class Forms:
             return rest
         shortest = min(low, len(prefix))
         length = Form(st.integers(shortest, int(min(most, len(prefix)))), shortest)
-        return together(length, together(*prefix), rest).map(
+        return tuples_of(length, tuples_of(*prefix), rest).map(
             lambda drawn: [*drawn[1][: drawn[0]], *(drawn[2] if drawn[0] == len(prefix) else ())]
         )
 
@@ -207,7 +207,7 @@ class Forms:
             ),
             dict.fromkeys(simplest, value.simplest),
         )
-        return together(form, added).map(lambda drawn: {**drawn[1], **drawn[0]})
+        return tuples_of(form, added).map(lambda drawn: {**drawn[1], **drawn[0]})
 
     def names(self, node: Node) -> Form | None:
         """Return the allowed names of members; None if any name is allowed.
@@ -219,7 +219,7 @@ class Forms:
         names = _names(node)
         form = self.of(names, node.fuel)
         if form is None:
-            raise UnsupportedSchema(f"no name is valid: {shown(names)}")
+            raise UnsupportedSchema(f"no name is valid: {short_json(names)}")
         return form
 
     def some_names(self, node: Node, count: int) -> list[str] | None:
@@ -242,7 +242,7 @@ def _names(node: Node) -> Contents:
 
 def overlap(nodes: list[Node]) -> bool:
     """Return True if a value for one alternative can match another as well."""
-    return not all(apart(*pair) for pair in combinations(nodes, 2))
+    return not all(are_disjoint(*pair) for pair in combinations(nodes, 2))
 
 
 def _members(fixed: dict[str, Form], optional: dict[str, Form], least: int, most: float) -> Form:

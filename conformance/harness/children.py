@@ -37,7 +37,7 @@ class Child:
             start_new_session=True,
         )
         self.pid = self._process.pid
-        strays.owned.add(self.pid)
+        strays.own_children.add(self.pid)
         self.returncode: int | None = None
         """Its exit code, or its negated signal number; None while it runs."""
         self._ended = asyncio.Event()
@@ -46,7 +46,7 @@ class Child:
 
     def _watch(self, loop: asyncio.AbstractEventLoop) -> None:
         code = self._process.wait()
-        strays.owned.discard(self.pid)
+        strays.own_children.discard(self.pid)
         # After the event loop is closed, nobody waits for the end.
         with contextlib.suppress(RuntimeError):
             loop.call_soon_threadsafe(self._end, loop, code, _TURNS)
@@ -64,7 +64,7 @@ class Child:
 
 
 @contextlib.contextmanager
-def lent(*pipes: tuple[int, int]) -> Iterator[list[int]]:
+def lend_pipes(*pipes: tuple[int, int]) -> Iterator[list[int]]:
     """Lend pipes to a program at its start. Each pair is our end and the program's end.
 
     The program's ends are closed afterwards. Our ends are closed, too, if the program cannot start.

@@ -52,7 +52,7 @@ class DatagramLink(Link):
                 own.send(data)
         return not self._transport.is_closing()
 
-    async def taken(self, within: float = math.inf) -> None:
+    async def wait_until_taken(self, within: float = math.inf) -> None:
         await asyncio.sleep(0.001)
 
     def finish(self) -> None:

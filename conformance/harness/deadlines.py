@@ -9,11 +9,11 @@ AGAIN = 0.25  # seconds between two checks of the remaining time, which can chan
 
 T = TypeVar("T")
 
-Left = Callable[[], float]
+Countdown = Callable[[], float]
 """Returns the remaining seconds of a timeout. Callers ask again, because the value can change."""
 
 
-def counting(within: float | Left) -> Left:
+def countdown_from(within: float | Countdown) -> Countdown:
     """Return a countdown from now; a countdown that is already running is returned unchanged."""
     if callable(within):
         return within
@@ -21,7 +21,7 @@ def counting(within: float | Left) -> Left:
     return lambda: until - time.monotonic()
 
 
-async def in_time(awaited: Awaitable[T], left: Left) -> T:
+async def in_time(awaited: Awaitable[T], left: Countdown) -> T:
     """Return the result of an awaitable.
 
     Raises TimeoutError and cancels it when no time is left.

@@ -12,12 +12,12 @@ from typing import Any, TypeVar
 
 from conformance.configuration import Configuration, expand
 from conformance.harness import bridge, datagrams, links
-from conformance.harness.last_words import quoted, telling
+from conformance.harness.crash_output import explaining_line
 from conformance.harness.links import Link, Listener
-from conformance.harness.listening import listening
+from conformance.harness.listen_addresses import listening
 from conformance.harness.process import GRACE, Process
 from conformance.harness.transports import SOCKETS, AnyListener, listen
-from conformance.harness.upper import Operated, UpperTester
+from conformance.harness.upper_tester import OperationRecord, UpperTester
 from conformance.judging.coverage import Tally
 from conformance.verdicts import NotExercised, Unreachable
 
@@ -38,7 +38,7 @@ class Instance:
         configuration: Configuration,
         kind: str,
         serves: bool | None = None,
-        operated: Operated | None = None,
+        operated: OperationRecord | None = None,
         sockets: bool = False,
         tally: Tally | None = None,
     ) -> None:
@@ -58,7 +58,7 @@ class Instance:
         self.values: dict[str, str] = {}
         self.program: str | None = None
         """Name of the program that the IUT has to run."""
-        self.spoke = False
+        self.has_spoken = False
         """True once the IUT has sent a message, which shows that it has started."""
         self.narrow = False
         """True to keep few bytes under way from the IUT, over TCP only."""
@@ -80,10 +80,10 @@ class Instance:
         self._taken = False
 
     @property
-    def ready(self) -> bool:
+    def is_ready(self) -> bool:
         """True if the IUT has started: it has sent a message, or it serves and has accepted."""
         accepted = self.serves and self.kind in ("tcp", "unix") and self.connections > 0
-        return self.spoke or accepted
+        return self.has_spoken or accepted
 
     @property
     def upper(self) -> UpperTester:
@@ -91,7 +91,12 @@ class Instance:
             over = self.configuration.upper_tester or self.role.upper_tester
             standard = self.process.standard if self.process and over == "stdio" else None
             self._upper = UpperTester(
-                self.role, self.configuration, self.values, standard, self._operated
+                self.role,
+                self.configuration,
+                self.values,
+                standard,
+                self._operated,
+                self.process,
             )
         return self._upper
 
@@ -112,17 +117,17 @@ class Instance:
             argv,
             env=self.configuration.env,
             cwd=self.configuration.cwd,
-            standard=over == "stdio" or self._on_stdio,
+            standard=over == "stdio" or self._is_on_stdio,
             sockets=self._sockets,
         )
         self.values["pid"] = str(self.process.pid)
 
     @property
-    def _on_stdio(self) -> bool:
-        return self.kind == "stdio" and not self._bridged
+    def _is_on_stdio(self) -> bool:
+        return self.kind == "stdio" and not self._is_bridged
 
     @property
-    def _bridged(self) -> bool:
+    def _is_bridged(self) -> bool:
         placeholder = f"{{{self.role.bridge}}}"
         return bool(self.role.bridge) and placeholder in " ".join(self.configuration.command)
 
@@ -131,7 +136,7 @@ class Instance:
         if "{program}" in command:
             self.values["program"] = self._program(program)
         folder = Path()
-        if self._bridged or self.kind == "unix" or "{directory}" in command:
+        if self._is_bridged or self.kind == "unix" or "{directory}" in command:
             crowded = len(os.fsencode(tempfile.gettempdir())) > _LONG
             made = tempfile.TemporaryDirectory(
                 prefix="conformance-", dir="/tmp" if crowded else None
@@ -143,7 +148,7 @@ class Instance:
             folder /= "own"
             folder.mkdir()
             self.values["directory"] = str(folder)
-        if self._bridged:
+        if self._is_bridged:
             address = f"unix:{folder / 'bridge'}"
             self._listeners[""] = await self._listen(address)
             executable = folder / self.role.bridge
@@ -152,12 +157,12 @@ class Instance:
             executable.chmod(0o755)
             self.values[self.role.bridge] = str(executable)
         elif self.kind == "unix":
-            address = self._fixed().get("", f"unix:{folder / 'socket'}")
+            address = self._fixed_addresses().get("", f"unix:{folder / 'socket'}")
             self.values["socket"] = address.removeprefix("unix:")
             await self._reserve("", address)
         elif self.kind in SOCKETS:
             self.values["host"] = LOOPBACK
-            fixed = self._fixed()
+            fixed = self._fixed_addresses()
             for channel in self.role.channels or ("",):
                 # The suite chooses the port, because the system can give away a port before the
                 # program listens.
@@ -179,7 +184,7 @@ class Instance:
         except OSError as error:
             raise Unreachable(f"no port is free: {links.reason(error)}") from error
 
-    def _fixed(self) -> dict[str, str]:
+    def _fixed_addresses(self) -> dict[str, str]:
         """Return the addresses that are fixed in the IUT, by channel."""
         given = self.configuration.connect or self.configuration.listen
         channels = self.role.channels or ("",)
@@ -187,7 +192,7 @@ class Instance:
 
     async def _reserve(self, channel: str, address: str) -> str:
         if self.serves:
-            if self._fixed() and not await self._becomes_free(address):
+            if self._fixed_addresses() and not await self._is_freed(address):
                 raise Unreachable(f"{address} is already in use, so the IUT cannot use it")
             self._addresses[channel] = address
             return address
@@ -198,14 +203,14 @@ class Instance:
         self._listeners[channel] = listener
         return listener.address
 
-    async def _becomes_free(self, address: str) -> bool:
+    async def _is_freed(self, address: str) -> bool:
         """Return True once nobody uses an address, or False after the startup time.
 
         An earlier instance can need a while to give its address back.
         """
         loop = asyncio.get_running_loop()
         deadline = loop.time() + self.configuration.seconds("startup")
-        while not links.free(address, SOCKETS.get(self.kind)):
+        while not links.is_free(address, SOCKETS.get(self.kind)):
             if loop.time() > deadline:
                 return False
             await asyncio.sleep(_POLL)
@@ -223,8 +228,8 @@ class Instance:
     async def link(self, channel: str = "") -> Link:
         """Open a connection. Raises Unreachable, or NotExercised if a second one is impossible."""
         if self.kind == "none" and self.process:
-            return links.NoWire(self.process.over)
-        if self._on_stdio and self.process:
+            return links.NoWire(self.process.wait_for_end)
+        if self._is_on_stdio and self.process:
             if self._taken:
                 raise NotExercised(
                     "needs a command with {port} to test several sessions: standard "
@@ -239,33 +244,33 @@ class Instance:
         self.connections += 1
         return link
 
-    def accepts(self, channel: str) -> bool:
+    def can_accept(self, channel: str) -> bool:
         """True if the IUT opens stream connections and can open further ones."""
-        return isinstance(self._listeners.get(channel), Listener) and not self._bridged
+        return isinstance(self._listeners.get(channel), Listener) and not self._is_bridged
 
-    async def another(self, channel: str) -> Link | None:
+    async def next_link(self, channel: str) -> Link | None:
         """Return the next stream that the IUT opens within the response time, or None."""
         accepting = self._listeners[channel].accept()
         with contextlib.suppress(Unreachable):
-            return await self._within("response", accepting, "the IUT did not connect again")
+            return await self._await("response", accepting, "the IUT did not connect again")
         return None
 
-    async def met(self) -> bool:
+    async def takes_part(self) -> bool:
         """True if the IUT connects or sends to any address, or listens itself."""
 
-        async def comes(listener: AnyListener) -> None:
+        async def is_contacted(listener: AnyListener) -> None:
             link = await listener.accept()
             if link.datagrams:
                 await link.read()
             await link.close()
 
-        listening = [asyncio.create_task(comes(each)) for each in self._listeners.values()]
+        listening = [asyncio.create_task(is_contacted(each)) for each in self._listeners.values()]
         try:
             if self.serves:
                 await (await self.link(next(iter(self.role.channels), ""))).close()
             else:
                 anyone = asyncio.wait(listening, return_when=asyncio.FIRST_COMPLETED)
-                await self._within("startup", anyone, "the IUT did not connect")
+                await self._await("startup", anyone, "the IUT did not connect")
         except Unreachable:
             return False
         finally:
@@ -274,12 +279,12 @@ class Instance:
         return True
 
     async def _accept(self, listener: AnyListener) -> Link:
-        if not self._bridged:
-            return await self._within("startup", listener.accept(), "the IUT did not connect")
+        if not self._is_bridged:
+            return await self._await("startup", listener.accept(), "the IUT did not connect")
         wire: Link | None = None
         # The bridge opens two connections; the first byte of each shows its kind.
         while wire is None or self.errors is None:
-            link = await self._within(
+            link = await self._await(
                 "startup", listener.accept(), f"the IUT did not start {{{self.role.bridge}}}"
             )
             if await link.read_exactly(1) == bridge.WIRE:
@@ -301,14 +306,14 @@ class Instance:
                         return await zeromq.connect(address)
                     if self.kind != "udp":
                         return await links.connect(address, narrow=self.narrow)
-                    if not self.process or links.served(address, datagrams=True):
+                    if not self.process or links.is_served(address, datagrams=True):
                         return await datagrams.connect(address)
                 except OSError as error:
                     refused = links.reason(error)
                 await asyncio.sleep(_POLL)
 
         try:
-            return await self._within(
+            return await self._await(
                 "startup", attempt(), f"the IUT did not accept a connection at {address}"
             )
         except Unreachable as error:
@@ -321,7 +326,7 @@ class Instance:
                 raise Unreachable(f"{plain}; it listens at {', '.join(elsewhere)}") from error
             raise
 
-    async def _within(self, timing: str, waiting: Coroutine[Any, Any, T], failure: str) -> T:
+    async def _await(self, timing: str, waiting: Coroutine[Any, Any, T], failure: str) -> T:
         """Wait for a coroutine until a timing is over or the IUT's process has ended."""
         seconds = self.configuration.seconds(timing)
         task = asyncio.create_task(waiting)
@@ -340,25 +345,21 @@ class Instance:
             return task.result()
         if self.process and self.process.exit:
             raise Unreachable(f"{failure}{self.describe_end()}")
-        raise Unreachable(f"{failure} within {seconds:g} s{self.describe_end()}{self.slow}")
+        raise Unreachable(f"{failure} within {seconds:g} s{self.describe_end()}{self.slow_hint}")
 
     @property
-    def slow(self) -> str:
+    def slow_hint(self) -> str:
         """Return a hint for a running program that can be slow; otherwise an empty string."""
         return f"; {SLOW}" if self.process and not self.process.exit else ""
 
     @property
-    def said(self) -> str:
+    def explaining_line(self) -> str:
         """The line of the output that explains the end; empty if there is no output."""
-        return telling(self.process.stderr.text) if self.process else ""
+        return explaining_line(self.process.stderr.text) if self.process else ""
 
     def describe_end(self) -> str:
         """Describe the end of the process and its last output, for a verdict's text."""
-        if self.process is None:
-            return ""
-        ended = f"; the process {self.process.exit or 'still runs'}"
-        said = telling(self.process.stderr.text or self.process.stdout.text)
-        return f"{ended}; {quoted(said)}" if said else ended
+        return self.process.describe_end() if self.process else ""
 
     async def stop(self, grace: float = GRACE) -> bool:
         """Stop the IUT; return True if its process ended with its input in time.

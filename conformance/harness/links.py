@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from conformance.exits import WrongUsage
-from conformance.harness import unread
+from conformance.harness import socket_backlog
 
 CHUNK = 256 * 1024
 # bytes in the receive buffer and in a segment, if few bytes should be under way
@@ -39,15 +39,15 @@ class Link:
     """True if the peer can have missed the last write, for example after a reset.
     """
     _ahead = b""  # bytes that were read but not returned yet
-    _unsent: unread.Count | None = None
-    _unread: unread.Count | None = None
+    _unsent: socket_backlog.Count | None = None
+    _unread: socket_backlog.Count | None = None
     _tcp: Any = None
 
     def __init__(
         self,
         reader: asyncio.StreamReader,
         writer: asyncio.StreamWriter,
-        unread: unread.Count | None = None,
+        unread: socket_backlog.Count | None = None,
         tcp: Any = None,
     ) -> None:
         """``tcp``: the socket, if it is a TCP socket."""
@@ -56,9 +56,9 @@ class Link:
         self._unsent = writer.transport.get_write_buffer_size
         self._unread = unread
         self._tcp = tcp
-        self.attentive = asyncio.Event()
+        self.is_attentive = asyncio.Event()
         """Nothing is read while this event is not set."""
-        self.attentive.set()
+        self.is_attentive.set()
         self._settle = _SETTLE
         self._about_to_write = False
 
@@ -66,17 +66,17 @@ class Link:
         if self._ahead:
             data, self._ahead = self._ahead, b""
             return data
-        await self.attentive.wait()
+        await self.is_attentive.wait()
         try:
             data = await self._reader.read(CHUNK)
         except OSError:
             self.broken = self.reset = True
-            return self._last()
+            return self._last_bytes()
         self._acknowledge()
-        self.reset = self.reset or (not data and (self._about_to_write or self._refused()))
+        self.reset = self.reset or (not data and (self._about_to_write or self._is_refused()))
         return data
 
-    async def ends_unused(self, within: float) -> bool:
+    async def is_closed_unused(self, within: float) -> bool:
         """True if the peer closes the stream in time without sending. Call this before any read."""
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(within):
@@ -90,7 +90,7 @@ class Link:
             with contextlib.suppress(OSError):
                 self._tcp.setsockopt(socket.IPPROTO_TCP, socket.TCP_QUICKACK, 1)
 
-    def _refused(self) -> bool:
+    def _is_refused(self) -> bool:
         """True if the peer had closed its side and refused the last write."""
         sock = self._writer.get_extra_info("socket")
         try:
@@ -98,7 +98,7 @@ class Link:
         except OSError:
             return False
 
-    def _last(self) -> bytes:
+    def _last_bytes(self) -> bytes:
         """Return the bytes that arrived before the connection broke; the reader withholds them."""
         kept: bytearray = getattr(self._reader, "_buffer", bytearray())
         data = bytes(kept)
@@ -112,7 +112,7 @@ class Link:
         except (OSError, asyncio.IncompleteReadError) as error:
             return getattr(error, "partial", b"")
 
-    async def caught_up(self) -> None:
+    async def read_ahead(self) -> None:
         """Read what has arrived: a write that finds a broken connection discards it."""
         for _ in range(2):
             await asyncio.sleep(0)
@@ -120,7 +120,7 @@ class Link:
     async def write(self, data: bytes) -> bool:
         """Write all bytes; return False if the peer has disconnected."""
         self._about_to_write = True
-        await self.caught_up()
+        await self.read_ahead()
         self._about_to_write = False
         try:
             self._writer.write(data)
@@ -129,11 +129,11 @@ class Link:
             return False
         return not self._writer.is_closing()
 
-    def pending(self) -> int:
+    def unread_bytes(self) -> int:
         """Return the number of written bytes that the peer has not read, if known."""
         return sum(count() for count in (self._unsent, self._unread) if count)
 
-    async def taken(self, within: float = math.inf) -> None:
+    async def wait_until_taken(self, within: float = math.inf) -> None:
         """Wait until the peer has probably read the last write, to separate two writes.
 
         The wait is at most ``within`` seconds, for a peer that can time out. If the system does not
@@ -196,7 +196,7 @@ class NoWire(Link):
     async def write(self, data: bytes) -> bool:
         raise TypeError("an IUT without a wire cannot be written to")
 
-    async def taken(self, within: float = math.inf) -> None:
+    async def wait_until_taken(self, within: float = math.inf) -> None:
         pass
 
     def finish(self) -> None:
@@ -206,7 +206,7 @@ class NoWire(Link):
         pass
 
 
-def paired() -> tuple[int, int]:
+def socket_pair() -> tuple[int, int]:
     """Return two connected sockets that replace a pipe."""
     one, other = socket.socketpair()
     return one.detach(), other.detach()
@@ -230,16 +230,16 @@ async def pipes(read_fd: int, write_fd: int) -> Link:
         os.fdopen(write_fd, "wb", buffering=0),
     )
     writer = asyncio.StreamWriter(transport, protocol, None, loop)
-    return Link(reader, writer, unread.of_pipe(write_fd))
+    return Link(reader, writer, socket_backlog.of_pipe(write_fd))
 
 
-def over(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> Link:
+def socket_link(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> Link:
     """Return a link over a connected socket."""
     sock: Any = writer.get_extra_info("socket")
     tcp = sock if sock.family != socket.AF_UNIX else None
     if tcp:
         tcp.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-    return Link(reader, writer, unread.of_socket(sock), tcp)
+    return Link(reader, writer, socket_backlog.of_socket(sock), tcp)
 
 
 class AddressError(WrongUsage):
@@ -271,10 +271,12 @@ async def connect(address: str, tls: ssl.SSLContext | None = None, *, narrow: bo
     """
     where = parse_address(address)
     if isinstance(where, str):
-        return over(*await asyncio.open_unix_connection(where, limit=CHUNK))
+        return socket_link(*await asyncio.open_unix_connection(where, limit=CHUNK))
     if narrow:
-        return over(*await asyncio.open_connection(sock=await _narrow(*where), limit=_NARROW))
-    return over(*await asyncio.open_connection(*where, limit=CHUNK, ssl=tls))
+        return socket_link(
+            *await asyncio.open_connection(sock=await _narrow(*where), limit=_NARROW)
+        )
+    return socket_link(*await asyncio.open_connection(*where, limit=CHUNK, ssl=tls))
 
 
 async def _narrow(host: str, port: int) -> socket.socket:
@@ -334,10 +336,10 @@ class Listener:
             await self._accepted.get_nowait().close()
 
     async def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        self._accepted.put_nowait(over(reader, writer))
+        self._accepted.put_nowait(socket_link(reader, writer))
 
 
-def served(address: str, datagrams: bool = False) -> bool:
+def is_served(address: str, datagrams: bool = False) -> bool:
     """True if a socket on this machine listens or receives at an address.
 
     This reads the system's tables, because connecting or sending would disturb the server, and
@@ -361,7 +363,7 @@ def free_port(kind: int = socket.SOCK_STREAM) -> int:
         return int(probe.getsockname()[1])
 
 
-def free(address: str, kind: int | None) -> bool:
+def is_free(address: str, kind: int | None) -> bool:
     """True if a program can use an address: HOST:PORT of a kind of socket, or unix:PATH."""
     where = parse_address(address)
     if isinstance(where, str) or kind is None:

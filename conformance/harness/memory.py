@@ -19,7 +19,7 @@ from pathlib import Path
 
 from conformance import bus_errors, mutex
 from conformance.harness import abandoned
-from conformance.harness.deadlines import counting
+from conformance.harness.deadlines import countdown_from
 
 FOLDER = Path("/dev/shm")
 LARGEST = 16 * 1024 * 1024  # bytes; a larger object is refused
@@ -59,17 +59,17 @@ class SharedObject:
     @classmethod
     def open(cls, name: str, mutex_at: int) -> "SharedObject":
         """Open an existing object. Raises NoObject."""
-        return cls._opened(name, os.O_RDWR, mutex_at)
+        return cls._open(name, os.O_RDWR, mutex_at)
 
     @classmethod
     def create(cls, name: str, size: int, mutex_at: int) -> "SharedObject":
         """Create an object of ``size`` zero bytes with a free mutex. Raises NoObject."""
-        created = cls._opened(name, os.O_RDWR | os.O_CREAT | os.O_EXCL, mutex_at, size)
+        created = cls._open(name, os.O_RDWR | os.O_CREAT | os.O_EXCL, mutex_at, size)
         mutex.initialise(created._mutex)
         return created
 
     @classmethod
-    def _opened(cls, name: str, flags: int, mutex_at: int, create: int = 0) -> "SharedObject":
+    def _open(cls, name: str, flags: int, mutex_at: int, create: int = 0) -> "SharedObject":
         path = _path(name)
         try:
             abandoned.note_object(path.name)
@@ -137,7 +137,7 @@ class SharedObject:
         locked; it is unlocked afterwards. Returns None after ``seconds``. The function blocks the
         event loop.
         """
-        left = counting(seconds)
+        left = countdown_from(seconds)
         # A defect of the mutex shows in every other lock, too.
         with contextlib.suppress(mutex.BrokenMutex, NoObject):
             while left() >= 0:
@@ -159,7 +159,7 @@ class SharedObject:
     @property
     def private(self) -> bool:
         """True if the mutex is private to a single process."""
-        return mutex.private(self._mutex)
+        return mutex.is_private(self._mutex)
 
     def unlock(self) -> None:
         """Unlock the mutex. Raises mutex.BrokenMutex, for example if it was overwritten.

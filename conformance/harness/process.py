@@ -9,12 +9,14 @@ import uuid
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
 
-from conformance.harness import abandoned, forked, links, strays
-from conformance.harness.children import Child, lent
+from conformance.harness import abandoned, fork_server, links, strays
+from conformance.harness.children import Child, lend_pipes
+from conformance.harness.crash_output import explaining_line, quote
 from conformance.verdicts import Unreachable
 
 TAIL = 16 * 1024  # bytes of stderr that are kept, and of stdout if it is not the wire
 GRACE = 0.5  # seconds until SIGTERM, and again until SIGKILL
+_LAST_OUTPUT = 0.2  # seconds to wait for output after the end; a grandchild can keep the pipe open
 _MEMORY = 20  # index of the field in /proc/PID/stat (after the name) that is the size of the memory
 
 # Texts by which a runtime reports an unhandled error: Python, Rust, Go, C++, Java, Node.js, .NET,
@@ -67,7 +69,7 @@ class Process:
 
     def __init__(
         self,
-        process: Child | forked.Forked,
+        process: Child | fork_server.Forked,
         mark: str,
         before: frozenset[str],
         standard: links.Link,
@@ -84,8 +86,8 @@ class Process:
         self.stderr = Tail()
         self.stdout = Tail()
         self.started = asyncio.get_running_loop().time()
-        if strays.current:
-            strays.current.started(self.pid)
+        if strays.current_strays:
+            strays.current_strays.note_start(self.pid)
 
     @classmethod
     async def start(
@@ -104,15 +106,15 @@ class Process:
 
         Raises Unreachable if the program cannot start.
         """
-        if strays.current:
-            strays.current.begin()
-        mark, before = uuid.uuid4().hex, running()
+        if strays.current_strays:
+            strays.current_strays.begin()
+        mark, before = uuid.uuid4().hex, process_ids()
         abandoned.note_process(mark)
-        pair = links.paired if sockets else os.pipe
+        pair = links.socket_pair if sockets else os.pipe
         stdin, stdout, stderr = pair()[::-1], pair(), os.pipe()
         whole = {**os.environ, **env, abandoned.MARK: mark}
         try:
-            with lent(stdin, stdout, stderr) as streams:
+            with lend_pipes(stdin, stdout, stderr) as streams:
                 process = await _spawn(argv, whole, cwd, streams)
         except (OSError, ValueError) as error:
             reason = getattr(error, "strerror", None) or str(error)
@@ -158,25 +160,25 @@ class Process:
         return f"exited with code {code}"
 
     @property
-    def crashed(self) -> bool:
+    def has_crashed(self) -> bool:
         """True if it died by a signal or an unhandled error, without our request."""
         code = self._process.returncode
         if self._ended or not code:
             return False
-        return code < 0 or self.unhandled
+        return code < 0 or self.has_unhandled_error
 
     @property
-    def unhandled(self) -> bool:
+    def has_unhandled_error(self) -> bool:
         """True if its output reports an unhandled error."""
         return _UNHANDLED.search(self.stderr.text) is not None
 
     @property
-    def gone(self) -> bool:
+    def is_gone(self) -> bool:
         """True if it has ended or is ending. This is known when its open files are closed."""
-        return _over(self.pid)
+        return _is_over(self.pid)
 
     @property
-    def survived(self) -> bool:
+    def has_survivors(self) -> bool:
         """True if a process of its group is still running, the IUT or a child."""
         try:
             os.killpg(self._process.pid, 0)
@@ -193,10 +195,23 @@ class Process:
     def death(self) -> str:
         """Description of its crash, known after ``end``; empty if it did not crash."""
         code = self._process.returncode or 0
-        died = code < 0 or (code > 0 and self.unhandled)
+        died = code < 0 or (code > 0 and self.has_unhandled_error)
         return self.exit or "" if self._early and died else ""
 
-    async def over(self) -> None:
+    async def crashes(self, seconds: float) -> bool:
+        """Return True if it has crashed, or crashes within ``seconds``."""
+        if await self.wait(seconds) and self._readers:
+            # Its last output says whether an error was unhandled.
+            await asyncio.wait(self._readers, timeout=_LAST_OUTPUT)
+        return self.has_crashed
+
+    def describe_end(self) -> str:
+        """Describe its end and its last output, for a verdict's text."""
+        said = explaining_line(self.stderr.text or self.stdout.text)
+        ended = f"; the process {self.exit or 'still runs'}"
+        return f"{ended}; {quote(said)}" if said else ended
+
+    async def wait_for_end(self) -> None:
         """Wait for its end without a timeout."""
         await self._process.wait()
 
@@ -213,9 +228,9 @@ class Process:
         Returns True if it ended with its input within ``grace`` seconds.
         """
         # Closing stdin asks the process to exit, so an exit after that is no crash.
-        self._early = self._process.returncode is not None or _over(self.pid)
-        if strays.current:
-            strays.current.ending(self.pid)
+        self._early = self._process.returncode is not None or _is_over(self.pid)
+        if strays.current_strays:
+            strays.current_strays.note_ending(self.pid)
         try:
             self.standard.finish()
             # A program that does not read its standard input does not notice the end.
@@ -229,13 +244,12 @@ class Process:
             self._signal(signal.SIGKILL)
             # Children that left the process group still have the mark in their environment.
             sweep(abandoned.MARK, self._mark, self._before)
-            if strays.current:
-                strays.current.ended(self.pid)
+            if strays.current_strays:
+                strays.current_strays.note_end(self.pid)
         await self._process.wait()
         await self.standard.close()
-        # Wait for its last output, but not for a grandchild that keeps the pipe open.
         if self._readers:
-            await asyncio.wait(self._readers, timeout=0.2)
+            await asyncio.wait(self._readers, timeout=_LAST_OUTPUT)
         for reader in self._readers:
             reader.cancel()
         await asyncio.gather(*self._readers, return_exceptions=True)
@@ -248,16 +262,16 @@ class Process:
 
 async def _spawn(
     argv: Sequence[str], env: Mapping[str, str], cwd: str, streams: list[int]
-) -> Child | forked.Forked:
+) -> Child | fork_server.Forked:
     """Start a program in a session of its own. Raises OSError or ValueError."""
-    if tuple(argv[:3]) == forked.MOCK:
+    if tuple(argv[:3]) == fork_server.MOCK:
         # If no mock can be forked, start it like any other program.
         with contextlib.suppress(OSError):
-            return await forked.fork(argv[3:], env, cwd, streams)
+            return await fork_server.fork(argv[3:], env, cwd, streams)
     return Child(argv, env=env, cwd=cwd, streams=streams)
 
 
-def _over(pid: int) -> bool:
+def _is_over(pid: int) -> bool:
     """True if a process has ended, even if not reaped, or is ending.
 
     The memory of an ending process is released before its connections are closed.
@@ -280,7 +294,7 @@ def peak(pid: int) -> int:
     return 1024 * int(kilobytes[1]) if kilobytes else 0
 
 
-def running() -> frozenset[str]:
+def process_ids() -> frozenset[str]:
     """Return the ids of all processes; empty if the system does not list them."""
     try:
         return frozenset(filter(str.isdigit, os.listdir("/proc")))
@@ -294,7 +308,7 @@ def sweep(variable: str, mark: str, before: frozenset[str] = frozenset()) -> Non
     ``before`` are the processes that ran before the first of them was started.
     """
     wanted = f"{variable}={mark}".encode()
-    for pid in running() - before:
+    for pid in process_ids() - before:
         with contextlib.suppress(OSError):
             with open(f"/proc/{pid}/environ", "rb") as environment:
                 marked = wanted in environment.read().split(b"\0")

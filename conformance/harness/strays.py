@@ -27,17 +27,17 @@ _START = 19  # index of the field in /proc/PID/stat (after the name) that is the
 _TOLD = 5  # commands of killed processes that are printed
 _LONGEST = 300  # characters of a line about them
 
-owned: set[int] = set()
+own_children: set[int] = set()
 """Children of this process that are no orphans, because the suite has started them itself."""
-current: "Strays | None" = None
+current_strays: "Strays | None" = None
 """The strays of the run in this process, if it is the subreaper of its programs."""
 
 
 def adopt() -> "Strays":
     """Make this process the subreaper of all programs that it starts."""
-    global current
-    current = Strays()
-    return current
+    global current_strays
+    current_strays = Strays()
+    return current_strays
 
 
 class Strays:
@@ -59,16 +59,16 @@ class Strays:
         if self._own is None:
             self._own = frozenset(_children())
 
-    def started(self, pid: int) -> None:
+    def note_start(self, pid: int) -> None:
         self._running[pid] = time.clock_gettime(time.CLOCK_BOOTTIME)
 
-    def ending(self, pid: int) -> None:
+    def note_ending(self, pid: int) -> None:
         """Remember the objects of a program before it is ended."""
         for name in abandoned.objects_of(pid):
             self._mapped.add(name)
             abandoned.note_object(name)
 
-    def ended(self, pid: int) -> None:
+    def note_end(self, pid: int) -> None:
         """Kill orphans that are older than every program that still runs."""
         self._running.pop(pid, None)
         self._kill(min(self._running.values(), default=math.inf) - _TICK)
@@ -82,7 +82,7 @@ class Strays:
     def _kill(self, before: float) -> None:
         """Kill every orphan that was started before this time."""
         for _ in range(_ROUNDS if self._own is not None else 0):
-            found = _children() - (self._own or set()) - owned
+            found = _children() - (self._own or set()) - own_children
             found = {pid for pid in found if _birth(pid) < before}
             if not found:
                 break
@@ -96,7 +96,7 @@ class Strays:
 
 
 @contextlib.contextmanager
-def cleaning(who: str) -> Iterator[None]:
+def clean_up(who: str) -> Iterator[None]:
     """Remove what programs have left behind at the end of the block, and report it.
 
     ``who`` has started it, for the text.

@@ -53,7 +53,7 @@ def transport(configuration: Configuration) -> str:
     if kind not in role.transports:
         raise ConfigurationError(
             f"{role} speaks over {' or '.join(role.transports)}, not {kind}: "
-            f"put {_wanted(role)} into its command"
+            f"put {_required_addresses(role)} into its command"
         )
     if kind == "zmq" and importlib.util.find_spec("zmq") is None:
         raise ConfigurationError("ZeroMQ needs pyzmq: pip install 'conformance[zmq]'")
@@ -92,7 +92,7 @@ def _network(configuration: Configuration) -> str:
     )
 
 
-def _wanted(role: Role) -> str:
+def _required_addresses(role: Role) -> str:
     if role.bridge:
         return f"{{{role.bridge}}} or {{port}}"
     if role.channels:

@@ -48,7 +48,7 @@ class ZeroLink(Link):
         await self._socket.send_multipart([*self._before, data])
         return True
 
-    async def taken(self, within: float = math.inf) -> None:
+    async def wait_until_taken(self, within: float = math.inf) -> None:
         await asyncio.sleep(0.001)
 
     def finish(self) -> None:

@@ -9,9 +9,9 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from conformance.atomic_files import replacement_file
 from conformance.codec import Frame
 from conformance.exits import WrongUsage
-from conformance.replacing import replacing
 
 VERSION = 1
 ORIGINS = ("golden", "recorded", "counterexample")
@@ -65,7 +65,7 @@ class Event:
             line["messages"] = [{"message": name, "value": value} for name, value in self.messages]
         return {**line, **self.details}
 
-    def cuts(self, connection: int | None) -> bool:
+    def is_gap_of(self, connection: int | None) -> bool:
         """Return whether this event replaces omitted events of that connection.
 
         An event that names no connections replaces events of all of them.
@@ -97,7 +97,7 @@ class Capture:
         events = (event for event in self.events if event.event != LEFT_OUT)
         return tuple(dict.fromkeys(event.connection for event in events)) or (None,)
 
-    def only(self, connection: int | None) -> "Capture":
+    def only_connection(self, connection: int | None) -> "Capture":
         """Return a capture with the events of one connection.
 
         A violation is kept only if its offending event belongs to this connection.
@@ -105,7 +105,7 @@ class Capture:
         places = [
             n
             for n, event in enumerate(self.events)
-            if event.connection == connection or event.cuts(connection)
+            if event.connection == connection or event.is_gap_of(connection)
         ]
         extra = dict(self.extra)
         if (wrong := extra.get("offending")) in places:
@@ -128,7 +128,7 @@ class Capture:
     def cut(self, index: int) -> bool:
         """Return whether events of this event's connection were omitted before it."""
         connection = self.events[index].connection
-        return any(gap < index and self.events[gap].cuts(connection) for gap in self.gaps)
+        return any(gap < index and self.events[gap].is_gap_of(connection) for gap in self.gaps)
 
     @property
     def transport(self) -> str:
@@ -137,7 +137,7 @@ class Capture:
         return next((str(event.details.get("transport", "")) for event in begun), "")
 
 
-def ending(reset: bool) -> dict[str, Any]:
+def end_details(reset: bool) -> dict[str, Any]:
     """Return the details of the end of a side.
 
     After a reset, the side can have left the last bytes sent to it unread.
@@ -145,7 +145,7 @@ def ending(reset: bool) -> dict[str, Any]:
     return {"reset": True} if reset else {}
 
 
-def named(event: Event, frames: Sequence[Frame]) -> Event:
+def with_messages(event: Event, frames: Sequence[Frame]) -> Event:
     """Return the event with its message or messages, if its bytes are exactly these frames."""
     messages = tuple((frame.name, frame.value) for frame in frames if frame.name is not None)
     whole = len(messages) == len(frames) and b"".join(each.raw for each in frames) == event.data
@@ -216,7 +216,7 @@ class Writer:
         self._file.write(_line(_header(protocol, title, origin, requirements, extra or {})))
 
     @classmethod
-    def behind(cls, path: Path) -> "Writer":
+    def append_to(cls, path: Path) -> "Writer":
         """Continue a file that already has its header."""
         writer = cls.__new__(cls)
         writer._open(path, "a")
@@ -268,7 +268,7 @@ def write(path: Path, capture: Capture) -> None:
     header = _header(
         capture.protocol, capture.title, capture.origin, capture.requirements, capture.extra
     )
-    with replacing(path) as file:
+    with replacement_file(path) as file:
         for line in (header, *(event.to_json() for event in capture.events)):
             file.write(_line(line).encode("ascii"))
 

@@ -66,11 +66,11 @@ class Connections:
             # The omitted messages can have begun a connection, and can matter to other oracles.
             self._fragment = True
             for connection, judge in self._judges.items():
-                judge.resume(cut=event.cuts(connection))
+                judge.resume(cut=event.is_gap_of(connection))
             return [], []
         if event.connection in self._foreign:
             return [], []
-        judge = self._judges.get(event.connection) or self._begun(event)
+        judge = self._judges.get(event.connection) or self._begin(event)
         frames: list[Frame] = []
         if event.sender is None:
             return frames, []
@@ -98,7 +98,7 @@ class Connections:
         self._told[event.connection] = len(judge.found)
         return frames, found
 
-    def _begun(self, event: Event) -> Judge:
+    def _begin(self, event: Event) -> Judge:
         begins = event.event == "connected"
         instance = event.details.get("instance") if begins else None
         if begins:
@@ -113,12 +113,12 @@ class Connections:
             self._fragment,
             self._transport,
             self._conversations[instance],
-            self._tally.session(self._way(instance, event.connection)),
+            self._tally.session(self._place_of(instance, event.connection)),
         )
         self._judges[event.connection] = judge
         return judge
 
-    def _way(self, instance: Any, connection: int | None) -> str:
+    def _place_of(self, instance: Any, connection: int | None) -> str:
         """Return the place of a new connection among those of its instance."""
         others = self._open.setdefault(instance, set())
         beside = bool(others)
@@ -161,7 +161,7 @@ class Connections:
 
 
 @dataclass
-class Judged:
+class JudgedSession:
     """The results of a recorded session, with the fields of a `Judge`.
 
     The ``event`` of each finding is an index into the events of the whole session.
@@ -185,7 +185,7 @@ def judge_capture(
     judged: Iterable[str],
     conversation: Any = None,
     took: Callable[[int, list[Frame]], None] | None = None,
-) -> Judged:
+) -> JudgedSession:
     """Judge a recorded session; each finding has the index of the event that shows it.
 
     ``conversation`` is passed to `Connections`. ``took`` is called with the index of each event and
@@ -206,4 +206,6 @@ def judge_capture(
             took(index, frames)
     exercised = set().union(*connections.end().values())
     found.sort(key=lambda finding: finding.event or 0)
-    return Judged(found, exercised, connections.spoiled, connections.foreign, connections.coverage)
+    return JudgedSession(
+        found, exercised, connections.spoiled, connections.foreign, connections.coverage
+    )

@@ -50,9 +50,9 @@ class Tally:
         rows = {known[row] for row in self.rows if row in known}
         return Coverage(self.protocol.name, frozenset(self.shown | rows))
 
-    def session(self, way: str = FIRST) -> "Shows":
+    def session(self, way: str = FIRST) -> "SessionCoverage":
         """Count another session; ``way`` is FIRST, LATER or PARALLEL."""
-        return Shows(self, way)
+        return SessionCoverage(self, way)
 
     def observe(self, sender: str, name: str, frame: Frame) -> None:
         """Count what one message shows; a message that was seen before shows nothing."""
@@ -77,7 +77,7 @@ class Tally:
         self.shown.add(places.kinds[sender, name])
 
 
-class Shows:
+class SessionCoverage:
     """Counts what one session shows, up to bytes that are no message."""
 
     def __init__(self, tally: Tally, way: str) -> None:
@@ -93,7 +93,7 @@ class Shows:
         """Count nothing more: bytes came that are no message."""
         self._spoiled = True
 
-    def counting(self) -> "Shows":
+    def count_rows(self) -> "SessionCoverage":
         """Count the rows of courses that are taken within a `with` block."""
         return self
 

@@ -9,7 +9,7 @@ from typing import Protocol as Interface
 from conformance.codec import Decoder, Frame, Prompting
 from conformance.definitions.protocol import MessageType, Protocol
 from conformance.definitions.schemas import SchemaError
-from conformance.judging.coverage import Shows, Tally
+from conformance.judging.coverage import SessionCoverage, Tally
 
 # Different findings kept for one role in a session: enough for any report, and bounds memory.
 MOST = 100
@@ -45,8 +45,8 @@ class Oracle(Interface):
 
     - ``reset(sender)``: the sender ends its stream by a reset. Data in both directions can be
       lost.
-    - ``parted(sender)``: returns whether the sender has said goodbye, so that its exit is no
-      crash.
+    - ``has_said_goodbye(sender)``: returns whether the sender has said goodbye, so that its exit
+      is no crash.
 
     An optional constant of the oracle's module, ``ONE_SIDED``, has the requirements about the names
     and directions of messages. They are judged even if the messages of only one side are known.
@@ -101,9 +101,9 @@ class Judge:
         fragment: bool = False,
         transport: str = "",
         conversation: Any = None,
-        shows: Shows | None = None,
+        shows: SessionCoverage | None = None,
     ) -> None:
-        self._shows = shows or Tally(protocol).session()
+        self._coverage = shows or Tally(protocol).session()
         self._protocol = protocol
         self._judged = frozenset(judged)
         self._transport = transport
@@ -160,7 +160,7 @@ class Judge:
         self._ending.discard(sender)
         return self._decoders[sender].feed(data)
 
-    def lost(self, sender: str) -> bool:
+    def is_unreadable(self, sender: str) -> bool:
         """Return whether no later message of one side can be decoded, whatever its bytes are."""
         return bool(getattr(self._decoders[sender], "lost", ""))
 
@@ -174,15 +174,15 @@ class Judge:
             self._known[sender] = index
         self._known.setdefault(sender, index)
         if frame.name is None and not self._cut:
-            self._shows.spoil()
-        with self._shows.counting():
+            self._coverage.spoil()
+        with self._coverage.count_rows():
             self._add(index, sender, self._frame(sender, frame))
         if (sender, frame.name) in self._protocol.messages:
-            self._shows.message(sender, frame)
+            self._coverage.message(sender, frame)
 
     def arrived(self, sender: str, pieces: Sequence[int], frames: Sequence[Frame]) -> None:
         """Count how these frames came, in pieces of these sizes."""
-        self._shows.arrived(sender, pieces, frames)
+        self._coverage.arrived(sender, pieces, frames)
 
     def reset(self, sender: str) -> None:
         """Pass on to the oracle that a side ends its stream by a reset.
@@ -192,9 +192,9 @@ class Judge:
         if told := getattr(self._oracle, "reset", None):
             told(sender)
 
-    def parted(self, sender: str) -> bool:
+    def has_said_goodbye(self, sender: str) -> bool:
         """Return whether one side has said goodbye by the protocol's own rules."""
-        told = getattr(self._oracle, "parted", None)
+        told = getattr(self._oracle, "has_said_goodbye", None)
         return told is not None and bool(told(sender))
 
     def rest(self, sender: str) -> list[Frame]:
@@ -208,8 +208,8 @@ class Judge:
     def closed(self, index: int | None, sender: str) -> None:
         """Judge the end of one side's stream."""
         if self._oracle and self._only is None:
-            with self._shows.counting():
-                self._add(index, sender, self._in_order(self._oracle.closed(sender)))
+            with self._coverage.count_rows():
+                self._add(index, sender, self._unless_lossy(self._oracle.closed(sender)))
 
     def resume(self, cut: bool) -> None:
         """Continue after a gap: from now on, each message is judged on its own.
@@ -246,14 +246,14 @@ class Judge:
                 found = list(self._oracle.unknown(sender, frame.name, frame.value, foreign))
                 if foreign and found and sender in self._judged:
                     self.foreign = self.foreign or frame.name
-                yield from self._in_order(found)
+                yield from self._unless_lossy(found)
             return
         if sender in self._judged:
             yield from self._schema(known, frame.value)
         if self._oracle:
-            yield from self._in_order(self._oracle.message(sender, frame.name, frame.value))
+            yield from self._unless_lossy(self._oracle.message(sender, frame.name, frame.value))
 
-    def _in_order(self, findings: Iterable[Finding]) -> Iterator[Finding]:
+    def _unless_lossy(self, findings: Iterable[Finding]) -> Iterator[Finding]:
         """Yield the oracle's findings; nothing if messages can have been lost."""
         found = [each for each in findings if self._only is None or each.requirement in self._only]
         if not self.spoiled:

@@ -56,7 +56,7 @@ class Recording:
         return f"{self.path}:{self.lines[event] if event is not None else 1}"
 
     @property
-    def concluded(self) -> tuple[Finding, ...]:
+    def conclusion_finding(self) -> tuple[Finding, ...]:
         """The finding of the test that recorded this session.
 
         The file has this finding if the events alone do not show it, for example a timeout.
@@ -90,10 +90,10 @@ def read(path: Path, role: str | None = None, conversation: Any = None) -> Recor
             raise CaptureError(f"{path}:{line}: 'from' is {event.sender!r}; {_either(protocol)}")
     if capture.iut is not None and capture.iut not in protocol.roles:
         raise CaptureError(f"{path}:1: 'iut' is {capture.iut!r}; {_either(protocol)}")
-    return judged(path, protocol, capture, lines, role, conversation)
+    return judge_events(path, protocol, capture, lines, role, conversation)
 
 
-def judged(
+def judge_events(
     path: Path,
     protocol: Protocol,
     capture: Capture,
@@ -106,14 +106,14 @@ def judged(
 
     Raises Misjudged, or CaptureError if a role has sent bytes that never sends any.
     """
-    told = _judged(protocol, capture, role)
+    told = _judge(protocol, capture, role)
     mute = set(protocol.parties) - {sender for sender, _ in protocol.messages}
     for event, line in zip(capture.events, lines, strict=True):
         if event.sender in mute and event.data:
             raise CaptureError(f"{path}:{line}: a {event.sender} of {protocol.name} sends nothing")
     # Without an IUT, both peers are real and are judged together, as in a live session.
     both = told if capture.iut else tuple(protocol.roles)
-    said = _Said(capture, told)
+    said = _NamedMessages(capture, told)
     judge = judge_capture(protocol, capture, both, conversation, said.took)
     findings = []
     for finding in judge.found:
@@ -169,7 +169,7 @@ def _either(protocol: Protocol) -> str:
     return f"{' or '.join(protocol.roles)} was expected"
 
 
-def _judged(protocol: Protocol, capture: Capture, role: str | None) -> tuple[str, ...]:
+def _judge(protocol: Protocol, capture: Capture, role: str | None) -> tuple[str, ...]:
     if role:
         return (role_of(protocol, role),)
     return (capture.iut,) if capture.iut else tuple(protocol.roles)
@@ -181,7 +181,7 @@ def _lines(path: Path) -> tuple[int, ...]:
         return tuple(number for number, line in enumerate(file, 1) if number > 1 and line.strip())
 
 
-class _Said:
+class _NamedMessages:
     """The messages that events name, compared with the messages in their bytes."""
 
     def __init__(self, capture: Capture, judged: tuple[str, ...]) -> None:
@@ -194,26 +194,28 @@ class _Said:
     def took(self, index: int, frames: Sequence[Frame]) -> None:
         """Compare an event with the frames that its bytes complete."""
         event = self._capture.events[index]
-        self.events[index] = captures.named(event, frames)
+        self.events[index] = captures.with_messages(event, frames)
         named = [(frame.name, frame.value) for frame in frames if frame.name is not None]
         if event.sender in self._judged:
             self.messages += len(named)
         # After a gap, bytes can belong to another protocol, because of an upgrade.
         if event.message is not None and (named or not self._capture.cut(index)):
             said = (event.message, event.value)
-            self.contradictions += [Contradiction(index, text) for text in _differs(said, named)]
+            self.contradictions += [
+                Contradiction(index, text) for text in _is_different(said, named)
+            ]
 
 
-def _differs(said: tuple[str, Any], named: list[tuple[str, Any]]) -> Iterator[str]:
+def _is_different(said: tuple[str, Any], named: list[tuple[str, Any]]) -> Iterator[str]:
     if len(named) != 1:
         what = f"{len(named)} messages" if named else "no message"
         yield f"the event says {said[0]}, and its bytes are {what}"
     elif said[0] != named[0][0]:
         yield f"the event says {said[0]}, and its bytes are {named[0][0]}"
-    elif _written(said[1]) != _written(named[0][1]):
+    elif _canonical_text(said[1]) != _canonical_text(named[0][1]):
         yield f"the value of {said[0]} is not what its bytes say"
 
 
-def _written(value: Any) -> str:
+def _canonical_text(value: Any) -> str:
     """Format a value so that 1, 1.0 and true differ, and the order of members does not matter."""
     return json.dumps(value, sort_keys=True)

@@ -9,8 +9,8 @@ from itertools import islice
 from pathlib import PurePosixPath
 from typing import Any
 
-from conformance.definitions.fitting import Fits, Fitting, Unknown
-from conformance.definitions.keywords import canonical, regex, shown
+from conformance.definitions.keywords import canonical, regex, short_json
+from conformance.definitions.matchers import Fits, Fitting, Unknown
 from conformance.definitions.protocol import DATAGRAMS, MessageType, Protocol, Role
 
 ITEMS = 64
@@ -132,7 +132,7 @@ def space(protocol: Protocol) -> Space:
             Point(step[0], Aspect.ROW, course.of, str(state), step[1], to=course.to)
         )
         for course in getattr(protocol.oracle, "COURSES", ())
-        for state, step in course.lawful()
+        for state, step in course.lawful_rows()
         if step[1] != NOISE
     }
     framing = {
@@ -248,9 +248,9 @@ class _Observing(Fitting):
             holds.append((self._point(Aspect.BOUND, what), condition))
 
         if low is not None:
-            add(f"the least value, {shown(low)}", lambda value: bool(value == low))
+            add(f"the least value, {short_json(low)}", lambda value: bool(value == low))
         if high is not None:
-            add(f"the greatest value, {shown(high)}", lambda value: bool(value == high))
+            add(f"the greatest value, {short_json(high)}", lambda value: bool(value == high))
         lowest = schema.get("exclusiveMinimum", low)
         highest = schema.get("exclusiveMaximum", high)
         under = lowest is None or lowest < 0
@@ -293,7 +293,7 @@ class _Observing(Fitting):
         return mark
 
     def _boolean(self) -> Callable[[Any, set[Any]], None]:
-        points = {value: self._point(Aspect.VALUE, shown(value)) for value in (True, False)}
+        points = {value: self._point(Aspect.VALUE, short_json(value)) for value in (True, False)}
 
         def mark(value: Any, marks: set[Any]) -> None:
             if type(value) is bool:
@@ -339,7 +339,7 @@ class _Observing(Fitting):
         fits = super()._enum(values, schema)
         if len(values) < 2:
             return fits
-        points = {canonical(each): self._point(Aspect.VALUE, shown(each)) for each in values}
+        points = {canonical(each): self._point(Aspect.VALUE, short_json(each)) for each in values}
 
         def observe(value: Any, marks: set[Any]) -> bool:
             if not fits(value, marks):
@@ -378,7 +378,7 @@ class _Observing(Fitting):
                 known.append((name, self.of(part), -1, None))
                 continue
             needed = name in self._needed
-            step = f".{name}" if name.isidentifier() else f"[{shown(name, 40)}]"
+            step = f".{name}" if name.isidentifier() else f"[{short_json(name, 40)}]"
             with self._at(step):
                 present = self._point(Aspect.FIELD, "present")
                 absent = None if needed else self._point(Aspect.VARIETY, "absent")
@@ -507,7 +507,7 @@ def _labels(branches: Sequence[Any], written: Sequence[Any]) -> list[str]:
 
 def _label(branch: Any, written: Any) -> str:
     if "const" in branch:
-        return shown(branch["const"])
+        return short_json(branch["const"])
     if branch.get("required"):
         return " and ".join(branch["required"][:2])
     first = (branch.get("prefixItems") or [None])[0]
@@ -520,6 +520,6 @@ def _label(branch: Any, written: Any) -> str:
     if "title" in branch:
         return str(branch["title"])
     if "enum" in branch:
-        return shown(branch["enum"], 30)
+        return short_json(branch["enum"], 30)
     named = branch.get("type", "any")
     return named if isinstance(named, str) else " or ".join(named)

@@ -13,7 +13,7 @@ _SHOWN = 5  # requirements that are named in a line; the others are counted
 
 
 @dataclass(frozen=True)
-class Met:
+class PairResult:
     """A pair of peers: their names, their exit code, and the report of each role.
 
     ``folder`` is the folder of the reports, relative to the page. ``trouble`` is the reason if
@@ -31,7 +31,7 @@ class Met:
     def line(self) -> str:
         """Violations of both roles, on a single line."""
         return self.trouble or "; ".join(
-            f"{role} {_violates(report)}" for role, report in self.reports.items()
+            f"{role} {_violation_text(report)}" for role, report in self.reports.items()
         )
 
     @property
@@ -41,7 +41,7 @@ class Met:
         return known.get(self.code, "inconclusive")
 
 
-def write(path: Path, title: str, met: Sequence[Met]) -> None:
+def write(path: Path, title: str, met: Sequence[PairResult]) -> None:
     """Write the page; several pairs begin with a table of servers and clients."""
     tables = [_sides(met)]
     if len(met) > 1:
@@ -50,14 +50,14 @@ def write(path: Path, title: str, met: Sequence[Met]) -> None:
     write_tables(path, title, lead, tables)
 
 
-def _matrix(met: Sequence[Met]) -> Table:
+def _matrix(met: Sequence[PairResult]) -> Table:
     by_names = {(each.server, each.client): each for each in met}
     servers = list(dict.fromkeys(each.server for each in met))
     clients = list(dict.fromkeys(each.client for each in met))
     rows = tuple(
         (
             Cell(server),
-            *(Cell(_blamed(by_names[server, client]), by_names[server, client].verdict)
+            *(Cell(_blamed_roles(by_names[server, client]), by_names[server, client].verdict)
               for client in clients),
         )
         for server in servers
@@ -65,13 +65,13 @@ def _matrix(met: Sequence[Met]) -> Table:
     return Table("Servers and clients: roles that violate a must", ("", *clients), rows)
 
 
-def _blamed(met: Met) -> str:
+def _blamed_roles(met: PairResult) -> str:
     """Return the roles that violate a must, or else the verdict."""
-    blamed = [role for role, report in met.reports.items() if _failed(report)]
+    blamed = [role for role, report in met.reports.items() if _failed_requirements(report)]
     return " and ".join(blamed) or {"pass": "nobody"}.get(met.verdict, met.verdict)
 
 
-def _sides(met: Sequence[Met]) -> Table:
+def _sides(met: Sequence[PairResult]) -> Table:
     rows = []
     for each in met:
         names = (Cell(each.server), Cell(each.client))
@@ -87,19 +87,19 @@ def _sides(met: Sequence[Met]) -> Table:
                     *names,
                     Cell(role, file=place),
                     Cell(str(report["verdict"]), verdict or "inconclusive"),
-                    Cell(_violates(report)),
+                    Cell(_violation_text(report)),
                 )
             )
     return Table("Sides", ("Server", "Client", "Report", "Verdict", "Violated"), tuple(rows))
 
 
-def _failed(report: Mapping[str, Any]) -> list[str]:
+def _failed_requirements(report: Mapping[str, Any]) -> list[str]:
     """Return the violated requirements of level must."""
     return [entry["id"] for entry in report["requirements"] if entry["verdict"] == "fail"]
 
 
-def _violates(report: Mapping[str, Any]) -> str:
-    failed = _failed(report)
+def _violation_text(report: Mapping[str, Any]) -> str:
+    failed = _failed_requirements(report)
     warned = [entry["id"] for entry in report["requirements"] if entry["verdict"] == "warn"]
     parts = [
         f"violates {', '.join(names[:_SHOWN])}"

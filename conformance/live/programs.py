@@ -15,8 +15,8 @@ from pathlib import Path
 from conformance.configuration import ConfigurationError, expand
 from conformance.harness import links
 from conformance.harness.children import Child
-from conformance.harness.process import Process, running, sweep
-from conformance.live.judged import Judged
+from conformance.harness.process import Process, process_ids, sweep
+from conformance.live.judged_session import JudgedSession
 from conformance.live.relay import Relay
 from conformance.reporting.text import one_line
 from conformance.verdicts import Unreachable
@@ -31,7 +31,7 @@ _MARK = "CONFORMANCE_PAIR"
 
 
 async def meet(
-    judged: Judged, server: Sequence[str], client: Sequence[str], longest: float
+    judged: JudgedSession, server: Sequence[str], client: Sequence[str], longest: float
 ) -> None:
     """Start both programs; end them after the client has ended, or after ``longest`` seconds.
 
@@ -46,12 +46,16 @@ async def meet(
                 address = own if judged.transport == "unix" else f"{LOOPBACK}:0"
                 relay = Relay(side, target, judged.watch, judged.disturbance)
                 relays.append(
-                    await listening.enter_async_context(relay.listening(address, judged.transport))
+                    await listening.enter_async_context(relay.listen(address, judged.transport))
                 )
-            serving = await stack.enter_async_context(_started(server, _filled(judged, targets)))
-            await _listening(targets, serving, judged.transport)
+            serving = await stack.enter_async_context(
+                _running_program(server, _placeholder_values(judged, targets))
+            )
+            await _wait_until_listening(targets, serving, judged.transport)
             addresses = [relay.address for relay in relays]
-            playing = await stack.enter_async_context(_started(client, _filled(judged, addresses)))
+            playing = await stack.enter_async_context(
+                _running_program(client, _placeholder_values(judged, addresses))
+            )
             if await playing.wait(longest):
                 await serving.wait(_LAST)
             # Disconnect before the programs are stopped: their reaction to the stop is not judged.
@@ -64,7 +68,7 @@ async def play(argv: Sequence[str], verdict: Path, longest: float) -> None:
     The client is stopped after ``longest`` seconds. The judge creates the file ``verdict`` empty at
     its start, and writes to it at its end. Raises ConfigurationError if the client cannot start.
     """
-    mark, before = uuid.uuid4().hex, running()
+    mark, before = uuid.uuid4().hex, process_ids()
     try:
         process = Child(
             argv, env={**os.environ, _MARK: mark}, cwd="", streams=(subprocess.DEVNULL, 1, 2)
@@ -72,23 +76,23 @@ async def play(argv: Sequence[str], verdict: Path, longest: float) -> None:
     except OSError as error:
         raise ConfigurationError(f"{argv[0]} cannot be started: {error.strerror}") from error
     try:
-        await _within(longest, process.wait())
+        await _await_within(longest, process.wait())
     finally:
         with contextlib.suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGTERM)
-        await _within(_LAST, process.wait())
-        await _within(_CONCLUDING, _written(verdict))
+        await _await_within(_LAST, process.wait())
+        await _await_within(_CONCLUDING, _wait_until_written(verdict))
         sweep(_MARK, mark, before)
         await process.wait()
 
 
-async def _within(seconds: float, work: Awaitable[object]) -> None:
+async def _await_within(seconds: float, work: Awaitable[object]) -> None:
     with contextlib.suppress(TimeoutError):
         async with asyncio.timeout(seconds):
             await work
 
 
-async def _written(path: Path) -> None:
+async def _wait_until_written(path: Path) -> None:
     """Wait until a file is not empty; return immediately if there is no file."""
     # No exit event: the process that writes the file is not our child.
     while _empty(path):  # noqa: ASYNC110
@@ -107,7 +111,7 @@ def _target(kind: str, folder: str, stack: contextlib.AsyncExitStack) -> str:
     return f"{LOOPBACK}:{stack.enter_context(links.reserved_port(of))}"
 
 
-def _filled(judged: Judged, addresses: Sequence[str]) -> Mapping[str, str]:
+def _placeholder_values(judged: JudgedSession, addresses: Sequence[str]) -> Mapping[str, str]:
     """Return the values of a command's placeholders for these addresses."""
     values = {"host": LOOPBACK}
     for side, address in zip(judged.ports, addresses, strict=True):
@@ -121,7 +125,9 @@ def _filled(judged: Judged, addresses: Sequence[str]) -> Mapping[str, str]:
 
 
 @contextlib.asynccontextmanager
-async def _started(command: Sequence[str], values: Mapping[str, str]) -> AsyncIterator[Process]:
+async def _running_program(
+    command: Sequence[str], values: Mapping[str, str]
+) -> AsyncIterator[Process]:
     """Start a program; stop it and its children at the end of the block."""
     argv = [expand(word, values) for word in command]
     try:
@@ -137,13 +143,13 @@ async def _started(command: Sequence[str], values: Mapping[str, str]) -> AsyncIt
             print(*(one_line(line) for line in said), sep="\n", file=sys.stderr)
 
 
-async def _listening(addresses: Sequence[str], process: Process, transport: str) -> None:
+async def _wait_until_listening(addresses: Sequence[str], process: Process, transport: str) -> None:
     """Wait until the server listens at all addresses. Raises ConfigurationError."""
     loop = asyncio.get_running_loop()
     deadline = loop.time() + _STARTUP
     for address in addresses:
         # No event reports that a program listens, and connecting would disturb it.
-        while not links.served(address, datagrams=transport == "udp"):
+        while not links.is_served(address, datagrams=transport == "udp"):
             if loop.time() > deadline or process.exit:
                 why = f"; it {process.exit}" if process.exit else f" within {_STARTUP:g} s"
                 raise ConfigurationError(f"the server does not listen at {address}{why}")

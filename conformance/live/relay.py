@@ -12,9 +12,9 @@ from dataclasses import dataclass
 
 from conformance.harness import links
 from conformance.harness.links import Link
-from conformance.judging.beside import CUT
-from conformance.live.secured import Security
+from conformance.judging.judge_queue import CUT
 from conformance.live.sides import Side
+from conformance.live.tls import Security
 from conformance.live.watch import DISTURBED, STALLED, Watch
 from conformance.live.zeromq import Messages
 
@@ -40,7 +40,7 @@ class Disturbance:
     stall: tuple[int, float] = (0, 0.0)
 
     @property
-    def steady(self) -> dict[str, float]:
+    def steady_disturbances(self) -> dict[str, float]:
         """Return the disturbances that affect all bytes, by name."""
         return {name: value for name in ("delay", "chop") if (value := getattr(self, name))}
 
@@ -68,23 +68,23 @@ class Relay:
         self.used = asyncio.Event()
         """Set once a client has connected."""
 
-    async def idle(self) -> None:
+    async def wait_until_idle(self) -> None:
         """Wait until no connection is open."""
         while self._tasks:
             await asyncio.wait(self._tasks)
 
-    def let_go(self) -> None:
+    def excuse_disconnects(self) -> None:
         """Stop blaming the connected peers: the relay is about to disconnect them."""
         for number in self._open:
             self._watch.disturbed(number, CUT)
 
     @contextlib.asynccontextmanager
-    async def listening(self, address: str, kind: str) -> AsyncIterator["Relay"]:
+    async def listen(self, address: str, kind: str) -> AsyncIterator["Relay"]:
         """Accept clients at an address within the block. Raises OSError."""
         if kind == "zmq":
             messages = Messages(self.side, self._target, self._watch)
             publishes = not any(who == self.side.server for who, _ in self._watch.protocol.messages)
-            async with messages.listening(address, publishes) as self.address:
+            async with messages.listen(address, publishes) as self.address:
                 yield self
             return
         if kind == "udp":
@@ -129,7 +129,7 @@ class Relay:
         """Relay both directions until both have ended or a party has disconnected."""
         number = self._watch.connected(self.side)
         self._open.add(number)
-        if steady := self._disturbance.steady:
+        if steady := self._disturbance.steady_disturbances:
             self._watch.disturbed(number, DISTURBED, **steady)
         try:
             await asyncio.gather(

@@ -4,16 +4,16 @@ import shutil
 import sys
 from typing import Any
 
-from conformance.conclusions.deciding import decide_test
+from conformance.conclusions.decisions import decide_test
 from conformance.conclusions.outcome import Run
 from conformance.conclusions.report import build
 from conformance.configuration import Configuration
 from conformance.definitions import protocols
 from conformance.evidence import Evidence, Files, Kind, Observed, Place, Result
 from conformance.exits import CONFORMANT, INCONCLUSIVE, NONCONFORMANT
-from conformance.judging.beside import Seen, Shown
+from conformance.judging.judge_queue import JudgedTraffic, PartyFinding
 from conformance.live import overview
-from conformance.live.overview import Met
+from conformance.live.overview import PairResult
 from conformance.live.session import Session
 from conformance.reporting.files import write
 from conformance.reporting.summary import terminal_summary
@@ -24,7 +24,7 @@ from conformance.verdicts import Verdict
 SHOWN = 16 * 1024 * 1024
 
 
-def conclude(session: Session, shown: Shown) -> Met:
+def conclude(session: Session, shown: JudgedTraffic) -> PairResult:
     """Write the report of each role to a folder with its name; return the summary."""
     reports = {role: _write(session, shown, role) for role in session.roles}
     for role, report in reports.items():
@@ -35,7 +35,7 @@ def conclude(session: Session, shown: Shown) -> Met:
         print(f"Not judged: {told}", file=sys.stderr)
     print(f"Recording: {session.record}", file=sys.stderr)
     server, client = (session.names.get(party) or party for party in session.parties[:2])
-    met = Met(server, client, exit_code(shown, reports), reports)
+    met = PairResult(server, client, exit_code(shown, reports), reports)
     title = f"{session.protocol}: {' and '.join(session.parties)}"
     overview.write(session.folder / "index.html", title, [met])
     partly = "; not all was judged" if met.code == INCONCLUSIVE and shown.unjudged else ""
@@ -45,7 +45,7 @@ def conclude(session: Session, shown: Shown) -> Met:
     return met
 
 
-def exit_code(shown: Shown, reports: dict[str, dict[str, Any]]) -> int:
+def exit_code(shown: JudgedTraffic, reports: dict[str, dict[str, Any]]) -> int:
     """Return the exit code for both sides together."""
     codes = [int(report["exit_code"]) for report in reports.values()]
     if NONCONFORMANT in codes or max(codes, default=0) > INCONCLUSIVE:
@@ -57,7 +57,7 @@ def exit_code(shown: Shown, reports: dict[str, dict[str, Any]]) -> int:
     return CONFORMANT if any(shown.messages.values()) else INCONCLUSIVE
 
 
-def _write(session: Session, shown: Shown, role: str) -> dict[str, Any]:
+def _write(session: Session, shown: JudgedTraffic, role: str) -> dict[str, Any]:
     protocol = protocols.load(session.protocol)
     folder, record = session.folder / role, session.record
     transcript = "transcripts/session.jsonl"
@@ -73,8 +73,8 @@ def _write(session: Session, shown: Shown, role: str) -> dict[str, Any]:
         Evidence(
             Kind.VIOLATION,
             seen.finding.requirement,
-            _counted(seen),
-            came=_counted(seen),
+            _count(seen),
+            came=_count(seen),
             place=Place(transcript, seen.finding.event, seen.finding.path),
             judged=True,
         )
@@ -97,7 +97,9 @@ def _write(session: Session, shown: Shown, role: str) -> dict[str, Any]:
         reproduce=reproduce,
     )
     left = [
-        _left(seen, transcript, reproduce) for seen in seen_of_role if seen.finding.inconclusive
+        _undelivered(seen, transcript, reproduce)
+        for seen in seen_of_role
+        if seen.finding.inconclusive
     ]
     configuration = Configuration(
         protocol.role(role),
@@ -116,22 +118,22 @@ def _write(session: Session, shown: Shown, role: str) -> dict[str, Any]:
     return report
 
 
-def _counted(seen: Seen) -> str:
+def _count(seen: PartyFinding) -> str:
     return seen.finding.message + (f" ({seen.times} times)" if seen.times > 1 else "")
 
 
-def _left(seen: Seen, transcript: str, reproduce: str) -> Result:
+def _undelivered(seen: PartyFinding, transcript: str, reproduce: str) -> Result:
     """What had not come when a session ended, and can just have been late."""
     finding = seen.finding
     fact = Evidence(
-        Kind.UNDECIDED, finding.requirement, _counted(seen), place=Place(transcript, finding.event)
+        Kind.UNDECIDED, finding.requirement, _count(seen), place=Place(transcript, finding.event)
     )
     return Result(
         f"session[{finding.requirement}]",
         "What had not come when the session ended",
         finding.requirement,
         Verdict.INCONCLUSIVE,
-        _counted(seen),
+        _count(seen),
         evidence=(fact,),
         files=Files(transcript),
         reproduce=reproduce,

@@ -6,8 +6,14 @@ from functools import partial
 from typing import Any
 
 from conformance.definitions import protocols
-from conformance.judging.beside import Bench, Beside, Seen, Shown, Told
-from conformance.judging.captures import Writer, ending
+from conformance.judging.captures import Writer, end_details
+from conformance.judging.judge_queue import (
+    Bench,
+    JudgedTraffic,
+    JudgeQueue,
+    JudgeReport,
+    PartyFinding,
+)
 from conformance.live.session import Session
 from conformance.live.sides import Side
 
@@ -17,7 +23,9 @@ DISTURBED, STALLED = "disturbed", "stalled"  # events of a connection that goes 
 class Watch:
     """Record and judge the bytes between two real peers, over any number of connections."""
 
-    def __init__(self, session: Session, told: Callable[[Seen], None], transport: str) -> None:
+    def __init__(
+        self, session: Session, told: Callable[[PartyFinding], None], transport: str
+    ) -> None:
         """``told`` is called with each new finding, in another thread. Raises OSError."""
         self.protocol = protocols.load(session.protocol)
         self.connections = 0
@@ -25,43 +33,43 @@ class Watch:
         self._transport = transport
         title = f"{' and '.join(session.parties)}, live"
         Writer(session.record, session.protocol, title, {"running": True}).close()
-        self._beside = Beside(partial(_Bench, session), self._hear)
+        self._queue = JudgeQueue(partial(_Bench, session), self._report_to)
 
     # Events from the relay; these methods return immediately.
 
     def connected(self, side: Side) -> int:
         """Handle a new client; return the number of its connection."""
         self.connections += 1
-        self._beside.connected(self.connections, self._transport)
+        self._queue.connected(self.connections, self._transport)
         return self.connections
 
     def passed(self, number: int, sender: str, data: bytes) -> None:
         """Handle bytes of a party that were relayed."""
-        self._beside.put(number, sender, data)
+        self._queue.put(number, sender, data)
 
     def closed(self, number: int, sender: str, reset: bool) -> None:
         """Handle the end or reset of a party's direction of a connection."""
-        self._beside.put(number, sender, event="closed", **ending(reset))
+        self._queue.put(number, sender, event="closed", **end_details(reset))
 
     def disturbed(self, number: int, what: str, **details: Any) -> None:
         """Handle a disturbance by the relay itself, which is not a fault of either peer."""
-        self._beside.put(number, None, event=what, **details)
+        self._queue.put(number, None, event=what, **details)
 
     def end(self) -> None:
         """Judge the remaining bytes, and stop."""
-        self._beside.end()
+        self._queue.end()
 
     def leave(self) -> None:
         """Let the judge process the rest and write the reports, without waiting for it."""
-        self._beside.leave()
+        self._queue.leave()
 
     @property
-    def shown(self) -> Shown:
+    def shown(self) -> JudgedTraffic:
         """Result of the session, after its end."""
-        return self._beside.shown
+        return self._queue.shown
 
-    def _hear(self, told: Told) -> None:
-        if isinstance(told, Seen):
+    def _report_to(self, told: JudgeReport) -> None:
+        if isinstance(told, PartyFinding):
             self._told(told)
 
 
@@ -81,7 +89,7 @@ class _Bench(Bench):
 
 
 @contextlib.contextmanager
-def watching(watch: Watch) -> Iterator[Watch]:
+def watch_session(watch: Watch) -> Iterator[Watch]:
     """Watch within the block; the remaining bytes are judged at its end."""
     try:
         yield watch

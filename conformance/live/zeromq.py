@@ -40,7 +40,7 @@ class Messages:
         self._tasks: set[asyncio.Task[None]] = set()
 
     @contextlib.asynccontextmanager
-    async def listening(self, address: str, publishes: bool) -> AsyncIterator[str]:
+    async def listen(self, address: str, publishes: bool) -> AsyncIterator[str]:
         """Relay messages within the block; yield the address for clients."""
         zmq = self._zmq
         clients = self._context.socket(zmq.SUB if publishes else zmq.ROUTER)
@@ -49,7 +49,9 @@ class Messages:
         try:
             clients.bind(_endpoint(address))
             bound = clients.getsockopt(zmq.LAST_ENDPOINT).decode().strip("\0")
-            self._start(self._published(clients) if publishes else self._asked(clients))
+            self._start(
+                self._relay_publications(clients) if publishes else self._relay_requests(clients)
+            )
             yield PREFIX + bound.removeprefix("tcp://")
         except zmq.ZMQError as error:
             raise ConfigurationError(f"{address}: {error}") from error
@@ -74,24 +76,24 @@ class Messages:
             self._servers[client] = server, self._watch.connected(self._side)
         return self._servers[client]
 
-    async def _asked(self, clients: Any) -> None:
+    async def _relay_requests(self, clients: Any) -> None:
         while True:
             client, *frames = await clients.recv_multipart()
             known = client in self._servers
             server, number = self._server(client, self._zmq.DEALER)
             if not known:
-                self._start(self._answered(clients, client))
+                self._start(self._relay_answers(clients, client))
             await server.send_multipart(frames)
             self._tell(number, self._side.client, frames)
 
-    async def _answered(self, clients: Any, client: bytes) -> None:
+    async def _relay_answers(self, clients: Any, client: bytes) -> None:
         server, number = self._servers[client]
         while True:
             frames = await server.recv_multipart()
             await clients.send_multipart([client, *frames])
             self._tell(number, self._side.server, frames)
 
-    async def _published(self, publishers: Any) -> None:
+    async def _relay_publications(self, publishers: Any) -> None:
         server, number = self._server(b"", self._zmq.PUB)
         while True:
             frames = await publishers.recv_multipart()

@@ -23,7 +23,7 @@ from typing import Any
 import h11
 
 from conformance.codec import Frame
-from conformance.openroberta import naming, websocket
+from conformance.openroberta import message_names, websocket
 from conformance.openroberta.codings import with_coding, without_coding
 
 INCIDENTAL = ("content-length",)
@@ -210,7 +210,7 @@ class Decoder:
             frame, data = self._message.feed(data)
             if frame is None:
                 return
-            yield self._named(frame)
+            yield self._finish_message(frame)
 
     def prompt(self) -> bytes:
         """Return "100 Continue" if a request keeps its body back until it gets that answer."""
@@ -222,12 +222,12 @@ class Decoder:
         if self._socket:
             return self._socket.end()
         frame = self._message.end()
-        return [self._named(frame)] if frame else []
+        return [self._finish_message(frame)] if frame else []
 
-    def _named(self, frame: Frame) -> Frame:
+    def _finish_message(self, frame: Frame) -> Frame:
         """Prepare the decoder for the message after this complete one; return the frame."""
         self._message = _Message(self._limit)
-        if frame.name in (None, naming.TLS_HELLO, naming.OVERSIZED):
+        if frame.name in (None, message_names.TLS_HELLO, message_names.OVERSIZED):
             self.lost = frame.error or str(frame.name)
         elif frame.name == "SensorUpgrade":
             self._upgrading = True
@@ -255,7 +255,7 @@ class _Message:
         self._raw += data
         if self._http is None:
             if self._raw.startswith(_HELLO):
-                return Frame(bytes(self._raw), naming.TLS_HELLO, {}), b""
+                return Frame(bytes(self._raw), message_names.TLS_HELLO, {}), b""
             if _RESPONSE.startswith(self._raw[: len(_RESPONSE)]) and len(self._raw) < len(
                 _RESPONSE
             ):
@@ -320,7 +320,9 @@ class _Message:
             else:
                 break
         if len(self._raw) > self._limit:
-            return Frame(bytes(self._raw[:200]), naming.OVERSIZED, {"bytes": len(self._raw)}), b""
+            return Frame(
+                bytes(self._raw[:200]), message_names.OVERSIZED, {"bytes": len(self._raw)}
+            ), b""
         return None, b""
 
     def _look_at_head(self) -> None:
@@ -333,11 +335,11 @@ class _Message:
     def _complete(self, head: dict[str, Any], body: bytes) -> tuple[Frame, bytes]:
         assert self._http is not None
         behind, _ = self._http.trailing_data
-        value, wrong = naming.with_body(head, body)
+        value, wrong = message_names.with_body(head, body)
         raw = bytes(self._raw[: len(self._raw) - len(behind)])
         about = _WRONG if self._ill_formed else "http.json" if wrong else None
         error = self._ill_formed or wrong or None
-        return Frame(raw, naming.name_of(value), value, error, about), bytes(behind)
+        return Frame(raw, message_names.name_of(value), value, error, about), bytes(behind)
 
     def _wrong(self, error: str) -> Frame:
         return Frame(bytes(self._raw), error=error, requirement=_WRONG)

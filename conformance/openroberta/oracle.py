@@ -21,18 +21,18 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
+from conformance.bounded_dict import BoundedDict
 from conformance.course import Walk
 from conformance.judging.judge import Finding
 from conformance.openroberta.courses import COURSE, LAB, ROBOT, Step
-from conformance.openroberta.naming import (
+from conformance.openroberta.message_names import (
     COMMANDS,
     MANDATORY,
     REQUEST,
     TLS_HELLO,
     is_error,
-    refuses,
+    is_refusal,
 )
-from conformance.recent import Recent
 
 CONSTANT = ("firmwarename", "macaddr", "firmwareversion", "menuversion")
 """Fields that stay the same in all requests with one token.
@@ -96,7 +96,7 @@ class Conversation:
 
     def __init__(self, running: bool = False) -> None:
         self.running = running
-        self.robots: Recent[str, _Robot] = Recent()
+        self.robots: BoundedDict[str, _Robot] = BoundedDict()
         self.malformed = False
         """True once a robot has sent a body that is not a JSON object."""
         self._ended = 0
@@ -202,13 +202,13 @@ class Oracle:
         if robot and robot.latest is asked:
             robot.missed = before
 
-    def parted(self, sender: str) -> bool:
+    def has_said_goodbye(self, sender: str) -> bool:
         """True if the disconnect is lawful: a robot can close its connection at any time."""
         return sender == ROBOT
 
     def closed(self, sender: str) -> Iterator[Finding]:
         for left in self._asked:
-            self._over(left)
+            self._forget_push(left)
         asked = self._asked.popleft() if self._asked else None
         robot = self._conversation.robot(asked.data) if asked else None
         if asked and robot and asked is robot.latest:
@@ -323,7 +323,7 @@ class Oracle:
                 )
             return
         asked = self._asked.popleft()
-        self._over(asked)
+        self._forget_push(asked)
         missing = asked.missing
         robot = self._conversation.robot(asked.data)
         self._answered = (asked, robot.step) if robot else None
@@ -333,7 +333,7 @@ class Oracle:
             yield from self._allowed(asked, robot, name, value)
         if robot and not self._deaf:
             outcome = name in ANSWERS.get(asked.name, ())
-            told = "Refusal" if refuses(name, value) and not outcome else name
+            told = "Refusal" if is_refusal(name, value) and not outcome else name
             yield from robot.walk.step(LAB, told)
 
     def _answer_left(self, asked: _Asked, name: str) -> None:
@@ -344,7 +344,7 @@ class Oracle:
             robot.missed = robot.step
             robot.walk.step(LAB, name)
 
-    def _over(self, asked: _Asked) -> None:
+    def _forget_push(self, asked: _Asked) -> None:
         """Remove a request from its robot's unanswered pushes."""
         robot = self._conversation.robot(asked.data)
         if robot and asked in robot.held:
@@ -358,12 +358,11 @@ class Oracle:
             self.exercised |= {"http.messages"}
             if name in COMMANDS:
                 self.exercised |= {"commands.lab", "http.json"}
-        elif refuses(name, value) and ("json" in value or not self._due(asked, robot)):
+        elif is_refusal(name, value) and ("json" in value or not self._due(asked, robot)):
             pass
         elif asked.name in _UNNAMED:
-            what = (
-                f"expected a file with a Filename for {asked.name}; received {_shown(name, value)}"
-            )
+            came = _description(name, value)
+            what = f"expected a file with a Filename for {asked.name}; received {came}"
             yield Finding(_UNNAMED[asked.name], what)
         elif name in COMMANDS:
             yield Finding(
@@ -373,9 +372,8 @@ class Oracle:
             command = str(value["json"]["cmd"])[:80]
             yield Finding("commands.lab", f"expected a known command; received {command!r}")
         else:
-            what = (
-                f"expected a command in the answer to {asked.name}; received {_shown(name, value)}"
-            )
+            came = _description(name, value)
+            what = f"expected a command in the answer to {asked.name}; received {came}"
             yield Finding("http.json", what)
 
     def _due(self, asked: _Asked, robot: _Robot | None) -> bool:
@@ -394,5 +392,5 @@ class Oracle:
                 yield Finding(f"refuses.{each}", what)
 
 
-def _shown(name: str, value: Any) -> str:
+def _description(name: str, value: Any) -> str:
     return f"{name} with status {value.get('status')}"

@@ -1,7 +1,7 @@
 """Paths of the update files that an implementation declares."""
 
 from conformance.configuration import Configuration
-from conformance.openroberta.naming import UPDATE
+from conformance.openroberta.message_names import UPDATE
 
 
 def update_paths(configuration: Configuration) -> list[str]:

@@ -7,7 +7,7 @@ from typing import Any
 from wsproto.frame_protocol import CloseReason, FrameProtocol, Opcode, ParseFailed
 
 from conformance.codec import Frame
-from conformance.openroberta import naming
+from conformance.openroberta import message_names
 from conformance.openroberta.bodies import json_object
 
 _WRONG = "http.messages"
@@ -59,7 +59,7 @@ class Decoder:
         while not self.lost and (size := _size(self._pending)) is not None:
             if max(size, len(self._raw)) > self._limit:
                 self.lost = "a message too large to decode"
-                yield Frame(self._pending[:200], naming.OVERSIZED, {"bytes": size})
+                yield Frame(self._pending[:200], message_names.OVERSIZED, {"bytes": size})
             if self.lost or len(self._pending) < size:
                 return
             frame, self._pending = self._pending[:size], self._pending[size:]

@@ -11,7 +11,7 @@ from conformance.judging.judge import Finding
 _CONCLUDED = "expected "
 
 
-def unshown(report: Mapping[str, Any], folder: Path) -> Iterator[str]:
+def unshown_findings(report: Mapping[str, Any], folder: Path) -> Iterator[str]:
     """Yield the findings and causes of a report that its transcripts do not show.
 
     A finding must be found again at its event in the linked transcript. A cause must have a

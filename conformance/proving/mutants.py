@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from conformance import course
-from conformance.definitions import locate
+from conformance.definitions import locations
 from conformance.definitions.protocol import MessageType, Protocol, Role
 from conformance.generation.kinds import NearMiss
 from conformance.generation.misses import sampled_misses
@@ -28,26 +28,26 @@ _UNWRITTEN = (AttributeError, LookupError, TypeError, ValueError, struct.error) 
 
 
 @dataclass(frozen=True)
-class Made:
+class MutantCase:
     """A mutant, and the requirement that the suite should report; empty means any."""
 
     mutant: Mutant
     requirement: str = ""
 
 
-def made(protocol: Protocol, role: Role, number: int, seed: int) -> list[Made]:
+def make_mutants(protocol: Protocol, role: Role, number: int, seed: int) -> list[MutantCase]:
     """Return up to ``number`` mutants of a role; the same seed gives the same mutants."""
     drawn = random.Random(seed)
     golden = _golden(protocol)
     kinds = [*_invalid(protocol, role, golden, drawn), *_misplaced(protocol, role, golden)]
-    whens = WHEN if _reconnects(role, golden) else (ALWAYS, LATER)
+    whens = WHEN if _can_reconnect(role, golden) else (ALWAYS, LATER)
     everything = [
         replace(one, mutant=replace(one.mutant, when=when)) for one in kinds for when in whens
     ]
     return drawn.sample(everything, min(number, len(everything)))
 
 
-def _reconnects(role: Role, golden: Sequence[Capture]) -> bool:
+def _can_reconnect(role: Role, golden: Sequence[Capture]) -> bool:
     """Return whether one process of a role has several connections.
 
     It has several if the role is a server on a stream, or if a golden session shows several.
@@ -58,19 +58,19 @@ def _reconnects(role: Role, golden: Sequence[Capture]) -> bool:
 
 
 def _golden(protocol: Protocol) -> list[Capture]:
-    folder = locate.folder("captures", protocol.name)
+    folder = locations.folder("captures", protocol.name)
     read = [captures.read(path) for path in sorted(folder.glob("*.jsonl"))] if folder else []
     return [capture for capture in read if capture.origin == "golden"]
 
 
-def _misplaced(protocol: Protocol, role: Role, golden: Sequence[Capture]) -> Iterator[Made]:
+def _misplaced(protocol: Protocol, role: Role, golden: Sequence[Capture]) -> Iterator[MutantCase]:
     """Yield the messages that a role must not omit, repeat or send too late."""
     steps = {step for each in course.courses(protocol) for _, step, _ in each.rows()}
     for name in [name for sender, name in protocol.messages if sender == role.name]:
         for act in (SKIP, REPEAT, SWAP):
             violated = _misplacing_violates(protocol, role, golden, Mutant(name, act))
             if violated or (act == SKIP and (role.name, name) in steps):
-                yield Made(Mutant(name, act), violated)
+                yield MutantCase(Mutant(name, act), violated)
 
 
 def _misplacing_violates(
@@ -98,19 +98,19 @@ def _rearranged(events: Sequence[Event], party: str, mutant: Mutant) -> Iterator
             yield [*events[:at], event, *events[at:]]
         else:
             later = range(at + 1, len(events))
-            after = next((n for n in later if _same_way(events[n], event)), None)
+            after = next((n for n in later if _is_same_way(events[n], event)), None)
             if after is not None:
                 yield [*events[:at], *events[at + 1 : after + 1], event, *events[after + 1 :]]
 
 
-def _same_way(event: Event, other: Event) -> bool:
+def _is_same_way(event: Event, other: Event) -> bool:
     same = (event.sender, event.connection) == (other.sender, other.connection)
     return same and event.data is not None
 
 
 def _invalid(
     protocol: Protocol, role: Role, golden: Sequence[Capture], drawn: random.Random
-) -> Iterator[Made]:
+) -> Iterator[MutantCase]:
     """Yield mutants that break each keyword of a schema, at each place, in one way."""
     values: dict[str, list[Any]] = {}
     for event in (event for capture in golden for event in capture.events):
@@ -145,7 +145,7 @@ def _kinds(protocol: Protocol, message: MessageType) -> list[list[NearMiss]]:
 
 def _fitted(
     protocol: Protocol, message: MessageType, miss: NearMiss, values: Sequence[Any]
-) -> list[Made]:
+) -> list[MutantCase]:
     """Return mutants that break a keyword in the first golden message with that place."""
     for value in values:
         try:
@@ -185,7 +185,9 @@ def _place(value: Any, path: Sequence[str | int]) -> tuple[tuple[str | int, ...]
     return tuple(steps), value
 
 
-def _unlawful(protocol: Protocol, message: MessageType, mutant: Mutant, value: Any) -> Made | None:
+def _unlawful(
+    protocol: Protocol, message: MessageType, mutant: Mutant, value: Any
+) -> MutantCase | None:
     """Return the mutant if the changed value can be written and is then wrong."""
     try:
         data = protocol.codec.encode(mutant.changed(value))
@@ -194,13 +196,13 @@ def _unlawful(protocol: Protocol, message: MessageType, mutant: Mutant, value: A
     decoder = protocol.decoder(message.sender)
     for frame in [*decoder.feed(data), *decoder.end()]:
         if frame.name is None:
-            return Made(mutant, frame.requirement or protocol.schema_requirement)
+            return MutantCase(mutant, frame.requirement or protocol.schema_requirement)
         if frame.name != message.name:
             other = protocol.messages.get((message.sender, frame.name))
             # If the bytes are another message of the role, only its place in the session could be
             # wrong.
             lawful = other and not protocol.schemas.errors(other.schema, frame.value)
-            return None if lawful else Made(mutant)
+            return None if lawful else MutantCase(mutant)
         if errors := protocol.schemas.errors(message.schema, frame.value):
-            return Made(mutant, errors[0].requirement or protocol.schema_requirement)
+            return MutantCase(mutant, errors[0].requirement or protocol.schema_requirement)
     return None

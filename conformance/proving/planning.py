@@ -64,7 +64,7 @@ class Trial:
     shown: list[str] = field(default_factory=list)
 
     @property
-    def good(self) -> bool:
+    def is_good(self) -> bool:
         return self.verdict in (SOUND, SPARED, KILLED, IDLE, STOPPED)
 
     def to_json(self) -> dict[str, Any]:
@@ -92,7 +92,7 @@ def trials(role: str, names: Sequence[str] = (), whole: bool = False) -> list[Tr
     With ``names``, only these faults and variants are planned, without the sound mock. ``whole``:
     each fault runs all tests.
     """
-    usual = transport(configuration.embedded(protocols.role(role)))
+    usual = transport(configuration.mock_configuration(protocols.role(role)))
     declared = [(FAULT, fault) for fault in faults(role).values()]
     declared += [(VARIANT, variant) for variant in variants(role).values()]
     chosen = [(kind, one) for kind, one in declared if not names or one.name in names]
@@ -100,7 +100,7 @@ def trials(role: str, names: Sequence[str] = (), whole: bool = False) -> list[Tr
     sound = (
         [] if names else [Trial(role, each, whole=True) for each in dict.fromkeys([usual, *over])]
     )
-    decided = decided_by(role)
+    decided = decided_requirements(role)
     return sound + [
         Trial(
             role,
@@ -123,7 +123,10 @@ def pairs(role: str, number: int, seed: int, ending: bool = False) -> list[Trial
     ``ending``: exactly one fault of each pair ends sessions.
     """
     protocol = protocols.load(protocols.role(role).protocol)
-    usual, decided = transport(configuration.embedded(protocols.role(role))), decided_by(role)
+    usual, decided = (
+        transport(configuration.mock_configuration(protocols.role(role))),
+        decided_requirements(role),
+    )
     known = [fault for fault in faults(role).values() if fault.requirement in decided]
     both = list(combinations(known, 2))
     random.Random(f"{role} {seed}").shuffle(both)
@@ -144,7 +147,7 @@ def pairs(role: str, number: int, seed: int, ending: bool = False) -> list[Trial
     return found
 
 
-def decided_by(role: str) -> set[str]:
+def decided_requirements(role: str) -> set[str]:
     """Return the requirements of a role that test cases decide."""
     # Collected in another process, because test cases imported here would not get the settings of
     # any run.
@@ -152,21 +155,21 @@ def decided_by(role: str) -> set[str]:
         return {case.requirement for case in elsewhere.submit(cases, protocols.role(role)).result()}
 
 
-def unproven(role: str) -> list[str]:
+def unproven_requirements(role: str) -> list[str]:
     """Return the requirements of a role that are tested by wire and have no fault.
 
     Requirements of level may are permissions, which cannot be violated.
     """
     violated = {fault.requirement for fault in faults(role).values()}
     found = protocols.role(role)
-    bound = protocols.load(found.protocol).binding(found)
+    bound = protocols.load(found.protocol).requirements_for(found)
     tested = [r.id for r in bound if r.tested == "wire" and r.level != "may"]
     return [name for name in tested if name not in violated]
 
 
-def unspared(role: str) -> list[str]:
+def readings_without_variant(role: str) -> list[str]:
     """Return the readings of a role that have no variant."""
     taken = {variant.requirement for variant in variants(role).values()}
     found = protocols.role(role)
-    bound = protocols.load(found.protocol).binding(found)
+    bound = protocols.load(found.protocol).requirements_for(found)
     return [r.id for r in bound if r.origin == "reading" and r.id not in taken]

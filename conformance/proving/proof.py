@@ -37,8 +37,8 @@ from conformance import cli, configuration
 from conformance.campaigns import task as worker
 from conformance.campaigns.plan import Task
 from conformance.campaigns.task import Outcome
-from conformance.definitions import explaining, protocols  # noqa: F401  each trial explains
-from conformance.harness import forked
+from conformance.definitions import explanations, protocols  # noqa: F401  each trial explains
+from conformance.harness import fork_server
 from conformance.harness.process import sweep
 from conformance.harness.transports import transport
 from conformance.judging import captures
@@ -62,7 +62,7 @@ from conformance.proving.planning import (
     WRONG,
     WRONG_CAUSE,
     Trial,
-    decided_by,
+    decided_requirements,
 )
 from conformance.reporting import page
 from conformance.running.machine import LOOK, Room
@@ -80,8 +80,8 @@ def mutations(role: str, number: int, seed: int) -> list[Trial]:
     Mutants that would change nothing in a whole run of the sound mock already have a verdict.
     """
     found = protocols.role(role)
-    usual = transport(configuration.embedded(found))
-    decided = decided_by(role)
+    usual = transport(configuration.mock_configuration(found))
+    decided = decided_requirements(role)
     planned = [
         Trial(
             role,
@@ -91,23 +91,23 @@ def mutations(role: str, number: int, seed: int) -> list[Trial]:
             one.requirement,
             whole=one.requirement not in decided,
         )
-        for one in mutants.made(protocols.load(found.protocol), found, number, seed)
+        for one in mutants.make_mutants(protocols.load(found.protocol), found, number, seed)
     ]
-    changing, seen = _changing(role, usual, [trial.name for trial in planned])
+    changing, seen = _effective_mutants(role, usual, [trial.name for trial in planned])
     for trial in planned:
         trial.verdict = "" if trial.name in changing else IDLE
         trial.shown = seen.get(Mutant.parse(trial.name).message, [])
     return planned
 
 
-def _changing(
+def _effective_mutants(
     role: str, over: str, names: Sequence[str]
 ) -> tuple[set[str], Mapping[str, list[str]]]:
     """Return the mutants that would change a message in a whole run of the sound mock.
 
     Also returns, for each message, the requirements of the tests whose transcripts contain it.
     """
-    with _marked(), tempfile.TemporaryDirectory(prefix="conformance-mutants-") as folder:
+    with _mark_processes(), tempfile.TemporaryDirectory(prefix="conformance-mutants-") as folder:
         file = Path(folder) / "all"
         file.write_text("".join(f"{name}\n" for name in names), encoding="utf-8")
         run = _Running(Trial(role, over, MUTANT, f"@{file}", whole=True), Path(folder))
@@ -141,7 +141,7 @@ def prove(
     # The longest trials run first, so that no long trial runs alone at the end.
     left = [trial for trial in planned if not trial.verdict]
     waiting = deque(sorted(left, key=lambda trial: not trial.whole))
-    with _marked(), tempfile.TemporaryDirectory(prefix="conformance-proof-") as folder:
+    with _mark_processes(), tempfile.TemporaryDirectory(prefix="conformance-proof-") as folder:
         running: list[_Running] = []
         try:
             while waiting or running:
@@ -154,7 +154,7 @@ def prove(
                         else _Running(trial, Path(folder))
                     )
                 _wait(running)
-                for run in [run for run in running if run.over]:
+                for run in [run for run in running if run.is_over]:
                     running.remove(run)
                     if run.conclude():
                         told(run.trial)
@@ -180,13 +180,13 @@ def _prepare(roles: Iterable[str]) -> None:
             for found in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
                 importlib.import_module(found.name)
     page.template("template.html")
-    forked.serve()
+    fork_server.serve()
     # A garbage collection in a trial would otherwise copy all of this memory.
     gc.freeze()
 
 
 @contextlib.contextmanager
-def _marked() -> Iterator[None]:
+def _mark_processes() -> Iterator[None]:
     """Mark every process started here, so that processes that outlive a trial are ended."""
     mark = uuid.uuid4().hex
     os.environ[_MARK] = mark
@@ -210,7 +210,7 @@ class _Running:
         self.process.start()
 
     @property
-    def over(self) -> bool:
+    def is_over(self) -> bool:
         if time.monotonic() > self._began + LONGEST:
             self.process.kill()
             self.process.join()
@@ -226,12 +226,12 @@ class _Running:
         if trial.kind:
             if not self._judge(report):
                 return False
-            lacking = evidence.unshown(report, self._folder)
+            lacking = evidence.unshown_findings(report, self._folder)
         else:
             self._judge_sound(report)
             lacking = evidence.alarms(self._folder)
         # Transcripts must show the findings, and no others.
-        if trial.good and (first := next(lacking, None)):
+        if trial.is_good and (first := next(lacking, None)):
             trial.verdict, trial.detail = UNSHOWN, first
         return True
 
@@ -240,7 +240,7 @@ class _Running:
         try:
             report: dict[str, Any] = json.loads((self._folder / "report.json").read_text("utf-8"))
         except (OSError, ValueError):
-            self.trial.verdict, self.trial.detail = BROKEN, self._said()
+            self.trial.verdict, self.trial.detail = BROKEN, self._output_text()
             return None
         if report["problems"]:
             self.trial.verdict, self.trial.detail = BROKEN, report["problems"][0].strip()[-400:]
@@ -249,16 +249,20 @@ class _Running:
         return report
 
     def _judge_sound(self, report: dict[str, Any]) -> None:
-        self.trial.others = _of(report, *VIOLATIONS, Verdict.INCONCLUSIVE)
+        self.trial.others = _requirements_with(report, *VIOLATIONS, Verdict.INCONCLUSIVE)
         sound = report["verdict"] == "conformant" and not self.trial.others
         self.trial.verdict = SOUND if sound else WRONG
 
     def _judge(self, report: dict[str, Any]) -> bool:
         """Judge the run of a deviation; return False if more tests must run before a verdict."""
-        trial, violated = self.trial, _of(report, *VIOLATIONS)
+        trial, violated = self.trial, _requirements_with(report, *VIOLATIONS)
         trial.others = [each for each in violated if each not in (trial.requirement, trial.second)]
         if trial.kind == VARIANT:
-            alarmed = _of(report, Verdict.FAIL) or trial.others or report["verdict"] != "conformant"
+            alarmed = (
+                _requirements_with(report, Verdict.FAIL)
+                or trial.others
+                or report["verdict"] != "conformant"
+            )
             trial.verdict = FALSE_ALARM if alarmed else SPARED
         elif trial.kind == MUTANT and violated:
             trial.verdict = KILLED
@@ -284,7 +288,7 @@ class _Running:
             trial.verdict = WRONG if trial.others else SURVIVED
         return bool(trial.verdict)
 
-    def _said(self) -> str:
+    def _output_text(self) -> str:
         if time.monotonic() > self._began + LONGEST:
             return f"the run did not end within {LONGEST:g} s"
         output = (self._folder / "output").read_text(encoding="utf-8", errors="replace")
@@ -317,7 +321,7 @@ class _Remote(_Running):
         self._future = client.submit(worker.run, task, key=name, retries=2, pure=False)
 
     @property
-    def over(self) -> bool:
+    def is_over(self) -> bool:
         return bool(self._future.done())
 
     def conclude(self) -> bool:
@@ -336,7 +340,7 @@ class _Remote(_Running):
         self._future.cancel()
 
 
-def _of(report: dict[str, Any], *verdicts: Verdict) -> list[str]:
+def _requirements_with(report: dict[str, Any], *verdicts: Verdict) -> list[str]:
     """Return the requirements that have one of these verdicts."""
     return [entry["id"] for entry in report["requirements"] if entry["verdict"] in verdicts]
 

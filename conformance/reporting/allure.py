@@ -12,7 +12,7 @@ import pytest
 from conformance.definitions.protocol import Requirement, Role
 from conformance.evidence import Result
 from conformance.reporting import ladder
-from conformance.reporting.text import one_line, visible
+from conformance.reporting.text import make_visible, one_line
 from conformance.reporting.wording import Report, properties
 
 _SEVERITY = {"must": "critical", "should": "normal", "may": "minor"}
@@ -38,7 +38,7 @@ def describe(result: Result, requirement: Requirement, role: Role, folder: Path)
 
     _, bracket, parameter = result.id.partition("[")
     purpose = result.purpose.removesuffix(".")
-    allure.dynamic.title(visible(f"{purpose} [{parameter}" if bracket else purpose, keep=""))
+    allure.dynamic.title(make_visible(f"{purpose} [{parameter}" if bracket else purpose, keep=""))
     allure.dynamic.epic(str(role))
     allure.dynamic.feature(requirement.area)
     allure.dynamic.story(requirement.id)
@@ -47,14 +47,14 @@ def describe(result: Result, requirement: Requirement, role: Role, folder: Path)
     section = f"{requirement.id} ({requirement.level}, section {requirement.section})"
     lines = (f"{section}: {requirement.text}", purpose, f"Reproduce: {result.reproduce}")
     allure.dynamic.description("\n\n".join(f"    {one_line(line, 2000)}" for line in lines))
-    own = result.own
+    own = result.own_evidence
     if result.verdict != "pass" and result.files.transcript:
         _steps(folder / result.files.transcript, role.name, own.place.event if own else None)
     for name in ("transcript", "counterexample"):
         path = getattr(result.files, name)
         if path and (folder / path).is_file():
             allure.attach.file(str(folder / path), name, "text/plain", "jsonl")
-    allure.attach(visible(result.reproduce), "reproduce", allure.attachment_type.TEXT)
+    allure.attach(make_visible(result.reproduce), "reproduce", allure.attachment_type.TEXT)
 
 
 def _steps(path: Path, role: str, offending: int | None) -> None:

@@ -29,7 +29,7 @@ class Cause:
 
 def causes(report: Report, *verdicts: str) -> list[Cause]:
     """The causes of these verdicts, in the order of the report."""
-    told = [*report["causes"], *_known(report)]
+    told = [*report["causes"], *_known_failure(report)]
     return [
         _cause(report, cause, number)
         for number, cause in enumerate(told)
@@ -65,7 +65,7 @@ def path_of(report: Report, cause: Entry) -> tuple[str | int, ...]:
     return next(filter(None, paths), ())
 
 
-def _known(report: Report) -> Iterator[dict[str, Any]]:
+def _known_failure(report: Report) -> Iterator[dict[str, Any]]:
     """A known failure, in the form of a cause."""
     for entry in report["requirements"]:
         if entry["verdict"] != "known":

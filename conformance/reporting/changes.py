@@ -3,8 +3,8 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from conformance.reporting import covered
-from conformance.reporting.markdown import escaped, table
+from conformance.reporting import coverage_text
+from conformance.reporting.markdown import escape, table
 from conformance.reporting.tables import Cell, Table
 from conformance.reporting.text import one_line
 
@@ -39,7 +39,7 @@ def lines(groups: Groups) -> Iterator[str]:
     gone = groups.get("unshown", ())
     if gone:
         yield f"{UNSHOWN}: {len(gone)}"
-    yield from (f"  {covered.thing(each)}" for each in gone[:MOST])
+    yield from (f"  {coverage_text.thing(each)}" for each in gone[:MOST])
     if len(gone) > MOST:
         yield f"  and {len(gone) - MOST} more"
 
@@ -52,7 +52,7 @@ def markdown(groups: Groups) -> Iterator[str]:
                 ("Requirement", "Level", "Before", "After", "Why"),
                 [
                     tuple(
-                        escaped(change[key], 400)
+                        escape(change[key], 400)
                         for key in ("requirement", "level", "before", "after", "reason")
                     )
                     for change in changes
@@ -65,7 +65,7 @@ def markdown(groups: Groups) -> Iterator[str]:
         yield from table(
             ("Role", "Message or course", "Place", "What"),
             [
-                tuple(escaped(each[key], 400) for key in ("role", "name", "place", "what"))
+                tuple(escape(each[key], 400) for key in ("role", "name", "place", "what"))
                 for each in gone
             ],
         )

@@ -4,7 +4,7 @@ from conformance.course import Course, Violates
 from conformance.definitions.protocol import Protocol
 
 
-def drawn(course: Course, protocol: Protocol) -> str:
+def course_table(course: Course, protocol: Protocol) -> str:
     """The table of one course; a step that a state does not list is open."""
     width = max(len(_step(*step)) for _, step, _ in course.rows())
     lines = [f"{protocol.name}, {course.of}"]

@@ -5,8 +5,8 @@ import json
 import os
 from pathlib import Path
 
+from conformance.atomic_files import replacement_file
 from conformance.exits import WrongUsage
-from conformance.replacing import replacing
 from conformance.reporting.junit import junit
 from conformance.reporting.page import render
 from conformance.reporting.wording import Report
@@ -28,7 +28,7 @@ def write(report: Report, folder: Path) -> None:
     try:
         with contextlib.ExitStack() as stack:
             # The stack closes in reverse order: report.json appears last.
-            opened = {name: stack.enter_context(replacing(folder / name)) for name in files}
+            opened = {name: stack.enter_context(replacement_file(folder / name)) for name in files}
             for name, file in opened.items():
                 file.write(files[name])
                 file.flush()
@@ -52,7 +52,7 @@ def prepare(folder: Path) -> None:
             trial.unlink()
 
 
-def shown(folder: Path) -> Path:
+def display_path(folder: Path) -> Path:
     """Return a folder's path as a user types it, relative to the working folder if that exists."""
     try:
         return Path(os.path.relpath(folder))

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from conformance.reporting import changes
-from conformance.reporting.markdown import escaped, table
+from conformance.reporting.markdown import escape, table
 from conformance.reporting.text import one_line
 from conformance.reporting.wording import (
     RUN_SYMBOLS,
@@ -11,10 +11,10 @@ from conformance.reporting.wording import (
     VERDICTS,
     WORDS,
     Report,
-    by_reason,
-    reached,
+    group_by_reason,
+    iut_address,
     run_word,
-    worst_first,
+    sort_worst_first,
 )
 
 MOST_ANNOTATIONS = 10  # of one kind in one step: GitHub drops the rest
@@ -42,7 +42,7 @@ def github_annotations(report: Report) -> list[str]:
     for entry in report["requirements"]:
         if kind := kinds.get(entry["verdict"]):
             title = f"{entry['id']} ({entry['level']}, {entry['section']})"
-            again = _again(report, entry["id"])
+            again = _repeat_command(report, entry["id"])
             reason = f"{entry['reason']}; again: {again}" if again else entry["reason"]
             found[kind].append((title, reason))
     if report["exit_code"] and not found["error"]:
@@ -59,7 +59,7 @@ def _annotations(kind: str, items: list[tuple[str, str]]) -> Iterator[str]:
         yield f"::{kind} title=more::and {len(items) - len(shown)} more, see the report"
 
 
-def _again(report: Report, requirement: str) -> str:
+def _repeat_command(report: Report, requirement: str) -> str:
     """The command that repeats a failure; empty if the report has none."""
     causes = (cause for cause in report["causes"] if requirement in cause["requirements"])
     return next((str(cause["reproduce"]) for cause in causes), "")
@@ -77,25 +77,25 @@ def github_step_summary(report: Report) -> str:
 def _summary(report: Report) -> Iterator[str]:
     iut, counts = report["iut"], report["counts"]
     verdict = f"{RUN_SYMBOLS[report['verdict']]} {run_word(report)}"
-    yield f"## {verdict}: {escaped(iut['role'])} {escaped(iut['name'])}"
+    yield f"## {verdict}: {escape(iut['role'])} {escape(iut['name'])}"
     yield ""
-    yield escaped(report["headline"], 500)
+    yield escape(report["headline"], 500)
     yield ""
     yield from table(
         ("", *(f"{SYMBOLS[v]} {WORDS[v]}" for v in VERDICTS)),
         [(name, *(str(counts[name][v]) for v in VERDICTS)) for name in ("requirements", "tests")],
     )
     if report["smoke"]["verdict"] != "pass":
-        yield from ("", f"**Smoke session:** {escaped(report['smoke']['detail'], 1000)}")
+        yield from ("", f"**Smoke session:** {escape(report['smoke']['detail'], 1000)}")
     for problem in report["problems"]:
-        yield from ("", f"**Fault of the suite:** {escaped(problem, 1000)}")
+        yield from ("", f"**Fault of the suite:** {escape(problem, 1000)}")
     for entry in report["stale"]:
         yield from (
             "",
-            f"**Known failure {escaped(entry['requirement'])}:** {escaped(entry['why'], 500)}",
+            f"**Known failure {escape(entry['requirement'])}:** {escape(entry['why'], 500)}",
         )
     wanted = ("fail", "warn", "inconclusive", "known")
-    rows = [e for e in worst_first(report["requirements"]) if e["verdict"] in wanted]
+    rows = [e for e in sort_worst_first(report["requirements"]) if e["verdict"] in wanted]
     if rows:
         yield ""
         yield from table(
@@ -103,27 +103,27 @@ def _summary(report: Report) -> Iterator[str]:
             [
                 (
                     f"{SYMBOLS[e['verdict']]} {e['verdict']}",
-                    escaped(e["id"]),
-                    escaped(e["level"]),
-                    escaped(e["section"]),
-                    escaped(e["reason"], 400),
-                    escaped(_again(report, e["id"]), 400),
+                    escape(e["id"]),
+                    escape(e["level"]),
+                    escape(e["section"]),
+                    escape(e["reason"], 400),
+                    escape(_repeat_command(report, e["id"]), 400),
                 )
                 for e in rows[:MOST_ROWS]
             ],
         )
         if len(rows) > MOST_ROWS:
             yield from ("", f"and {len(rows) - MOST_ROWS} more")
-    if groups := by_reason(report):
+    if groups := group_by_reason(report):
         yield from ("", "**Not exercised**, and what to provide:", "")
         for reason, ids in groups[:MOST_ROWS]:
-            yield f"- {len(ids)}: {escaped(reason, 400)}"
+            yield f"- {len(ids)}: {escape(reason, 400)}"
     if comparison := report.get("comparison"):
-        yield from ("", f"### Since {escaped(comparison['baseline'])}", "")
+        yield from ("", f"### Since {escape(comparison['baseline'])}", "")
         yield from changes.markdown(comparison)
     yield ""
     yield (
         f"{report['duration_s']:.1f} s, seed {report['seed']}, "
-        f"{escaped(report['suite']['name'])} {escaped(report['suite']['version'])}, "
-        f"IUT: {escaped(reached(report), 300)}"
+        f"{escape(report['suite']['name'])} {escape(report['suite']['version'])}, "
+        f"IUT: {escape(iut_address(report), 300)}"
     )

@@ -8,7 +8,7 @@
 from xml.etree import ElementTree
 
 from conformance.reporting.cases import ERROR, Case, cases
-from conformance.reporting.text import one_line, visible
+from conformance.reporting.text import make_visible, one_line
 from conformance.reporting.wording import Report, properties
 
 
@@ -18,11 +18,11 @@ def junit(report: Report) -> bytes:
     found = cases(report)
     for case in found:
         suites.setdefault(case.suite, []).append(case)
-    root = ElementTree.Element("testsuites", name=visible(report["suite"]["name"], keep=""))
-    _counts(root, found)
+    root = ElementTree.Element("testsuites", name=make_visible(report["suite"]["name"], keep=""))
+    _set_counts(root, found)
     for name, within in suites.items():
-        suite = ElementTree.SubElement(root, "testsuite", name=visible(name, keep=""))
-        _counts(suite, within)
+        suite = ElementTree.SubElement(root, "testsuite", name=make_visible(name, keep=""))
+        _set_counts(suite, within)
         suite.set("timestamp", report["started"])
         listed = ElementTree.SubElement(suite, "properties")
         for key, value in properties(report):
@@ -37,8 +37,8 @@ def junit(report: Report) -> bytes:
 def _element(report: Report, case: Case) -> ElementTree.Element:
     element = ElementTree.Element(
         "testcase",
-        classname=visible(f"{report['iut']['role']}.{case.suite}", keep=""),
-        name=visible(case.name, keep=""),
+        classname=make_visible(f"{report['iut']['role']}.{case.suite}", keep=""),
+        name=make_visible(case.name, keep=""),
         time=f"{case.duration_s:.3f}",
     )
     match case.verdict:
@@ -46,18 +46,18 @@ def _element(report: Report, case: Case) -> ElementTree.Element:
             pass
         case "warn":
             output = ElementTree.SubElement(element, "system-out")
-            output.text = visible(f"warning: {case.text}")
+            output.text = make_visible(f"warning: {case.text}")
         case "fail" | "error":
             tag = "failure" if case.verdict == "fail" else "error"
             child = ElementTree.SubElement(element, tag, message=one_line(case.reason, 300))
-            child.text = visible(case.text)
+            child.text = make_visible(case.text)
         case _:
             message = one_line(f"{case.verdict}: {case.reason}", 300)
             ElementTree.SubElement(element, "skipped", message=message)
     return element
 
 
-def _counts(element: ElementTree.Element, within: list[Case]) -> None:
+def _set_counts(element: ElementTree.Element, within: list[Case]) -> None:
     verdicts = [case.verdict for case in within]
     counts = {
         "tests": len(within),

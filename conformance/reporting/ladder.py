@@ -19,7 +19,7 @@ from conformance.exits import WrongUsage
 from conformance.judging.captures import LEFT_OUT
 from conformance.reporting import places
 from conformance.reporting.places import Range
-from conformance.reporting.text import hexdump, hexdump_size, in_hexdump, one_line
+from conformance.reporting.text import hexdump, hexdump_ranges, hexdump_size, one_line
 
 MOST_EVENTS = 200  # shown of one session
 AROUND_MARK = 15  # events kept on either side of an offending one in a longer session
@@ -55,7 +55,7 @@ class _Reading:
     ``brief``: what a decoded form says, where its bytes do not begin with that.
     """
 
-    place: Callable[[bytes, places.Path], Range | None] = places.in_bytes
+    place: Callable[[bytes, places.Path], Range | None] = places.range_in_bytes
     brief: Callable[[Any], str] | None = None
 
 
@@ -123,7 +123,7 @@ def read(path: Path, iut: str, marks: Marks) -> Ladder:
             header = _object(next(_lines(file), b""))
             total = sum(1 for _ in _lines(file))
             file.seek(0)
-            wanted = _chosen(total, marks)
+            wanted = _chosen_events(total, marks)
             role = header.get("iut")
             role = role if isinstance(role, str) else iut
             reading = _reading(header.get("protocol"))
@@ -132,7 +132,7 @@ def read(path: Path, iut: str, marks: Marks) -> Ladder:
         reason = error.strerror if isinstance(error, OSError) else str(error)
         return Ladder(problem=f"the transcript cannot be read: {reason}")
     peers = {step.sender for step in steps if step.side == "tester"}
-    fitting = tuple(_fitting(steps))
+    fitting = tuple(_fit_steps(steps))
     bare = sum(step.bare for step in fitting)
     return Ladder(" + ".join(sorted(peers)), role, fitting, total, bare)
 
@@ -143,10 +143,10 @@ def _reading(protocol: object) -> _Reading:
         codec = protocols.load(str(protocol)).codec
     except WrongUsage:
         return _Reading()
-    return _Reading(getattr(codec, "place", places.in_bytes), getattr(codec, "brief", None))
+    return _Reading(getattr(codec, "place", places.range_in_bytes), getattr(codec, "brief", None))
 
 
-def _fitting(steps: Sequence[Step]) -> Iterator[Step]:
+def _fit_steps(steps: Sequence[Step]) -> Iterator[Step]:
     """The steps, of which some lose their contents: those with marks have room first."""
     room = ROOM - sum(step.body for step in steps if step.marks)
     for step in steps:
@@ -178,7 +178,7 @@ def _object(line: bytes) -> dict[str, Any]:
     raise ValueError("not an object")
 
 
-def _chosen(total: int, marks: Marks) -> list[int]:
+def _chosen_events(total: int, marks: Marks) -> list[int]:
     """The events that are shown: all, or the beginning, the end and around every mark."""
     if total <= MOST_EVENTS:
         return list(range(total))
@@ -229,7 +229,7 @@ def _step(
     at = event.get("at")
     rest = {key: value for key, value in event.items() if key not in _FIXED and key != "event"}
     several = _messages(event)
-    kind, label = _called(event, data, several)
+    kind, label = _kind_and_label(event, data, several)
     paths = [mark.path for mark in marks if mark.path]
     whole = data or b""
     found = _ranges(at for path in paths if (at := reading.place(whole, path)))
@@ -243,11 +243,11 @@ def _step(
     bare = not marks and hexdump_size(end - first) > room
     decoded, decoded_marks = "", tuple[Range, ...]()
     if data is None:
-        decoded = _cut(_pretty(rest)) if rest else ""
+        decoded = _shorten(_pretty(rest)) if rest else ""
     elif several and not bare:
-        decoded = _cut("\n".join(f"{name}: {_compact(value)}" for name, value in several))
+        decoded = _shorten("\n".join(f"{name}: {_compact(value)}" for name, value in several))
     elif "value" in event and not bare:
-        decoded, decoded_marks = _decoded(event["value"], paths)
+        decoded, decoded_marks = _decoded_text(event["value"], paths)
     dump = "" if bare else hexdump(whole[first:end], first)
     shown = f"{first:,} to {end:,}" if first else f"the first {end:,}"
     return Step(
@@ -263,14 +263,14 @@ def _step(
         cut=f"{shown} of {len(whole):,} bytes" if not bare and end - first < len(whole) else "",
         marks=marks,
         dump_marks=_ranges(
-            marked for part in _clipped(found, first, end) for marked in in_hexdump(dump, *part)
+            marked for part in _clip(found, first, end) for marked in hexdump_ranges(dump, *part)
         ),
         decoded_marks=decoded_marks,
         bare=bare,
     )
 
 
-def _called(
+def _kind_and_label(
     event: Mapping[str, Any], data: bytes | None, several: Sequence[tuple[Any, Any]]
 ) -> tuple[str, str]:
     """The kind of an event, and its label."""
@@ -300,7 +300,7 @@ def _window(size: int, found: Sequence[Range], most: int) -> Range:
     return first, min(first + most, size)
 
 
-def _clipped(found: Iterable[Range], first: int, end: int) -> Iterator[Range]:
+def _clip(found: Iterable[Range], first: int, end: int) -> Iterator[Range]:
     """These ranges of a text within a part of the text."""
     for start, stop in found:
         if start < end and stop > first:
@@ -314,16 +314,16 @@ def _preview(data: bytes, found: Sequence[Range]) -> str:
     return f"… {text}" if first else text
 
 
-def _decoded(value: Any, paths: Iterable[places.Path]) -> tuple[str, tuple[Range, ...]]:
+def _decoded_text(value: Any, paths: Iterable[places.Path]) -> tuple[str, tuple[Range, ...]]:
     """The decoded form, or so much of it as is shown, and where in that the marks are."""
     text = _pretty(value)
-    found = _ranges(at for path in paths if (at := places.in_text(text, path)))
+    found = _ranges(at for path in paths if (at := places.range_in_text(text, path)))
     first, end = _window(len(text), found, MOST_DECODED)
     if not first:
-        return _cut(text), tuple(_clipped(found, first, end))
+        return _shorten(text), tuple(_clip(found, first, end))
     before = f"[{first:,} characters before] … "
-    shown = before + _cut(text[first:])
-    return shown, tuple((a + len(before), b + len(before)) for a, b in _clipped(found, first, end))
+    shown = before + _shorten(text[first:])
+    return shown, tuple((a + len(before), b + len(before)) for a, b in _clip(found, first, end))
 
 
 def _messages(event: Mapping[str, Any]) -> list[tuple[Any, Any]]:
@@ -381,6 +381,6 @@ def _pretty(value: Any) -> str:
     return compact
 
 
-def _cut(text: str) -> str:
+def _shorten(text: str) -> str:
     more = len(text) - MOST_DECODED
     return f"{text[:MOST_DECODED]} … [{more:,} more characters]" if more > 0 else text

@@ -10,7 +10,7 @@ from conformance.definitions.keywords import place
 from conformance.definitions.protocol import Protocol
 from conformance.judging.captures import Event
 from conformance.judging.judge import Finding
-from conformance.reporting.text import hexdump, one_line, visible
+from conformance.reporting.text import hexdump, make_visible, one_line
 
 _INNER = 30  # columns between the lifelines
 _TIME = 9
@@ -53,7 +53,7 @@ class Ladder:
         """The line that names both sides."""
         left = one_line(" + ".join(self.others), 40)
         names = f"{left}{one_line(self.right, 40).rjust(_INNER + 2 - len(left))}"
-        return f"{_MARGIN}{self._in(names, _BOLD)}"
+        return f"{_MARGIN}{self._coloured(names, _BOLD)}"
 
     def event(self, event: Event, marks: Sequence[str]) -> Iterator[str]:
         """The lines of an event, with what is wrong with it."""
@@ -64,22 +64,22 @@ class Ladder:
         if event.connection is not None:
             shown = f"#{event.connection} {shown}"
         colour = _RED if marks else _FAINT if event.data is None else ""
-        at = self._in(f"{event.at:{_TIME}.3f}", _FAINT)
-        yield f"{at}  {self._in(rung, colour)}  {shown}".rstrip()
+        at = self._coloured(f"{event.at:{_TIME}.3f}", _FAINT)
+        yield f"{at}  {self._coloured(rung, colour)}  {shown}".rstrip()
         if self.dump and event.data:
             yield from textwrap.indent(hexdump(event.data[:_DUMPED]), _MARGIN).split("\n")
             if len(event.data) > _DUMPED:
                 yield f"{_MARGIN}… {len(event.data) - _DUMPED:,} more bytes"
         for mark in marks:
             for line in textwrap.wrap(
-                visible(mark, 1000, keep=""),
+                make_visible(mark, 1000, keep=""),
                 max(self.width, 40),
                 initial_indent=f"{_MARGIN}✗ ",
                 subsequent_indent=f"{_MARGIN}  ",
             ):
-                yield self._in(line, _RED)
+                yield self._coloured(line, _RED)
 
-    def _in(self, text: str, colour: str) -> str:
+    def _coloured(self, text: str, colour: str) -> str:
         return f"\x1b[{colour}m{text}\x1b[0m" if self.colour and colour else text
 
 
@@ -89,11 +89,11 @@ def marks(findings: Sequence[Finding], protocol: Protocol) -> dict[int, list[str
     for finding in findings:
         if finding.event is None:
             continue
-        marked.setdefault(finding.event, []).append(told(finding, protocol))
+        marked.setdefault(finding.event, []).append(finding_text(finding, protocol))
     return marked
 
 
-def told(finding: Finding, protocol: Protocol) -> str:
+def finding_text(finding: Finding, protocol: Protocol) -> str:
     """A finding in words, with its requirement, its level and its place in the message."""
     level = protocol.requirement(finding.requirement).level
     level = "inconclusive" if finding.inconclusive else level
@@ -126,7 +126,7 @@ def _short(event: Event) -> str:
         return ", ".join(f"{name} {_value(name, value)}".strip() for name, value in event.messages)
     if event.message is None:
         try:
-            return visible(event.data[:400].decode(), keep="")
+            return make_visible(event.data[:400].decode(), keep="")
         except UnicodeDecodeError:
             return repr(event.data[:400])[2:-1]
     return _value(event.message, event.value)

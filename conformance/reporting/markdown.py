@@ -14,7 +14,7 @@ def table(head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> Iterator[st
         yield f"| {' | '.join(row)} |"
 
 
-def escaped(text: object, limit: int = 200) -> str:
+def escape(text: object, limit: int = 200) -> str:
     """Text without markup: each character that could mean something is an entity."""
     return re.sub(
         r"[^\w ,;–—…()/-]", lambda match: f"&#{ord(match[0])};", one_line(text, limit)

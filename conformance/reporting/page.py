@@ -2,7 +2,7 @@
 
 Three layers keep text from an IUT from acting:
 
-- ``visible`` is applied to every value that the template prints.
+- ``make_visible`` is applied to every value that the template prints.
 - Jinja2 escapes the result.
 - The page's policy allows the two inlined files, by their hashes, and no request at all.
 """
@@ -28,15 +28,15 @@ from jinja2 import (
 )
 from markupsafe import Markup
 
-from conformance.definitions import locate
-from conformance.replacing import replace
-from conformance.reporting import changes, covered, ladder, wording
+from conformance.atomic_files import replace
+from conformance.definitions import locations
+from conformance.reporting import changes, coverage_text, ladder, wording
 from conformance.reporting.causes import Cause, causes
 from conformance.reporting.glossary import GLOSSARY
 from conformance.reporting.ladder import Ladder, Mark, Step
 from conformance.reporting.places import Range
-from conformance.reporting.text import visible
-from conformance.reporting.wording import VERDICTS, Report, area, worst_first
+from conformance.reporting.text import make_visible
+from conformance.reporting.wording import VERDICTS, Report, area, sort_worst_first
 
 PAGE_SIZE = 4_000_000  # characters of all ladders together; a browser should still scroll
 SHORT = PAGE_SIZE // 4  # up to which there is room for those of tests that decide nothing as well
@@ -55,8 +55,8 @@ def write_page(report: Report, folder: Path) -> Path:
 
 def render(report: Report, folder: Path) -> str:
     """The page as text."""
-    style, script = inlined("style.css"), inlined("script.js")
-    requirements = worst_first(report["requirements"])
+    style, script = inline_source("style.css"), inline_source("script.js")
+    requirements = sort_worst_first(report["requirements"])
     cards = list(_cards(report, folder))
     return template("template.html").render(
         report=report,
@@ -74,23 +74,23 @@ def render(report: Report, folder: Path) -> str:
             for cause in causes(report, "warn", "inconclusive")
         ],
         knowns=[_Shown.of(cause, cards, report, folder) for cause in causes(report, "known")],
-        open_=wording.by_reason(report, "inconclusive"),
+        open_=wording.group_by_reason(report, "inconclusive"),
         glossary=GLOSSARY,
         kinds=changes.TITLES,
         verdict_of={test["id"]: test["verdict"] for test in report["tests"]},
         titles={test["id"]: title(test) for test in report["tests"]},
         strays=_strays(report),
-        seen_in=_seen_in(report),
-        missing=wording.by_reason(report),
-        reached=wording.reached(report),
+        seen_in=_tests_showing(report),
+        missing=wording.group_by_reason(report),
+        reached=wording.iut_address(report),
         verdicts=VERDICTS,
         sides=[
-            (side, covered.line(side), covered.groups(side))
+            (side, coverage_text.line(side), coverage_text.groups(side))
             for side in report.get("coverage", {}).get("sides", ())
             if side["groups"]
         ],
         unshown=report.get("comparison", {}).get("unshown", ()),
-        thing=covered.thing,
+        thing=coverage_text.thing,
         symbols=wording.SYMBOLS,
         words=wording.WORDS,
         run_word=wording.run_word(report),
@@ -98,7 +98,7 @@ def render(report: Report, folder: Path) -> str:
         area=area,
         segments=segments,
         address=address,
-        showing=showing,
+        showing=show_command,
         test_anchor=test_anchor,
         as_json=_as_json,
     )
@@ -108,12 +108,12 @@ def render(report: Report, folder: Path) -> str:
 def template(name: str) -> Template:
     """A template that makes every value that it prints visible, and escapes it."""
     # To compile that of a report takes longer than the rest of a small one.
-    kept = locate.compiled()
+    kept = locations.cache_folder()
     environment = Environment(
-        loader=FileSystemLoader(locate.reports()),
+        loader=FileSystemLoader(locations.reports()),
         bytecode_cache=FileSystemBytecodeCache(str(kept)) if kept else None,
         autoescape=True,
-        finalize=_shown,
+        finalize=_escape,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
@@ -149,7 +149,7 @@ def address(path: str) -> str:
     return quote(path, safe="/") if path.startswith("../") else "./" + quote(path, safe="/")
 
 
-def showing(path: str) -> str:
+def show_command(path: str) -> str:
     """The command that shows a session, where the page lies."""
     return f"conformance show {shlex.quote(path)}"
 
@@ -189,7 +189,7 @@ def _cards(report: Report, folder: Path) -> Iterator[_Card]:
     for finding in report["findings"]:
         findings.setdefault(finding["test"], []).append(finding)
     left = PAGE_SIZE
-    for test in worst_first(report["tests"]):
+    for test in sort_worst_first(report["tests"]):
         own = tuple(findings.get(test["id"], ()))
         drawn = None
         # For a session without any violation, the page only has the command that shows it.
@@ -237,7 +237,7 @@ def _strays(report: Report) -> list[Mapping[str, Any]]:
     return [finding for finding in report["findings"] if finding["test"] not in tests]
 
 
-def _seen_in(report: Report) -> dict[str, list[str]]:
+def _tests_showing(report: Report) -> dict[str, list[str]]:
     """The tests of other requirements in whose sessions a requirement was found violated."""
     decided = {test["id"]: test["requirement"] for test in report["tests"]}
     seen: dict[str, list[str]] = {}
@@ -260,18 +260,18 @@ def _bar(counts: Mapping[str, int]) -> list[tuple[str, float, float]]:
     return segments
 
 
-def _shown(value: object) -> object:
+def _escape(value: object) -> object:
     """The text that the template prints: our own markup as it is, all else visible and bounded."""
-    return value if isinstance(value, Markup) else visible(value)
+    return value if isinstance(value, Markup) else make_visible(value)
 
 
 def _as_json(value: object) -> str:
     return json.dumps(value, ensure_ascii=False)
 
 
-def inlined(name: str) -> Markup:
+def inline_source(name: str) -> Markup:
     """A style or script of ours, to stand within a page."""
-    path = locate.reports() / name
+    path = locations.reports() / name
     text = path.read_text(encoding="utf-8")
     if "</" in text:
         raise ValueError(f"{path}: '</' would end the element that it is inlined into")

@@ -16,7 +16,7 @@ _CHARACTER = re.compile(r"\\u[0-9a-fA-F]{4}|\\.|[^\\]", re.DOTALL)
 _DECODER = JSONDecoder()
 
 
-def in_text(text: str, path: Path, start: int = 0) -> Range | None:
+def range_in_text(text: str, path: Path, start: int = 0) -> Range | None:
     """The range of characters of the value at a path in a JSON text.
 
     ``start`` is the beginning of the text. The result is None if the text is not JSON, or has no
@@ -33,7 +33,7 @@ def in_text(text: str, path: Path, start: int = 0) -> Range | None:
         return None
 
 
-def in_bytes(data: bytes, path: Path) -> Range | None:
+def range_in_bytes(data: bytes, path: Path) -> Range | None:
     """The same of bytes that hold one JSON text in UTF-8, whatever stands before it."""
     begins = min((at for at in (data.find(b"{"), data.find(b"[")) if at >= 0), default=-1)
     if begins < 0:
@@ -42,7 +42,7 @@ def in_bytes(data: bytes, path: Path) -> Range | None:
         text = data[begins:].decode("utf-8")
     except UnicodeDecodeError:
         return None
-    found = in_text(text, path)
+    found = range_in_text(text, path)
     if found is None:
         return None
     before, within = text[: found[0]], text[found[0] : found[1]]

@@ -6,16 +6,16 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from conformance.definitions.keywords import place
-from conformance.reporting import changes, covered, ladder
+from conformance.reporting import changes, coverage_text, ladder
 from conformance.reporting.causes import path_of
 from conformance.reporting.text import one_line
 from conformance.reporting.wording import (
     Report,
-    by_reason,
-    counted,
+    count_text,
+    group_by_reason,
     run_word,
-    untestable,
-    worst_first,
+    sort_worst_first,
+    untestable_count,
 )
 
 MOST = 30  # requirements named; the page has them all
@@ -49,19 +49,19 @@ def _lines(report: Report, folder: Path | None, colour: bool, width: int) -> Ite
     word = paint(run_word(report).upper(), report["verdict"])
     yield f"{word}  {one_line(iut['role'], 60)}  {one_line(iut['name'], 60)}"
     yield f"  {one_line(report['headline'], 300)}"
-    yield f"  requirements: {counted(counts['requirements'])}"
+    yield f"  requirements: {count_text(counts['requirements'])}"
     yield (
-        f"  tests:        {counted(counts['tests'])}"
+        f"  tests:        {count_text(counts['tests'])}"
         f"  ({report['duration_s']:.1f} s, seed {report['seed']})"
     )
-    if shown := covered.summary(report):
+    if shown := coverage_text.summary(report):
         yield f"  covered:      {one_line(shown, 300)}"
     if report["smoke"]["verdict"] not in ("pass", "not-exercised"):
         yield f"  smoke session {_words(report['smoke']['verdict'])}:"
-        yield from _quoted(report["smoke"]["detail"], width, most=12)
+        yield from _quote(report["smoke"]["detail"], width, most=12)
     for problem in report["problems"]:
         yield paint("  fault of the suite:", "fail")
-        yield from _quoted(problem, width, most=8)
+        yield from _quote(problem, width, most=8)
     for entry in report["stale"]:
         text = f"known failure {entry['requirement']} does not hold: {entry['why']}"
         yield f"  {one_line(text, 2 * width)}"
@@ -73,7 +73,7 @@ def _lines(report: Report, folder: Path | None, colour: bool, width: int) -> Ite
 
     wrong = [
         entry
-        for entry in worst_first(report["requirements"])
+        for entry in sort_worst_first(report["requirements"])
         if entry["verdict"] in ("fail", "warn")
     ]
     if wrong:
@@ -82,12 +82,12 @@ def _lines(report: Report, folder: Path | None, colour: bool, width: int) -> Ite
     for cause in report["causes"][:MOST]:
         verdict = paint(f"{cause['verdict'].upper():4}", cause["verdict"])
         yield from _cause(cause, by_id, verdict, width)
-        yield from _shown(cause, report, folder, width)
+        yield from _example_lines(cause, report, folder, width)
     if len(report["causes"]) > MOST:
         yield f"      and {len(report['causes']) - MOST} more, see the report"
 
     for verdict in ("not-exercised", "inconclusive"):
-        groups = by_reason(report, verdict)
+        groups = group_by_reason(report, verdict)
         if groups:
             yield ""
             yield f"{_words(verdict).capitalize()}: {sum(len(ids) for _, ids in groups)}"
@@ -97,7 +97,7 @@ def _lines(report: Report, folder: Path | None, colour: bool, width: int) -> Ite
         if len(groups) > 8:
             yield f"      and for {len(groups) - 8} other reasons, see the report"
 
-    if number := untestable(report):
+    if number := untestable_count(report):
         yield ""
         role = one_line(report["iut"]["role"], 60)
         yield f"Nothing can test {number} statements: conformance list {role}"
@@ -116,7 +116,9 @@ def _cause(cause: Report, wrong: Mapping[str, Report], verdict: str, width: int)
     entry = wrong.get(cause["requirement"] or "")
     if entry:
         where = f"{entry['level']}, section {entry['section']}"
-        more = f", and {_named(cause['requirements'][1:])}" if cause["requirements"][1:] else ""
+        more = (
+            f", and {_short_list(cause['requirements'][1:])}" if cause["requirements"][1:] else ""
+        )
         yield f"{verdict}  {one_line(entry['id'], 80)}  ({one_line(where, 80)}){more}"
         yield f"      > {one_line(cause['what'], 2 * width - 16)}"
     else:
@@ -130,16 +132,16 @@ def _cause(cause: Report, wrong: Mapping[str, Report], verdict: str, width: int)
             f"and goes on without {one_line(culprit['message'], 80)}"
         )
     elif culprit and culprit["candidates"]:
-        yield f"      candidates, latest first: {_named(culprit['candidates'])}"
+        yield f"      candidates, latest first: {_short_list(culprit['candidates'])}"
     if followed := list(dict.fromkeys(e["requirement"] for e in cause["consequences"])):
         noun = "consequence" if len(followed) == 1 else "consequences"
-        yield f"      {len(followed)} proven {noun}: {_named(followed)}"
+        yield f"      {len(followed)} proven {noun}: {_short_list(followed)}"
         yield f"      for example: {one_line(cause['consequences'][0]['reproduce'], 500)}"
     if left := list(dict.fromkeys(e["requirement"] for e in cause["undecided"])):
-        yield f"      {len(left)} not decided: {_named(left)}"
+        yield f"      {len(left)} not decided: {_short_list(left)}"
 
 
-def _shown(cause: Report, report: Report, folder: Path | None, width: int) -> Iterator[str]:
+def _example_lines(cause: Report, report: Report, folder: Path | None, width: int) -> Iterator[str]:
     """The message that shows a cause, and the command that shows it again."""
     path = folder / cause["transcript"] if folder is not None and cause["transcript"] else None
     if path and cause["event"] is None:
@@ -159,7 +161,7 @@ def _shown(cause: Report, report: Report, folder: Path | None, width: int) -> It
     yield f"      again: {one_line(again, 500)}"
 
 
-def _named(ids: Sequence[str]) -> str:
+def _short_list(ids: Sequence[str]) -> str:
     """The first of some requirements, and how many more there are."""
     more = f" and {len(ids) - 3} more" if len(ids) > 3 else ""
     return one_line(", ".join(ids[:3]), 200) + more
@@ -169,7 +171,7 @@ def _words(verdict: str) -> str:
     return verdict.replace("-", " ")
 
 
-def _quoted(text: str, width: int, most: int) -> Iterator[str]:
+def _quote(text: str, width: int, most: int) -> Iterator[str]:
     """The last lines of a text, wrapped, each behind a mark."""
     lines = [
         part

@@ -8,7 +8,7 @@ import re
 LIMIT = 20_000  # characters of any one text; a report is read by people
 
 
-def visible(text: object, limit: int = LIMIT, keep: str = "\n\t") -> str:
+def make_visible(text: object, limit: int = LIMIT, keep: str = "\n\t") -> str:
     r"""The text with everything that prints nothing, or moves the text around it, as an escape.
 
     Escaped are control characters, bidirectional controls, zero-width characters, separators other
@@ -30,10 +30,10 @@ def one_line(text: object, limit: int = 200) -> str:
     folded = re.sub(r"[ \t\r\n]+", " ", str(text)[: 2 * limit + 2]).strip()
     if len(folded) > limit:
         folded = folded[: limit - 1].rstrip() + "…"
-    return visible(folded, keep="")
+    return make_visible(folded, keep="")
 
 
-def in_hexdump(dump: str, start: int, end: int) -> list[tuple[int, int]]:
+def hexdump_ranges(dump: str, start: int, end: int) -> list[tuple[int, int]]:
     """The ranges of a dump for its bytes from ``start`` to before ``end``: hex and characters.
 
     Ranges of characters of the dump, in order.

@@ -52,7 +52,7 @@ def run_word(report: Report) -> str:
     return f"{word} in this selection" if report["selection"] else word
 
 
-def worst_first(entries: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+def sort_worst_first(entries: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
     """Requirements or tests by verdict; within a verdict they keep their order."""
     return sorted(entries, key=lambda entry: VERDICTS.index(entry["verdict"]))
 
@@ -62,12 +62,12 @@ def area(requirement: str) -> str:
     return requirement.partition(".")[0]
 
 
-def counted(counts: Mapping[str, int]) -> str:
+def count_text(counts: Mapping[str, int]) -> str:
     """The verdicts that occurred, with their numbers: ``2 failed, 58 passed``."""
     return ", ".join(f"{counts[v]} {WORDS[v]}" for v in VERDICTS if counts[v]) or "none"
 
 
-def reached(report: Report) -> str:
+def iut_address(report: Report) -> str:
     """How the IUT was reached: its command line or its address; of a live session its name."""
     iut = report["iut"]
     if iut["command"]:
@@ -81,19 +81,19 @@ def properties(report: Report) -> list[tuple[str, str]]:
         ("suite.version", report["suite"]["version"]),
         ("iut.name", report["iut"]["name"]),
         ("iut.role", report["iut"]["role"]),
-        ("iut.reached", reached(report)),
+        ("iut.reached", iut_address(report)),
         ("seed", str(report["seed"])),
         ("verdict", run_word(report)),
         ("exit_code", str(report["exit_code"])),
     ]
 
 
-def untestable(report: Report) -> int:
+def untestable_count(report: Report) -> int:
     """The number of statements that nothing can test."""
     return sum(entry["tested"] == "no" for entry in report["requirements"])
 
 
-def by_reason(report: Report, verdict: str = "not-exercised") -> list[tuple[str, list[str]]]:
+def group_by_reason(report: Report, verdict: str = "not-exercised") -> list[tuple[str, list[str]]]:
     """The reasons of all requirements of a verdict, the most frequent first, with their ids.
 
     Statements that nothing can test, and those that a selection leaves out, have no reason here.

@@ -12,7 +12,7 @@ import pytest
 
 from conformance.definitions import protocols
 from conformance.definitions.protocol import Role
-from conformance.running.naming import case_id, purpose
+from conformance.running.case_names import case_id, purpose
 
 LEAN = (
     *("--disable-plugin-autoload", "--noconftest", "-p", "no:cacheprovider", "-W", "ignore"),
@@ -71,7 +71,7 @@ def cases(role: Role) -> tuple[Case, ...]:
         collector.problems.append(said.getvalue())
     if collector.problems:
         raise CollectionError(collector.problems[0].strip().splitlines()[-1])
-    binding = {entry.id for entry in protocols.load(role.protocol).binding(role)}
+    binding = {entry.id for entry in protocols.load(role.protocol).requirements_for(role)}
     shared = f"{package.rpartition('.')[0]}.both."
     found = [(_case(item), item.module.__name__) for item in collector.items]  # type: ignore[attr-defined]
     return tuple(

@@ -19,7 +19,7 @@ from conformance.definitions.protocol import Requirement
 from conformance.evidence import Result
 from conformance.iut import Iut
 from conformance.running import other_role, smoke
-from conformance.running.isolation import Ended, Isolation
+from conformance.running.isolation import EndedSession, Isolation
 from conformance.running.overlap import overlap, width
 from conformance.running.progress import Progress
 from conformance.running.results import conclude
@@ -76,7 +76,7 @@ class _Attempt:
     jumped: bool = False
 
     @property
-    def doubtful(self) -> bool:
+    def is_doubtful(self) -> bool:
         """True if the machine or another test can have failed the test."""
         if isinstance(self.error, Hindered):
             return True
@@ -119,14 +119,14 @@ class Execution:
         self._stopped = stopped
         self._first_only = first_only
         self._shows_progress = shows_progress
-        self._again: list[_Attempt] = []
-        self._ended: list[Ended] = []
-        self._wrong = 0
+        self._to_rerun: list[_Attempt] = []
+        self._ended_sessions: list[EndedSession] = []
+        self._violation_count = 0
         self._stack = contextlib.AsyncExitStack()
         self._smoke: Smoke | None = None
         self._testbed: Testbed | None = None
         self._until = time.monotonic() + run.configuration.max_time
-        self.progress = Progress(run, self._again)
+        self.progress = Progress(run, self._to_rerun)
 
     @property
     def testbed(self) -> Testbed:
@@ -146,30 +146,32 @@ class Execution:
         self._testbed = await self._stack.enter_async_context(Testbed(self._configuration))
         if self._shows_progress:
             await self._stack.enter_async_context(self.progress.heartbeat())
-        async with self._in_time():
+        async with self._time_limit():
             self._smoke = await smoke.play(self.testbed, self._folder, self.command())
             self._run.smoke, self._run.reached = self._smoke.result, self._smoke.reached
-            self._wrong += bool(self._smoke.result.findings)
+            self._violation_count += bool(self._smoke.result.findings)
             by_hand = self._configuration.role.serves and not self._configuration.command
             if self._smoke.passed and by_hand:
-                await Iut(self.testbed, "").look_whether_it_turns_away()
-        return self._run.smoke or smoke.out_of_time(self._configuration)
+                await Iut(self.testbed, "").check_if_it_refuses_clients()
+        return self._run.smoke or smoke.out_of_time_result(self._configuration)
 
     async def run(self, cases: Sequence[Case]) -> None:
         """Run tests, overlapped, and again those that timed out while the machine was busy."""
         if not (cases and self._smoke and self._smoke.passed):
             return
         run, testbed = self._run, self.testbed
-        async with self._in_time():
-            tests = [functools.partial(self._test, testbed, case) for case in self._in_order(cases)]
+        async with self._time_limit():
+            tests = [
+                functools.partial(self._test, testbed, case) for case in self._start_order(cases)
+            ]
             found = await width(testbed, len(tests), self._smoke)
             most = await overlap(tests, found, self._is_stopped, lambda: testbed.timeouts.idle)
             run.at_a_time, run.alone = max(run.at_a_time, most), run.alone or found.why
             # A test that timed out on a busy machine runs again alone; only that run counts.
-            while self._again:
-                attempt = self._again.pop(0)
+            while self._to_rerun:
+                attempt = self._to_rerun.pop(0)
                 if not self._is_stopped():
-                    attempt = await self._attempt(attempt.case, attempt.iut.again())
+                    attempt = await self._attempt(attempt.case, attempt.iut.for_rerun())
                 self._conclude(attempt)
 
     async def finish(self) -> None:
@@ -177,7 +179,7 @@ class Execution:
         try:
             if self._testbed is None:
                 return
-            async with self._in_time():
+            async with self._time_limit():
                 if self._configuration.command and self._configuration.isolate:
                     await self._isolate()
                 await self._look_for_another_role(self.testbed)
@@ -187,7 +189,7 @@ class Execution:
             await self._stack.aclose()
 
     @contextlib.asynccontextmanager
-    async def _in_time(self) -> AsyncIterator[None]:
+    async def _time_limit(self) -> AsyncIterator[None]:
         """Within the block, end at the time limit of the run."""
         left = self._until - time.monotonic()
         try:
@@ -200,18 +202,18 @@ class Execution:
 
     async def _isolate(self) -> None:
         if self._smoke and not self._is_stopped():
-            isolation = Isolation(self.testbed, self._folder, self._smoke.sent, self._masked)
-            self._run.culprits += await isolation.run(self._run.tests, self._ended)
+            isolation = Isolation(self.testbed, self._folder, self._smoke.sent, self._run_masked)
+            self._run.culprits += await isolation.run(self._run.tests, self._ended_sessions)
 
     async def _look_for_another_role(self, testbed: Testbed) -> None:
         """Say so if the IUT took part, but had none of the operations of this role."""
         tests, collected = self._run.tests, self._run.collected
         whole = collected.selected == collected.available
         if whole and tests and all(t.verdict is Verdict.NOT_EXERCISED for t in tests):
-            other = await other_role.inverted(Iut(testbed, ""))
+            other = await other_role.other_role_message(Iut(testbed, ""))
             self._run.lost = self._run.lost or str(other or "")
 
-    def _in_order(self, cases: Sequence[Case]) -> list[Case]:
+    def _start_order(self, cases: Sequence[Case]) -> list[Case]:
         """Test cases that wait for a time to pass come first: started last, they would end alone.
 
         Prerequisites of others come next, from the ground up, and then tests with drawn examples.
@@ -228,14 +230,14 @@ class Execution:
         return sorted(cases, key=place)
 
     def _is_stopped(self) -> bool:
-        return bool(self._run.lost) or self._stopped(self._wrong)
+        return bool(self._run.lost) or self._stopped(self._violation_count)
 
     async def _test(self, testbed: Testbed, case: Case) -> None:
         """Run one test case; conclude it, unless it is to run again alone at the end."""
         mask = frozenset(self._configuration.without)
         attempt = await self._attempt(case, Iut(testbed, case.requirement.id, mask))
-        if attempt.doubtful and not self._first_only:
-            self._again.append(attempt)
+        if attempt.is_doubtful and not self._first_only:
+            self._to_rerun.append(attempt)
         else:
             self._conclude(attempt)
 
@@ -244,18 +246,18 @@ class Execution:
         error: Exception | None = None
         crowding, since = iut.testbed.timeouts.crowding, time.monotonic()
         try:
-            if claimed := self._configuration.leaves_out(iut.deciding):
+            if claimed := self._configuration.reason_to_leave_out(iut.requirement_id):
                 raise NotExercised(f"declared as unsupported: {claimed}")
-            await self._until_found(iut, case.play(iut))
+            await self._run_until_violation(iut, case.play(iut))
         except Exception as raised:
             error = raised
         # Time that the machine takes away after the last event cannot have failed the test.
-        until = min(_latest(iut) + TARDY, time.monotonic())
-        behind = crowding.worst(since, until)
+        until = min(_latest_event_time(iut) + TARDY, time.monotonic())
+        behind = crowding.worst_loss(since, until)
         jumped = abs(_setting() - setting) > _JUMP
         return _Attempt(case, iut, error, time.perf_counter() - clock, behind, jumped)
 
-    async def _until_found(self, iut: Iut, test: Coroutine[Any, Any, None]) -> None:
+    async def _run_until_violation(self, iut: Iut, test: Coroutine[Any, Any, None]) -> None:
         """Run a test; only until the first violation of the run, if the run ends there.
 
         Raises NotExercised if the test was ended.
@@ -264,7 +266,7 @@ class Execution:
             return await test
         running = asyncio.ensure_future(test)
         try:
-            while not (running.done() or self._wrong or iut.found):
+            while not (running.done() or self._violation_count or iut.has_finding):
                 await asyncio.wait({running}, timeout=_LOOK)
             if running.done():
                 return running.result()
@@ -287,29 +289,35 @@ class Execution:
             seconds=attempt.seconds,
             reproduce=self.command(case.id),
         )
-        if ended := Ended.of(case, iut, sessions, result):
-            self._ended.append(ended)
+        if ended := EndedSession.of(case, iut, sessions, result):
+            self._ended_sessions.append(ended)
         self._run.tests.append(result)
-        self._wrong += result.verdict in VIOLATIONS or bool(result.findings)
+        self._violation_count += result.verdict in VIOLATIONS or bool(result.findings)
         if self._shows_progress:
-            self.progress.ended(result)
-        if result.unreached and not self._configuration.command:
-            self._lose(result)
+            self.progress.add_result(result)
+        if result.is_unreached and not self._configuration.command:
+            self._stop_after_loss(result)
         self._report(case, result)
 
-    async def _masked(self, ended: Ended, mask: frozenset[str], longest: float) -> Result:
+    async def _run_masked(
+        self, ended: EndedSession, mask: frozenset[str], longest: float
+    ) -> Result:
         """Run the test of an ended session again without some messages.
 
         A violation counts only if the reference implementation passes the test without them.
         """
         case, labels = ended.test, sorted(mask)
-        attempt = await self._bounded(case, ended.iut.again(mask), longest)
+        attempt = await self._run_bounded(case, ended.iut.for_rerun(mask), longest)
         if isinstance(attempt.error, Violation):
-            async with Testbed(configuration.embedded(self._configuration.role)) as reference:
-                control = await self._bounded(case, ended.iut.again(mask, reference), longest)
+            async with Testbed(
+                configuration.mock_configuration(self._configuration.role)
+            ) as reference:
+                control = await self._run_bounded(
+                    case, ended.iut.for_rerun(mask, reference), longest
+                )
             if control.error is not None:
                 text = f"the test needs {' and '.join(labels)}: the reference fails it as well"
-                iut = ended.iut.again(mask)
+                iut = ended.iut.for_rerun(mask)
                 attempt = replace(attempt, iut=iut, error=Inconclusive(text))
         return conclude(
             f"{case.id} without {' and '.join(labels)}",
@@ -322,7 +330,7 @@ class Execution:
             reproduce=self.command(case.id, labels),
         )
 
-    async def _bounded(self, case: Case, iut: Iut, longest: float) -> _Attempt:
+    async def _run_bounded(self, case: Case, iut: Iut, longest: float) -> _Attempt:
         """Run a test for a time in seconds at most."""
         try:
             async with asyncio.timeout(longest):
@@ -331,7 +339,7 @@ class Execution:
             late = Inconclusive(f"the test did not end within {longest:g} s")
             return _Attempt(case, iut, late, longest, 0.0)
 
-    def _lose(self, result: Result) -> None:
+    def _stop_after_loss(self, result: Result) -> None:
         """An IUT that was started by hand is gone: nothing else can be tried."""
         before = [test.id for test in self._run.tests if test.id != result.id]
         last = before[-1] if before else "the smoke session"
@@ -346,6 +354,6 @@ class Execution:
         return " ".join(words) + (f" -- {after}" if after else "")
 
 
-def _latest(iut: Iut) -> float:
+def _latest_event_time(iut: Iut) -> float:
     """When anything happened last in the sessions of a test, by the clock; else infinity."""
     return max((each.began + each.events[-1].at for each in iut.sessions), default=math.inf)

@@ -27,19 +27,19 @@ MOST = Read(
 )
 """The limits of one session; each of the three takes a hundred megabytes of memory or less."""
 TOGETHER = 5  # times as much is followed in all sessions that are under way
-LONG = 4  # a session counts as long with the fourth part of what is followed of one
+LONG_PART = 4  # a session counts as long with the fourth part of what is followed of one
 FLOODS = 2  # sessions that are followed that far
 FLOODED = 20  # what is followed is divided by that after them
 LEAST = 64 * 1024  # bytes that are followed in any session
-BIT = 16 * 1024  # bytes that are read at once at least: hundreds of the smallest messages
-ENOUGH = 10  # sessions one after the other that are cut off, after which no other is begun
+LEAST_CHUNK = 16 * 1024  # bytes that are read at once at least: hundreds of the smallest messages
+FLOODS_IN_A_ROW = 10  # sessions one after the other that are cut off, after which no other is begun
 
 
 @dataclass
 class Floods:
     """The sessions of a run in which an IUT has written more than is followed."""
 
-    met: int = 0
+    count: int = 0
     """How many there were."""
     _shortest: int = MOST.bytes
     _read: dict[object, Read] = field(default_factory=dict)
@@ -54,20 +54,20 @@ class Floods:
         self._read[session] = read
         together = [sum(column) for column in zip(*self._read.values(), strict=True)]
         crowded = any(some > TOGETHER * most for some, most in zip(together, MOST, strict=True))
-        over = any(some > most for some, most in zip(read, self.most, strict=True))
+        over = any(some > most for some, most in zip(read, self.limit, strict=True))
         if not (over or (_is_long(read) and crowded)):
             return False
-        self.met += 1
+        self.count += 1
         self._in_a_row += 1
         self._cut.add(session)
         self._shortest = min(self._shortest, read.bytes)
         return True
 
-    def long(self, session: object) -> bool:
+    def is_long(self, session: object) -> bool:
         """True if a session is so long that others can be part of the same flood."""
         return session in self._read and _is_long(self._read[session])
 
-    def left(self, session: object) -> None:
+    def close(self, session: object) -> None:
         """A session is over."""
         read = self._read.pop(session, None)
         if session in self._cut:
@@ -76,25 +76,25 @@ class Floods:
             self._in_a_row = 0
 
     @property
-    def known(self) -> bool:
+    def is_known(self) -> bool:
         """True if the IUT is known to flood, so that little of its further sessions is read."""
-        return self.met >= FLOODS
+        return self.count >= FLOODS
 
     @property
-    def endless(self) -> bool:
+    def is_endless(self) -> bool:
         """True if every recent session was a flood: further sessions would show nothing."""
-        return self._in_a_row >= ENOUGH
+        return self._in_a_row >= FLOODS_IN_A_ROW
 
     @property
-    def most(self) -> Read:
+    def limit(self) -> Read:
         """The limits of a session now."""
-        if not self.known:
+        if not self.is_known:
             return MOST
         size = max(LEAST, self._shortest // FLOODED)
         return Read(size, MOST.events // FLOODED, MOST.blocks // FLOODED)
 
 
-class Followed:
+class SessionReading:
     """The reading of one session: how much was read, and why reading stopped."""
 
     def __init__(self, session: object, floods: Floods) -> None:
@@ -106,20 +106,20 @@ class Followed:
         self._floods = floods
         self._blocks = 0
 
-    def bits(self, data: bytes, events: Sized) -> Iterator[bytes]:
+    def chunks(self, data: bytes, events: Sized) -> Iterator[bytes]:
         """Split data into small bits, so that a flood of small messages ends early."""
-        start, size = 0, BIT
+        start, size = 0, LEAST_CHUNK
         while start < len(data):
             before = len(events)
             yield data[start : start + size]
             start += size
             # A long message is not to be looked for again with each of many bits.
-            size = BIT if len(events) > before else 2 * size
+            size = LEAST_CHUNK if len(events) > before else 2 * size
 
-    def reads(self, bit: bytes, events: Sized, messages: int, seconds: float) -> bool:
+    def accepts(self, chunk: bytes, events: Sized, messages: int, seconds: float) -> bool:
         """True if this bit is still read; `ended` says why if it is not."""
-        self.size += len(bit)
-        known = self._floods.known
+        self.size += len(chunk)
+        known = self._floods.is_known
         if not self._floods.cut_off(self._session, Read(self.size, len(events), self._blocks)):
             return True
         came = f"{self.size} bytes in {messages} messages within {seconds:.1f} s"
@@ -127,15 +127,15 @@ class Followed:
         self.ended = f"the IUT wrote {came}: {why}"
         return False
 
-    def decoded(self, bit: bytes, decode: Callable[[bytes], T]) -> T:
+    def decoded(self, chunk: bytes, decode: Callable[[bytes], T]) -> T:
         """Decode a bit, and count the blocks of memory once the session is long."""
         if self.size <= LEAST:
-            return decode(bit)
+            return decode(chunk)
         before = sys.getallocatedblocks()
-        found = decode(bit)
+        found = decode(chunk)
         self._blocks += max(0, sys.getallocatedblocks() - before)
         return found
 
 
 def _is_long(read: Read) -> bool:
-    return any(some > most // LONG for some, most in zip(read, MOST, strict=True))
+    return any(some > most // LONG_PART for some, most in zip(read, MOST, strict=True))

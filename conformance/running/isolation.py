@@ -21,8 +21,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from conformance.conclusions.deciding import Culprit, Shown, Trial
-from conformance.definitions.keywords import shown
+from conformance.conclusions.decisions import Culprit, Trial, TrialResult
+from conformance.definitions.keywords import short_json
 from conformance.evidence import End, Kind, Result
 from conformance.harness.instance import Instance
 from conformance.iut import Iut, Sessions
@@ -42,7 +42,7 @@ _TURN = 0.3  # seconds in which the IUT takes its turn, if it had one in the ses
 _SHORTEST = 0.3  # seconds after the last message in which the end comes at least
 _SHOWN = 200  # characters of the culprit's content
 
-Rerun = Callable[["Ended", frozenset[str], float], Awaitable[Result]]
+Rerun = Callable[["EndedSession", frozenset[str], float], Awaitable[Result]]
 """Runs the test of an ended session again, without the messages that have these labels.
 
 The third argument is the longest time in seconds that the run can take.
@@ -67,7 +67,7 @@ class Step:
 
 
 @dataclass(frozen=True)
-class Ended:
+class EndedSession:
     """A session that the IUT ended, with all that an experiment needs.
 
     ``pause`` is the time in seconds from our last step to the end, ``start`` that to the IUT's
@@ -86,7 +86,7 @@ class Ended:
     connection: int = 0
 
     @classmethod
-    def of(cls, test: Any, iut: Iut, sessions: Sessions, result: Result) -> "Ended | None":
+    def of(cls, test: Any, iut: Iut, sessions: Sessions, result: Result) -> "EndedSession | None":
         """The session whose end is evidence in the result, with others of the same instance.
 
         The IUT can have ended other sessions of the test lawfully.
@@ -114,7 +114,7 @@ class Ended:
 
 
 @dataclass(frozen=True)
-class _Played:
+class _ReplayResult:
     """A replay: how the IUT ended it, if it did, and its sessions."""
 
     end: End | None
@@ -164,7 +164,7 @@ def _steps(sessions: Sessions, ended: Session) -> tuple[tuple[Step, ...], float]
     return tuple(step for _, _, step in entries), max(over - last, 0.0)
 
 
-_Met = tuple[Ended, Result]
+_Met = tuple[EndedSession, Result]
 """A session that the IUT ended, and the result of its test."""
 _Trace = tuple[tuple[str, str], str]
 """The way of an end, and the last message that was sent before."""
@@ -181,11 +181,11 @@ class Isolation:
         self._folder = folder
         self._opening = tuple(opening)
         self._rerun = rerun
-        abreast = 1 if testbed.configuration.fixed else ABREAST
+        abreast = 1 if testbed.configuration.has_fixed_address else ABREAST
         self._room = asyncio.Semaphore(abreast)
         self._reductions = 0
 
-    async def run(self, results: Sequence[Result], ended: Sequence[Ended]) -> list[Culprit]:
+    async def run(self, results: Sequence[Result], ended: Sequence[EndedSession]) -> list[Culprit]:
         """The culprits of a run's ends.
 
         Each way of ending gets one reduction, and more if it has several culprits.
@@ -196,7 +196,7 @@ class Isolation:
         groups: dict[tuple[str, str], list[_Met]] = {}
         for each in ended:
             result = by_test.get(each.test.id)
-            if result and _affected(result, each.end):
+            if result and _affected_requirements(result, each.end):
                 groups.setdefault(each.end.way, []).append((each, result))
         worth = [met for met in groups.values() if self._is_worth(met, lawful)]
         found = await asyncio.gather(*(self._isolate(met) for met in worth))
@@ -208,7 +208,9 @@ class Isolation:
         It is not if tests that passed saw the same end after the same message, unless the process
         died in the tests of several requirements.
         """
-        affected = {name for each, result in met for name in _affected(result, each.end)}
+        affected = {
+            name for each, result in met for name in _affected_requirements(result, each.end)
+        }
         if len(affected) > 1 and met[0][0].end.died:
             return True
         return any(_trace(each.end) not in lawful for each, _ in met)
@@ -229,17 +231,17 @@ class Isolation:
 
     # Replays
 
-    async def _reduce(self, subject: Ended, result: Result) -> Culprit:
+    async def _reduce(self, subject: EndedSession, result: Result) -> Culprit:
         """The smallest session that ends in the same way, and the message that ends it."""
         reduction = _Reduction(self, subject)
-        smallest = await reduction.smallest(self._opening_of(subject.steps))
+        smallest = await reduction.smallest_session(self._opening_of(subject.steps))
         if not smallest:
             return Culprit(subject.end.way, replays=reduction.replays)
         culprit = smallest[-1]
         path, event = self._write(result, reduction.latest, culprit)
-        value = "" if culprit.value is None else shown(culprit.value)[:_SHOWN]
+        value = "" if culprit.value is None else short_json(culprit.value)[:_SHOWN]
         if culprit.operation:
-            value = shown(culprit.arguments)[:_SHOWN]
+            value = short_json(culprit.arguments)[:_SHOWN]
         return Culprit(subject.end.way, culprit.label, value, path, event, reduction.replays)
 
     def _opening_of(self, steps: Sequence[Step]) -> int:
@@ -251,14 +253,14 @@ class Isolation:
             same += 1
         return min(same, len(steps) - 1)
 
-    async def play(self, subject: Ended, steps: Sequence[Step]) -> _Played:
+    async def play(self, subject: EndedSession, steps: Sequence[Step]) -> _ReplayResult:
         """Play these steps against a fresh instance; see how it ends the session, if it does."""
         player = _Player(Iut(self._testbed, ""), subject)
         async with self._room:
             with contextlib.suppress(Conclusion, TimeoutError):
                 async with asyncio.timeout(LONGEST + 2 * subject.start):
                     await player.play(steps)
-        return _Played(player.end, tuple(player.sessions.values()))
+        return _ReplayResult(player.end, tuple(player.sessions.values()))
 
     def _write(self, result: Result, sessions: Sessions, culprit: Step) -> tuple[str, int | None]:
         """Write the smallest session as a capture; its path, and the culprit's event."""
@@ -287,11 +289,13 @@ class Isolation:
         ``subject`` is the result of the test whose session was reduced.
         """
         mask = frozenset({culprit.label})
+        if culprit.label in self._testbed.role.hooks:
+            return _during_operation(culprit, met, subject)
         sent = [pair for pair in met if any(s.label == culprit.label for s in pair[0].steps)]
         cheapest: dict[str, _Met] = {}
         # By id, because times and what was sent before a death differ from run to run.
         for pair in sorted(sent, key=lambda pair: (pair[1] is not subject, pair[1].id)):
-            for name in _affected(pair[1], culprit.way):
+            for name in _affected_requirements(pair[1], culprit.way):
                 cheapest.setdefault(name, pair)
         maskable = culprit.label not in (NOISE, PART) and len(cheapest) > 1
         again: dict[str, Result] = {}
@@ -305,7 +309,7 @@ class Isolation:
             trial = _trial(name, result, again.get(result.id), culprit.way)
             if trial is None and result is subject:
                 # Another message ends this session as well, but the culprit does too.
-                trial = Trial(name, result.id, Shown.STANDS)
+                trial = Trial(name, result.id, TrialResult.STANDS)
             if trial is None:
                 others.add(name)
             else:
@@ -315,26 +319,50 @@ class Isolation:
             for name, (_, result) in cheapest.items()
             if any(not each.judged and each.requirement == name for each in result.evidence)
         }
-        stands = _stands(trials, culprit.label, self._testbed, concluded)
+        stands = _requirement_of_end(trials, culprit.label, self._testbed, concluded)
         trials = [
-            replace(each, shown=Shown.STANDS) if each.requirement == stands else each
+            replace(each, shown=TrialResult.STANDS) if each.requirement == stands else each
             for each in trials
         ]
-        mine = [pair for pair in sent if not set(_affected(pair[1], culprit.way)) <= others]
+        mine = [
+            pair for pair in sent if not set(_affected_requirements(pair[1], culprit.way)) <= others
+        ]
         tests = tuple(dict.fromkeys(pair[1].id for pair in mine))
         rest = [pair for pair in met if pair not in mine]
         return replace(culprit, tests=tests, trials=tuple(trials)), rest
 
-    async def _masked(self, ended: Ended, mask: frozenset[str]) -> Result:
+    async def _masked(self, ended: EndedSession, mask: frozenset[str]) -> Result:
         async with self._room:
             return await self._rerun(ended, mask, MASKED)
+
+
+def _during_operation(
+    culprit: Culprit, met: Sequence[_Met], subject: Result
+) -> tuple[Culprit, list[_Met]]:
+    """The culprit with all sessions that end during the same operation, and the other sessions.
+
+    No test could do without the operation. All their requirements are violated.
+    """
+    mine: list[_Met] = []
+    rest: list[_Met] = []
+    for ended, result in met:
+        last = ended.steps[-1:]
+        during = result is subject or any(step.operation == culprit.label for step in last)
+        (mine if during else rest).append((ended, result))
+    trials = {
+        name: Trial(name, result.id, TrialResult.STANDS)
+        for _, result in mine
+        for name in _affected_requirements(result, culprit.way)
+    }
+    tests = tuple(dict.fromkeys(result.id for _, result in mine))
+    return replace(culprit, tests=tests, trials=tuple(trials.values())), rest
 
 
 def _trace(end: End) -> _Trace:
     return end.way, end.last
 
 
-def _affected(result: Result, end: End | tuple[str, str]) -> list[str]:
+def _affected_requirements(result: Result, end: End | tuple[str, str]) -> list[str]:
     """The requirements that a test found violated because the session ended in this way."""
     way = end.way if isinstance(end, End) else end
     found = (
@@ -350,21 +378,26 @@ def _trial(
 ) -> Trial | None:
     """The result of a masked run for a requirement; None if the session ends in the same way."""
     if again is None:
-        return Trial(requirement, result.id, Shown.STANDS)
-    mine = [each for each in again.evidence if each.against and each.requirement == requirement]
+        return Trial(requirement, result.id, TrialResult.STANDS)
+    mine = [each for each in again.evidence if each.is_against and each.requirement == requirement]
     if any(each.end and each.end.way == way for each in again.evidence):
         return None
     content = next((each for each in mine if each.kind is Kind.VIOLATION), None)
     if content:
         return Trial(
-            requirement, result.id, Shown.INDEPENDENT, content.message, again.reproduce, content
+            requirement,
+            result.id,
+            TrialResult.INDEPENDENT,
+            content.message,
+            again.reproduce,
+            content,
         )
     if again.verdict is Verdict.PASS and not mine:
-        return Trial(requirement, result.id, Shown.CONSEQUENCE, "", again.reproduce)
-    return Trial(requirement, result.id, Shown.UNDECIDED, again.detail, again.reproduce)
+        return Trial(requirement, result.id, TrialResult.CONSEQUENCE, "", again.reproduce)
+    return Trial(requirement, result.id, TrialResult.UNDECIDED, again.detail, again.reproduce)
 
 
-def _stands(
+def _requirement_of_end(
     trials: Sequence[Trial], culprit: str, testbed: Testbed, concluded: Collection[str]
 ) -> str:
     """The requirement that the end itself violates, of those for which no other evidence is.
@@ -376,8 +409,8 @@ def _stands(
     """
     protocol, peer = testbed.configuration.protocol, testbed.role.peer
     kind = protocol.messages.get((peer, culprit.partition(" ")[0]))
-    names = [each.requirement for each in trials if each.shown is not Shown.INDEPENDENT]
-    proven = {each.requirement for each in trials if each.shown is Shown.CONSEQUENCE}
+    names = [each.requirement for each in trials if each.shown is not TrialResult.INDEPENDENT]
+    proven = {each.requirement for each in trials if each.shown is TrialResult.CONSEQUENCE}
     ids = [*protocol.requirements]
 
     def order(name: str) -> tuple[Any, ...]:
@@ -398,7 +431,7 @@ def _stands(
 class _Player:
     """Plays steps in one replay."""
 
-    def __init__(self, iut: Iut, subject: Ended) -> None:
+    def __init__(self, iut: Iut, subject: EndedSession) -> None:
         self.sessions: dict[int, Session] = {}
         """The session of each connection."""
         self._iut = iut
@@ -422,7 +455,7 @@ class _Player:
             try:
                 for step in steps:
                     await self._step(step, instance, stack)
-                    if self._over(instance):
+                    if self._is_over(instance):
                         break
                 await self._end(instance)
             finally:
@@ -449,7 +482,7 @@ class _Player:
         else:
             await session.send_bytes(step.data)
 
-    def _over(self, instance: Instance) -> bool:
+    def _is_over(self, instance: Instance) -> bool:
         process, ended = instance.process, self.sessions.get(self._subject.connection)
         return bool(process and process.exit) or bool(ended and ended.ended)
 
@@ -461,26 +494,26 @@ class _Player:
         waits = [asyncio.create_task(ended.until_closed(within))] if ended else []
         if instance.process:
             waits.append(asyncio.create_task(instance.process.wait(within)))
-        if waits and not self._over(instance):
+        if waits and not self._is_over(instance):
             await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
         for task in waits:
             task.cancel()
         await asyncio.gather(*waits, return_exceptions=True)
         for session in self.sessions.values():
-            await session.settled()
+            await session.settle_process()
 
 
 class _Reduction:
     """Reduces one session by replays, a bounded number of them."""
 
-    def __init__(self, isolation: Isolation, subject: Ended) -> None:
+    def __init__(self, isolation: Isolation, subject: EndedSession) -> None:
         self.replays = 0
         self.latest: Sessions = ()
         """The sessions of the latest replay that ended in the same way."""
         self._isolation = isolation
         self._subject = subject
 
-    async def _fails(self, steps: Sequence[Step]) -> bool:
+    async def _does_end(self, steps: Sequence[Step]) -> bool:
         """True if these steps end the session in the same way."""
         if self.replays >= REPLAYS:
             return False
@@ -491,25 +524,25 @@ class _Reduction:
         self.latest = played.sessions
         return True
 
-    async def smallest(self, opening: int) -> Sequence[Step]:
+    async def smallest_session(self, opening: int) -> Sequence[Step]:
         """The smallest session whose last step ends it; empty if that cannot be shown."""
         steps = self._subject.steps
-        if not steps or not await self._fails(steps):
+        if not steps or not await self._does_end(steps):
             return ()
-        if opening and await self._fails(steps[:opening]):
+        if opening and await self._does_end(steps[:opening]):
             steps, opening = steps[:opening], 0
         length = await self._shortest_prefix(steps, opening)
         kept, culprit = [*steps[:opening]], steps[length - 1]
         context = [*steps[opening : length - 1]]
-        if not context or not await self._fails([*kept, culprit]):
-            kept = [*kept, *await self._needed(kept, context, culprit)]
+        if not context or not await self._does_end([*kept, culprit]):
+            kept = [*kept, *await self._needed_steps(kept, context, culprit)]
         smallest = [*kept, culprit]
-        if not (await self._fails(smallest) and await self._fails(smallest)):
+        if not (await self._does_end(smallest) and await self._does_end(smallest)):
             return ()
         if not kept:
             return smallest
         latest = self.latest
-        without = await self._fails(kept)
+        without = await self._does_end(kept)
         self.latest = latest
         return () if without else smallest
 
@@ -517,7 +550,7 @@ class _Reduction:
         """The length of the shortest prefix that ends the session; the first ``holds`` do not."""
         fails, jump = len(steps), 1
         while fails - jump > holds:
-            if await self._fails(steps[: fails - jump]):
+            if await self._does_end(steps[: fails - jump]):
                 fails -= jump
                 jump *= 2
             else:
@@ -525,13 +558,13 @@ class _Reduction:
                 break
         while fails - holds > 1:
             middle = (fails + holds) // 2
-            if await self._fails(steps[:middle]):
+            if await self._does_end(steps[:middle]):
                 fails = middle
             else:
                 holds = middle
         return fails
 
-    async def _needed(
+    async def _needed_steps(
         self, kept: Sequence[Step], context: Sequence[Step], culprit: Step
     ) -> Sequence[Step]:
         """The steps before the culprit that the end needs, by leaving out ever smaller parts."""
@@ -540,7 +573,7 @@ class _Reduction:
             place = 0
             while place < len(needed):
                 fewer = [*needed[:place], *needed[place + size :]]
-                if await self._fails([*kept, *fewer, culprit]):
+                if await self._does_end([*kept, *fewer, culprit]):
                     needed = fewer
                 else:
                     place += size

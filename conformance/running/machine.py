@@ -17,7 +17,7 @@ _OLD = 0.5  # seconds
 _ANEW = _ENOUGH / 1e9  # seconds between two looks: in fewer nobody can have computed for so long
 
 
-def cores() -> int:
+def core_count() -> int:
     """The cores that this process may use."""
     try:
         return len(os.sched_getaffinity(0))
@@ -27,27 +27,27 @@ def cores() -> int:
 
 def load() -> float:
     """The processes that compute, for each core; at least one."""
-    return max(os.getloadavg()[0] / cores(), 1.0)
+    return max(os.getloadavg()[0] / core_count(), 1.0)
 
 
 class Idleness:
     """The share of its cores' time in which this machine idles; 0 if the system does not say."""
 
     def __init__(self) -> None:
-        self._spent, self._looked = _spent(), time.monotonic()
+        self._spent, self._looked = _idle_ticks(), time.monotonic()
         self.share = 0.0
 
     def look(self) -> bool:
         """Measure again if it is time; True if it was."""
         if time.monotonic() <= self._looked + LOOK:
             return False
-        (idled, every), (before, all_before) = _spent(), self._spent
+        (idled, every), (before, all_before) = _idle_ticks(), self._spent
         self.share = (idled - before) / max(every - all_before, 1)
         self._spent, self._looked = (idled, every), time.monotonic()
         return True
 
     @property
-    def spare(self) -> bool:
+    def has_idle_cores(self) -> bool:
         """True if there are idle cores for more."""
         return self.share > IDLE
 
@@ -60,11 +60,11 @@ class Crowding:
     """
 
     def __init__(self) -> None:
-        self._computed, self._waited = _scheduled() or (0, 0)
+        self._computed, self._waited = _core_times() or (0, 0)
         self._factor, self._at = load(), time.monotonic()
         self._asked = self._at
         self._idleness, self._lost = Idleness(), 0.0
-        self._told = deque([(self._asked, 0.0)], maxlen=KEPT)
+        self._losses = deque([(self._asked, 0.0)], maxlen=KEPT)
 
     def factor(self) -> float:
         """The factor since the last call, or over a bit longer; 1.0 on an idle machine."""
@@ -73,10 +73,10 @@ class Crowding:
             self._look(now)
             self._idleness.look()
             # With idle cores, no process waits for one for long.
-            if not self._idleness.spare:
+            if not self._idleness.has_idle_cores:
                 self._lost += (now - self._asked) * (1 - 1 / self._factor)
             self._asked = now
-            self._told.append((now, self._lost))
+            self._losses.append((now, self._lost))
         return self._factor
 
     def lost(self) -> float:
@@ -84,14 +84,14 @@ class Crowding:
         self.factor()
         return self._lost
 
-    def lose(self, seconds: float) -> None:
+    def add_lost(self, seconds: float) -> None:
         """Count seconds as well that something else has taken, if they are more than none."""
         self._lost += max(seconds, 0.0)
-        self._told.append((time.monotonic(), self._lost))
+        self._losses.append((time.monotonic(), self._lost))
 
-    def worst(self, since: float, until: float) -> float:
+    def worst_loss(self, since: float, until: float) -> float:
         """The most seconds that were lost in any ``SPELL`` between two times of the clock."""
-        told = [(at, lost) for at, lost in self._told if since <= at <= until]
+        told = [(at, lost) for at, lost in self._losses if since <= at <= until]
         first, worst = 0, 0.0
         for at, lost in told:
             while told[first + 1 :] and told[first + 1][0] <= at - SPELL:
@@ -100,7 +100,7 @@ class Crowding:
         return worst
 
     def _look(self, now: float) -> None:
-        told = _scheduled()
+        told = _core_times()
         if told is None:
             self._factor = load()
             return
@@ -127,14 +127,14 @@ class Room:
         Without idle cores the number at most doubles, because the IUTs compute meanwhile.
         """
         if self._idleness.look():
-            if self._idleness.spare and self._allowed < self._most:
-                self._allowed = min(self._allowed + cores(), self._most)
+            if self._idleness.has_idle_cores and self._allowed < self._most:
+                self._allowed = min(self._allowed + core_count(), self._most)
             elif self._idleness.share < BUSY and self._allowed > self._least:
                 self._allowed -= 1
-        return self._allowed + (idle if self._idleness.spare else min(idle, self._allowed))
+        return self._allowed + (idle if self._idleness.has_idle_cores else min(idle, self._allowed))
 
 
-def _spent() -> tuple[int, int]:
+def _idle_ticks() -> tuple[int, int]:
     """The idle time and the whole time of all cores since the system started, in ticks.
 
     Both are 0 if the system does not say.
@@ -147,7 +147,7 @@ def _spent() -> tuple[int, int]:
     return sum(ticks[3:5]), sum(ticks)
 
 
-def _scheduled() -> tuple[int, int] | None:
+def _core_times() -> tuple[int, int] | None:
     """The nanoseconds that this thread has computed, and has waited for a core; None if untold."""
     try:
         # To open it as text would take several times as long.

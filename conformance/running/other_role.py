@@ -30,23 +30,23 @@ _WAYS: dict[_Way, tuple[str, str]] = {
 """How an IUT takes part: over what, and whether it is the one that is waited for; in words."""
 
 
-async def noticed(iut: Iut) -> Inconclusive:
+async def wait_for_other_role(iut: Iut) -> Inconclusive:
     """Wait until it is clear that the IUT plays the other role, and return what to say to it."""
     loop = asyncio.get_running_loop()
     began = loop.time()
     while True:
-        if spoken(iut):
+        if foreign_role_message(iut):
             # It may yet send what its own role does.
             await asyncio.sleep(iut.seconds("response"))
-            if found := spoken(iut):
+            if found := foreign_role_message(iut):
                 return found
         alone = not iut.sessions and loop.time() > began + _WONDER
-        if alone and (met := await inverted(iut)) and not iut.sessions:
+        if alone and (met := await other_role_message(iut)) and not iut.sessions:
             return met
         await asyncio.sleep(_POLL)
 
 
-async def inverted(iut: Iut) -> Inconclusive | None:
+async def other_role_message(iut: Iut) -> Inconclusive | None:
     """The message for an IUT that takes part like another role, or has its operations, if any.
 
     Further instances show this, once in a run. The suite listens, or does not, for connections or
@@ -55,9 +55,9 @@ async def inverted(iut: Iut) -> Inconclusive | None:
     if not iut.configuration.command or iut.memory.get(_TRIED):
         return None
     iut.memory[_TRIED] = True
-    ways = () if iut.configuration.fixed else _WAYS
-    trying = [asyncio.create_task(_meets(iut, way)) for way in ways]
-    trying.append(asyncio.create_task(_operated(iut)))
+    ways = () if iut.configuration.has_fixed_address else _WAYS
+    trying = [asyncio.create_task(_message_for(iut, way)) for way in ways]
+    trying.append(asyncio.create_task(_message_for_operations(iut)))
     try:
         for trial in asyncio.as_completed(trying):
             if met := await trial:
@@ -69,7 +69,7 @@ async def inverted(iut: Iut) -> Inconclusive | None:
     return None
 
 
-async def _meets(iut: Iut, way: _Way) -> Inconclusive | None:
+async def _message_for(iut: Iut, way: _Way) -> Inconclusive | None:
     """The message for an IUT that takes part in this way, if another role does so."""
     role, (kind, serves) = iut.role, way
     own = (_kind(iut), role.serves)
@@ -82,7 +82,9 @@ async def _meets(iut: Iut, way: _Way) -> Inconclusive | None:
         return None
     with contextlib.suppress(Conclusion, TimeoutError):
         async with asyncio.timeout(_SOON):
-            if await iut.testbed.meets(iut.testbed.transport if kind == own[0] else kind, serves):
+            if await iut.testbed.can_take_part(
+                iut.testbed.transport if kind == own[0] else kind, serves
+            ):
                 does, is_to = _WAYS[way][0], _WAYS[own][1]
                 return Inconclusive(
                     f"it {does} the address that it is to {is_to}: this looks like another role "
@@ -95,7 +97,7 @@ def _kind(iut: Iut) -> str:
     return "tcp" if iut.testbed.transport == "unix" else iut.testbed.transport
 
 
-async def _operated(iut: Iut) -> Inconclusive | None:
+async def _message_for_operations(iut: Iut) -> Inconclusive | None:
     """The message for an IUT that has the operations of another role instead of its own."""
     role = iut.role
     with contextlib.suppress(Conclusion, TimeoutError):
@@ -103,17 +105,17 @@ async def _operated(iut: Iut) -> Inconclusive | None:
             for other in iut.configuration.protocol.roles.values():
                 own = [name for name in role.hooks if name not in other.hooks]
                 theirs = [name for name in other.hooks if name not in role.hooks]
-                if not (own and theirs) or await instance.upper.has(own[0]) is not False:
+                if not (own and theirs) or await instance.upper.is_offered(own[0]) is not False:
                     continue
-                if await instance.upper.has(theirs[0]):
+                if await instance.upper.is_offered(theirs[0]):
                     return Inconclusive(
                         f"it has the operation '{theirs[0]}', and not '{own[0]}': if the IUT is "
-                        f"{_a(other.name)}, test it as {role.protocol}/{other.name}"
+                        f"{_with_article(other.name)}, test it as {role.protocol}/{other.name}"
                     )
     return None
 
 
-def silent(iut: Iut) -> str:
+def silence_hint(iut: Iut) -> str:
     """The hint for an IUT that connects and sends nothing, as another role lawfully does."""
     role = iut.role
     alike = [
@@ -123,13 +125,13 @@ def silent(iut: Iut) -> str:
         # Over standard streams nobody connects.
         or (iut.transport == "stdio" and other.name == role.peer)
     ]
-    said = any(event.data for session in iut.sessions for event in session.theirs)
+    said = any(event.data for session in iut.sessions for event in session.iut_events)
     if role.serves or said or not iut.sessions or not alike:
         return ""
     return f"; if it is to be silent at first, test it as {' or '.join(alike)}"
 
 
-def spoken(iut: Iut) -> Inconclusive | None:
+def foreign_role_message(iut: Iut) -> Inconclusive | None:
     """The message for an IUT that sends messages of the other role."""
     role = iut.role
     foreign = next((session.judge.foreign for session in iut.sessions if session.judge.foreign), "")
@@ -144,22 +146,25 @@ def spoken(iut: Iut) -> Inconclusive | None:
     senders = [sender for sender, name in messages if name == foreign]
     other = role.peer if role.peer in senders else senders[0]
     return Inconclusive(
-        f"{foreign} came, which only {_a(other)} sends: if the IUT is {_a(other)}, "
+        f"{foreign} came, which only {_with_article(other)} sends: "
+        f"if the IUT is {_with_article(other)}, "
         f"test it as {role.protocol}/{other}"
     )
 
 
-def _a(name: str) -> str:
+def _with_article(name: str) -> str:
     return f"{'an' if name[0] in 'aeiou' else 'a'} {name}"
 
 
-async def meant(iut: Iut) -> str:
+async def other_protocol_hint(iut: Iut) -> str:
     """Return a hint for an IUT that has only sent a message of another protocol."""
     known = iut.configuration.protocol.messages
     received = (message for session in iut.sessions for message in session.received)
-    came = (_beginning(event.data or b"" for event in each.theirs) for each in iut.sessions)
+    came = (_beginning(event.data or b"" for event in each.iut_events) for each in iut.sessions)
     # A thread: a single long message can take a decoder longer than the event loop can wait.
-    named = await asyncio.to_thread(spoken_as, next(filter(None, came), b""), iut.role.protocol)
+    named = await asyncio.to_thread(
+        first_message_of, next(filter(None, came), b""), iut.role.protocol
+    )
     if not named or any((iut.role.name, message.name) in known for message in received):
         return ""
     message, senders = named
@@ -186,7 +191,7 @@ _FOREIGN = (
 """How streams begin that belong to no protocol of the suite, and what they are."""
 
 
-def foreign(iut: Iut) -> str:
+def foreign_stream_hint(iut: Iut) -> str:
     """Return a hint for an IUT whose stream begins like something else; empty if none does.
 
     A beginning that this role's own decoder takes for a message is not foreign.
@@ -216,7 +221,7 @@ def _beginning(pieces: Iterable[bytes]) -> bytes:
     return bytes(data)
 
 
-def spoken_as(data: bytes, but: str = "") -> tuple[str, list[str]] | None:
+def first_message_of(data: bytes, but: str = "") -> tuple[str, list[str]] | None:
     """Return the message at the beginning of bytes, and the roles of other protocols that send it.
 
     ``but`` is a protocol that is left out. Returns None if no protocol has such a message.

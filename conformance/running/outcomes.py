@@ -14,17 +14,17 @@ class ConformanceWarning(UserWarning):
     """A should is violated; pytest counts a warning, and the test passes."""
 
 
-def give(result: Result, known: str = "") -> None:
+def raise_result(result: Result, known: str = "") -> None:
     """Raise what pytest knows of a result; return if the test passed.
 
     ``known`` is the reason of a known failure of its requirement, if there is one.
     """
     if result.problem:
         pytest.fail(result.problem, pytrace=False)
-    say(result.verdict, result.detail, known)
+    raise_verdict(result.verdict, result.detail, known)
 
 
-def say(verdict: str, detail: str, known: str = "") -> None:
+def raise_verdict(verdict: str, detail: str, known: str = "") -> None:
     """Raise what pytest knows of a verdict; return if it is a pass."""
     if verdict in VIOLATIONS and known:
         pytest.xfail(f"known failure: {known}")

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from conformance.running import smoke
-from conformance.running.machine import LOOK, Room, cores, load
+from conformance.running.machine import LOOK, Room, core_count, load
 from conformance.running.smoke import Smoke
 from conformance.running.testbed import Testbed
 
@@ -47,7 +47,7 @@ async def width(testbed: Testbed, tests: int, alone: Smoke) -> Width:
         return Width(1)
     if not configuration.command:
         return Width(1, "the IUT is started by hand")
-    if configuration.fixed:
+    if configuration.has_fixed_address:
         return Width(1, "its address is fixed")
     if configuration.workers != "auto":
         return Width(int(configuration.workers))
@@ -55,14 +55,17 @@ async def width(testbed: Testbed, tests: int, alone: Smoke) -> Width:
     with tempfile.TemporaryDirectory(prefix="conformance-smoke-") as folder:
         held = await asyncio.gather(*(smoke.play(testbed, Path(folder)) for _ in range(2)))
     first, second = held
-    as_alone = all(one.passed or set() < one.violated <= alone.violated for one in held)
+    as_alone = all(
+        one.passed or set() < one.violated_requirements <= alone.violated_requirements
+        for one in held
+    )
     if not as_alone or first.taken & second.taken:
         return Width(1, "two of its instances disturb each other")
     took, spent = time.monotonic() - began, _processor_time() - spent
     # On a busy machine, what looks like waiting for the IUT is waiting for a core.
     busy = max(load(), testbed.timeouts.crowding.factor())
-    bears = int(cores() * took / max(spent, 0.01) / busy)
-    return Width(max(min(bears, MOST), cores()), most=max(MOST, cores()))
+    bears = int(core_count() * took / max(spent, 0.01) / busy)
+    return Width(max(min(bears, MOST), core_count()), most=max(MOST, core_count()))
 
 
 async def overlap(

@@ -58,7 +58,7 @@ class Progress:
         sys.stderr.write(f"\r\x1b[K{shown}" if terminal else f"{shown}\n")
         sys.stderr.flush()
 
-    def ended(self, result: Result) -> None:
+    def add_result(self, result: Result) -> None:
         """A test has ended; the first failure of each requirement is printed at once."""
         if result.verdict is Verdict.FAIL and result.requirement not in self._failed:
             self._failed.add(result.requirement)

@@ -46,14 +46,14 @@ async def replay(session: Session, capture: Capture) -> None:
         )
     if capture.gaps:
         capture = replace(capture, events=capture.events[: capture.gaps[0]])
-    captured = _captured(session.protocol, capture, session.role.name, session.peer)
+    captured = _parse_capture(session.protocol, capture, session.role.name, session.peer)
     # Our side of a counterexample can be wrong; then an IUT can lawfully close the stream.
     lenient = capture.origin == "counterexample"
     for pace, group in groupby(captured.steps, key=lambda step: step[0]):
-        await _paced(session, pace, lenient)
+        await _wait_for_pace(session, pace, lenient)
         await _send(session, [event for _, event in group])
-    await _paced(session, captured.pace, lenient)
-    patience = _patience(session)
+    await _wait_for_pace(session, captured.pace, lenient)
+    patience = _reaction_time(session)
     if captured.closes:
         await session.until_closed(patience)
     elif captured.undecided:
@@ -62,42 +62,42 @@ async def replay(session: Session, capture: Capture) -> None:
     else:
         await session.until_closed(session.seconds("quiet"))
     await session.assert_alive("this")
-    if captured.undecided and _repeats(session, capture, captured):
+    if captured.undecided and _is_counterexample_repeated(session, capture, captured):
         raise Violation(str(capture.extra["expected"]), f"again {capture.extra.get('came')}")
 
 
-async def begun(session: Session, parts: Sequence[Capture]) -> Capture | None:
+async def corresponding_capture(session: Session, parts: Sequence[Capture]) -> Capture | None:
     """The captured connection that a connection corresponds to, which the IUT has just opened.
 
     The first message decides, because the order of connections can be chance. The result is None
     if the connection corresponds to no captured one, or the IUT has given it up already.
     """
     iut = session.role.name
-    kinds = [_begins(part, iut) for part in parts]
+    kinds = [_first_message_of_iut(part, iut) for part in parts]
     within = session.seconds("startup") + session.seconds("response")
     if None in kinds or not (message := await session.wait_for(within=within)):
         return parts[0]
     if message.name not in kinds:
         return None
     part = parts[kinds.index(message.name)]
-    if _leaves(part, iut):
+    if _does_close_first(part, iut):
         return part
     return None if await session.until_closed(session.seconds("quiet")) else part
 
 
-def _leaves(capture: Capture, iut: str) -> bool:
+def _does_close_first(capture: Capture, iut: str) -> bool:
     """True if the IUT closes its side of a captured connection before our side sends anything."""
     ours = (e.sender not in (iut, None) or e.event == "closed" for e in capture.events)
     first = next((e for e, counts in zip(capture.events, ours, strict=True) if counts), None)
     return first is None or first.sender == iut
 
 
-def due(protocol: Protocol, capture: Capture, iut: str) -> bool:
+def has_pacing_message(protocol: Protocol, capture: Capture, iut: str) -> bool:
     """True if a captured connection has a message of the IUT that paces the protocol."""
-    return bool(_captured(protocol, capture, iut, protocol.roles[iut].peer).pace)
+    return bool(_parse_capture(protocol, capture, iut, protocol.roles[iut].peer).pace)
 
 
-def _begins(capture: Capture, iut: str) -> str | None:
+def _first_message_of_iut(capture: Capture, iut: str) -> str | None:
     """The message that a captured connection begins with, if that is one of the IUT."""
     spoken = next((event for event in capture.events if event.data), None)
     return spoken.message if spoken and spoken.sender == iut else None
@@ -113,18 +113,18 @@ async def _send(session: Session, events: list[Event]) -> None:
             unended += len(event.data) - sum(len(frame.raw) for frame in decoder.feed(event.data))
         # The pieces of one message go together: the judge must know of it before the IUT does.
         if pieces and (unended <= 0 or event is events[-1]):
-            await session.taken()
-            await session.send_bytes(b"".join(pieces), segmentation=_as_captured(pieces))
+            await session.wait_until_taken()
+            await session.send_bytes(b"".join(pieces), segmentation=_captured_segmentation(pieces))
             pieces = []
     if any(event.event == "closed" for event in events):
         await session.finish()
 
 
-def _as_captured(pieces: list[bytes]) -> Segmentation:
+def _captured_segmentation(pieces: list[bytes]) -> Segmentation:
     return lambda _: pieces
 
 
-async def _paced(session: Session, pace: Pace, lenient: bool) -> None:
+async def _wait_for_pace(session: Session, pace: Pace, lenient: bool) -> None:
     """Wait until these messages have come. Raises Violation naming the first that does not."""
 
     def missing(name: str, times: int) -> bool:
@@ -142,13 +142,13 @@ async def _paced(session: Session, pace: Pace, lenient: bool) -> None:
                 break
 
 
-def _patience(session: Session) -> float:
+def _reaction_time(session: Session) -> float:
     """How long an IUT may take to show what it does: its answer, or the end of its program."""
     timings = session.protocol.timings
     return max(session.seconds(name) for name in ("response", "program") if name in timings)
 
 
-def _repeats(session: Session, capture: Capture, captured: _Captured) -> bool:
+def _is_counterexample_repeated(session: Session, capture: Capture, captured: _Captured) -> bool:
     """True if the IUT behaves as in a counterexample that no oracle decides.
 
     The wrong message comes again as it was. If no message was wrong, the same kinds of messages
@@ -164,7 +164,7 @@ def _repeats(session: Session, capture: Capture, captured: _Captured) -> bool:
     return kinds == captured.kinds and session.ended == captured.closes
 
 
-def _captured(protocol: Protocol, capture: Capture, iut: str, peer: str) -> _Captured:
+def _parse_capture(protocol: Protocol, capture: Capture, iut: str, peer: str) -> _Captured:
     judge = judge_capture(protocol, capture, [iut])
     unsound = {finding.event for finding in judge.findings}
     paces = {

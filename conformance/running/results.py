@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from conformance.conclusions.deciding import decide_test
+from conformance.conclusions.decisions import decide_test
 from conformance.definitions.protocol import Requirement
 from conformance.evidence import End, Evidence, Files, Kind, Observed, Place, Result
 from conformance.iut import Iut, Sessions
@@ -46,7 +46,7 @@ _KINDS: tuple[tuple[type[Conclusion], Kind], ...] = (
 def conclude(
     test: str,
     purpose: str,
-    decides: Requirement,
+    requirement: Requirement,
     error: BaseException | None,
     iut: Iut,
     folder: Path,
@@ -60,43 +60,51 @@ def conclude(
     no other test of the same requirement waits for the same message.
     """
     tried = tuple(iut.sessions)
-    shown = next((session for session in tried if _on(session, decides.id)), None)
+    shown = next(
+        (session for session in tried if _has_finding_about(session, requirement.id)), None
+    )
     iut.settle()
     conclusion = _conclusion(error, iut, tried)
     decisive = tried[-1] if tried else None
     if conclusion is not None:
         decisive, tried = conclusion.session or decisive, conclusion.sessions or tried
-    elif own := next((each for each in iut.findings if each[0].requirement == decides.id), None):
+    elif own := next(
+        (each for each in iut.findings if each[0].requirement == requirement.id), None
+    ):
         decisive, tried = (shown, tried) if shown else own[1:]
     elif not tried and iut.findings:
         _, decisive, tried = iut.findings[-1]
     passed = error is None and not iut.findings
-    files = Transcripts(folder, test, purpose, decides.id, iut.testbed.written, passed)
-    concluded = _concluded(conclusion, error, decides.id, decisive, tried)
+    files = Transcripts(folder, test, purpose, requirement.id, iut.testbed.written, passed)
+    concluded = _own_conclusion(conclusion, error, requirement.id, decisive, tried)
     written = (
         files.of(tried, decisive, concluded.place.event if concluded else None) if tried else None
     )
     evidence: list[Evidence] = []
     if concluded:
-        evidence.append(_placed(concluded, written, tried, decisive))
-        _expire(iut, test, concluded)
-    evidence += _found(files, iut, tried)
-    presumed = iut.configuration.protocol.prerequisites(decides.id)
-    verdict, detail = decide_test(decides, evidence, presumed)
+        evidence.append(_with_place(concluded, written, tried, decisive))
+        _record_timeouts(iut, test, concluded)
+    evidence += _finding_evidence(files, iut, tried)
+    presumed = iut.configuration.protocol.prerequisites(requirement.id)
+    verdict, detail = decide_test(requirement, evidence, presumed)
     result = Result(
         test,
         purpose,
-        decides.id,
+        requirement.id,
         verdict,
         detail or iut.remark,
         round(seconds, 4),
         tuple(evidence),
         Files(written.path if written else None),
-        _observed(iut, tried),
+        _observations(iut, tried),
         reproduce,
     )
-    seen = decisive is not None and result.own is not None and _on(decisive, result.own.requirement)
-    return _with_conclusion(result, files, written, seen, drawn=bool(iut.tried.failed))
+    seen = (
+        decisive is not None
+        and result.own_evidence is not None
+        and _has_finding_about(decisive, result.own_evidence.requirement)
+    )
+    return _with_conclusion(result, files, written, seen, drawn=bool(iut.drawn_examples.failed))
 
 
 def _conclusion(error: BaseException | None, iut: Iut, tried: Sessions) -> Conclusion | None:
@@ -133,7 +141,7 @@ def _conclusions(error: BaseException) -> Iterator[Conclusion]:
             yield from _conclusions(inner)
 
 
-def _concluded(
+def _own_conclusion(
     conclusion: Conclusion | None,
     error: BaseException | None,
     requirement: str,
@@ -151,13 +159,15 @@ def _concluded(
         amount = getattr(conclusion, "took", 0.0) or getattr(conclusion, "size", 0.0)
         return Evidence(kind, requirement, str(conclusion), amount=amount)
     about = conclusion.requirement or requirement
-    unread = session is not None and session.judge.spoiled and not _on(session, about)
+    unread = (
+        session is not None and session.judge.spoiled and not _has_finding_about(session, about)
+    )
     if session is not None and unread and not conclusion.explains:
         noise = session.judge.findings[0]
         text = f"{noise.message} ({noise.requirement}); nothing after it counts: {conclusion}"
         return Evidence(Kind.UNDECIDED, about, text, place=Place(event=noise.event))
-    end = _ending(sessions, session) if _is_end(session, conclusion.event) else None
-    missing = () if conclusion.event is not None else _missing(sessions)
+    end = _end_of_decisive(sessions, session) if _is_end(session, conclusion.event) else None
+    missing = () if conclusion.event is not None else _missed_messages(sessions)
     if conclusion.missing:
         # No single session was to bring these messages: that one of them ended explains nothing.
         missing = (conclusion.missing,)
@@ -182,9 +192,9 @@ def _remarks(session: Session | None, violation: Violation, about: str) -> Itera
     """Further remarks on the session for a reader."""
     if session is None:
         return
-    if session.unread and violation.event is None:
-        yield f"the IUT has not read {session.unread} bytes of what it was sent"
-    ways = [way for way in sorted(session.apart) if way != LONG]
+    if session.unread_bytes and violation.event is None:
+        yield f"the IUT has not read {session.unread_bytes} bytes of what it was sent"
+    ways = [way for way in sorted(session.multi_read_sends) if way != LONG]
     if ways and about == session.protocol.segmentation_requirement:
         yield f"it was sent {' and '.join(ways)}"
 
@@ -196,12 +206,12 @@ def _is_end(session: Session | None, event: int | None) -> bool:
     return any(shown.event == "closed" for shown in session.events[event : event + 1])
 
 
-def _missing(sessions: Sessions) -> tuple[tuple[str, ...], ...]:
+def _missed_messages(sessions: Sessions) -> tuple[tuple[str, ...], ...]:
     """The messages that did not come in these sessions."""
     return tuple(sorted({names for session in sessions for names in session.missed}))
 
 
-def _ending(sessions: Sessions, decisive: Session | None) -> End | None:
+def _end_of_decisive(sessions: Sessions, decisive: Session | None) -> End | None:
     """How the IUT ended the decisive session, or another session with the same instance."""
     if decisive is None:
         return None
@@ -222,12 +232,16 @@ def end_of(session: Session, sessions: Sequence[Session] = ()) -> End | None:
         return None
     died = bool(process and process.death)
     with_it = [one for one in sessions if one.instance is session.instance] if died else []
-    candidates = [label for one in with_it or [session] for label in one.unanswered]
+    candidates = [
+        label
+        for one in with_it or [session]
+        for label in (*one.sent_since_last_receive, *one.operating)
+    ]
     last = session.sent[-1] if session.sent else ""
-    return End(how, session.instance.said, tuple(candidates), last, died)
+    return End(how, session.instance.explaining_line, tuple(candidates), last, died)
 
 
-def _placed(
+def _with_place(
     fact: Evidence, written: Transcript | None, sessions: Sessions, session: Session | None
 ) -> Evidence:
     """The same fact with its place in the written transcript."""
@@ -237,13 +251,13 @@ def _placed(
     return replace(fact, place=place)
 
 
-def _expire(iut: Iut, test: str, fact: Evidence) -> None:
+def _record_timeouts(iut: Iut, test: str, fact: Evidence) -> None:
     if fact.kind is Kind.TIMEOUT:
         for names in fact.missing:
-            iut.testbed.timeouts.expire(test, iut.deciding, fact.requirement, names)
+            iut.testbed.timeouts.expire(test, iut.requirement_id, fact.requirement, names)
 
 
-def _observed(iut: Iut, tried: Sessions) -> Observed:
+def _observations(iut: Iut, tried: Sessions) -> Observed:
     """The further facts about the sessions; the end is that of the last session."""
     return Observed(
         frozenset(iut.exercised),
@@ -253,7 +267,7 @@ def _observed(iut: Iut, tried: Sessions) -> Observed:
     )
 
 
-def _found(files: Transcripts, iut: Iut, decisive: Sessions) -> Iterator[Evidence]:
+def _finding_evidence(files: Transcripts, iut: Iut, decisive: Sessions) -> Iterator[Evidence]:
     """Each finding of the judge once, with the transcript that shows it."""
     # The findings of the decisive sessions need no transcript of their own.
     entries = sorted(iut.findings, key=lambda entry: entry[2] != decisive)
@@ -270,7 +284,7 @@ def _found(files: Transcripts, iut: Iut, decisive: Sessions) -> Iterator[Evidenc
                 continue
         written = files.of(sessions)
         place = Place(written.path, written.place(sessions, session, finding.event), finding.path)
-        end = end_of(session, sessions) if _closes(session, finding) else None
+        end = end_of(session, sessions) if _is_about_end(session, finding) else None
         yield Evidence(
             Kind.END if end else Kind.VIOLATION,
             finding.requirement,
@@ -282,7 +296,7 @@ def _found(files: Transcripts, iut: Iut, decisive: Sessions) -> Iterator[Evidenc
         )
 
 
-def _closes(session: Session, finding: Finding) -> bool:
+def _is_about_end(session: Session, finding: Finding) -> bool:
     """True if a finding is about the end of the session."""
     if finding.event is None:
         return False
@@ -299,8 +313,8 @@ def _with_conclusion(
 
     If examples were ``drawn``, the smallest that fails is written as a counterexample.
     """
-    own = result.own
-    if written is None or own is None or not own.against:
+    own = result.own_evidence
+    if written is None or own is None or not own.is_against:
         return result
     shown = {"expected": own.expected, "came": own.came, "offending": own.place.event}
     extra: dict[str, Any] = {key: value for key, value in shown.items() if value is not None}
@@ -314,5 +328,5 @@ def _with_conclusion(
     return replace(result, files=Files(written.path, path))
 
 
-def _on(session: Session, requirement: str) -> bool:
+def _has_finding_about(session: Session, requirement: str) -> bool:
     return any(finding.requirement == requirement for finding in session.judge.findings)

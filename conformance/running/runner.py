@@ -18,7 +18,7 @@ from conformance.cases import DRAWN, LASTING
 from conformance.conclusions.outcome import Run
 from conformance.conclusions.report import build
 from conformance.configuration import Configuration, ConfigurationError
-from conformance.definitions import locate
+from conformance.definitions import locations
 from conformance.definitions.protocol import Requirement
 from conformance.evidence import Result
 from conformance.exits import USAGE
@@ -26,10 +26,10 @@ from conformance.reporting import allure
 from conformance.reporting.files import UnwrittenReport, prepare, write
 from conformance.reporting.summary import terminal_summary
 from conformance.reporting.text import one_line
-from conformance.running import drawing, interruption
+from conformance.running import hypothesis_setup, interruption
+from conformance.running.case_names import case_id, purpose
 from conformance.running.execution import Case, Execution
-from conformance.running.naming import case_id, purpose
-from conformance.running.outcomes import ReportItem, give, say
+from conformance.running.outcomes import ReportItem, raise_result, raise_verdict
 from conformance.running.selection import SMOKE, Collected
 from conformance.verdicts import VIOLATIONS, Verdict
 
@@ -40,7 +40,7 @@ class Runner:
     """The state of one run."""
 
     def __init__(self, config: pytest.Config, configuration: Configuration) -> None:
-        locate.extend_packages()
+        locations.extend_packages()
         self.configuration = configuration
         self.role = configuration.role
         self.protocol = configuration.protocol
@@ -62,7 +62,7 @@ class Runner:
         """True after all files of the report were written."""
         self.unwritten = ""
         """Why the report's files could not be written; empty if they were."""
-        drawing.set_up(configuration.examples)
+        hypothesis_setup.set_up(configuration.examples)
         prepare(self.folder)
 
     def pytest_sessionstart(self) -> None:
@@ -94,11 +94,11 @@ class Runner:
         self, config: pytest.Config, items: list[pytest.Item]
     ) -> Generator[None]:
         """Keep the test cases of the role under test, and of these the selected ones."""
-        mine = self._of_the_role(items)
+        mine = self._role_items(items)
         config.hook.pytest_deselected(items=[item for item in items if item not in mine])
         items[:] = mine
         yield  # to pytest's own selection
-        cases = [(case_id(item), self._decides(item).id) for item in items]
+        cases = [(case_id(item), self._decided_requirement(item).id) for item in items]
         taken = self.configuration.selection.of(cases)
         left = [item for item, take in zip(items, taken, strict=True) if not take]
         items[:] = [item for item, take in zip(items, taken, strict=True) if take]
@@ -107,11 +107,11 @@ class Runner:
         self._run.collected = Collected(
             len(mine),
             len(items),
-            tuple({self._decides(item).id for item in items}),
-            tuple({self._decides(item).id for item in mine if item not in kept}),
+            tuple({self._decided_requirement(item).id for item in items}),
+            tuple({self._decided_requirement(item).id for item in mine if item not in kept}),
         )
 
-    def _of_the_role(self, items: Sequence[pytest.Item]) -> list[pytest.Item]:
+    def _role_items(self, items: Sequence[pytest.Item]) -> list[pytest.Item]:
         """The items of the role's own package, and those of shared ones that bind the role."""
         own, *shared = [
             Path(importlib.import_module(package).__path__[0]) for package in self.role.packages
@@ -122,20 +122,20 @@ class Runner:
             if own in item.path.parents
             or (
                 any(package in item.path.parents for package in shared)
-                and self.role.name in self._names(item).binds
+                and self.role.name in self._named_requirement(item).binds
             )
         ]
 
-    def _names(self, item: pytest.Item) -> Requirement:
+    def _named_requirement(self, item: pytest.Item) -> Requirement:
         """The requirement that a test case names. Raises UsageError if it does not name one."""
         markers = list(item.iter_markers("requirement"))
         if len(markers) != 1 or not item.obj.__doc__:  # type: ignore[attr-defined]
             raise pytest.UsageError(f"{item.nodeid} needs one requirement and a docstring")
         return self.protocol.requirement(markers[0].args[0])
 
-    def _decides(self, item: pytest.Item) -> Requirement:
+    def _decided_requirement(self, item: pytest.Item) -> Requirement:
         """The requirement of a test case. Raises UsageError if it binds another role only."""
-        requirement = self._names(item)
+        requirement = self._named_requirement(item)
         if self.role.name not in requirement.binds:
             raise pytest.UsageError(f"{item.nodeid}: {requirement.id} does not bind {self.role}")
         return requirement
@@ -155,7 +155,7 @@ class Runner:
         if not self._run.collected.selected:
             return True
         items = [*session.items]
-        ahead = [item for item in items if self._runs_ahead(item)]
+        ahead = [item for item in items if self._can_run_ahead(item)]
         alone = [item for item in items if item not in ahead]
         if alone and (terminal := session.config.pluginmanager.get_plugin("terminalreporter")):
             terminal.write_line(f"{len(alone)} tests run one by one, because of their fixtures")
@@ -181,7 +181,9 @@ class Runner:
         with asyncio.Runner() as loop:
             self._loop = loop
             try:
-                self._play_smoke(session, [name for item in ahead for name in _wide(item)])
+                self._play_smoke(
+                    session, [name for item in ahead for name in _session_fixtures(item)]
+                )
                 loop.run(self._execution.run([cases[item.nodeid] for item in ahead]))
                 self._flush(None)
                 for item in alone if self._smoke_passed else ():
@@ -226,7 +228,7 @@ class Runner:
             except Exception as error:
                 faults.append(error)
                 raise
-            give(result)
+            raise_result(result)
 
         item = pytest.Function.from_parent(session, name=SMOKE, callobj=smoke)
         following = session.items[0] if session.items else None
@@ -234,7 +236,7 @@ class Runner:
         if faults:
             raise faults[0]
 
-    def _runs_ahead(self, item: pytest.Item) -> bool:
+    def _can_run_ahead(self, item: pytest.Item) -> bool:
         """True if a test has no fixture but the suite's `iut`, parameters and session-wide ones."""
         info: dict[str, Any] = item._fixtureinfo.name2fixturedefs  # type: ignore[attr-defined]
         given = {"request", *(item.callspec.params if hasattr(item, "callspec") else ())}
@@ -251,7 +253,7 @@ class Runner:
         case = Case(
             case_id(item),
             purpose(item),
-            self._decides(item),
+            self._decided_requirement(item),
             lambda iut: functools.partial(test, **parameters)(iut=iut),
             lasting=getattr(test, LASTING, False),
             drawn=getattr(test, DRAWN, False),
@@ -291,7 +293,7 @@ class Runner:
             decides = self.protocol.requirement(result.requirement)
             allure.describe(result, decides, self.role, self.folder)
         known = self.configuration.known_failures.get(result.requirement)
-        give(result, known.reason if known else "")
+        raise_result(result, known.reason if known else "")
         return True
 
     @pytest.hookimpl(wrapper=True)
@@ -314,7 +316,7 @@ class Runner:
 
     def _add_report(self, session: pytest.Session) -> None:
         """Add an item for each violated requirement without a violated test, and the verdict."""
-        self.report = report = self._built()
+        self.report = report = self._build_report()
         failed = {t["requirement"] for t in report["tests"] if t["verdict"] in _SHOWN}
         for entry in report["requirements"]:
             if entry["verdict"] in _SHOWN and entry["id"] not in failed:
@@ -324,7 +326,9 @@ class Runner:
         self._add(session, "verdict", verdict, f"{report['verdict']}: {report['headline']}")
 
     def _add(self, session: pytest.Session, name: str, verdict: str, detail: str) -> None:
-        item = ReportItem.from_parent(session, name=name, say=lambda: say(verdict, detail))
+        item = ReportItem.from_parent(
+            session, name=name, say=lambda: raise_verdict(verdict, detail)
+        )
         item.config.hook.pytest_runtest_protocol(item=item, nextitem=None)
 
     def pytest_collectreport(self, report: pytest.CollectReport) -> None:
@@ -348,7 +352,7 @@ class Runner:
                 with interruption.ignored():
                     self._write(session, exitstatus == pytest.ExitCode.INTERRUPTED)
 
-    def _built(self, interrupted: bool = False) -> dict[str, Any]:
+    def _build_report(self, interrupted: bool = False) -> dict[str, Any]:
         # Tests that cannot be collected end a run in the same way.
         self._run.interrupted = interrupted and not self._run.problems
         self._run.strict = self.configuration.strict
@@ -360,7 +364,7 @@ class Runner:
         if self._execution:
             self._execution.progress.end()
         if self.report is None or interrupted:
-            self.report = self._built(interrupted)
+            self.report = self._build_report(interrupted)
         try:
             write(self.report, self.folder)
             self.written = True
@@ -381,7 +385,7 @@ class Runner:
                 terminalreporter.write_line(self.unwritten)
 
 
-def _wide(item: pytest.Item) -> list[str]:
+def _session_fixtures(item: pytest.Item) -> list[str]:
     """The names of the session-wide fixtures of a test."""
     info: dict[str, Any] = item._fixtureinfo.name2fixturedefs  # type: ignore[attr-defined]
     return [name for name, known in info.items() if known[-1].scope == "session"]

@@ -46,7 +46,7 @@ class Selection:
 
     def of(self, cases: Sequence[tuple[str, str]]) -> list[bool]:
         """For each test case, given by its id and its requirement, True if it is selected."""
-        taken = [self._takes(case, requirement) for case, requirement in cases]
+        taken = [self._is_selected(case, requirement) for case, requirement in cases]
         if not self.shard:
             return taken
         part, parts = (int(number) for number in self.shard.split("/"))
@@ -54,8 +54,8 @@ class Selection:
         ours = set(list(dict.fromkeys(decided))[part - 1 :: parts])
         return [take and case[1] in ours for case, take in zip(cases, taken, strict=True)]
 
-    def _takes(self, case: str, requirement: str) -> bool:
-        wanted = not self.requirements or matches(requirement, self.requirements)
+    def _is_selected(self, case: str, requirement: str) -> bool:
+        wanted = not self.requirements or is_matching(requirement, self.requirements)
         return wanted and all(case in ids for ids in (self.tests, self.failed) if ids)
 
 
@@ -73,6 +73,6 @@ class Collected:
     split: tuple[str, ...] = ()
 
 
-def matches(requirement: str, patterns: Sequence[str]) -> bool:
+def is_matching(requirement: str, patterns: Sequence[str]) -> bool:
     """True if the id of a requirement fits one of these patterns."""
     return any(fnmatch.fnmatchcase(requirement, pattern) for pattern in patterns)

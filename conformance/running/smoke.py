@@ -41,12 +41,12 @@ class Smoke:
         return self.result.verdict is Verdict.PASS
 
     @property
-    def violated(self) -> set[str]:
+    def violated_requirements(self) -> set[str]:
         """The requirements that the IUT's messages violate."""
         return {finding.requirement for finding in self.result.findings}
 
 
-def out_of_time(configuration: Configuration) -> Result:
+def out_of_time_result(configuration: Configuration) -> Result:
     """The result of a smoke session that the end of the run's time cut off."""
     decides = configuration.protocol.schema_requirement
     detail = f"the run reached its --max-time of {configuration.max_time:g} s"
@@ -65,23 +65,23 @@ async def play(testbed: Testbed, folder: Path, reproduce: str = "") -> Smoke:
     error: Conclusion | None = None
     taken: Collection[str] | None = None
     try:
-        taken = await _unless_other_role(iut, package.smoke(iut))
+        taken = await _play_until_other_role(iut, package.smoke(iut))
     except Conclusion as conclusion:
-        error = await _never_started(iut) or conclusion
+        error = await _unstarted_conclusion(iut) or conclusion
     if isinstance(error, Unreachable | NotExercised):
-        error = await other_role.inverted(iut) or error
-    error = other_role.spoken(iut) or error
+        error = await other_role.other_role_message(iut) or error
+    error = other_role.foreign_role_message(iut) or error
     spoilt = any(session.judge.spoiled for session in iut.sessions)
     first = repr(next((each.beginning for each in iut.sessions if each.beginning), b"")[:FIRST])
     sent = next((tuple(session.sent) for session in iut.sessions), ())
-    hint = other_role.silent(iut)
+    hint = other_role.silence_hint(iut)
     other = ""
     if error or spoilt:
-        other = other_role.foreign(iut) or await other_role.meant(iut)
+        other = other_role.foreign_stream_hint(iut) or await other_role.other_protocol_hint(iut)
     result = conclude(SMOKE, _PURPOSE, decides, error, iut, folder, reproduce=reproduce)
     if isinstance(error, Unreachable):
         # An IUT that never took part owes nothing, although its stream began and ended.
-        result = replace(result, evidence=tuple(e for e in result.evidence if not e.against))
+        result = replace(result, evidence=tuple(e for e in result.evidence if not e.is_against))
     detail = result.detail
     if error is None and not spoilt:
         # The tests decide whatever else the IUT did wrong.
@@ -98,12 +98,12 @@ async def play(testbed: Testbed, folder: Path, reproduce: str = "") -> Smoke:
     return Smoke(replace(result, detail=detail), reached, frozenset(taken or ()), sent)
 
 
-async def _unless_other_role(
+async def _play_until_other_role(
     iut: Iut, smoke: Coroutine[Any, Any, Collection[str] | None]
 ) -> Collection[str] | None:
     """The result of a smoke session, which ends early if the IUT plays the other role."""
     playing = asyncio.create_task(smoke)
-    noticing = asyncio.create_task(other_role.noticed(iut))
+    noticing = asyncio.create_task(other_role.wait_for_other_role(iut))
     try:
         await asyncio.wait({playing, noticing}, return_when=asyncio.FIRST_COMPLETED)
         if not playing.done():
@@ -115,12 +115,12 @@ async def _unless_other_role(
     return playing.result()
 
 
-async def _never_started(iut: Iut) -> Unreachable | None:
+async def _unstarted_conclusion(iut: Iut) -> Unreachable | None:
     """The conclusion that the IUT ends before it takes part, whatever it is sent.
 
     An IUT that has connected has started, and can lawfully end if it is sent nothing.
     """
-    said = any(event.data for session in iut.sessions for event in session.theirs)
+    said = any(event.data for session in iut.sessions for event in session.iut_events)
     connected = not iut.role.serves and iut.testbed.transport in ("tcp", "unix")
     ended = bool(iut.sessions) and all(session.ended for session in iut.sessions)
     if said or connected or not ended:

@@ -13,7 +13,7 @@ from conformance.harness.instance import Instance
 from conformance.harness.links import reason
 from conformance.harness.process import GRACE
 from conformance.harness.transports import AnyListener, listen, transport
-from conformance.harness.upper import Operated
+from conformance.harness.upper_tester import OperationRecord
 from conformance.judging.coverage import Tally
 from conformance.running.timeouts import Timeouts
 from conformance.running.transcripts import Written
@@ -41,23 +41,23 @@ class Testbed:
         """Facts about the IUT that test cases have found; see `cached`."""
         self.timeouts = Timeouts()
         self.tally = Tally(configuration.protocol)
-        self.operated = Operated()
+        self.operated = OperationRecord()
         self.written = Written()
-        self.busy = False
+        self.is_busy = False
         """An instance is in use; where its address is fixed there can be no other beside it."""
-        self.turns_away = False
+        self.refuses_clients = False
         """It ends a connection that comes too soon after another, and takes a later one."""
-        self.held: list[Session] = []
+        self.open_sessions: list[Session] = []
         """The sessions that tests hold at the moment."""
-        self.endings = contextlib.ExitStack()
+        self.cleanup = contextlib.ExitStack()
         """Cleaning up at the end of the run, when no instance is left."""
-        self._finding: dict[str, asyncio.Lock] = {}
+        self._searches: dict[str, asyncio.Lock] = {}
         self._tried: set[str] = set()
         self._listeners: dict[str, AnyListener] = {}
         self._ahead = Ahead(self._start)
         self._clock: asyncio.Task[None] | None = None
         self._by_hand: Instance | None = None
-        self._outlived = 0  # instances that did not end with their input
+        self._lingering_count = 0  # instances that did not end with their input
 
     async def __aenter__(self) -> Self:
         """Listen for an IUT that is started by hand. Raises ConfigurationError."""
@@ -77,15 +77,15 @@ class Testbed:
         await self._ahead.close()
         for listener in self._listeners.values():
             await listener.close()
-        self.endings.close()
+        self.cleanup.close()
 
     async def cached(self, name: str, find: Callable[[], Awaitable[T]]) -> T:
         """A fact about the IUT under this name; the first test case that asks finds it.
 
         If that fails, all others try again in parallel, because each can time out.
         """
-        finding = self._finding.setdefault(name, asyncio.Lock())
-        with self.timeouts.idling(finding.locked()):
+        finding = self._searches.setdefault(name, asyncio.Lock())
+        with self.timeouts.count_as_idle(finding.locked()):
             await finding.acquire()
         try:
             if name not in self.memory and name not in self._tried:
@@ -103,7 +103,11 @@ class Testbed:
 
         ``sockets``: its standard streams are to be sockets.
         """
-        ahead = self.role.serves and self.configuration.command and not self.configuration.fixed
+        ahead = (
+            self.role.serves
+            and self.configuration.command
+            and not self.configuration.has_fixed_address
+        )
         if ahead and not sockets:
             return await self._ahead.take(program)
         return await self._start(program, sockets)
@@ -114,16 +118,16 @@ class Testbed:
         If several instances did not exit at the end of their input, later ones get less time for
         that, except on a busy machine.
         """
-        lingering = self._outlived >= OFTEN and self.timeouts.stretched == 1
+        lingering = self._lingering_count >= OFTEN and self.timeouts.stretched == 1
         if not await instance.stop(LINGERING if lingering else GRACE):
-            self._outlived += 1
+            self._lingering_count += 1
 
-    async def meets(self, kind: str, serves: bool) -> bool:
+    async def can_take_part(self, kind: str, serves: bool) -> bool:
         """True if the IUT takes part over this transport, as a server or as a client."""
         instance = Instance(self.configuration, kind, serves=serves, tally=self.tally)
         try:
             await instance.start(None, {})
-            return await instance.met()
+            return await instance.takes_part()
         finally:
             await instance.stop()
 
@@ -163,7 +167,7 @@ class Ahead:
     async def take(self, program: str | None) -> Instance:
         """The instance that was started ahead, if there is one and it is fresh, or a new one."""
         spare = self._spares.pop(program, None)
-        if spare and spare.done() and not _fresh(spare):
+        if spare and spare.done() and not _is_fresh(spare):
             self._discard(spare)
             spare = None
         starting = spare or asyncio.create_task(self._start(program))
@@ -192,7 +196,7 @@ class Ahead:
         task.add_done_callback(self._unused.discard)
 
 
-def _fresh(spare: asyncio.Task[Instance]) -> bool:
+def _is_fresh(spare: asyncio.Task[Instance]) -> bool:
     """True if a spare instance still runs and has not waited too long."""
     if spare.exception():
         return False

@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
-from conformance.harness.deadlines import Left
+from conformance.harness.deadlines import Countdown
 from conformance.running.floods import Floods
 from conformance.running.machine import Crowding
 
@@ -52,7 +52,7 @@ class Timeouts:
         factor = self._factor()
         return declared if timing not in REACTIONS else round(declared * factor, 2)
 
-    def lasting(self, declared: float) -> Callable[[], float]:
+    def growing_timeout(self, declared: float) -> Callable[[], float]:
         """The length of a wait that begins now, in seconds, to be asked again and again.
 
         Only the time that the machine takes away during the wait is added.
@@ -65,9 +65,9 @@ class Timeouts:
 
         return seconds
 
-    def left(self, declared: float) -> Left:
+    def countdown(self, declared: float) -> Countdown:
         """Counts down a number of seconds from now on, to which a busy machine adds."""
-        began, lasting = time.monotonic(), self.lasting(declared)
+        began, lasting = time.monotonic(), self.growing_timeout(declared)
         return lambda: began + lasting() - time.monotonic()
 
     def _factor(self) -> float:
@@ -84,10 +84,10 @@ class Timeouts:
             due, before = loop.time() + TARDY / 2, self.crowding.lost()
             await asyncio.sleep(TARDY / 2)
             if (late := loop.time() - due) > TARDY:
-                self.crowding.lose(late - (self.crowding.lost() - before))
+                self.crowding.add_lost(late - (self.crowding.lost() - before))
 
     @contextlib.contextmanager
-    def idling(self, idle: bool = True) -> Iterator[None]:
+    def count_as_idle(self, idle: bool = True) -> Iterator[None]:
         """Count the caller as a test that only waits, within the block."""
         self.idle += idle
         try:
@@ -95,14 +95,14 @@ class Timeouts:
         finally:
             self.idle -= idle
 
-    def expire(self, test: str, deciding: str, about: str, names: Names) -> None:
+    def expire(self, test: str, requirement_id: str, about: str, names: Names) -> None:
         """Record that a test waited in full for these messages.
 
-        ``deciding`` is the requirement that the test decides, ``about`` the one that the absence
-        violates.
+        ``requirement_id`` is the requirement that the test decides. The absence violates
+        ``about``.
         """
-        self._expired.setdefault((deciding, about, names), test)
+        self._expired.setdefault((requirement_id, about, names), test)
 
-    def expired(self, deciding: str, about: str, names: Names) -> str:
+    def test_that_waited(self, requirement_id: str, about: str, names: Names) -> str:
         """The test of this requirement that waited in full for these messages, or empty."""
-        return self._expired.get((deciding, about, names), "")
+        return self._expired.get((requirement_id, about, names), "")

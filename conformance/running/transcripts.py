@@ -10,7 +10,7 @@ from typing import Any
 
 from conformance.judging.captures import LEFT_OUT, Capture, Event, write
 from conformance.judging.judge import Finding
-from conformance.judging.packed import unpacked
+from conformance.judging.packed_values import unpack
 from conformance.session import Session
 
 KEPT = 1024 * 1024  # bytes of a transcript's beginning, about, and more up to a marked event
@@ -107,11 +107,13 @@ class Transcripts:
     def _write(
         self, sessions: Sessions, path: str, decisive: Session | None, event: int | None
     ) -> Transcript:
-        events, places = _merged(sessions)
+        events, places = _merge_events(sessions)
         shown = [(decisive, event)]
         for each in sessions:
             shown += [
-                (each, at) for finding in each.judge.findings for at in _events(finding, each)
+                (each, at)
+                for finding in each.judge.findings
+                for at in _marked_events(finding, each)
             ]
         marked = [
             places[sessions.index(each), at]
@@ -119,10 +121,10 @@ class Transcripts:
             if each in sessions and at is not None and (sessions.index(each), at) in places
         ]
         # More of a flood, or where every test brings as much, would show nothing new.
-        short = any(session.flooded for session in sessions) or self.run.bytes > FULL
+        short = any(session.is_flooded for session in sessions) or self.run.bytes > FULL
         usual = FLOOD if short else PASSED if self.passed else KEPT
-        kept = _kept(events, marked, usual, KEPT if short else MOST)
-        told, numbers = _with_gaps(events, kept)
+        kept = _select_events(events, marked, usual, KEPT if short else MOST)
+        told, numbers = _insert_gaps(events, kept)
         session = sessions[-1]
         extra: dict[str, Any] = {"iut": session.role.name, "test": self.test}
         if session.instance.program:
@@ -142,7 +144,7 @@ class Transcripts:
         return Transcript(path, capture, where)
 
 
-def _events(finding: Finding, session: Session) -> Iterator[int | None]:
+def _marked_events(finding: Finding, session: Session) -> Iterator[int | None]:
     """The event of a finding, and the one by which it was found, if that came behind it."""
     yield finding.event
     if finding.earlier and finding.event is not None:
@@ -150,7 +152,7 @@ def _events(finding: Finding, session: Session) -> Iterator[int | None]:
         yield next((at for at in behind if session.events[at].sender == session.role.name), None)
 
 
-def _merged(sessions: Sessions) -> tuple[list[Event], dict[tuple[int, int], int]]:
+def _merge_events(sessions: Sessions) -> tuple[list[Event], dict[tuple[int, int], int]]:
     """The events of all sessions in the order of time, and the index of each.
 
     A connection has its number, and says with which instance of the IUT it was, where there are
@@ -179,7 +181,9 @@ def _merged(sessions: Sessions) -> tuple[list[Event], dict[tuple[int, int], int]
     return [event for *_, event in entries], places
 
 
-def _kept(events: Sequence[Event], marked: Sequence[int], usual: int, most: int) -> list[int]:
+def _select_events(
+    events: Sequence[Event], marked: Sequence[int], usual: int, most: int
+) -> list[int]:
     """The events that are kept: the beginning, the surroundings of marked ones, and the end.
 
     The beginning takes the ``usual`` number of bytes, and up to ``most`` if it has a marked event.
@@ -192,11 +196,11 @@ def _kept(events: Sequence[Event], marked: Sequence[int], usual: int, most: int)
     beyond = list(dict.fromkeys(mark for mark in marked if mark >= begun and sizes[mark] <= most))
     for place in (*beyond[:MARKED], len(events) - 1):
         if begun < len(events):
-            kept |= _around(place, sizes, most)
+            kept |= _events_around(place, sizes, most)
     return sorted(kept)
 
 
-def _around(place: int, sizes: Sequence[int], most: int) -> set[int]:
+def _events_around(place: int, sizes: Sequence[int], most: int) -> set[int]:
     """An event, unless it is a huge one, and those on either side for which there is room."""
     kept = {place} if sizes[place] <= most else set()
     for side in (range(place - 1, -1, -1), range(place + 1, len(sizes))):
@@ -217,7 +221,9 @@ def _size(event: Event) -> int:
     return times * len(event.data or b"") + beside + _LINE
 
 
-def _with_gaps(events: Sequence[Event], kept: Sequence[int]) -> tuple[list[Event], dict[int, int]]:
+def _insert_gaps(
+    events: Sequence[Event], kept: Sequence[int]
+) -> tuple[list[Event], dict[int, int]]:
     """The events that are kept, and the new index of each.
 
     A single event takes the place of each gap.
@@ -234,5 +240,5 @@ def _with_gaps(events: Sequence[Event], kept: Sequence[int]) -> tuple[list[Event
         if place < len(events):
             numbers[place] = len(told)
             event = events[place]
-            told.append(replace(event, value=unpacked(event.value)))
+            told.append(replace(event, value=unpack(event.value)))
     return told, numbers

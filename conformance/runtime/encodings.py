@@ -30,10 +30,10 @@ def _wide(value: Any, width: int, first: int = _UNSIGNED, single: bool = False) 
 
     marked = mark(value)
     if isinstance(value, list):
-        return _counted(_ARRAY, len(value), width) + b"".join(map(inner, value))
+        return _counted_header(_ARRAY, len(value), width) + b"".join(map(inner, value))
     if isinstance(value, dict) and marked in (None, "$map"):
         pairs = value["$map"] if marked else value.items()
-        return _counted(_MAP, len(pairs), width) + b"".join(
+        return _counted_header(_MAP, len(pairs), width) + b"".join(
             inner(part) for pair in pairs for part in pair
         )
     if type(value) is int:
@@ -84,7 +84,7 @@ def _length(first: int, length: int, width: int) -> bytes:
     return bytes([first + _WIDTHS[size]]) + length.to_bytes(size, "big")
 
 
-def _counted(first: int, count: int, width: int) -> bytes:
+def _counted_header(first: int, count: int, width: int) -> bytes:
     """Encode the header of an array or a map, counted in 16 or 32 bits."""
     size = 2 if width <= 2 and count < 1 << 16 else 4
     return bytes([first + (size == 4)]) + count.to_bytes(size, "big")

@@ -16,10 +16,10 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, ClassVar
 
+from conformance.bounded_dict import MOST, BoundedDict
 from conformance.course import Course, Violates, Walk
-from conformance.definitions.keywords import shown
+from conformance.definitions.keywords import short_json
 from conformance.judging.judge import Finding
-from conformance.recent import MOST, Recent
 from conformance.runtime.codec import is_notification, is_request
 from conformance.runtime.shapes import GAMEPADS, LOG, NOTIFICATION, REQUEST, RESPONSE, UPDATE, mark
 
@@ -137,12 +137,12 @@ class Oracle:
         self.exercised: set[str] = set()
         self._conversation = conversation or Conversation()
         self._conversation.join(self)
-        self._open: Recent[int, _Called] = Recent()
-        self._answered: Recent[int, Walk] = Recent()
+        self._open: BoundedDict[int, _Called] = BoundedDict()
+        self._answered: BoundedDict[int, Walk] = BoundedDict()
         self._answers = 0
         self._notified = 0
         """Notifications of the client that nothing has answered."""
-        self._asked: Recent[int, int] = Recent()
+        self._asked: BoundedDict[int, int] = BoundedDict()
         """Requests that have reached the client, and that the client can answer."""
         self._gone: set[str] = set()
         self._lenient = False
@@ -174,12 +174,13 @@ class Oracle:
         told = isinstance(value, dict) and not foreign and sender != SERVER
         if told and any(map(mark, _keys(value))):
             yield Finding(
-                "encoding.strings", f"expected strings as keys of a map; received {shown(value)}"
+                "encoding.strings",
+                f"expected strings as keys of a map; received {short_json(value)}",
             )
         wrapped = " in an RPC notification" if name == NOTIFICATION and sender != SERVER else ""
-        latest = [shown(self._latest.pop(sender))] if sender in self._latest else []
+        latest = [short_json(self._latest.pop(sender))] if sender in self._latest else []
         behind = "".join(f" directly after {message}" for message in latest)
-        text = f"expected {wanted}; received {shown(value)}{wrapped}{behind}"
+        text = f"expected {wanted}; received {short_json(value)}{wrapped}{behind}"
         # An object that is neither a map nor an array is probably the rest of the previous message.
         rest = bool(behind) and not isinstance(value, dict | list)
         if rest:
@@ -254,7 +255,7 @@ class Oracle:
             return
         _, number, error, result, *_ = value
         walk = self._walk(number) if type(number) is int else Walk(CALL)
-        wrong = walk.step(SERVER, RESPONSE, id=shown(number))
+        wrong = walk.step(SERVER, RESPONSE, id=short_json(number))
         if not wrong:
             self.exercised |= {"rpc.response-id", "rpc.each-answered"}
         elif not self._lenient:
@@ -267,7 +268,9 @@ class Oracle:
             self.exercised.add("rpc.error-without-result")
             # A server that sends false, 0 or "" together with a result means no error.
             if error and result is not None:
-                text = f"expected a nil result with an error; received the result {shown(result)}"
+                text = (
+                    f"expected a nil result with an error; received the result {short_json(result)}"
+                )
                 yield Finding("rpc.error-without-result", text)
 
     def has_request(self, number: int) -> bool:
@@ -284,7 +287,9 @@ class Oracle:
         if not self._notified or (self._open and number is not None):
             return []
         self._notified -= 1
-        text = f"expected no response to a notification; received one with the id {shown(number)}"
+        text = (
+            f"expected no response to a notification; received one with the id {short_json(number)}"
+        )
         return [Finding("rpc.notification-unanswered", text)]
 
     def _walk(self, number: int) -> Walk:
@@ -305,7 +310,7 @@ class Oracle:
         self.exercised |= {"log.extra-present", "log.timestamp-separator"}
         timestamp = value.get("timestamp")
         if isinstance(timestamp, str) and " " in timestamp:
-            text = f"expected T in the timestamp {shown(timestamp)}; received a blank"
+            text = f"expected T in the timestamp {short_json(timestamp)}; received a blank"
             yield Finding("log.timestamp-separator", text)
         if "extra" not in value:
             yield Finding(
@@ -356,7 +361,7 @@ class Oracle:
                 what = "a bin" if mark(part) == "$bin" else "not UTF-8"
                 yield Finding(
                     "encoding.strings",
-                    f"expected a string; received {shown(part)}, which is {what}",
+                    f"expected a string; received {short_json(part)}, which is {what}",
                 )
 
     _RULES: ClassVar[dict[str, Callable[..., Iterator[Finding]]]] = {

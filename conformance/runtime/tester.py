@@ -5,13 +5,13 @@ import contextlib
 from collections.abc import AsyncIterator
 from typing import Any
 
-from conformance.connections import ended
-from conformance.harness.deadlines import Left, in_time
+from conformance.connections import cancel_all
+from conformance.harness.deadlines import Countdown, in_time
 from conformance.harness.instance import Instance
 from conformance.iut import Iut
 from conformance.running.timeouts import GRACE
-from conformance.session import Session, Within
-from conformance.verdicts import Conclusion, Inconclusive, NotExercised, Unreachable
+from conformance.session import Session, Timeout
+from conformance.verdicts import Conclusion, Inconclusive, NotExercised, Unreachable, Violation
 
 A_WHILE = 3.3
 """Seconds of a pause that is longer than 3 s, a common timer period."""
@@ -38,7 +38,7 @@ async def connect_or_prompt(iut: Iut, operation: str, **arguments: Any) -> Async
                 yield session
         finally:
             prompt.cancel()
-            await ended(prompts)
+            await cancel_all(prompts)
 
 
 async def _prompt(instance: Instance, operation: str, arguments: dict[str, Any]) -> None:
@@ -56,8 +56,8 @@ async def wait_until_started(session: Session, operation: str, **arguments: Any)
     if process is None:
         return
     operated = instance.upper.offers(operation)
-    seconds = session.due if operated else session.seconds("quiet")
-    does = asyncio.ensure_future(_succeeds(instance, operation, arguments))
+    seconds = session.reaction_time if operated else session.seconds("quiet")
+    does = asyncio.ensure_future(_wait_for_success(instance, operation, arguments))
     sends = asyncio.ensure_future(session.wait_for(within=seconds))
     ends = asyncio.ensure_future(process.wait(seconds))
     try:
@@ -65,7 +65,7 @@ async def wait_until_started(session: Session, operation: str, **arguments: Any)
         answered = does.done()
         succeeded = answered and does.result()
     finally:
-        await ended([does, sends, ends])
+        await cancel_all([does, sends, ends])
     if process.exit:
         raise Unreachable(f"it exited before it sent a message{instance.describe_end()}")
     if session.received or not operated:
@@ -73,17 +73,17 @@ async def wait_until_started(session: Session, operation: str, **arguments: Any)
     if not answered:
         raise Unreachable(
             f"it sent nothing within {seconds:g} s, and "
-            f"{_unanswered_text(instance, operation)}{instance.describe_end()}{instance.slow}"
+            f"{_unanswered_text(instance, operation)}{instance.describe_end()}{instance.slow_hint}"
         )
     if succeeded:
         await session.expect(to=f"after the operation '{operation}'")
 
 
-async def _succeeds(instance: Instance, operation: str, arguments: dict[str, Any]) -> bool:
+async def _wait_for_success(instance: Instance, operation: str, arguments: dict[str, Any]) -> bool:
     """Return True once the operation has succeeded; wait forever if it is not answered."""
     try:
         return (await instance.upper(operation, **arguments)).ok
-    except Inconclusive:
+    except (Inconclusive, Violation):
         # The IUT has closed its standard output. It can still send messages or exit.
         pass
     except NotExercised:
@@ -97,7 +97,7 @@ def _unanswered_text(instance: Instance, operation: str) -> str:
     """Describe a missing answer and its remedy, as the end of a sentence."""
     return (
         f"does not answer the operation '{operation}' on its standard "
-        f"streams{instance.upper.instead}: see the section on operations in the README, "
+        f"streams{instance.upper.output_hint}: see the section on operations in the README, "
         f"or give --hook {operation}=COMMAND"
     )
 
@@ -119,7 +119,7 @@ async def open_operated(
     if known:
         raise Unoperated(known[0])
     async with opened or iut.session() as session:
-        left = session.left(session.due)
+        left = session.countdown(session.reaction_time)
         try:
             yield session
         except Unoperated as missing:
@@ -132,27 +132,33 @@ async def open_operated(
             raise
 
 
-async def _judge_unasked(session: Session, left: Left) -> None:
+async def _judge_unasked(session: Session, left: Countdown) -> None:
     """Wait for messages that an IUT sends by itself; ``left`` limits the first wait."""
     process = session.instance.process
     if process and process.exit:
         await session.wait_for()
         return
     # The IUT had time to start while the tester waited for the operation.
-    within: Within = left if left() > session.seconds("quiet") else "quiet"
+    within: Timeout = left if left() > session.seconds("quiet") else "quiet"
     while len(session.received) < _SOME and await session.wait_for(within=within):
         within = "response"
 
 
 async def run_operation(session: Session, operation: str, **arguments: Any) -> Any:
-    """Return the result of an operation that must succeed.
+    """Return the result of an operation that must succeed; None if it is not answered this time.
 
-    Raises Inconclusive if the operation fails, and Unoperated if it is not provided.
+    If the operation was answered earlier in the run, the messages show whether the IUT goes on.
+
+    Raises Inconclusive if the operation fails, Violation if the IUT exits instead of an answer, and
+    Unoperated if the operation is not provided.
     """
+    answered = session.instance.upper.operated.answered
     try:
         asked = session.operate(operation, **arguments)
-        answer = await in_time(asked, session.left(operation_timeout(session)))
+        answer = await in_time(asked, session.countdown(operation_timeout(session)))
     except TimeoutError:
+        if operation in answered:
+            return None
         lacking = _unanswered_text(session.instance, operation)
         raise Unoperated(f"needs an operation: the IUT {lacking}") from None
     except NotExercised as missing:
@@ -160,9 +166,21 @@ async def run_operation(session: Session, operation: str, **arguments: Any) -> A
     except Inconclusive:
         if any(event.event == f"{operation} answered" for event in session.events):
             raise
+        if answered:
+            await check_running(session.instance, operation)
+        if operation in answered:
+            return None
         # The IUT has closed its standard output. It can still send messages.
         raise Unoperated(f"needs the operation '{operation}', which is not answered") from None
     return answer.required(operation)
+
+
+async def check_running(instance: Instance, operation: str) -> None:
+    """Raise Violation if the process has exited, or exits soon, instead of an answer."""
+    process = instance.process
+    if process and await process.wait(instance.configuration.seconds("quiet")):
+        expected = f"the operation '{operation}' to be answered"
+        raise Violation(expected, f"it was not answered{instance.describe_end()}") from None
 
 
 def has_answered(session: Session) -> bool:
@@ -173,4 +191,4 @@ def has_answered(session: Session) -> bool:
 def operation_timeout(session: Session) -> float:
     """Seconds allowed for an operation; more while the IUT can still be starting."""
     response = session.instance.configuration.seconds("response")
-    return (1 + GRACE) * response if has_answered(session) else session.due
+    return (1 + GRACE) * response if has_answered(session) else session.reaction_time

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, settings
 
-from conformance.definitions import locate
+from conformance.definitions import locations
 from conformance.selftest import report_fixtures
 from conformance.selftest.driving import Place
 
@@ -35,7 +35,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Place:
 @pytest.fixture
 def sample() -> dict[str, Any]:
     """Return the stored report of the sample simulator."""
-    file = locate.reports() / "sample" / "report.json"
+    file = locations.reports() / "sample" / "report.json"
     loaded: dict[str, Any] = json.loads(file.read_text("utf-8"))
     return loaded
 

@@ -6,11 +6,11 @@ from functools import cache
 from typing import Any
 
 from conformance.conclusions.causes import causes
-from conformance.conclusions.deciding import (
+from conformance.conclusions.decisions import (
     Culprit,
     Fact,
-    Shown,
     Trial,
+    TrialResult,
     decide_requirement,
     decide_test,
     facts,
@@ -116,7 +116,7 @@ def passed(name: str, requirement: str, *exercised: str) -> Result:
     return result(name, requirement, observed=Observed(frozenset(exercised)))
 
 
-def culprit(label: str, end: End, *results: Result, **shown: Shown) -> Culprit:
+def culprit(label: str, end: End, *results: Result, **shown: TrialResult) -> Culprit:
     """Return a culprit that ended the sessions of these results.
 
     ``shown`` says by name of a result what the masked run of its test has shown.

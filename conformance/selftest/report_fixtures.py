@@ -8,7 +8,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from conformance.definitions import locate
+from conformance.definitions import locations
 
 FOLDER = Path(__file__).with_name("fixtures") / "report"
 """The folder of a report with every verdict, and of its transcripts."""
@@ -26,7 +26,7 @@ def full() -> dict[str, Any]:
 
 
 def sample_folder() -> Path:
-    return locate.reports() / "sample"
+    return locations.reports() / "sample"
 
 
 def sample() -> dict[str, Any]:

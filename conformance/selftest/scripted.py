@@ -102,7 +102,7 @@ async def connected(
 ) -> AsyncIterator[Session]:
     """Connect to an IUT that has started, over this stream."""
     instance = Instance(iut.configuration, "tcp")
-    instance.spoke = True
+    instance.has_spoken = True
     with mock.patch.object(instance, "link", return_value=link):
         async with iut.connect(instance, segmentation=segmentation) as session:
             yield session

@@ -130,17 +130,17 @@ def _summary(program: str, seed: int, verdict: str = "pass", ended: str = "") ->
 
 def test_the_whole_is_inconclusive_until_all_runs_are_done() -> None:
     """A missing run is never green; a violated must is red once all are done."""
-    one = summary.whole(2, [_summary("p", 0)])
+    one = summary.summarize(2, [_summary("p", 0)])
     assert one.code == INCONCLUSIVE and one.headline.startswith("1 of 2 runs done")
-    assert summary.whole(1, [_summary("p", 0)]).code == CONFORMANT
-    assert summary.whole(1, [_summary("p", 0, "fail")]).code == NONCONFORMANT
-    assert summary.whole(1, [_summary("p", 0, ended="no report: x")]).code == INCONCLUSIVE
+    assert summary.summarize(1, [_summary("p", 0)]).code == CONFORMANT
+    assert summary.summarize(1, [_summary("p", 0, "fail")]).code == NONCONFORMANT
+    assert summary.summarize(1, [_summary("p", 0, ended="no report: x")]).code == INCONCLUSIVE
 
 
 def test_failures_are_grouped_by_cause_with_the_smallest_seed(tmp_path: Path) -> None:
     """A cause of many runs is one row, with seed and command to repeat it."""
     runs = [_summary("p", 9, "fail"), _summary("p", 4, "fail"), _summary("q", 6, "fail")]
-    whole = summary.whole(4, [*runs, _summary("q", 1)])
+    whole = summary.summarize(4, [*runs, _summary("q", 1)])
     (group,) = whole.groups.values()
     assert (group.smallest, group.reproduce) == (4, "run --seed 4")
     assert group.seeds == {"p": [9, 4], "q": [6]}
@@ -151,8 +151,8 @@ def test_failures_are_grouped_by_cause_with_the_smallest_seed(tmp_path: Path) ->
 
 def test_two_campaigns_are_compared() -> None:
     """A requirement that fails in the new campaign only is a regression."""
-    old = summary.whole(1, [_summary("p", 0)]).to_json()
-    new = summary.whole(1, [_summary("p", 0, "fail")]).to_json()
+    old = summary.summarize(1, [_summary("p", 0)]).to_json()
+    new = summary.summarize(1, [_summary("p", 0, "fail")]).to_json()
     assert summary.compare(old, new) == ["regression: p: a.b: pass > fail"]
     assert summary.compare(new, old) == ["change: p: a.b: fail > pass"]
 

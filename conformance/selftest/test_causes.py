@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from conformance.conclusions.causes import replay
-from conformance.conclusions.deciding import Shown
+from conformance.conclusions.decisions import TrialResult
 from conformance.evidence import Evidence, Files, Kind
 from conformance.running.selection import SMOKE
 from conformance.selftest.evidence_fixtures import (
@@ -38,7 +38,11 @@ def test_an_end_names_the_culprit() -> None:
         result("exit", OTHER, ended(OTHER, DEATH, "Exited")),
         result("ready", TOP, ended(TOP, DEATH, "Ready")),
     ]
-    shown = {"handshake": Shown.STANDS, "exit": Shown.CONSEQUENCE, "ready": Shown.UNDECIDED}
+    shown = {
+        "handshake": TrialResult.STANDS,
+        "exit": TrialResult.CONSEQUENCE,
+        "ready": TrialResult.UNDECIDED,
+    }
     [cause] = causes_of(results, culprit("Touch", DEATH, *results, **shown))
     assert cause["kind"] == "end"
     assert cause["what"] == "the IUT was killed by SIGSEGV when it was sent Touch"
@@ -65,7 +69,9 @@ def test_an_independent_failure_is_a_cause_of_its_own() -> None:
         result("handshake", MIDDLE, ended(MIDDLE, DEATH, "Handshake")),
         result("exit", OTHER, ended(OTHER, DEATH, "Exited")),
     ]
-    found = culprit("Touch", DEATH, *results, handshake=Shown.STANDS, exit=Shown.INDEPENDENT)
+    found = culprit(
+        "Touch", DEATH, *results, handshake=TrialResult.STANDS, exit=TrialResult.INDEPENDENT
+    )
     first, second = found.trials
     found = replace(found, trials=(first, replace(second, evidence=violation(OTHER))))
     assert [(each["kind"], each["requirements"]) for each in causes_of(results, found)] == [
@@ -78,8 +84,8 @@ def test_two_culprits_with_the_same_ending_are_two_causes() -> None:
     one = result("handshake", MIDDLE, ended(MIDDLE, DEATH, "Handshake"))
     two = result("exit", OTHER, ended(OTHER, DEATH, "Exited"))
     culprits = [
-        culprit("Touch", DEATH, one, handshake=Shown.STANDS),
-        culprit("USD", DEATH, two, exit=Shown.STANDS),
+        culprit("Touch", DEATH, one, handshake=TrialResult.STANDS),
+        culprit("USD", DEATH, two, exit=TrialResult.STANDS),
     ]
     causes = causes_of([one, two], *culprits)
     assert [(each["requirement"], each["culprit"]["message"]) for each in causes] == [

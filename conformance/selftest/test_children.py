@@ -13,7 +13,7 @@ import pytest
 from conformance.configuration import Configuration
 from conformance.definitions import protocols
 from conformance.harness.process import Process
-from conformance.harness.upper import UpperTester
+from conformance.harness.upper_tester import UpperTester
 
 BESIDE = [sys.executable, "-c", "import sys; sys.stdin.read()"]
 

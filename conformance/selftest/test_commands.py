@@ -12,11 +12,11 @@ import pytest
 from conformance import cli, configuration
 from conformance.commands import init
 from conformance.configuration import Configuration
-from conformance.definitions import locate, protocols
+from conformance.definitions import locations, protocols
 from conformance.judging import recordings
-from conformance.reporting.text import visible
+from conformance.reporting.text import make_visible
 
-GOLDEN = locate.folder("captures", "vexide") or Path()
+GOLDEN = locations.folder("captures", "vexide") or Path()
 SIMULATOR = "vexide/simulator"
 README = Path(__file__).parents[2] / "README.md"
 HELLO = '{"Handshake":{"version":1,"extensions":[]}}\n'
@@ -69,7 +69,7 @@ def test_list_fits_the_terminal(
     monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
     assert cli.main(["list", SIMULATOR, "--requirements"]) == 0
     lines = capsys.readouterr().out.splitlines()
-    bound = protocols.load("vexide").binding(protocols.role(SIMULATOR))
+    bound = protocols.load("vexide").requirements_for(protocols.role(SIMULATOR))
     assert [line.split()[0] for line in lines] == [requirement.id for requirement in bound]
     assert all(len(line) <= max(int(width), 80) for line in lines)
 
@@ -140,7 +140,7 @@ def test_wrong_words_get_one_line(words: list[str], capsys: pytest.CaptureFixtur
 def test_show_every_golden_capture(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["show", str(path), "--bytes"]) == 0
     out = capsys.readouterr().out
-    assert out == visible(out, limit=len(out))
+    assert out == make_visible(out, limit=len(out))
     assert out.count("✗ ") == len(recordings.read(path).findings)
 
 
@@ -156,7 +156,7 @@ def test_show_is_safe(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Non
     )
     assert cli.main(["show", str(path)]) == 0
     out = capsys.readouterr().out
-    assert out == visible(out, limit=len(out))
+    assert out == make_visible(out, limit=len(out))
 
 
 # check
@@ -316,7 +316,7 @@ def test_replay_a_counterexample_that_no_oracle_sees(
 def test_init_writes_what_can_be_loaded(role: str, tmp_path: Path) -> None:
     path = tmp_path / "conformance.toml"
     assert cli.main(["init", role]) == 0
-    loaded = configuration.checked(configuration.load(path))
+    loaded = configuration.check_configuration(configuration.load(path))
     assert (str(loaded.role), loaded.cwd) == (role, str(tmp_path))
     before = path.read_bytes()
     assert cli.main(["init", role, "--output", str(path)]) == 2
@@ -331,7 +331,7 @@ def test_init_holds_when_every_comment_is_taken_away(tmp_path: Path) -> None:
     entries = [line.removeprefix("# ") for line in lines]
     kept = [line for line in entries if re.match(r"\[[\w-]+\]$|(?!listen)[\w-]+ = ", line)]
     path.write_text("\n".join(kept), encoding="utf-8")
-    loaded: Configuration = configuration.checked(configuration.load(path))
+    loaded: Configuration = configuration.check_configuration(configuration.load(path))
     assert set(loaded.hooks) == set(protocols.role("vexide/frontend").hooks)
     assert loaded.ixit == {"ports": "auto"}
     assert loaded.seconds("startup") == 10

@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 
 from conformance import cli, configuration
-from conformance.conclusions import known_failures, stored
+from conformance.conclusions import known_failures, stored_reports
 from conformance.conclusions.comparison import Comparison, compare
-from conformance.conclusions.merging import merged
+from conformance.conclusions.report_merge import merge_reports
 from conformance.configuration import ConfigurationError
-from conformance.reporting import changes, several
+from conformance.reporting import changes, side_by_side
 from conformance.reporting.files import write
 from conformance.running.selection import LEFT_OUT, Selection
 from conformance.selftest.report_fixtures import death, hostile, minimal
@@ -85,11 +85,11 @@ def test_what_a_selection_leaves_out_is_compared_with_nothing() -> None:
 
 def test_what_is_lost_counts_only_where_it_is_strict() -> None:
     lost = compare(report("pass"), report("not-exercised"), "old.json")
-    assert (lost.bad(strict=False), lost.bad(strict=True)) == (
+    assert (lost.failure_text(strict=False), lost.failure_text(strict=True)) == (
         "",
         "1 no longer decided since old.json",
     )
-    assert Comparison("x").bad(strict=True) == ""
+    assert Comparison("x").failure_text(strict=True) == ""
 
 
 def test_changes_are_inert_everywhere() -> None:
@@ -164,18 +164,20 @@ def test_report_of_several(place: Callable[..., str]) -> None:
 
 def test_the_badge_says_the_worst() -> None:
     bad = report("fail", verdict="nonconformant")
-    assert several.badge([report("pass"), bad])["message"] == "not conformant, 1 of 1 exercised"
-    assert several.badge([report("pass"), bad])["color"] == "red"
-    assert several.badge([report("pass", "not-exercised")])["message"] == (
+    assert (
+        side_by_side.badge([report("pass"), bad])["message"] == "not conformant, 1 of 1 exercised"
+    )
+    assert side_by_side.badge([report("pass"), bad])["color"] == "red"
+    assert side_by_side.badge([report("pass", "not-exercised")])["message"] == (
         "conformant, 1 of 2 exercised"
     )
 
 
 def test_the_badge_counts_a_requirement_once_for_each_role() -> None:
     halves = [report("pass", "not-exercised"), report("not-exercised", "pass")]
-    assert several.badge(halves)["message"] == "conformant, 2 of 2 exercised"
+    assert side_by_side.badge(halves)["message"] == "conformant, 2 of 2 exercised"
     halves[1]["iut"]["role"] = "vexide/frontend"
-    assert several.badge(halves)["message"] == "conformant, 2 of 4 exercised"
+    assert side_by_side.badge(halves)["message"] == "conformant, 2 of 4 exercised"
 
 
 # Merging
@@ -197,16 +199,16 @@ def part(number: int, of: int, **tests: str) -> dict[str, Any]:
 
 def test_shards_make_a_whole(tmp_path: Path) -> None:
     parts = [part(1, 3, r0="pass", r2="warn"), part(2, 3, r1="pass")]
-    whole = merged([(tmp_path, made) for made in parts], tmp_path / "whole")
+    whole = merge_reports([(tmp_path, made) for made in parts], tmp_path / "whole")
     assert whole["selection"] is None
     assert [entry["verdict"] for entry in whole["requirements"]] == ["pass", "pass", "warn"]
     assert (whole["verdict"], whole["exit_code"], len(whole["tests"])) == ("conformant", 0, 3)
     write(whole, tmp_path / "whole")
-    assert stored.load(tmp_path / "whole") == whole
+    assert stored_reports.load(tmp_path / "whole") == whole
 
 
 def test_a_missing_shard_is_no_whole(tmp_path: Path) -> None:
-    whole = merged([(tmp_path, part(1, 3, r0="pass"))], tmp_path / "whole")
+    whole = merge_reports([(tmp_path, part(1, 3, r0="pass"))], tmp_path / "whole")
     assert whole["selection"] == {"by": "--shard 1/2", "tests": 1, "of": 3}
     assert whole["headline"].startswith("1 of 3 tests (--shard 1/2): ")
     assert whole["headline"].endswith("shard 2/2 is missing")
@@ -217,9 +219,9 @@ def test_shards_of_a_selection_are_all_of_it(tmp_path: Path) -> None:
     parts = [part(1, 9, r0="pass"), part(2, 9, r1="pass")]
     for made in parts:
         made["selection"]["by"] = f"-k 'x' {made['selection']['by']}"
-    assert merged([(tmp_path, made) for made in parts], tmp_path / "whole")["exit_code"] == 0
+    assert merge_reports([(tmp_path, made) for made in parts], tmp_path / "whole")["exit_code"] == 0
     parts[0]["selection"]["by"] = "-k 'x' --shard 5/7"
-    whole = merged([(tmp_path, made) for made in parts], tmp_path / "whole")
+    whole = merge_reports([(tmp_path, made) for made in parts], tmp_path / "whole")
     assert "shard 1/7, 2/7, 3/7, 4/7, 6/7, 7/7, 1/2 are missing" in whole["headline"]
 
 
@@ -227,14 +229,16 @@ def test_the_worst_of_several_seeds_counts(tmp_path: Path) -> None:
     good, bad = part(1, 1, r0="pass"), part(1, 1, r0="fail")
     bad |= {"exit_code": 1, "verdict": "nonconformant"}
     for order in ([good, bad], [bad, good]):
-        whole = merged([(tmp_path, copy.deepcopy(made)) for made in order], tmp_path / "whole")
+        whole = merge_reports(
+            [(tmp_path, copy.deepcopy(made)) for made in order], tmp_path / "whole"
+        )
         assert (whole["exit_code"], whole["tests"][0]["verdict"]) == (1, "fail")
 
 
 @pytest.mark.parametrize(("code", "word"), [(4, "suite"), (130, "interrupted"), (3, "decided")])
 def test_what_one_part_lacks_the_whole_lacks(tmp_path: Path, code: int, word: str) -> None:
     parts = [part(1, 3, r0="pass"), part(2, 3, r1="pass") | {"exit_code": code}]
-    whole = merged([(tmp_path, made) for made in parts], tmp_path / "whole")
+    whole = merge_reports([(tmp_path, made) for made in parts], tmp_path / "whole")
     assert whole["exit_code"] == code
     assert word in whole["headline"]
 
@@ -247,10 +251,10 @@ def test_a_known_failure_that_only_the_whole_shows_to_pass(tmp_path: Path) -> No
         for entry in made["requirements"]:
             if entry["id"] == "area.r2":
                 entry |= {"verdict": "pass", "reason": "", "known": "slow"}
-    whole = merged([(tmp_path, made) for made in parts], tmp_path / "whole")
+    whole = merge_reports([(tmp_path, made) for made in parts], tmp_path / "whole")
     assert whole["stale"] == [{"requirement": "area.r2", "why": "passes now"}]
     assert whole["exit_code"] == 1
-    alone = merged([(tmp_path, copy.deepcopy(parts[0]))], tmp_path / "alone")
+    alone = merge_reports([(tmp_path, copy.deepcopy(parts[0]))], tmp_path / "alone")
     assert alone["stale"] == []
 
 
@@ -262,7 +266,7 @@ def test_transcripts_of_parts_keep_apart(tmp_path: Path) -> None:
         (tmp_path / name / "transcripts").mkdir(parents=True)
         (tmp_path / name / "transcripts" / "x.jsonl").write_text(name)
         sources.append((tmp_path / name, made))
-    whole = merged(sources, tmp_path / "whole")
+    whole = merge_reports(sources, tmp_path / "whole")
     texts = [(tmp_path / "whole" / test["transcript"]).read_text() for test in whole["tests"]]
     assert texts == ["a", "b"]
 
@@ -278,7 +282,7 @@ def test_ends_of_parts_are_merged_by_culprit(tmp_path: Path) -> None:
         smallest.parent.mkdir(parents=True)
         smallest.write_text(name)
         sources.append((tmp_path / name, made))
-    whole = merged(sources, tmp_path / "whole")
+    whole = merge_reports(sources, tmp_path / "whole")
     found = {cause["culprit"]["message"]: cause for cause in whole["causes"]}
     assert [cause["tests"] for cause in found.values()] == [["a", "c"], ["b"]]
     for name, cause in (("a", found["Touch"]), ("b", found["USD"])):
@@ -295,7 +299,7 @@ def test_a_path_never_leaves_its_folder(tmp_path: Path, path: str) -> None:
     made["tests"][0]["transcript"] = path
     (tmp_path / "report.json").write_text(json.dumps(made))
     with pytest.raises(ConfigurationError, match="no report of this suite"):
-        stored.load(tmp_path)
+        stored_reports.load(tmp_path)
 
 
 @pytest.mark.parametrize("path", ["../x", "a\n/../../x", "x.jsonl"])
@@ -308,7 +312,7 @@ def test_merging_writes_nowhere_else(tmp_path: Path, path: str) -> None:
     made = part(1, 1, r0="pass")
     made["tests"][0]["transcript"] = path
     with contextlib.suppress(ConfigurationError):
-        merged([(source, made)], tmp_path / "deep" / "whole")
+        merge_reports([(source, made)], tmp_path / "deep" / "whole")
     assert {each for each in tmp_path.rglob("*") if "whole" not in each.parts} == before
 
 
@@ -316,7 +320,7 @@ def test_only_parts_of_one_thing_are_merged(tmp_path: Path) -> None:
     other = part(2, 2, r1="pass")
     other["iut"]["role"] = "vexide/frontend"
     with pytest.raises(ConfigurationError, match="another role"):
-        merged([(tmp_path, part(1, 2, r0="pass")), (tmp_path, other)], tmp_path / "whole")
+        merge_reports([(tmp_path, part(1, 2, r0="pass")), (tmp_path, other)], tmp_path / "whole")
 
 
 # Selections
@@ -340,7 +344,7 @@ def test_a_list_of_known_failures_can_be_loaded(tmp_path: Path) -> None:
     assert known_failures.write(made, file) == 2
     head = '[iut]\nrole = "vexide/simulator"\ncommand = "true"\n'
     file.write_text(head + file.read_text())
-    loaded = configuration.checked(configuration.load(file))
+    loaded = configuration.check_configuration(configuration.load(file))
     assert list(loaded.known_failures) == ["ready.once", "signature.sent"]
     with pytest.raises(ConfigurationError, match="exists already"):
         known_failures.prepare(file)

@@ -11,7 +11,7 @@ import pytest
 from conformance import cli
 from conformance.checks import in_flight
 from conformance.codec import Frame
-from conformance.conclusions import covered
+from conformance.conclusions import coverage_report
 from conformance.course import Course, Violates, Walk
 from conformance.definitions import protocols
 from conformance.definitions.protocol import MessageType, Protocol
@@ -20,7 +20,7 @@ from conformance.judging.coverage import Coverage, Tally
 from conformance.judging.judge import Finding
 from conformance.judging.space import LATER, NOISE, Aspect, Point, Space, space
 from conformance.reporting import changes, page
-from conformance.reporting import covered as words
+from conformance.reporting import coverage_text as words
 from conformance.selftest.driving import Place
 
 SCHEMA = {
@@ -161,7 +161,7 @@ def test_spoiled_session_shows_nothing_more() -> None:
     session.spoil()
     session.message("guest", frame({"colour": "green"}))
     session.arrived("guest", [3], [Frame(b"abc", "Paint")])
-    with session.counting():
+    with session.count_rows():
         Walk(DOOR).step("guest", "open")
     assert tally.coverage == before
 
@@ -171,7 +171,7 @@ def test_walk_shows_its_row_while_a_judge_counts() -> None:
     walk = Walk(DOOR)
     walk.step("guest", "open")
     assert shown(tally, Aspect.ROW) == set()
-    with tally.session().counting():
+    with tally.session().count_rows():
         walk.step("guest", "shut")
         walk.step("guest", "kick")
     assert shown(tally, Aspect.ROW) == {"open: shut"}
@@ -245,15 +245,15 @@ def report(**shown: list[str]) -> dict[str, Any]:
 
 
 def test_runs_of_one_program_unite() -> None:
-    both = covered.united([report(fields=["a"]), None, report(fields=["b"])])
+    both = coverage_report.unite_reports([report(fields=["a"]), None, report(fields=["b"])])
     assert both == report(fields=["a", "b"])
-    assert covered.united([None]) is None
+    assert coverage_report.unite_reports([None]) is None
 
 
 def test_comparison_says_what_is_shown_no_more() -> None:
-    gone = covered.unshown(report(fields=["a", "b"]), report(fields=["b"]))
+    gone = coverage_report.lost_points(report(fields=["a", "b"]), report(fields=["b"]))
     assert gone == [("guest", "message", "Paint", "a", "field", "present")]
-    assert covered.unshown(None, report(fields=[])) == []
+    assert coverage_report.lost_points(None, report(fields=[])) == []
     entry = {"role": "guest", "name": "Paint", "place": "a", "what": "present"}
     lines = [*changes.lines({"unshown": [entry]})]
     assert lines[-2:] == ["Shown no more: 1", "  guest: Paint a"]
@@ -264,7 +264,7 @@ def test_missing_field_hides_what_is_in_it() -> None:
     inner = [(*key, "a", "value", '"x"'), (*key, "a.b", "field", "present")]
     beside = [(*key, "ab", "field", "present")]
     missing = [(*key, "a", "field", "present"), *inner, *beside]
-    assert covered.roots(missing) == [missing[0], *beside]
+    assert coverage_report.roots(missing) == [missing[0], *beside]
 
 
 def test_line_says_the_share_of_each_side() -> None:

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from conformance.conclusions.covered import CERTAIN, Thing, roots, things
+from conformance.conclusions.coverage_report import CERTAIN, Thing, roots, things
 from conformance.definitions import protocols
 from conformance.selftest.driving import Place
 

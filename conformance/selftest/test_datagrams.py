@@ -42,7 +42,7 @@ async def test_datagrams_to_a_receiver(capsys: pytest.CaptureFixture[str]) -> No
     told = re.search(r"listening on 127\.0\.0\.1:(\d+)", "".join(capsys.readouterr()))
     assert told is not None
     port = int(told[1])
-    assert links.served(f"127.0.0.1:{port}", datagrams=True)
+    assert links.is_served(f"127.0.0.1:{port}", datagrams=True)
     link = await datagrams.connect(f"127.0.0.1:{port}")
     for message in (b"hello", b"", b"again"):
         assert await link.write(message)
@@ -50,7 +50,7 @@ async def test_datagrams_to_a_receiver(capsys: pytest.CaptureFixture[str]) -> No
     await link.close()
     peer.close()
     await asyncio.sleep(0)
-    assert not links.served(f"127.0.0.1:{port}", datagrams=True)
+    assert not links.is_served(f"127.0.0.1:{port}", datagrams=True)
 
 
 async def test_no_more_datagrams_are_kept_than_have_room() -> None:

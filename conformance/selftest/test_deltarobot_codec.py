@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from conformance.definitions import locate, protocols
+from conformance.definitions import locations, protocols
 from conformance.deltarobot import layout, strategies
 from conformance.deltarobot.codec import (
     LIMIT,
@@ -24,7 +24,7 @@ from conformance.deltarobot.codec import (
 from conformance.generation import valid
 from conformance.judging import captures
 
-FOLDER = locate.folder("captures", "deltarobot") or Path()
+FOLDER = locations.folder("captures", "deltarobot") or Path()
 EVENTS = [
     pytest.param(event, id=f"{path.stem}-{number}")
     for path in sorted(FOLDER.glob("*.jsonl"))

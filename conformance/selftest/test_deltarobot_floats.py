@@ -4,31 +4,31 @@ import json
 
 import pytest
 
-from conformance.deltarobot.floats import EDGES, NO_NUMBERS, differs_by_byte_order, same
+from conformance.deltarobot.floats import EDGES, NO_NUMBERS, differs_by_byte_order, is_same
 
 
 @pytest.mark.parametrize("told", ["[0, -0, 1e-45]", "[0, 0.0, 1e-45]", "[-0.0, -0.0, 1.4e-45]"])
 def test_zeros_of_other_languages(told: str) -> None:
-    assert same(EDGES[0], json.loads(told))
-    assert same(-9.6e-62, 0)  # too small for single precision
+    assert is_same(EDGES[0], json.loads(told))
+    assert is_same(-9.6e-62, 0)  # too small for single precision
 
 
 @pytest.mark.parametrize("told", ["[0, 0, 0]", "[0, 0, -1e-45]", "[0, null, 1e-45]"])
 def test_other_numbers(told: str) -> None:
-    assert not same(EDGES[0], json.loads(told))
-    assert not same(NO_NUMBERS[0], json.loads(told))
+    assert not is_same(EDGES[0], json.loads(told))
+    assert not is_same(NO_NUMBERS[0], json.loads(told))
 
 
 def test_no_points() -> None:
-    assert same([], None)
-    assert not same([[0.0, 0.0, 0.0]], None)
+    assert is_same([], None)
+    assert not is_same([[0.0, 0.0, 0.0]], None)
 
 
 def test_numbers_that_were_read_in_reverse_order() -> None:
     """Numbers read in the wrong byte order are recognised, however NaN is printed."""
     seen = [[0.0, 1.794e-43, 2.3509887e-38], [2.3510246e-38, "NaN", "NaN"]]
     assert differs_by_byte_order(EDGES[:2], seen)
-    assert not same(EDGES[:2], seen)
+    assert not is_same(EDGES[:2], seen)
 
 
 def test_some_numbers_that_were_read_in_reverse_order() -> None:

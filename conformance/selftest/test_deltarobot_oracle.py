@@ -5,12 +5,12 @@ from typing import Any
 
 import pytest
 
-from conformance.definitions import locate, protocols
+from conformance.definitions import locations, protocols
 from conformance.deltarobot.oracle import Oracle
 from conformance.judging import captures
 from conformance.judging.connections import judge_capture
 
-FOLDER = locate.folder("captures", "deltarobot") or Path()
+FOLDER = locations.folder("captures", "deltarobot") or Path()
 
 
 def test_what_a_session_exercises() -> None:

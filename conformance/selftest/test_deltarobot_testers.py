@@ -68,4 +68,4 @@ def talk(pings: list[int], pongs: list[int]) -> Any:
     ],
 )
 def test_each_ping_needs_a_pong(pings: list[int], pongs: list[int], none_left: bool) -> None:
-    assert tester._none_left(talk(pings, pongs)) is none_left
+    assert tester._has_all_pongs(talk(pings, pongs)) is none_left

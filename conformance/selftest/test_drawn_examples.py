@@ -54,14 +54,14 @@ def test_another_run_begins_with_the_example_that_failed(passes: bool) -> None:
     first, again = connecting(), False
     with pytest.raises(Violation, match="nothing came"):
         asyncio.run(violates(first))  # type: ignore[arg-type]
-    again, smallest = True, (first.tried.example or {})["numbers"]
+    again, smallest = True, (first.drawn_examples.example or {})["numbers"]
     tried.clear()
     if passes:
-        asyncio.run(violates(first.again()))  # type: ignore[arg-type]
+        asyncio.run(violates(first.for_rerun()))  # type: ignore[arg-type]
         assert tried.count(smallest) == 1 and len(tried) > 1
     else:
         with pytest.raises(Violation, match="nothing came"):
-            asyncio.run(violates(first.again()))  # type: ignore[arg-type]
+            asyncio.run(violates(first.for_rerun()))  # type: ignore[arg-type]
         assert tried == [smallest]
     assert tried[0] == smallest
 

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from conformance.evidence import End, Evidence, Kind, generalized, prerequisite_failed
+from conformance.evidence import End, Evidence, Kind, failed_prerequisite, generalize
 from conformance.selftest.evidence_fixtures import (
     DEATH,
     OTHER,
@@ -22,7 +22,7 @@ from conformance.selftest.evidence_fixtures import (
 @pytest.mark.parametrize("kind", Kind)
 def test_three_kinds_are_against_a_requirement(kind: Kind) -> None:
     against = kind in (Kind.VIOLATION, Kind.TIMEOUT, Kind.END)
-    assert other(kind).against == against
+    assert other(kind).is_against == against
 
 
 @pytest.mark.parametrize(
@@ -60,14 +60,14 @@ def test_ends_differ_by_how() -> None:
     ],
 )
 def test_the_parts_that_depend_on_one_input(reason: str, shown: str) -> None:
-    assert generalized(reason) == shown
+    assert generalize(reason) == shown
 
 
 def test_the_conclusion_of_a_test_comes_before_findings() -> None:
     concluded, found = violation(TOP), finding(TOP)
-    assert result("a", TOP, found, concluded).own is concluded
-    assert result("a", TOP, finding(OTHER), found).own is found
-    assert result("a", TOP, finding(OTHER)).own is None
+    assert result("a", TOP, found, concluded).own_evidence is concluded
+    assert result("a", TOP, finding(OTHER), found).own_evidence is found
+    assert result("a", TOP, finding(OTHER)).own_evidence is None
 
 
 def test_findings_are_all_facts_but_the_verdict_itself() -> None:
@@ -80,7 +80,7 @@ def test_findings_are_all_facts_but_the_verdict_itself() -> None:
 def test_a_fault_of_the_suite_is_a_problem() -> None:
     assert result("a", TOP, other(Kind.SUITE_FAULT)).problem == "it is suite-fault"
     assert result("a", TOP, violation(TOP)).problem == ""
-    assert result("a", TOP, other(Kind.UNREACHABLE)).unreached
+    assert result("a", TOP, other(Kind.UNREACHABLE)).is_unreached
 
 
 @pytest.mark.parametrize(
@@ -99,7 +99,7 @@ def test_a_fault_of_the_suite_is_a_problem() -> None:
 def test_a_prerequisite_fails_by_an_earlier_finding_of_the_same_session(
     fact: Evidence, found: Evidence, failed: bool
 ) -> None:
-    assert (prerequisite_failed(fact, [fact, found], [ROOT]) is found) == failed
+    assert (failed_prerequisite(fact, [fact, found], [ROOT]) is found) == failed
 
 
 def test_an_end_has_no_cause_unless_a_program_names_it() -> None:

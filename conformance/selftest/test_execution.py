@@ -37,7 +37,7 @@ class Played:
             return Smoke(result("smoke", MIDDLE), True)
 
         monkeypatch.setattr(smoke, "play", smoke_session)
-        monkeypatch.setattr(Crowding, "worst", lambda *_: behind)
+        monkeypatch.setattr(Crowding, "worst_loss", lambda *_: behind)
         self._folder = folder
         self.order: list[str] = []
         self.results: list[Result] = []
@@ -135,9 +135,9 @@ def test_only_an_absence_is_doubtful(event: int | None, answered: bool, doubtful
     iut: Any = SimpleNamespace(sessions=[session])
     case: Any = None
     missed = Violation("a push", "received nothing", event=event)
-    assert _Attempt(case, iut, missed, 1.0, BEHIND).doubtful == doubtful
+    assert _Attempt(case, iut, missed, 1.0, BEHIND).is_doubtful == doubtful
     # If the clock was set meanwhile, any time that the IUT has sent can look wrong.
-    assert _Attempt(case, iut, missed, 1.0, 0.0, jumped=True).doubtful
+    assert _Attempt(case, iut, missed, 1.0, 0.0, jumped=True).is_doubtful
 
 
 def test_an_idle_machine_has_no_excuse(idle: Played) -> None:

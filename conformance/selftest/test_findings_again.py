@@ -4,7 +4,7 @@ import shlex
 
 import pytest
 
-from conformance.proving.evidence import unshown
+from conformance.proving.evidence import unshown_findings
 from conformance.selftest.driving import Place
 
 FAULTS = [
@@ -22,7 +22,7 @@ def test_check_finds_it_again(role: str, fault: str, requirement: str, place: Pl
     done = place.run(role, "--fault", fault, "--requirement", requirement)
     assert done.verdict(requirement) in ("fail", "warn"), done.out
     assert done.report["findings"], done.out
-    assert [*unshown(done.report, done.folder)] == []
+    assert [*unshown_findings(done.report, done.folder)] == []
     [cause] = [cause for cause in done.report["causes"] if cause["requirement"] == requirement]
     again = place.conformance(*shlex.split(cause["reproduce"])[1:], "--report", str(done.folder))
     assert again.verdict(requirement) == done.verdict(requirement)

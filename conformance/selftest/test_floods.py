@@ -10,9 +10,18 @@ from conformance.definitions import protocols
 from conformance.harness.instance import Instance
 from conformance.harness.links import NoWire
 from conformance.iut import Iut
-from conformance.judging.packed import Packed
+from conformance.judging.packed_values import PackedValue
 from conformance.running import floods, transcripts
-from conformance.running.floods import ENOUGH, FLOODED, FLOODS, LEAST, MOST, TOGETHER, Floods, Read
+from conformance.running.floods import (
+    FLOODED,
+    FLOODS,
+    FLOODS_IN_A_ROW,
+    LEAST,
+    MOST,
+    TOGETHER,
+    Floods,
+    Read,
+)
 from conformance.running.testbed import Testbed
 from conformance.simspark import codec
 from conformance.verdicts import Flooded
@@ -34,7 +43,7 @@ def test_floods_side_by_side_are_cut_off_as_one(column: str) -> None:
     assert not any(followed.cut_off(session, much) for session in range(TOGETHER))
     assert followed.cut_off("last", much)
     assert not followed.cut_off("last", Read(10, 10, 10))
-    followed.left(0)
+    followed.close(0)
     assert not followed.cut_off("last", NOTHING._replace(**{column: getattr(much, column) // 2}))
 
 
@@ -42,28 +51,28 @@ def test_one_that_floods_is_not_followed_any_more() -> None:
     """After a flood of a few megabytes of costly messages, no further message is decoded."""
     followed, size = Floods(), 2 * FLOODED * LEAST
     for session in range(FLOODS):
-        assert followed.most == MOST
+        assert followed.limit == MOST
         assert followed.cut_off(session, Read(size, 3, MOST.blocks + 1))
-        followed.left(session)
-    assert followed.most.bytes == size // FLOODED
+        followed.close(session)
+    assert followed.limit.bytes == size // FLOODED
     assert not followed.cut_off("further", Read(LEAST, 1, 1))
     assert followed.cut_off("further", Read(size // FLOODED + 1, 0, 0))
 
 
 def test_one_that_floods_every_session_is_not_tried_any_more() -> None:
     followed, flood = Floods(), Read(MOST.bytes + 1, 3, 3)
-    for session in range(ENOUGH - 1):
+    for session in range(FLOODS_IN_A_ROW - 1):
         assert followed.cut_off(session, flood)
-        followed.left(session)
-    assert not followed.endless
+        followed.close(session)
+    assert not followed.is_endless
     assert not followed.cut_off("can be followed", Read(10, 1, 1))
-    followed.left("can be followed")
-    followed.left("has said nothing")
-    for session in range(ENOUGH):
-        assert not followed.endless
+    followed.close("can be followed")
+    followed.close("has said nothing")
+    for session in range(FLOODS_IN_A_ROW):
+        assert not followed.is_endless
         assert followed.cut_off(session, flood)
-        followed.left(session)
-    assert followed.endless
+        followed.close(session)
+    assert followed.is_endless
 
 
 class Pouring(NoWire):
@@ -91,7 +100,7 @@ async def test_what_is_decoded_counts(monkeypatch: pytest.MonkeyPatch) -> None:
             with pytest.raises(Flooded, match="more than is read of one session") as raised:
                 await session.expect("Ack")
     assert raised.value.size == session.size < 100 * len(STATE)
-    assert iut.testbed.timeouts.floods.met == 1
+    assert iut.testbed.timeouts.floods.count == 1
 
 
 @pytest.mark.asyncio
@@ -106,9 +115,9 @@ async def test_what_is_old_and_large_is_packed() -> None:
             for _ in range(100):
                 await session.expect()
     first, latest = session.received[0], session.received[-1]
-    assert isinstance(first.decoded, Packed) and not isinstance(latest.decoded, Packed)
+    assert isinstance(first.decoded, PackedValue) and not isinstance(latest.decoded, PackedValue)
     assert first.value == latest.value == STATE_VALUE
-    events, _ = transcripts._with_gaps(session.events, [first.event, latest.event])
+    events, _ = transcripts._insert_gaps(session.events, [first.event, latest.event])
     assert [event.value for event in events if event.message] == [STATE_VALUE] * 2
 
 
@@ -131,5 +140,5 @@ async def test_what_a_session_that_is_over_has_read_does_not_count() -> None:
             session._answering.append(asyncio.create_task(answering()))
             await session.expect()
     left = iut.testbed.timeouts.floods
-    assert session.size and not left.met
+    assert session.size and not left.count
     assert not left._read

@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, find, given, settings
 from hypothesis import strategies as st
 from hypothesis.errors import NoSuchExample
 
-from conformance.definitions import locate
+from conformance.definitions import locations
 from conformance.definitions.schemas import Schema, Schemas
 from conformance.generation import NearMiss, UnsupportedSchema, near_misses, valid
 from conformance.selftest.tagged import PORT
@@ -345,7 +345,7 @@ DRAWN_FROM = {
 
 @pytest.mark.parametrize("protocol", DRAWN_FROM)
 def test_every_schema_that_is_drawn_from(protocol: str) -> None:
-    folder = locate.folder("schemas", protocol)
+    folder = locations.folder("schemas", protocol)
     assert folder
     schemas = Schemas(folder)
     names = [name for name in schemas.paths if fnmatch(name, DRAWN_FROM[protocol])]

@@ -11,10 +11,17 @@ from typing import Any
 
 import pytest
 
-from conformance.conclusions.deciding import Culprit, Shown
+from conformance.conclusions.decisions import Culprit, TrialResult
 from conformance.evidence import End, Evidence, Kind, Observed, Result
 from conformance.iut import Iut
-from conformance.running.isolation import REDUCTIONS, REPLAYS, Ended, Isolation, Step, _Played
+from conformance.running.isolation import (
+    REDUCTIONS,
+    REPLAYS,
+    EndedSession,
+    Isolation,
+    Step,
+    _ReplayResult,
+)
 from conformance.running.results import end_of
 from conformance.running.testbed import Testbed
 from conformance.selftest.driving import BRIEF, SIMULATOR, Done, Place
@@ -54,35 +61,37 @@ class Simulated(Isolation):
         """The latest session that the IUT has ended."""
         self.masked: list[tuple[str, str]] = []
 
-    async def play(self, subject: Ended, steps: Sequence[Step]) -> _Played:
+    async def play(self, subject: EndedSession, steps: Sequence[Step]) -> _ReplayResult:
         labels = [step.label for step in steps]
         self.played.append(labels)
         if not self._dies(labels):
-            return _Played(None, ())
+            return _ReplayResult(None, ())
         self.smallest = labels
-        return _Played(subject.end, ())
+        return _ReplayResult(subject.end, ())
 
     def _write(self, result: Result, sessions: Any, culprit: Step) -> tuple[str, int | None]:
         return f"counterexamples/{result.id}-smallest.jsonl", len(self.smallest)
 
-    async def _masked_run(self, ended: Ended, mask: frozenset[str], longest: float) -> Result:
+    async def _masked_run(
+        self, ended: EndedSession, mask: frozenset[str], longest: float
+    ) -> Result:
         [label] = mask
         self.masked.append((ended.test.id, label))
         return self._again[ended.test.id, label]
 
 
-def session(test: str, *labels: str, end: End = DEATH) -> Ended:
+def session(test: str, *labels: str, end: End = DEATH) -> EndedSession:
     """Return a session of a test in which these messages were sent before the end."""
     steps = tuple(Step(0, label, label.encode(), label) for label in labels)
     iut: Any = SimpleNamespace()
-    return Ended(SimpleNamespace(id=test), iut, end, steps, ("",), None, 0.0, 0.0)
+    return EndedSession(SimpleNamespace(id=test), iut, end, steps, ("",), None, 0.0, 0.0)
 
 
 def met(test: str, requirement: str = MIDDLE, end: End = DEATH) -> Result:
     return result(test, requirement, ended(requirement, end, "Ready"))
 
 
-def isolated(experiments: Isolation, *pairs: tuple[Result, Ended]) -> list[Culprit]:
+def isolated(experiments: Isolation, *pairs: tuple[Result, EndedSession]) -> list[Culprit]:
     """Return the culprits of tests and their sessions."""
     results = [result for result, _ in pairs]
     return asyncio.run(experiments.run(results, [ended for _, ended in pairs]))
@@ -144,8 +153,8 @@ def test_a_control_that_does_not_end_claims_nothing() -> None:
 
 def test_another_end_is_not_the_same() -> None:
     class Another(Simulated):
-        async def play(self, subject: Ended, steps: Sequence[Step]) -> _Played:
-            return _Played(CLOSE, ())
+        async def play(self, subject: EndedSession, steps: Sequence[Step]) -> _ReplayResult:
+            return _ReplayResult(CLOSE, ())
 
     assert isolated(Another(lambda sent: True), (met("a"), session("a", "b"))) == []
 
@@ -194,7 +203,7 @@ def test_the_steps_of_a_session_are_what_our_side_did() -> None:
     """A step knows whether the IUT sent something before, and the last pause is kept."""
     said = b'{"Handshake":{"version":1,"extensions":[]}}\n"Ready"\n'
 
-    async def played() -> Ended | None:
+    async def played() -> EndedSession | None:
         iut = Iut(idle_testbed(), MIDDLE)
         async with connected(iut, Scripted((0.25, said), (1.0, b""))) as session:
             await session.send(hello())
@@ -204,7 +213,7 @@ def test_the_steps_of_a_session_are_what_our_side_did() -> None:
             await session.until_closed()
         end = end_of(session)
         assert end
-        return Ended.of("test", iut, tuple(iut.sessions), met("test", end=end))
+        return EndedSession.of("test", iut, tuple(iut.sessions), met("test", end=end))
 
     found = run(played())
     assert found
@@ -221,11 +230,11 @@ def test_the_steps_of_a_session_are_what_our_side_did() -> None:
 
 
 def test_a_session_that_goes_on_needs_no_experiment() -> None:
-    async def played() -> Ended | None:
+    async def played() -> EndedSession | None:
         iut = Iut(idle_testbed(), MIDDLE)
         async with connected(iut, Scripted()) as session:
             await session.send(hello())
-        return Ended.of("test", iut, tuple(iut.sessions), met("test", end=CLOSE))
+        return EndedSession.of("test", iut, tuple(iut.sessions), met("test", end=CLOSE))
 
     assert run(played()) is None
 
@@ -247,8 +256,8 @@ def test_two_culprits_with_the_same_ending() -> None:
     assert (one.label, one.tests) == ("Touch", ("a",))
     assert (two.label, two.tests) == ("USD", ("b",))
     assert [[(t.requirement, t.shown) for t in each.trials] for each in (one, two)] == [
-        [(MIDDLE, Shown.STANDS)],
-        [(OTHER, Shown.STANDS)],
+        [(MIDDLE, TrialResult.STANDS)],
+        [(OTHER, TrialResult.STANDS)],
     ]
 
 
@@ -264,7 +273,7 @@ def test_a_session_with_two_culprits_is_reduced_once() -> None:
         (met("b", OTHER), session("b", "Handshake", "x", "y", "Touch")),
     )
     assert (found.label, found.tests) == ("Touch", ("a", "b"))
-    assert [trial.shown for trial in found.trials] == [Shown.STANDS, Shown.CONSEQUENCE]
+    assert [trial.shown for trial in found.trials] == [TrialResult.STANDS, TrialResult.CONSEQUENCE]
 
 
 def test_a_culprit_ends_only_sessions_in_which_it_was_sent() -> None:
@@ -311,6 +320,32 @@ def test_an_end_that_tests_pass_with_is_lawful(last: str, worth: bool) -> None:
     assert bool(experiments.played) == worth
 
 
+def test_an_operation_is_the_culprit_of_all_sessions_that_end_during_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """No test could do without the operation, so no masked run decides."""
+    experiments = Simulated(lambda sent: sent[-1] in ("touch", "y"))
+    monkeypatch.setitem(experiments._testbed.role.hooks, "touch", None)
+
+    def operated(test: str, *labels: str) -> EndedSession:
+        before = session(test, *labels)
+        touch = Step(0, "touch", operation="touch", arguments={"x": 1})
+        return replace(before, steps=(*before.steps, touch))
+
+    one, two = isolated(
+        experiments,
+        (met("a"), operated("a", "Handshake")),
+        (met("b", OTHER), operated("b", "Handshake", "x")),
+        (met("c", TOP), session("c", "Handshake", "x", "y")),
+    )
+    assert (one.label, one.value, one.tests) == ("touch", '{"x": 1}', ("a", "b"))
+    assert {each.requirement: each.shown for each in one.trials} == {
+        MIDDLE: TrialResult.STANDS,
+        OTHER: TrialResult.STANDS,
+    }
+    assert (two.tests, experiments.masked) == (("c",), [])
+
+
 def test_a_session_whose_end_violates_nothing_is_left_alone() -> None:
     experiments = Simulated(lambda sent: True)
     assert isolated(experiments, (result("a", MIDDLE, violation(MIDDLE)), session("a", "x"))) == []
@@ -340,27 +375,29 @@ def masked(again: Evidence | None) -> Culprit:
 @pytest.mark.parametrize(
     ("again", "shown"),
     [
-        (None, Shown.CONSEQUENCE),
-        (violation(OTHER), Shown.INDEPENDENT),
-        (other(Kind.MISSING_MEANS), Shown.UNDECIDED),
-        (other(Kind.UNDECIDED), Shown.UNDECIDED),
-        (violation(SHOULD), Shown.UNDECIDED),
+        (None, TrialResult.CONSEQUENCE),
+        (violation(OTHER), TrialResult.INDEPENDENT),
+        (other(Kind.MISSING_MEANS), TrialResult.UNDECIDED),
+        (other(Kind.UNDECIDED), TrialResult.UNDECIDED),
+        (violation(SHOULD), TrialResult.UNDECIDED),
     ],
 )
 def test_a_masked_run_shows_what_depends_on_the_culprit(
-    again: Evidence | None, shown: Shown
+    again: Evidence | None, shown: TrialResult
 ) -> None:
     found = masked(again)
     trials = {trial.requirement: trial for trial in found.trials}
-    assert trials[MIDDLE].shown is Shown.STANDS
+    assert trials[MIDDLE].shown is TrialResult.STANDS
     assert trials[OTHER].shown is shown
-    assert (trials[OTHER].evidence == again) == (shown in (Shown.INDEPENDENT, Shown.CONSEQUENCE))
+    assert (trials[OTHER].evidence == again) == (
+        shown in (TrialResult.INDEPENDENT, TrialResult.CONSEQUENCE)
+    )
 
 
 def test_a_timeout_without_the_culprit_decides_nothing() -> None:
     """The culprit can be what the test waits for an answer to."""
     waits = replace(ended(OTHER, DEATH, "Exited"), kind=Kind.TIMEOUT, end=None)
-    assert masked(waits).trials[1].shown is Shown.UNDECIDED
+    assert masked(waits).trials[1].shown is TrialResult.UNDECIDED
 
 
 def test_the_requirement_that_handles_the_culprit_stands() -> None:
@@ -373,7 +410,7 @@ def test_the_requirement_that_handles_the_culprit_stands() -> None:
         (met("a", TOP), session("a", "Touch")),
         (met("b", kind.handled), session("b", "x", "Touch")),
     )
-    assert [t.requirement for t in found.trials if t.shown is Shown.STANDS] == [kind.handled]
+    assert [t.requirement for t in found.trials if t.shown is TrialResult.STANDS] == [kind.handled]
 
 
 # Real IUTs

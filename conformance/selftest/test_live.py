@@ -17,10 +17,10 @@ from conformance.harness import links
 from conformance.judging import captures, recordings
 from conformance.live import relay as relays
 from conformance.live.relay import Disturbance, Relay
-from conformance.live.secured import security
 from conformance.live.session import Session
 from conformance.live.sides import Side, sides
-from conformance.live.watch import Watch, watching
+from conformance.live.tls import security
+from conformance.live.watch import Watch, watch_session
 from conformance.selftest.driving import Place
 from conformance.selftest.pairing import ANY, PEERS, mock, pair, report, violated
 
@@ -113,8 +113,8 @@ async def test_what_comes_by_tls_is_passed_on_by_tls(tmp_path: Path) -> None:
     server = await links.Listener().start(ANY, secured.shown)
     watch = Watch(session("openroberta", side, tmp_path / "x"), print, "tcp")
     relay = Relay(side, f"https://{server.address}", watch, Disturbance(), secured)
-    with watching(watch):
-        async with relay.listening(ANY, "tcp"), asyncio.timeout(20):
+    with watch_session(watch):
+        async with relay.listen(ANY, "tcp"), asyncio.timeout(20):
             client = await links.connect(relay.address, secured.trusted)
             lab = await server.accept()
             await client.write(b"GET / HTTP/1.1\r\n\r\n")
@@ -123,7 +123,7 @@ async def test_what_comes_by_tls_is_passed_on_by_tls(tmp_path: Path) -> None:
             assert (await client.read()).startswith(b"HTTP/1.1 404")
             client.finish()
             assert await lab.read() == b""
-            await relay.idle()
+            await relay.wait_until_idle()
     await server.close()
     capture = captures.read(tmp_path / "x")
     assert [event.sender for event in capture.events if event.data] == ["robot", "lab"]
@@ -144,8 +144,8 @@ async def test_messages_of_zeromq_pass_with_all_their_frames(role: str, tmp_path
     watch = Watch(session("runtime", side, tmp_path / "x"), print, "zmq")
     relay = Relay(side, f"zmq:127.0.0.1:{port}", watch, Disturbance())
     request, answer = [b"service", b"\x94\0\1\xa1f\x90"], [b"service", b"\x94\1\1\xc0\xc0"]
-    with watching(watch):
-        async with relay.listening("zmq:127.0.0.1:0", "zmq"), asyncio.timeout(20):
+    with watch_session(watch):
+        async with relay.listen("zmq:127.0.0.1:0", "zmq"), asyncio.timeout(20):
             client.connect(relay.address.replace("zmq:", "tcp://"))
             if answers:
                 await client.send_multipart(request)
@@ -175,13 +175,13 @@ async def test_senders_of_datagrams_without_end_take_no_memory_without_end(
     monkeypatch.setattr(relays, "MOST", 2)
     [side] = sides(protocols.load("runtime"), "gamepad-sender")
     watch = Watch(session("runtime", side, tmp_path / "x"), print, "udp")
-    with watching(watch), socket.socket(type=socket.SOCK_DGRAM) as receiver:
+    with watch_session(watch), socket.socket(type=socket.SOCK_DGRAM) as receiver:
         receiver.bind(("127.0.0.1", 0))
         receiver.setblocking(False)
         host, port = receiver.getsockname()
         relay = Relay(side, f"{host}:{port}", watch, Disturbance())
         loop = asyncio.get_running_loop()
-        async with relay.listening(ANY, "udp"), asyncio.timeout(20):
+        async with relay.listen(ANY, "udp"), asyncio.timeout(20):
             own, _, at = relay.address.rpartition(":")
             for number in range(5):
                 with socket.socket(type=socket.SOCK_DGRAM) as sender:

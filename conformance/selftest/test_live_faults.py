@@ -45,7 +45,7 @@ def test_a_fault_is_blamed_on_the_side_that_has_it_and_found_again_in_the_record
     assert foreign.left_out == ()
     for again in (
         recordings.read(path),
-        recordings.judged(packets, loaded, foreign.capture, foreign.numbers),
+        recordings.judge_events(packets, loaded, foreign.capture, foreign.numbers),
     ):
         found = {(each.requirement, each.message.split(" (")[0]) for each in again.findings}
         assert found == live

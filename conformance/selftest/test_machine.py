@@ -35,7 +35,7 @@ def test_where_the_system_does_not_tell_it_is_the_load(
     monkeypatch.setattr(machine, "_SCHEDULED", tmp_path / "none")
     monkeypatch.setattr(machine, "_ANEW", 0.0)
     monkeypatch.setattr("os.getloadavg", lambda: (6.0, 0.0, 0.0))
-    monkeypatch.setattr(machine, "cores", lambda: 2)
+    monkeypatch.setattr(machine, "core_count", lambda: 2)
     assert machine.Crowding().factor() == 3.0
     monkeypatch.setattr("os.getloadavg", lambda: (0.5, 0.0, 0.0))
     assert machine.Crowding().factor() == 1.0
@@ -48,7 +48,7 @@ def test_what_is_lost_is_what_programs_stood_in_line_for_while_no_core_was_idle(
     clock = 100.0
     spent = (0, 0)
     monkeypatch.setattr("time.monotonic", lambda: clock)
-    monkeypatch.setattr(machine, "_spent", lambda: spent)
+    monkeypatch.setattr(machine, "_idle_ticks", lambda: spent)
     monkeypatch.setattr("os.getloadavg", lambda: (0.0, 0.0, 0.0))
     crowding = machine.Crowding()
     scheduled.write_text("1100000000 5300000000 9\n")
@@ -64,10 +64,10 @@ def test_what_is_lost_in_a_moment_is_not_spread_over_a_long_wait(
     crowding = machine.Crowding()
     for lost in (0.0, 0.4, 0.0, 0.0, 0.1, 0.1, 0.1):
         clock += machine.SPELL
-        crowding.lose(lost)
-    assert crowding.worst(100.0, clock) == pytest.approx(0.4)
-    assert crowding.worst(101.0, clock) == pytest.approx(0.1)
-    assert crowding.worst(100.0, 100.6) == 0.0
+        crowding.add_lost(lost)
+    assert crowding.worst_loss(100.0, clock) == pytest.approx(0.4)
+    assert crowding.worst_loss(101.0, clock) == pytest.approx(0.1)
+    assert crowding.worst_loss(100.0, 100.6) == 0.0
 
 
 class Crowded(machine.Crowding):
@@ -77,18 +77,18 @@ class Crowded(machine.Crowding):
     def factor(self) -> float:
         return self._factor
 
-    def lose(self, seconds: float) -> None:
+    def add_lost(self, seconds: float) -> None:
         self._lost += seconds
 
 
 def test_a_deadline_is_longer_by_what_the_machine_takes_meanwhile() -> None:
     crowding = Crowded(BUSY, lost=7.0)
     timeouts = Timeouts(crowding=crowding)
-    seconds = timeouts.lasting(2.0)
+    seconds = timeouts.growing_timeout(2.0)
     assert seconds() == 2.0, "what was lost before is no matter"
-    crowding.lose(1.5)
+    crowding.add_lost(1.5)
     assert seconds() == 3.5
-    crowding.lose(1000.0)
+    crowding.add_lost(1000.0)
     assert seconds() == 2.0 * LONGEST
 
 
@@ -102,7 +102,7 @@ def test_a_suite_that_was_kept_from_its_work_knows_that_it_was_late() -> None:
         await asyncio.wait({looking}, timeout=TARDY)
         looking.cancel()
 
-    seconds = timeouts.lasting(2.0)
+    seconds = timeouts.growing_timeout(2.0)
     asyncio.run(kept())
     assert timeouts.crowding.lost() > TARDY
     assert seconds() > 2.0

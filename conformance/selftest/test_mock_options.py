@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from conformance.benchmarks.soak_cast import CATALOG
-from conformance.definitions import locate, protocols
+from conformance.definitions import locations, protocols
 from conformance.definitions.protocol import Protocol
 from conformance.deltarobot.codec import encode as delta
 from conformance.deltarobot.codec import message
@@ -284,7 +284,7 @@ def test_its_side_of_recordings_can_be_read(role: str) -> None:
     """A mock replays exactly the messages that its role has sent in a capture."""
     protocol, _, name = role.partition("/")
     played = 0
-    for path in sorted(Path(locate.folder("captures", protocol) or "").glob("*.jsonl")):
+    for path in sorted(Path(locations.folder("captures", protocol) or "").glob("*.jsonl")):
         sent = [
             event.data
             for event in captures.read(path).events
@@ -310,7 +310,7 @@ def test_a_recording_of_datagrams(role: str) -> None:
         "runtime/gamepad-sender": "session-gamepad",
         "runtime/update-publisher": "session-updates",
     }
-    path = Path(locate.folder("captures", "runtime") or "") / f"{name[role]}.jsonl"
+    path = Path(locations.folder("captures", "runtime") or "") / f"{name[role]}.jsonl"
     sent = [e.data for e in captures.read(path).events if f"runtime/{e.sender}" == role and e.data]
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as receiver:
         receiver.bind(("127.0.0.1", 0))
@@ -360,7 +360,7 @@ RECORDINGS = [
 def test_both_sides_of_a_recording(server: str, client: str, name: str) -> None:
     """Each side receives exactly the messages that the other side has sent in the recording."""
     protocol = protocols.load(server.partition("/")[0])
-    path = Path(locate.folder("captures", protocol.name) or "") / f"{name}.jsonl"
+    path = Path(locations.folder("captures", protocol.name) or "") / f"{name}.jsonl"
     options: dict[str, Any] = {"from": path}
     with mock(server, **options) as one:
         address = one.addresses.get(client.partition("/")[2]) or one.address
@@ -386,7 +386,7 @@ def messages(
     found = []
     for connection in capture.connections:
         decoder = protocol.decoder(sender, capture.transport)
-        for event in capture.only(connection).events:
+        for event in capture.only_connection(connection).events:
             if event.sender == sender and event.data:
                 found += [(frame.name, frame.value) for frame in decoder.feed(event.data)]
     return found

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from conformance.definitions import locate
+from conformance.definitions import locations
 from conformance.vexide.codec import encode
 from mocks.testing import Mock, MockFailed, mock
 
@@ -165,7 +165,7 @@ def test_a_script_that_cannot_be_played(text: str, why: str, tmp_path: Path) -> 
 
 def test_one_side_of_a_recording() -> None:
     """A simulator's side of a capture is replayed to a frontend mock."""
-    recorded = locate.folder("captures", "vexide")
+    recorded = locations.folder("captures", "vexide")
     assert recorded
     options: dict[str, Any] = {"from": recorded / "example-session.jsonl"}
     with mock("vexide/simulator", **options) as simulator:

@@ -108,7 +108,7 @@ def test_what_is_no_mutant(text: str) -> None:
 
 def test_the_same_seed_makes_the_same_mutants() -> None:
     role = protocols.role("deltarobot/client")
-    first, again, other = (mutants.made(DELTAROBOT, role, 8, seed) for seed in (1, 1, 2))
+    first, again, other = (mutants.make_mutants(DELTAROBOT, role, 8, seed) for seed in (1, 1, 2))
     assert first == again != other
     assert len(first) == 8
 
@@ -116,8 +116,8 @@ def test_the_same_seed_makes_the_same_mutants() -> None:
 def test_every_way_to_be_wrong_is_made() -> None:
     """Each mutant names the requirement that should find it, unless it is another message."""
     role = protocols.role("vexide/frontend")
-    made = mutants.made(protocols.load("vexide"), role, 10**6, 0)
+    made = mutants.make_mutants(protocols.load("vexide"), role, 10**6, 0)
     assert {one.mutant.act for one in made} == set(ACTS)
-    bound = {entry.id for entry in protocols.load("vexide").binding(role)}
+    bound = {entry.id for entry in protocols.load("vexide").requirements_for(role)}
     assert {one.requirement for one in made if one.mutant.act in (PUT, DROP)} <= bound | {""}
     assert Mutant("StartExecution", SKIP) in [one.mutant for one in made]

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from conformance import cli
-from conformance.conclusions import stored
-from conformance.conclusions.merging import merged
+from conformance.conclusions import stored_reports
+from conformance.conclusions.report_merge import merge_reports
 from conformance.configuration import ConfigurationError
 from conformance.reporting.files import write
 from conformance.reporting.page import render
@@ -29,7 +29,7 @@ def old(make: Make, folder: Path) -> Path:
 
 @pytest.mark.parametrize("make", [minimal, full, death])
 def test_an_old_report_is_read_in_the_current_version(make: Make, tmp_path: Path) -> None:
-    report = stored.load(old(make, tmp_path))
+    report = stored_reports.load(old(make, tmp_path))
     assert report["version"] == 2
     for cause in report["causes"]:
         assert cause["requirements"] == [cause["requirement"]]
@@ -38,15 +38,15 @@ def test_an_old_report_is_read_in_the_current_version(make: Make, tmp_path: Path
 
 def test_a_current_report_is_read_as_it_is(tmp_path: Path) -> None:
     (tmp_path / "report.json").write_text(json.dumps(death()), "utf-8")
-    assert stored.load(tmp_path) == death()
+    assert stored_reports.load(tmp_path) == death()
 
 
 def test_consequences_of_an_old_report_are_not_decided(tmp_path: Path) -> None:
     """Version 1 guessed them, so nothing calls them proven."""
-    report = stored.load(old(death, tmp_path))
+    report = stored_reports.load(old(death, tmp_path))
     [cause] = report["causes"]
     assert [entry["requirement"] for entry in cause["undecided"]] == ["area.two", "area.three"]
-    assert {entry["detail"] for entry in cause["undecided"]} == {stored.GUESSED}
+    assert {entry["detail"] for entry in cause["undecided"]} == {stored_reports.GUESSED}
     for text in (terminal_summary(report), render(report, tmp_path)):
         assert "proven" not in text
         assert "2 not decided" in text
@@ -58,7 +58,7 @@ def test_a_cause_without_a_requirement_is_read(tmp_path: Path) -> None:
         report["causes"][0] |= {"kind": "late", "requirement": None}
         return report
 
-    assert stored.load(old(late, tmp_path))["causes"][0]["requirements"] == []
+    assert stored_reports.load(old(late, tmp_path))["causes"][0]["requirements"] == []
 
 
 def test_old_and_new_reports_are_compared(
@@ -72,9 +72,9 @@ def test_old_and_new_reports_are_compared(
 
 def test_an_old_report_is_merged(tmp_path: Path) -> None:
     path = old(death, tmp_path / "old")
-    whole = merged([(path, stored.load(path))] * 2, tmp_path / "whole")
+    whole = merge_reports([(path, stored_reports.load(path))] * 2, tmp_path / "whole")
     write(whole, tmp_path / "whole")
-    assert stored.load(tmp_path / "whole") == whole
+    assert stored_reports.load(tmp_path / "whole") == whole
 
 
 def test_a_report_that_is_none_is_refused(tmp_path: Path) -> None:
@@ -82,4 +82,4 @@ def test_a_report_that_is_none_is_refused(tmp_path: Path) -> None:
     for text in ("[]", "{}", "no JSON", json.dumps({**minimal(), "version": 0})):
         path.write_text(text, "utf-8")
         with pytest.raises(ConfigurationError, match="report"):
-            stored.load(path)
+            stored_reports.load(path)

@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from conformance.definitions import locate, protocols
+from conformance.definitions import locations, protocols
 from conformance.generation import valid
 from conformance.judging import captures
 from conformance.judging.judge import Judge
-from conformance.openroberta import naming
+from conformance.openroberta import message_names
 from conformance.openroberta.bodies import guess_object, json_object
 from conformance.openroberta.codec import (
     LIMIT,
@@ -24,10 +24,10 @@ from conformance.openroberta.codec import (
     response,
 )
 from conformance.openroberta.courses import Step
-from conformance.openroberta.naming import MANDATORY
+from conformance.openroberta.message_names import MANDATORY
 from conformance.openroberta.oracle import ANSWERS, Conversation, Oracle
 
-FOLDER = locate.folder("captures", "openroberta") or Path()
+FOLDER = locations.folder("captures", "openroberta") or Path()
 VIOLATIONS = sorted(FOLDER.glob("violation-*.jsonl"))
 PROTOCOL = protocols.load("openroberta")
 
@@ -69,7 +69,7 @@ def test_connections_are_one_conversation() -> None:
             Judge(PROTOCOL, ["robot"], conversation=conversation),
             Judge(PROTOCOL, ["lab"], conversation=Conversation()),
         ]
-        exchange(request("POST", naming.PUSHCMD, {}, {**data, "cmd": cmd}), answer, *judges)
+        exchange(request("POST", message_names.PUSHCMD, {}, {**data, "cmd": cmd}), answer, *judges)
         found += [finding.requirement for finding in judges[0].findings]
         assert judges[1].findings == []
     assert found == ["run.silent-while-fetching"]
@@ -84,7 +84,7 @@ def test_an_answer_that_a_reset_may_have_lost_was_read_if_what_follows_says_so()
         asks = [("register", "repeat"), ("push", "download"), *((cmd, "repeat") for cmd in further)]
         for cmd, told in asks:
             judge = Judge(PROTOCOL, ["robot"], conversation=conversation)
-            path = naming.DOWNLOAD if cmd == "download" else naming.PUSHCMD
+            path = message_names.DOWNLOAD if cmd == "download" else message_names.PUSHCMD
             asked = request("POST", path, {}, {**data, "cmd": "push" if cmd == "download" else cmd})
             exchange(asked, response(200, {}, {"cmd": told}), judge, Judge(PROTOCOL, []))
             if reset and told == "download":
@@ -102,7 +102,7 @@ def test_an_answer_that_nobody_waits_for_changes_nothing() -> None:
     conversation = Conversation()
     first, second = Oracle(conversation), Oracle(conversation)
     data = {**dict.fromkeys(MANDATORY, "a"), "cmd": "register"}
-    register = request("POST", naming.PUSHCMD, {}, data)
+    register = request("POST", message_names.PUSHCMD, {}, data)
     list(first.message("robot", "Register", register))
     list(first.closed("robot"))
     list(first.message("lab", "Abort", response(200, {}, {"cmd": "abort"})))
@@ -113,7 +113,7 @@ def test_an_answer_that_nobody_waits_for_changes_nothing() -> None:
 
 def test_a_lab_that_is_stopped_live_violates_nothing_until_it_is_so_again_and_again() -> None:
     data = {**dict.fromkeys(MANDATORY, "a"), "cmd": "register"}
-    register = request("POST", naming.PUSHCMD, {}, data)
+    register = request("POST", message_names.PUSHCMD, {}, data)
 
     def found(conversation: Conversation) -> list[tuple[str, bool]]:
         connection = Oracle(conversation)
@@ -134,7 +134,7 @@ def test_a_lab_that_is_stopped_live_violates_nothing_until_it_is_so_again_and_ag
 
 def test_a_message_is_told_by_its_body() -> None:
     """The body identifies a message; headers come last in the decoded form."""
-    asked = request("POST", naming.PUSHCMD, {"user-agent": "a"}, {"cmd": "push"})
+    asked = request("POST", message_names.PUSHCMD, {"user-agent": "a"}, {"cmd": "push"})
     [frame] = Decoder().feed(encode(asked))
     assert list(frame.value)[-2:] == ["json", "headers"]
     assert brief(frame.value) == 'POST /rest/pushcmd {"cmd": "push"}'
@@ -147,7 +147,7 @@ def test_a_message_is_told_by_its_body() -> None:
 def test_what_the_schemas_allow_can_be_encoded(data: st.DataObject) -> None:
     contents = PROTOCOL.schemas.schema("types/robot-data.json")
     body = {**dict.fromkeys(MANDATORY, "a"), **data.draw(valid(contents)), "cmd": "register"}
-    [frame] = Decoder().feed(encode(request("POST", naming.PUSHCMD, {}, body)))
+    [frame] = Decoder().feed(encode(request("POST", message_names.PUSHCMD, {}, body)))
     assert (frame.name, frame.value["json"]) == ("Register", body)
 
 
@@ -244,7 +244,7 @@ def test_a_lab_may_close_upon_its_interim_answer(behind: bytes, wrong: bool) -> 
 
 def test_who_keeps_a_body_back_is_told_to_send_it() -> None:
     """The lab must send 100 Continue once, and only if the body has not come yet."""
-    value = request("POST", naming.PUSHCMD, {"expect": "100-continue"}, {"cmd": "register"})
+    value = request("POST", message_names.PUSHCMD, {"expect": "100-continue"}, {"cmd": "register"})
     top, end, body = encode(value).partition(b"\r\n\r\n")
     decoder = Decoder()
     assert decoder.prompt() == b""

@@ -11,9 +11,9 @@ import pytest
 from conformance.codec import Frame
 from conformance.definitions import protocols
 from conformance.judging.judge import Judge
-from conformance.openroberta import naming
+from conformance.openroberta import message_names
 from conformance.openroberta.codec import Decoder, content, encode, request
-from conformance.openroberta.naming import MANDATORY
+from conformance.openroberta.message_names import MANDATORY
 from conformance.selftest.driving import Place
 from conformance.selftest.standing import DEADLINE, ask, ended, mock
 from mocks import streams
@@ -163,18 +163,18 @@ async def test_a_session_is_sound() -> None:
 async def test_what_a_lab_refuses() -> None:
     data = {**dict.fromkeys(MANDATORY, "1"), "cmd": "register"}
     wrong: list[Any] = [
-        request("POST", naming.PUSHCMD, {}, {k: v for k, v in data.items() if k != name})
+        request("POST", message_names.PUSHCMD, {}, {k: v for k, v in data.items() if k != name})
         for name in MANDATORY
     ]
     wrong += [
-        request("POST", naming.PUSHCMD, {}, {**data, "cmd": "push"}),
-        request("POST", naming.PUSHCMD, {}, {**data, "cmd": "poll"}),
-        request("POST", naming.PUSHCMD, {}, b"[]"),
-        request("GET", naming.PUSHCMD, {}, data),
-        request("POST", naming.DOWNLOAD, {}, data),
+        request("POST", message_names.PUSHCMD, {}, {**data, "cmd": "push"}),
+        request("POST", message_names.PUSHCMD, {}, {**data, "cmd": "poll"}),
+        request("POST", message_names.PUSHCMD, {}, b"[]"),
+        request("GET", message_names.PUSHCMD, {}, data),
+        request("POST", message_names.DOWNLOAD, {}, data),
         request("POST", "/pushcmd", {}, data),
-        request("POST", f"{naming.UPDATE}v1/runtime", {}, data),
-        request("GET", f"{naming.UPDATE}v1/nothing"),
+        request("POST", f"{message_names.UPDATE}v1/runtime", {}, data),
+        request("GET", f"{message_names.UPDATE}v1/nothing"),
         request("GET", "/user/run"),
         b"hello\r\n\r\n",
     ]
@@ -189,8 +189,8 @@ async def test_an_abort_and_a_file() -> None:
     async with lab_running(register_hold=0.1) as (lab, port):
         aborted, file = await asked(
             port,
-            request("POST", naming.PUSHCMD, {}, data),
-            request("GET", f"{naming.UPDATE}v1/ev3menu"),
+            request("POST", message_names.PUSHCMD, {}, data),
+            request("GET", f"{message_names.UPDATE}v1/ev3menu"),
         )
         assert (aborted.name, lab.robots) == ("Abort", {})
         assert file.value["headers"]["filename"] == "EV3Menu.jar"
@@ -199,7 +199,7 @@ async def test_an_abort_and_a_file() -> None:
 
 async def test_a_body_that_is_kept_back() -> None:
     """A robot that waits for 100 Continue gets it, and then the answer to its body."""
-    told = request("POST", naming.PUSHCMD, {"expect": "100-continue"}, {"cmd": "register"})
+    told = request("POST", message_names.PUSHCMD, {"expect": "100-continue"}, {"cmd": "register"})
     top, end, body = encode(told).partition(b"\r\n\r\n")
     async with lab_running() as (_, port), asyncio.timeout(DEADLINE):
         reader, writer = await asyncio.open_connection("127.0.0.1", port)

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from conformance.definitions import locate, protocols
+from conformance.definitions import locations, protocols
 from conformance.judging import captures
 from conformance.running import other_role
 from conformance.selftest.driving import Place
@@ -67,12 +67,12 @@ def test_nothing_of_another_protocol_is_seen_in_sound_sessions() -> None:
     """No golden bytes of one protocol are recognised as those of another."""
     read = 0
     for name in protocols.names():
-        for path in sorted((locate.folder("captures", name) or Path()).glob("session-*.jsonl")):
+        for path in sorted((locations.folder("captures", name) or Path()).glob("session-*.jsonl")):
             capture = captures.read(path)
             for role in protocols.load(name).roles:
                 sent = [each.data or b"" for each in capture.events if each.sender == role]
-                assert other_role.spoken_as(b"".join(sent), name) is None, path
-                own = other_role.spoken_as(b"".join(sent))
+                assert other_role.first_message_of(b"".join(sent), name) is None, path
+                own = other_role.first_message_of(b"".join(sent))
                 assert own is None or own[1][0].startswith(f"{name}/"), path
                 read += own is not None
     assert read > 100
@@ -107,13 +107,13 @@ def test_of_a_flood_the_beginning_is_read_as_another_protocol(
         read.append(data)
         return "Ready", ["vexide/simulator"]
 
-    monkeypatch.setattr(other_role, "spoken_as", spoken_as)
+    monkeypatch.setattr(other_role, "first_message_of", spoken_as)
     monkeypatch.setattr(other_role, "_BEGINNING", 10)
     theirs = [SimpleNamespace(data=data) for data in (None, b"1234", b"56789012", b"more")]
-    session = SimpleNamespace(theirs=theirs, received=[])
+    session = SimpleNamespace(iut_events=theirs, received=[])
     configuration = SimpleNamespace(protocol=protocols.load("runtime"))
     iut: Any = SimpleNamespace(role=role, sessions=[session], configuration=configuration)
-    assert "Ready of vexide came" in asyncio.run(other_role.meant(iut))
+    assert "Ready of vexide came" in asyncio.run(other_role.other_protocol_hint(iut))
     assert read == [b"1234567890"]
 
 
@@ -138,5 +138,5 @@ def test_a_stream_of_something_else(role: str, data: bytes, said: str) -> None:
     iut: Any = SimpleNamespace(
         role=protocols.role(role), sessions=sessions, configuration=configuration
     )
-    told = other_role.foreign(iut)
+    told = other_role.foreign_stream_hint(iut)
     assert told.startswith(said) and bool(told) == bool(said)

@@ -22,9 +22,9 @@ def widths(monkeypatch: pytest.MonkeyPatch, width: Width, *idle: float) -> list[
     """Return the number of running tests at each start, for given idle shares."""
     shares = itertools.chain([0.0], idle, itertools.repeat(idle[-1]))
     spent = zip(itertools.accumulate(shares), itertools.count(), strict=False)
-    monkeypatch.setattr(machine, "_spent", lambda: next(spent))
+    monkeypatch.setattr(machine, "_idle_ticks", lambda: next(spent))
     monkeypatch.setattr(machine, "LOOK", 0.0)
-    monkeypatch.setattr(machine, "cores", lambda: 2)
+    monkeypatch.setattr(machine, "core_count", lambda: 2)
     under_way: set[int] = set()
     started: list[int] = []
     seen: list[int] = []
@@ -78,7 +78,7 @@ def test_tests_that_only_wait_leave_their_places_to_others(
 ) -> None:
     """The width doubles if no core is idle, and grows further otherwise."""
     spent = zip(itertools.count(0, share), itertools.count(), strict=False)
-    monkeypatch.setattr(machine, "_spent", lambda: next(spent))
+    monkeypatch.setattr(machine, "_idle_ticks", lambda: next(spent))
     under_way: set[int] = set()
     most: list[int] = []
 

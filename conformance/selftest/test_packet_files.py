@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from conformance.definitions import locate, protocols
+from conformance.definitions import locations, protocols
 from conformance.judging import captures
 from conformance.traffic import container, pcap, pcapng
 from conformance.traffic.container import Container, Packet, Unreadable
@@ -159,7 +159,7 @@ def test_whatever_a_file_holds_it_is_read_or_refused(data: bytes, place: int) ->
 
 
 def test_what_a_cut_off_file_lacks_is_told(tmp_path: Path) -> None:
-    folder = locate.folder("captures", "deltarobot") or Path()
+    folder = locations.folder("captures", "deltarobot") or Path()
     capture = captures.read(folder / "session-minimal.jsonl")
     protocol = protocols.load("deltarobot")
     path = tmp_path / "x.pcapng"
@@ -175,7 +175,7 @@ def test_what_a_cut_off_file_lacks_is_told(tmp_path: Path) -> None:
 @pytest.mark.skipif(not shutil.which("editcap"), reason="it needs Wireshark's editcap")
 @pytest.mark.parametrize("form", ["pcap", "nsecpcap", "modpcap", "pcapng"])
 def test_what_wireshark_writes_is_read_alike(form: str, tmp_path: Path) -> None:
-    folder = locate.folder("captures", "deltarobot") or Path()
+    folder = locations.folder("captures", "deltarobot") or Path()
     capture = captures.read(folder / "session-minimal.jsonl")
     ours, theirs = tmp_path / "ours.pcapng", tmp_path / "theirs"
     pcapng.write(ours, capture, protocols.load("deltarobot"))

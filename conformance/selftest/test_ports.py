@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from conformance.configuration import embedded
+from conformance.configuration import mock_configuration
 from conformance.definitions import protocols
 from conformance.harness import links
 from conformance.harness.instance import Instance
@@ -25,7 +25,7 @@ def test_where_one_connects_nobody_else_is_to_listen(monkeypatch: pytest.MonkeyP
     """The system can offer the port of a client as well, between two listeners."""
 
     async def connects() -> tuple[int, int]:
-        instance = Instance(embedded(protocols.role("deltarobot/client")), "tcp")
+        instance = Instance(mock_configuration(protocols.role("deltarobot/client")), "tcp")
         try:
             await instance.start(None, {})
             taken = int(instance.values["port"])

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from conformance.checks import references, rules
-from conformance.definitions import locate, protocols
+from conformance.definitions import locations, protocols
 from conformance.judging import captures
 from conformance.judging.connections import judge_capture
 from conformance.selftest.driving import Place
@@ -19,14 +19,14 @@ SETS = {"toy": Path(__file__).with_name("toy")}
 def test_protocol(name: str) -> None:
     protocol = protocols.load(name)
     assert list(references.problems(protocol)) == []
-    assert list(rules.broken(protocol)) == []
+    assert list(rules.breaches(protocol)) == []
 
 
 @pytest.mark.parametrize("name", protocols.names())
 def test_a_silent_role_has_shown_nothing(name: str) -> None:
     """Peers' messages and ends exercise nothing of a role that sends nothing."""
     protocol = protocols.load(name)
-    for path in (locate.folder("captures", name) or Path()).rglob("*.jsonl"):
+    for path in (locations.folder("captures", name) or Path()).rglob("*.jsonl"):
         capture = captures.read(path)
         for role in protocol.roles:
             others = tuple(event for event in capture.events if event.sender != role)

@@ -10,7 +10,7 @@ import conformance
 import mocks
 from conformance import cli
 from conformance.checks import references
-from conformance.definitions import locate, protocols
+from conformance.definitions import locations, protocols
 from conformance.definitions.protocols import BrokenProtocol
 
 TOY = Path(__file__).with_name("toy")
@@ -130,7 +130,7 @@ def change(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Changed:
     """Return a function that changes a copy of the toy protocol, and returns the file."""
     copy = tmp_path / "set"
     shutil.copytree(TOY, copy, ignore=shutil.ignore_patterns("__pycache__"))
-    monkeypatch.setenv(locate.VARIABLE, str(copy))
+    monkeypatch.setenv(locations.VARIABLE, str(copy))
     monkeypatch.setattr(protocols, "checks", {references.check})
     for package in (conformance, mocks):
         path = [*package.__path__, str(copy / package.__name__)]

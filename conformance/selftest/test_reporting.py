@@ -10,13 +10,13 @@ from xml.etree import ElementTree
 import pytest
 from jsonschema import Draft202012Validator
 
-from conformance.conclusions import stored
-from conformance.definitions import locate
+from conformance.conclusions import stored_reports
+from conformance.definitions import locations
 from conformance.reporting import junit as junit_file
 from conformance.reporting import page
 from conformance.reporting.github import github_annotations, github_step_summary
 from conformance.reporting.summary import terminal_summary
-from conformance.reporting.text import hexdump, hexdump_size, one_line, visible
+from conformance.reporting.text import hexdump, hexdump_size, make_visible, one_line
 from conformance.running.selection import SMOKE
 from conformance.selftest.report_fixtures import (
     HOSTILE,
@@ -33,7 +33,7 @@ from conformance.selftest.report_fixtures import (
 
 
 def test_the_schema_is_a_schema_and_describes_every_member() -> None:
-    schema = json.loads((locate.reports() / "report.schema.json").read_text("utf-8"))
+    schema = json.loads((locations.reports() / "report.schema.json").read_text("utf-8"))
     Draft202012Validator.check_schema(schema)
 
     def described(part: dict[str, Any]) -> bool:
@@ -49,7 +49,7 @@ def test_the_schema_is_a_schema_and_describes_every_member() -> None:
 
 
 def validator() -> Draft202012Validator:
-    schema = json.loads((locate.reports() / "report.schema.json").read_text("utf-8"))
+    schema = json.loads((locations.reports() / "report.schema.json").read_text("utf-8"))
     return Draft202012Validator(schema)
 
 
@@ -82,7 +82,7 @@ def test_the_schema_keeps_paths_below_the_report(path: str) -> None:
 
 
 def test_the_sample_page_is_up_to_date() -> None:
-    fresh = page.render(stored.load(sample_folder()), sample_folder())
+    fresh = page.render(stored_reports.load(sample_folder()), sample_folder())
     written = (sample_folder() / "index.html").read_text("utf-8")
     assert written == fresh, (
         "render reports/sample again, with python -m conformance.selftest.sample"
@@ -103,11 +103,11 @@ def test_the_sample_page_is_up_to_date() -> None:
     ],
 )
 def test_what_prints_nothing_is_made_visible(raw: str, shown: str) -> None:
-    assert visible(raw) == shown
+    assert make_visible(raw) == shown
 
 
 def test_long_text_is_cut_and_says_so() -> None:
-    assert visible("x" * 1500, 1000).endswith("… [500 more characters]")
+    assert make_visible("x" * 1500, 1000).endswith("… [500 more characters]")
     assert one_line("a\n b\t\tc" + "d" * 500, 20) == "a b c" + "d" * 14 + "…"
     assert len(one_line("\u202e" * 10**6, 100)) < 700
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from conformance.definitions import locate
+from conformance.definitions import locations
 from conformance.reporting import ladder, page
 from conformance.reporting.ladder import Mark
 from conformance.reporting.page import write_page
@@ -49,7 +49,7 @@ class Page(HTMLParser):
 
 def assert_inert(text: str) -> Page:
     found = Page(text)
-    templates = locate.reports()
+    templates = locations.reports()
     assert "".join(found.code["script"]) == (templates / "script.js").read_text("utf-8")
     assert "".join(found.code["style"]) == (templates / "style.css").read_text("utf-8")
     assert sum(tag == "script" for tag, _ in found.elements) == 1

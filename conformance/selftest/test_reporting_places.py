@@ -9,7 +9,7 @@ import pytest
 from conformance.deltarobot import codec as deltarobot
 from conformance.reporting import ladder, places
 from conformance.reporting.ladder import Mark
-from conformance.reporting.text import hexdump, in_hexdump
+from conformance.reporting.text import hexdump, hexdump_ranges
 from conformance.runtime import codec as runtime
 from conformance.selftest.report_fixtures import write_transcript
 from conformance.simspark.codec import encode
@@ -35,10 +35,10 @@ from conformance.simspark.codec import encode
 def test_a_member_is_found_in_text_and_bytes(
     text: str, path: list[str | int], expected: str | None
 ) -> None:
-    found = places.in_text(text, path)
+    found = places.range_in_text(text, path)
     assert (text[slice(*found)] if found else None) == expected
     data = b"POST / HTTP/1.1\r\n\r\n" + text.encode()
-    within = places.in_bytes(data, path)
+    within = places.range_in_bytes(data, path)
     if text.strip()[:1] in ("{", "["):
         assert (data[slice(*within)].decode() if within else None) == expected
 
@@ -134,7 +134,7 @@ def test_what_is_not_in_messagepack_is_not_found() -> None:
 
 def test_bytes_are_found_in_a_dump() -> None:
     dump = hexdump(bytes(range(0x41, 0x41 + 40)))
-    assert [dump[start:end] for start, end in in_hexdump(dump, 6, 33)] == [
+    assert [dump[start:end] for start, end in hexdump_ranges(dump, 6, 33)] == [
         "47 48  49 4a 4b 4c 4d 4e 4f 50",
         "GHIJKLMNOP",
         "51 52 53 54 55 56 57 58  59 5a 5b 5c 5d 5e 5f 60",

@@ -11,13 +11,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from conformance.codec import Datagrams
-from conformance.definitions import locate
+from conformance.definitions import locations
 from conformance.judging import captures
 from conformance.runtime.codec import Decoder, encode
 from conformance.runtime.encodings import encodings
 from conformance.runtime.objects import DEPTH, LIMIT
 
-FOLDER = locate.folder("captures", "runtime") or Path()
+FOLDER = locations.folder("captures", "runtime") or Path()
 GOLDEN = sorted(path for path in FOLDER.glob("*.jsonl") if "violation" not in path.name)
 EVENTS = {
     f"{path.stem}-{number}": event

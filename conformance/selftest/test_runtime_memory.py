@@ -21,20 +21,20 @@ import yaml
 from hypothesis import HealthCheck, given, settings
 
 from conformance import bus_errors, generation, mutex
-from conformance.definitions import locate, protocols
+from conformance.definitions import locations, protocols
 from conformance.harness import memory
-from conformance.harness.deadlines import counting
+from conformance.harness.deadlines import countdown_from
 from conformance.harness.memory import Locked, NoObject, SharedObject
 from conformance.runtime.memory import lists, strategies
 from conformance.runtime.memory.catalog import CatalogError, Parameter, Peripheral, load
-from conformance.runtime.memory.declared import LayoutError, parse_layout
+from conformance.runtime.memory.declared_layout import LayoutError, parse_layout
 from conformance.runtime.memory.layout import PLANS, Field, plan_layout
 from conformance.runtime.memory.samples import fill_values, sample
 from conformance.selftest.driving import Place
 from conformance.selftest.standing import ask, ended, mock
 from conformance.verdicts import Hindered
 
-FOLDER = locate.folder("captures", "runtime") or Path()
+FOLDER = locations.folder("captures", "runtime") or Path()
 CATALOGS = sorted((FOLDER / "catalogs").glob("*.yaml"))
 IMAGES = sorted((FOLDER / "images").glob("*.json"))
 BRIEFLY = settings(max_examples=20, deadline=None, suppress_health_check=list(HealthCheck))
@@ -270,10 +270,10 @@ async def test_objects_and_their_mutex(name: str) -> None:
     theirs = SharedObject.open(name, 8)
     mine.write(100, b"abc")
     assert theirs.read()[100:103] == b"abc"
-    async with mine.locked(counting(1)):
+    async with mine.locked(countdown_from(1)):
         assert not theirs.trylock()
         with pytest.raises(Locked, match="still locked"):
-            async with theirs.locked(counting(0.01)):
+            async with theirs.locked(countdown_from(0.01)):
                 pass
     assert theirs.trylock()
     theirs.unlock()
@@ -298,9 +298,9 @@ async def test_an_object_that_is_shortened(name: str) -> None:
     shared = SharedObject.create(name, 4 * mmap.PAGESIZE, 3 * mmap.PAGESIZE)
     other = SharedObject.create(f"{name}-2", 100, 0)
     try:
-        async with other.locked(counting(1)):
+        async with other.locked(countdown_from(1)):
             with pytest.raises(memory.Shortened):
-                async with shared.locked(counting(1)):
+                async with shared.locked(countdown_from(1)):
                     os.truncate(memory.FOLDER / name, 0)
             with pytest.raises(memory.Shortened):
                 shared.trylock()
@@ -429,7 +429,9 @@ def test_a_folder_that_another_run_has_for_itself(
 ) -> None:
     """The suite does nothing there without the lock, for any owner of the lock."""
     monkeypatch.setattr(memory, "FOLDER", tmp_path)
-    iut: Any = SimpleNamespace(left=counting, configuration=SimpleNamespace(max_wait=0.05))
+    iut: Any = SimpleNamespace(
+        countdown=countdown_from, configuration=SimpleNamespace(max_wait=0.05)
+    )
 
     async def tries() -> None:
         async with lists.lock_folder(iut, shared=True), lists.lock_folder(iut, shared=True):

@@ -2,14 +2,14 @@
 
 from pathlib import Path
 
-from conformance.definitions import locate, protocols
+from conformance.bounded_dict import MOST
+from conformance.definitions import locations, protocols
 from conformance.judging import captures
 from conformance.judging.connections import judge_capture
 from conformance.judging.judge import Judge
-from conformance.recent import MOST
 from conformance.runtime.oracle import Conversation, Oracle
 
-FOLDER = locate.folder("captures", "runtime") or Path()
+FOLDER = locations.folder("captures", "runtime") or Path()
 
 
 def test_what_a_session_exercises() -> None:

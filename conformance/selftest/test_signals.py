@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from conformance.definitions import locate
+from conformance.definitions import locations
 from conformance.selftest.driving import BRIEF, COMMAND, ONE_TEST, SIMULATOR, Place
 
 BACKGROUND = ["env", "--ignore-signal=INT"]
@@ -17,7 +17,7 @@ PATIENCE = 30  # seconds in which a command must end, even on a busy machine
 
 @pytest.mark.parametrize("by", [signal.SIGTERM, signal.SIGHUP])
 def test_a_background_job_ends(by: int) -> None:
-    capture = next((locate.folder("captures", "vexide") or Path()).glob("*.jsonl"))
+    capture = next((locations.folder("captures", "vexide") or Path()).glob("*.jsonl"))
     words = [*BACKGROUND, *COMMAND, "show", str(capture), "--follow"]
     with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
         assert process.stdout and process.stderr

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from conformance.definitions import locate, protocols
+from conformance.definitions import locations, protocols
 from conformance.judging import captures
 from conformance.judging.captures import Capture
 from conformance.judging.connections import judge_capture
@@ -17,7 +17,7 @@ from conformance.simspark.oracle import Conversation, Oracle
 from conformance.simspark.scene import Scene
 from conformance.simspark.sexp import read
 
-FOLDER = locate.folder("captures", "simspark") or Path()
+FOLDER = locations.folder("captures", "simspark") or Path()
 VIOLATIONS = sorted(FOLDER.glob("violation-*.jsonl"))
 GOLDEN = sorted(set(FOLDER.glob("*.jsonl")) - set(VIOLATIONS))
 PROTOCOL = protocols.load("simspark")

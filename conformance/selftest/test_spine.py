@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from conformance import configuration
 from conformance.codec import Decoder
 from conformance.configuration import Configuration, KnownFailure
-from conformance.definitions import locate, protocols
+from conformance.definitions import locations, protocols
 from conformance.definitions.schemas import Schema, SchemaError
 from conformance.harness.links import AddressError, parse_address
 from conformance.judging.captures import Capture, Event
@@ -90,7 +90,7 @@ def test_file(tmp_path: Path) -> None:
         "ready.once": KnownFailure("twice"),
         "ready.sent": KnownFailure("late", "no", "2030-01-01"),
     }
-    assert configuration.checked(loaded) == loaded
+    assert configuration.check_configuration(loaded) == loaded
 
 
 def test_placeholders() -> None:
@@ -136,16 +136,17 @@ def test_added_set_is_found_here_and_by_children(tmp_path: Path) -> None:
     code = (
         "import subprocess, sys\n"
         "from pathlib import Path\n"
-        "from conformance.definitions import locate\n"
-        "if len(sys.argv) > 1: locate.add(Path(sys.argv[1])); locate.add(Path(sys.argv[1]))\n"
-        "assert locate.sets().count(Path(sys.argv[-1])) == 1 or len(sys.argv) == 1\n"
-        "print(locate.folder('schemas', 'mine'), flush=True)\n"
+        "from conformance.definitions import locations\n"
+        "if len(sys.argv) > 1: locations.add(Path(sys.argv[1])); locations.add(Path(sys.argv[1]))\n"
+        "assert locations.sets().count(Path(sys.argv[-1])) == 1 or len(sys.argv) == 1\n"
+        "print(locations.folder('schemas', 'mine'), flush=True)\n"
         "if len(sys.argv) > 1: subprocess.run([sys.executable, '-c', sys.stdin.read()])\n"
     )
-    env = {key: value for key, value in os.environ.items() if key != locate.VARIABLE}
+    env = {key: value for key, value in os.environ.items() if key != locations.VARIABLE}
     done = subprocess.run(
         [sys.executable, "-c", code, str(tmp_path)],
-        input="from conformance.definitions import locate; print(locate.folder('schemas', 'mine'))",
+        input="from conformance.definitions import locations as here; "
+        "print(here.folder('schemas', 'mine'))",
         env=env,
         capture_output=True,
         text=True,
@@ -155,9 +156,9 @@ def test_added_set_is_found_here_and_by_children(tmp_path: Path) -> None:
 
 
 def test_built_in_set_comes_first() -> None:
-    folder = locate.folder("schemas", "vexide")
-    assert folder == locate.sets()[0] / "schemas" / "vexide"
-    assert locate.folder("schemas", "nothing") is None
+    folder = locations.folder("schemas", "vexide")
+    assert folder == locations.sets()[0] / "schemas" / "vexide"
+    assert locations.folder("schemas", "nothing") is None
 
 
 # Judging

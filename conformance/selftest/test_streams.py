@@ -10,7 +10,7 @@ import pytest
 
 from conformance.configuration import Configuration
 from conformance.definitions import protocols
-from conformance.harness import links, unread
+from conformance.harness import links, socket_backlog
 from conformance.harness.instance import Instance
 from conformance.harness.process import Process
 from conformance.iut import Iut
@@ -142,7 +142,7 @@ async def test_what_a_peer_has_not_read(host: str) -> None:
         socket.create_connection(server.getsockname()[:2]) as ours,
         server.accept()[0] as theirs,
     ):
-        left = unread.of_socket(ours)
+        left = socket_backlog.of_socket(ours)
         if left is None:
             pytest.skip("this system does not tell")
         ours.sendall(b"twelve bytes")
@@ -169,11 +169,11 @@ async def test_who_dies_is_gone_once_its_connections_are_closed() -> None:
     try:
         port = int(await process.standard.read())
         reader, writer = await asyncio.open_connection("127.0.0.1", port)
-        assert not process.gone
+        assert not process.is_gone
         writer.write(b"1")
         with contextlib.suppress(ConnectionError):
             await reader.read()
-        assert process.gone
+        assert process.is_gone
         writer.close()
     finally:
         await process.end()

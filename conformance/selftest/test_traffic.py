@@ -12,17 +12,17 @@ from typing import Any
 import pytest
 
 from conformance.cli import main
-from conformance.definitions import locate, protocols
+from conformance.definitions import locations, protocols
 from conformance.judging import captures, recordings
 from conformance.judging.captures import Capture, CaptureError, Event
 from conformance.live.sides import sides
 from conformance.traffic import pcap, pcapng
-from conformance.traffic.foreign import Foreign
+from conformance.traffic.foreign_recordings import Foreign
 from conformance.traffic.packets import ACK, FIN, RST, SYN, TCP, Segment
 
 
 def golden(protocol: str) -> Path:
-    return locate.folder("captures", protocol) or Path()
+    return locations.folder("captures", protocol) or Path()
 
 
 DELTAROBOT = protocols.load("deltarobot")
@@ -73,7 +73,7 @@ def test_packets_are_judged_as_the_capture(path: Path, tmp_path: Path) -> None:
     read = dataclasses.replace(foreign.capture, extra=capture.extra)
     protocol = protocols.load(capture.protocol)
     known = recordings.read(path)
-    judged = recordings.judged(path, protocol, read, foreign.numbers)
+    judged = recordings.judge_events(path, protocol, read, foreign.numbers)
     assert told(judged.findings) == told(known.findings)
     assert judged.messages == known.messages
 
@@ -109,7 +109,7 @@ def test_a_reset_ends_a_direction_as_a_close_does() -> None:
         Segment(CLIENT, SERVER, TCP, b"", 0, 2, 1, FIN | ACK),
     ]
     packets = [(number, float(number), part) for number, part in enumerate(parts, 1)]
-    found = pcap.joined(DELTAROBOT, packets, {PORT: sides(DELTAROBOT)[0]})
+    found = pcap.join_segments(DELTAROBOT, packets, {PORT: sides(DELTAROBOT)[0]})
     shown = [(e.sender, e.event) for e in found.capture.events if e.event]
     assert shown == [(None, "connected"), ("server", "closed"), ("client", "closed")]
 
@@ -125,7 +125,7 @@ def test_ports_that_are_used_again_are_another_connection() -> None:
             Segment(CLIENT, SERVER, TCP, b"", 0, first + 2, 8, FIN | ACK),
         ]
     packets = [(number, float(number), part) for number, part in enumerate(parts, 1)]
-    found = pcap.joined(DELTAROBOT, packets, {PORT: sides(DELTAROBOT)[0]})
+    found = pcap.join_segments(DELTAROBOT, packets, {PORT: sides(DELTAROBOT)[0]})
     assert found.left_out == ()
     assert [(e.connection, e.data) for e in found.capture.events if e.data] == [
         (1, b"x"),
@@ -144,7 +144,7 @@ def test_two_servers_are_two_instances() -> None:
     other = ("10.0.0.9", PORT)
     parts = [Segment(CLIENT, end, TCP, b"", 0, 0, None, SYN) for end in (SERVER, other)]
     packets = [(number, float(number), part) for number, part in enumerate(parts, 1)]
-    found = pcap.joined(DELTAROBOT, packets, {PORT: sides(DELTAROBOT)[0]})
+    found = pcap.join_segments(DELTAROBOT, packets, {PORT: sides(DELTAROBOT)[0]})
     assert [event.details["instance"] for event in found.capture.events] == [1, 2]
 
 
@@ -242,7 +242,7 @@ def test_an_archive_is_judged_as_the_capture(
     lines = [line.split(": ")[1] for line in told]
     assert "not judged" in lines
     found = {line.split(" ")[0] for line in lines if line != "not judged"}
-    known = recordings.judged(
+    known = recordings.judge_events(
         path,
         protocols.load("openroberta"),
         dataclasses.replace(capture, extra={"running": True}),

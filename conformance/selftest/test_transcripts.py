@@ -10,18 +10,18 @@ from typing import Any
 import pytest
 
 from conformance import cli
-from conformance.definitions import locate, protocols
+from conformance.definitions import locations, protocols
 from conformance.judging import captures, recordings
 from conformance.judging.captures import Capture
 from conformance.judging.connections import judge_capture
 from conformance.judging.judge import Finding
 from conformance.reporting import ladder
-from conformance.running.replay import begun
+from conformance.running.replay import corresponding_capture
 from conformance.running.transcripts import FLOOD, FULL, KEPT, MOST, Transcripts, Written
 from conformance.selftest.driving import Place
 
 LAB = protocols.load("openroberta")
-FOLDER = locate.folder("captures", "openroberta") or Path()
+FOLDER = locations.folder("captures", "openroberta") or Path()
 
 
 def by_request(name: str) -> Capture:
@@ -40,7 +40,7 @@ def test_the_connections_of_one_conversation_are_judged_together() -> None:
     capture = by_request("session-pushes")
     assert len(capture.connections) > 1
     assert judge_capture(LAB, capture, ["robot"]).findings == []
-    apart = judge_capture(LAB, capture.only(capture.connections[-1]), ["robot"]).findings
+    apart = judge_capture(LAB, capture.only_connection(capture.connections[-1]), ["robot"]).findings
     assert apart, "alone, a later connection lacks what was before it"
 
 
@@ -73,7 +73,7 @@ def test_captures_of_one_conversation_can_be_joined(tmp_path: Path) -> None:
     paths = []
     for number in capture.connections:
         paths.append(str(tmp_path / f"{number}.jsonl"))
-        captures.write(Path(paths[-1]), capture.only(number))
+        captures.write(Path(paths[-1]), capture.only_connection(number))
     assert cli.main(["check", "--role", "robot", *paths]) == 1
     assert cli.main(["check", "--role", "robot", "--join", *paths]) == 0
 
@@ -105,7 +105,7 @@ def test_a_robot_with_a_connection_for_each_request(
 def test_which_connection_is_opened_first_may_be_chance(first: str) -> None:
     """A robot that sends sensor data while it polls can open either connection first."""
     capture = by_request("session-pushes")
-    parts = [capture.only(number) for number in capture.connections]
+    parts = [capture.only_connection(number) for number in capture.connections]
 
     given_up = asyncio.Event()
 
@@ -122,20 +122,20 @@ def test_which_connection_is_opened_first_may_be_chance(first: str) -> None:
         until_closed=until_closed,
     )
     one = next(part for part in parts if part.events[0].message == first)
-    assert asyncio.run(begun(session, parts)) is one
+    assert asyncio.run(corresponding_capture(session, parts)) is one
     others = [part for part in parts if part.events[0].message != first]
-    assert asyncio.run(begun(session, others)) is None
+    assert asyncio.run(corresponding_capture(session, others)) is None
     given_up.set()
-    assert asyncio.run(begun(session, parts)) is None
+    assert asyncio.run(corresponding_capture(session, parts)) is None
 
 
 def test_what_was_wrong_is_found_in_its_own_connection() -> None:
     capture = dataclasses.replace(
         by_request("session-pushes"), extra={"offending": 2, "expected": "x"}
     )
-    second = capture.only(2)
+    second = capture.only_connection(2)
     assert second.extra["offending"] == 0
-    assert "expected" not in capture.only(1).extra
+    assert "expected" not in capture.only_connection(1).extra
 
 
 @pytest.mark.parametrize("number", ["0", "-1", "1.5", "true", '"1"'])
@@ -161,7 +161,7 @@ def _talkative() -> Any:
     return Played(
         events=[said] * 2000,
         judge=SimpleNamespace(findings=[]),
-        flooded=False,
+        is_flooded=False,
         protocol=simulator,
         role=simulator.roles["simulator"],
         instance=SimpleNamespace(program=None, configuration=SimpleNamespace(command=("x",))),
@@ -197,7 +197,7 @@ def test_a_transcript_has_a_bound_whatever_is_wrong_in_it(tmp_path: Path, floode
     session, last = _talkative(), Finding("framing.json-lines", "x", 1999)
     decoded = captures.Event(0.0, "simulator", b"(a)" * 2000, "Expressions", [["a"]] * 2000)
     asked = captures.Event(0.0, None, event="start", details={"arguments": {"name": "x" * 200_000}})
-    session.events, session.flooded = [asked, decoded] * 1000, flooded
+    session.events, session.is_flooded = [asked, decoded] * 1000, flooded
     session.judge = SimpleNamespace(findings=[last])
     kept = Transcripts(tmp_path, "test", "purpose", "framing.json-lines", Written())
     size = (tmp_path / kept.of((session,)).path).stat().st_size
@@ -258,7 +258,7 @@ def test_a_gap_in_one_connection_leaves_the_others_whole(tmp_path: Path) -> None
     path.write_text("".join(f"{json.dumps(line)}\n" for line in lines), encoding="utf-8")
     read = recordings.read(path)
     assert (read.findings, read.messages, read.contradictions) == ((), 1, ())
-    assert [len(read.capture.only(each).gaps) for each in (1, 2)] == [0, 1]
+    assert [len(read.capture.only_connection(each).gaps) for each in (1, 2)] == [0, 1]
 
 
 def test_several_messages_of_one_write_are_shown_as_such(
@@ -268,10 +268,10 @@ def test_several_messages_of_one_write_are_shown_as_such(
     protocol = protocols.load("vexide")
     data = b'"StartExecution"\n{"USD": {"root": "/media/card"}}\n'
     frames = protocol.decoder("frontend", "stdio").feed(data)
-    event = captures.named(captures.Event(0.0, "frontend", data), frames)
+    event = captures.with_messages(captures.Event(0.0, "frontend", data), frames)
     assert [name for name, _ in event.messages] == ["StartExecution", "USD"]
     part = captures.Event(0.0, "frontend", data[:-1])
-    assert captures.named(part, frames[:1]) == part
+    assert captures.with_messages(part, frames[:1]) == part
     path = tmp_path / "together.jsonl"
     captures.write(path, Capture("vexide", "two in one write", "recorded", (), (event,)))
     assert cli.main(["show", str(path)]) == 0

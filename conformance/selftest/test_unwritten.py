@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from conformance.conclusions import stored
-from conformance.definitions import locate
-from conformance.replacing import replace, replacing
+from conformance.atomic_files import replace, replacement_file
+from conformance.conclusions import stored_reports
+from conformance.definitions import locations
 from conformance.reporting import files
 from conformance.selftest.driving import BRIEF, COMMAND, ONE_TEST, SIMULATOR, Place
 
@@ -74,7 +74,7 @@ def test_a_working_folder_that_goes_during_the_run(place: Place) -> None:
 def test_a_file_is_replaced_as_a_whole(tmp_path: Path) -> None:
     path, other = tmp_path / "file", tmp_path / "other"
     replace(path, "first")
-    with pytest.raises(BufferError), replacing(path) as file:
+    with pytest.raises(BufferError), replacement_file(path) as file:
         file.write(memoryview(b"secon")[::2])
     assert path.read_text() == "first"
     other.write_text("not ours")
@@ -86,7 +86,7 @@ def test_a_file_is_replaced_as_a_whole(tmp_path: Path) -> None:
 
 
 def test_a_report_is_written_as_a_whole_or_not(tmp_path: Path) -> None:
-    sample = stored.load(locate.reports() / "sample")
+    sample = stored_reports.load(locations.reports() / "sample")
     (tmp_path / "report.json").mkdir()
     with pytest.raises(files.UnwrittenReport, match="cannot be written"):
         files.write(sample, tmp_path)

@@ -10,8 +10,9 @@ import pytest
 
 from conformance.configuration import Configuration
 from conformance.definitions import protocols
-from conformance.harness.upper import Answer, Operated, UpperTester
-from conformance.verdicts import Inconclusive, NotExercised
+from conformance.harness.instance import Instance
+from conformance.harness.upper_tester import Answer, OperationRecord, UpperTester
+from conformance.verdicts import Conclusion, Inconclusive, NotExercised, Violation
 
 CONSUMER = protocols.role("runtime/buffer-consumer")
 SENT = {"ok": True, "result": 1}
@@ -79,6 +80,31 @@ async def test_an_answer_that_is_not_json_is_not_waited_for() -> None:
         await asked('{"id": 1, "ok": true, "result": "\\0"}')
 
 
+CRASHES = "import sys; sys.stdin.readline(); raise ValueError('no such buffer')"
+LEAVES = "import sys; sys.stdin.readline()"
+CLOSES = "import os, sys; sys.stdin.readline(); os.close(1); sys.stdin.read()"
+
+
+@pytest.mark.asyncio
+@pytest.mark.parametrize(
+    ("program", "conclusion"),
+    [(CRASHES, Violation), (LEAVES, Inconclusive), (CLOSES, Inconclusive)],
+)
+async def test_a_crash_during_an_operation_is_a_violation(
+    program: str, conclusion: type[Conclusion]
+) -> None:
+    """An exit in order, or a closed standard output, decides nothing."""
+    started = Configuration(CONSUMER, command=(sys.executable, "-c", program))
+    instance = Instance(started, "none")
+    await instance.start(None, {})
+    try:
+        with pytest.raises(conclusion) as raised:
+            await instance.upper("list")
+    finally:
+        await instance.stop()
+    assert isinstance(raised.value, Violation) == ("no such buffer" in str(raised.value))
+
+
 @pytest.mark.asyncio
 async def test_silence_and_what_is_not_offered() -> None:
     with pytest.raises(Inconclusive, match=r"did not answer 'list' within 0\.2 s; it has"):
@@ -90,11 +116,11 @@ async def test_silence_and_what_is_not_offered() -> None:
 @pytest.mark.asyncio
 async def test_offers_nothing_that_the_iut_has_refused_as_not_offered() -> None:
     configuration = Configuration(CONSUMER, timing={"response": 0.2}, max_wait=0.5)
-    operated = Operated()
+    operated = OperationRecord()
     streams: Any = Streams({"ok": False, "offered": False})
     upper = UpperTester(CONSUMER, configuration, {}, streams, operated)
     assert upper.offers("list")
-    assert await upper.has("list") is False
+    assert await upper.is_offered("list") is False
     await upper.close()
     other: Any = Streams()
     later = UpperTester(CONSUMER, configuration, {}, other, operated)
@@ -107,7 +133,7 @@ async def test_offers_nothing_that_the_iut_has_refused_as_not_offered() -> None:
 async def test_what_is_never_answered_is_not_waited_for_in_full_again() -> None:
     """Other operations are not awaited in full either, unless one was answered."""
     configuration = Configuration(CONSUMER, timing={"response": 0.2}, max_wait=0.5)
-    operated = Operated()
+    operated = OperationRecord()
 
     async def asks(*lines: Any, operation: str = "list") -> str:
         streams: Any = Streams(*lines)

@@ -10,7 +10,7 @@ import sys
 import jsonschema
 import pytest
 
-from conformance.definitions import locate, protocols
+from conformance.definitions import locations, protocols
 from conformance.judging import captures
 from conformance.judging.connections import judge_capture
 from conformance.selftest.driving import BRIEF, ONE_TEST, PREAMBLE, SIMULATOR, Place
@@ -97,7 +97,7 @@ def test_reports(place: Place) -> None:
     results = [json.loads(file.read_text()) for file in place.folder.glob("allure/*-result.json")]
     statuses = [result["status"] for result in results if "framing.json" in result["name"]]
     assert statuses.count("failed") == done.report["counts"]["requirements"]["fail"]
-    schema = json.loads((locate.reports() / "report.schema.json").read_text())
+    schema = json.loads((locations.reports() / "report.schema.json").read_text())
     jsonschema.Draft202012Validator(schema).validate(done.report)
     for name in ("index.html", "junit.xml", *(test["transcript"] for test in done.report["tests"])):
         assert done.text(name)

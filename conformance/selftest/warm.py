@@ -17,7 +17,7 @@ from collections.abc import Mapping
 from typing import NoReturn
 
 from conformance import cli
-from conformance.harness import forked
+from conformance.harness import fork_server
 from mocks.forking import ForkServer
 
 _IMPORTED = ("conformance.commands.run", "conformance.plugin", "conformance.reporting")
@@ -50,7 +50,7 @@ class Forked:
 @functools.cache
 def _asking() -> socket.socket:
     """Return the request socket of the fork server, which is started at the first call."""
-    return forked.start("conformance.selftest.warm")
+    return fork_server.start("conformance.selftest.warm")
 
 
 def _play(words: list[str]) -> NoReturn:

@@ -77,7 +77,7 @@ class Clock:
                 self._times.append(number(command[1]) or 0.0)
         self._taken = self._commands.count
 
-    def allow(self, earlier: float, later: float, turned: bool) -> bool:
+    def is_allowed(self, earlier: float, later: float, turned: bool) -> bool:
         """Return True if the time can go from `earlier` to `later`, both in seconds.
 
         `turned` says that the half or the play mode changed in the same state.

@@ -182,7 +182,7 @@ def _wrong_matrix(m: Matrix) -> Iterator[Finding]:
         yield Finding("nodes.matrix-rigid", f"the axes of SLT, {axes}, are {what}")
 
 
-def wrong(nodes: Sequence[Node]) -> Iterator[Finding]:
+def find_wrong_nodes(nodes: Sequence[Node]) -> Iterator[Finding]:
     """Yield all findings about a full graph.
 
     Paths begin at the root node, or at the list of nodes if the graph has no root node.
@@ -219,14 +219,14 @@ def _wrong(node: Node) -> Iterator[Finding]:
         yield Finding("nodes.materials-given", what)
 
 
-def complete(nodes: Sequence[Node]) -> bool:
+def is_complete(nodes: Sequence[Node]) -> bool:
     """Return True if the nodes form a full graph, regardless of the header."""
     return len(nodes) > 1 and all(
         node.kind in LEAVES and NEEDED[node.kind].keys() <= _names(node) for node in nodes
     )
 
 
-def misfits(full: Sequence[Node], update: Sequence[Node]) -> Iterator[Finding]:
+def find_misfits(full: Sequence[Node], update: Sequence[Node]) -> Iterator[Finding]:
     """Yield findings about an update that does not fit the last full graph.
 
     Paths begin at the root node of the update, or at the list of nodes if the update has no root

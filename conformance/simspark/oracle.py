@@ -304,7 +304,7 @@ class Oracle:
             return
         self.exercised.add("state.time-goes-on")
         turned = any(before.get(key) != self.state.get(key) for key in ("half", "play_mode"))
-        if not self._clock.allow(earlier, later, turned):
+        if not self._clock.is_allowed(earlier, later, turned):
             what = f"the time went back from {earlier:g} to {later:g}"
             yield Finding("state.time-goes-on", what)
 
@@ -319,17 +319,17 @@ class Oracle:
                 for word in (node.kind, *(word for leaf in node.leaves for word in leaf[:2]))
                 for requirement in _SHOWN_BY.get(str(word), ())
             }
-            yield from nodes.wrong(self.scene.nodes)
+            yield from nodes.find_wrong_nodes(self.scene.nodes)
         elif self.scene is not None:
             self.exercised |= {"header.partial-fits", "header.updates-bare"}
             update = self.scene.update(graph)
-            if nodes.complete(update):
+            if nodes.is_complete(update):
                 yield Finding(
                     "header.name", f"a full graph of {len(update)} nodes has the header RDS"
                 )
                 self.scene = Scene(graph)
             else:
-                yield from nodes.misfits(self.scene.nodes, update)
+                yield from nodes.find_misfits(self.scene.nodes, update)
 
 
 _OF_NUMBERS = {"nodes.transform", "nodes.matrix-by-columns", "nodes.matrix-rigid"}

@@ -5,7 +5,7 @@ from math import inf
 from typing import Any
 
 from conformance.harness.deadlines import in_time
-from conformance.harness.upper import Answer
+from conformance.harness.upper_tester import Answer
 from conformance.iut import Iut
 from conformance.judging.judge import Finding
 from conformance.running.timeouts import GRACE
@@ -72,10 +72,10 @@ async def judge_one_session(
     sessions, early = await iut.cached(name, find)
     for session in sessions:
         for finding in sorted(session.judge.findings, key=_in_time):
-            if finding.requirement == iut.deciding:
+            if finding.requirement == iut.requirement_id:
                 shown = Violation(None, finding.message, None, finding.event, explains=True)
                 raise shown.shown_in(session, sessions)
-    if early and iut.deciding not in first:
+    if early and iut.requirement_id not in first:
         raise Inconclusive(early)
 
 
@@ -131,7 +131,7 @@ async def run_operation(session: Session, operation: str) -> Answer:
         if not reported_names(session):
             return await answer
         # The IUT has answered earlier, so its declared response time is a valid timeout.
-        return await in_time(answer, session.left(*deadlines * ["response"]))
+        return await in_time(answer, session.countdown(*deadlines * ["response"]))
     except (Inconclusive, TimeoutError) as none:
         await session.until_closed(session.seconds("quiet"))
         await session.assert_alive("an operation")

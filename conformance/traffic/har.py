@@ -13,11 +13,11 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from conformance import untrusted
+from conformance import untrusted_files
 from conformance.definitions.protocol import Protocol
 from conformance.judging.captures import CaptureError, Event
 from conformance.live.sides import Side
-from conformance.traffic.foreign import Foreign, capture
+from conformance.traffic.foreign_recordings import Foreign, capture
 
 SUFFIX = ".har"
 _MOST = 1024 * 1024 * 1024  # bytes of an archive that are read
@@ -28,7 +28,7 @@ _BODILESS = (204, 304)
 def read(path: Path, protocol: Protocol, side: Side) -> Foreign:
     """Read the exchanges of an archive with a server. Raises CaptureError if it is invalid."""
     try:
-        entries = untrusted.read_json(untrusted.text(path, _MOST))["log"]["entries"]
+        entries = untrusted_files.read_json(untrusted_files.text(path, _MOST))["log"]["entries"]
         if not isinstance(entries, list):
             raise ValueError("expected a list of entries")
     except OSError as error:
@@ -45,7 +45,7 @@ def read(path: Path, protocol: Protocol, side: Side) -> Foreign:
         if not exchanges[-1].told:
             left_out.append(f"entry {number}: its response is incomplete")
     exchanges.sort(key=lambda each: each.at)
-    timed = _timed(exchanges, side)
+    timed = _events_by_time(exchanges, side)
     found = capture(protocol, [event for _, event in timed], "read from an HTTP archive")
     return Foreign(found, tuple(number for number, _ in timed), tuple(left_out))
 
@@ -64,15 +64,15 @@ class _Exchange:
 
 def _exchange(number: int, entry: Mapping[str, Any]) -> _Exchange:
     at = datetime.datetime.fromisoformat(entry["startedDateTime"]).timestamp()
-    until = at + _took(entry) / 1000
+    until = at + _duration(entry) / 1000
     request, response = entry["request"], entry["response"]
-    whole = response["status"] and _whole(response, request["method"])
+    whole = response["status"] and _is_complete(response, request["method"])
     told = _response(response, request["method"]) if whole else b""
     connection = str(entry.get("connection", ""))
     return _Exchange(number, connection, at, until, _request(request), told)
 
 
-def _took(entry: Mapping[str, Any]) -> float:
+def _duration(entry: Mapping[str, Any]) -> float:
     """Return the milliseconds from a request to the end of its response.
 
     Some clients include the time to connect, although the connection was made meanwhile or before.
@@ -83,7 +83,7 @@ def _took(entry: Mapping[str, Any]) -> float:
     return min(took, sum(parts)) if min(parts) >= 0 else took
 
 
-def _whole(response: Mapping[str, Any], method: str) -> bool:
+def _is_complete(response: Mapping[str, Any], method: str) -> bool:
     """Return True if the body of a response was recorded completely."""
     fields = {str(each["name"]).lower(): str(each["value"]) for each in response["headers"]}
     content = response.get("content") or {}
@@ -93,7 +93,7 @@ def _whole(response: Mapping[str, Any], method: str) -> bool:
     return len(_body(content)) >= int(length)
 
 
-def _timed(exchanges: Sequence[_Exchange], side: Side) -> list[tuple[int, Event]]:
+def _events_by_time(exchanges: Sequence[_Exchange], side: Side) -> list[tuple[int, Event]]:
     """Return the events of all exchanges by time, each with the number of its entry."""
     began = exchanges[0].at if exchanges else 0.0
     latest: dict[str, tuple[int, float]] = {}

@@ -70,12 +70,12 @@ class Packets:
         source, target = packet[12:16], packet[16:20]
         head = (packet[0] & 15) * 4
         # The recorded length is 0 if the network card splits large packets itself.
-        body, missing = _bounded(packet[head:], length - head if length else None)
+        body, missing = _without_padding(packet[head:], length - head if length else None)
         if fragment & 0x3FFF:
             if missing:
                 return None
             key = (source, target, identity)
-            whole = self._joined(key, (fragment & 0x1FFF) * 8, bool(fragment & 0x2000), body)
+            whole = self._reassemble(key, (fragment & 0x1FFF) * 8, bool(fragment & 0x2000), body)
             if whole is None:
                 return None
             body = whole
@@ -84,7 +84,7 @@ class Packets:
     def _ipv6(self, packet: bytes) -> Segment | None:
         length, protocol = struct.unpack_from("!4xHB", packet)
         source, target = packet[8:24], packet[24:40]
-        body, missing = _bounded(packet[40:], length or None)
+        body, missing = _without_padding(packet[40:], length or None)
         while protocol in (*_EXTENSIONS, _FRAGMENT):
             following, extent = body[0], (body[1] + 1) * 8
             if protocol == _FRAGMENT:
@@ -94,14 +94,14 @@ class Packets:
                     if missing:
                         return None
                     key = (source, target, identity)
-                    whole = self._joined(key, place & 0xFFF8, bool(place & 1), body[8:])
+                    whole = self._reassemble(key, place & 0xFFF8, bool(place & 1), body[8:])
                     if whole is None:
                         return None
                     body, extent = whole, 0
             protocol, body = following, body[extent:]
         return _segment(protocol, source, target, body, missing)
 
-    def _joined(
+    def _reassemble(
         self, key: tuple[bytes, bytes, int], place: int, more: bool, body: bytes
     ) -> bytes | None:
         """Return the whole packet if this is its last missing fragment, else None."""
@@ -141,7 +141,7 @@ def _network(link: int, packet: bytes) -> int | None:
     return None
 
 
-def _bounded(body: bytes, length: int | None) -> tuple[bytes, int]:
+def _without_padding(body: bytes, length: int | None) -> tuple[bytes, int]:
     """Return the body without padding, and the number of its bytes that were not recorded."""
     if length is None:
         return body, 0

@@ -9,10 +9,10 @@ from pathlib import Path
 
 from conformance.configuration import ConfigurationError
 from conformance.definitions.protocol import Protocol
-from conformance.judging.captures import CaptureError, Event, ending
+from conformance.judging.captures import CaptureError, Event, end_details
 from conformance.live.sides import Side
 from conformance.traffic.container import BEGINNINGS, Container, Unreadable
-from conformance.traffic.foreign import Foreign, capture
+from conformance.traffic.foreign_recordings import Foreign, capture
 from conformance.traffic.packets import (
     ACK,
     FIN,
@@ -66,7 +66,7 @@ class _Connection:
         ]
         return f"{ends[0]} to {ends[1]}"
 
-    def lost(self) -> tuple[int, str] | None:
+    def first_gap(self) -> tuple[int, str] | None:
         """Return the first packet after a gap, and the party whose bytes are missing; else None."""
         gaps = [
             (stream.lost_at, self.party(end))
@@ -83,11 +83,13 @@ def read(path: Path, protocol: Protocol, sides: Sequence[Side], ports: Sequence[
     CaptureError if the file cannot be read, and ConfigurationError if the ports are unclear.
     """
     packets, unread = _segments(path)
-    found = joined(protocol, packets, _meant(path, sides, ports, [part for *_, part in packets]))
+    found = join_segments(
+        protocol, packets, _sides_by_port(path, sides, ports, [part for *_, part in packets])
+    )
     return replace(found, left_out=(*unread, *found.left_out))
 
 
-def joined(
+def join_segments(
     protocol: Protocol,
     packets: Iterable[tuple[int, float, Segment]],
     meant: Mapping[int, Side],
@@ -98,8 +100,8 @@ def joined(
     for number, at, part in packets:
         key = frozenset((part.source, part.target))
         connection = latest.get(key)
-        if connection is None or _anew(part, connection):
-            if not (opened := _opened(part, meant)):
+        if connection is None or _is_new_connection(part, connection):
+            if not (opened := _open_connection(part, meant)):
                 continue
             connection = latest[key] = opened
             connections.append(connection)
@@ -133,7 +135,7 @@ def _segments(path: Path) -> tuple[list[tuple[int, float, Segment]], list[str]]:
     return found, unread
 
 
-def _meant(
+def _sides_by_port(
     path: Path, sides: Sequence[Side], ports: Sequence[int], parts: Sequence[Segment]
 ) -> Mapping[int, Side]:
     """Return the side that is served at each port.
@@ -153,7 +155,7 @@ def _meant(
     return dict(zip(chosen, sides, strict=True))
 
 
-def _anew(part: Segment, connection: _Connection) -> bool:
+def _is_new_connection(part: Segment, connection: _Connection) -> bool:
     """Return True if a segment opens a new connection between known endpoints."""
     if part.flags & (SYN | ACK) != SYN:
         return False
@@ -162,7 +164,7 @@ def _anew(part: Segment, connection: _Connection) -> bool:
     return known is None or (part.sequence + 1) % 2**32 != known.first
 
 
-def _opened(part: Segment, meant: Mapping[int, Side]) -> _Connection | None:
+def _open_connection(part: Segment, meant: Mapping[int, Side]) -> _Connection | None:
     """Return the new connection of a first segment; None if its port is not served."""
     ends = [part.source, part.target]
     if part.protocol == TCP and part.flags & SYN:
@@ -212,7 +214,7 @@ def _show(
     reset: bool = False,
 ) -> None:
     kind = "tcp" if connection.protocol == TCP else "udp"
-    details = {"transport": kind} if event == "connected" else ending(reset)
+    details = {"transport": kind} if event == "connected" else end_details(reset)
     party = connection.party(sender) if sender else None
     connection.shown.append((number, Event(at, party, data, event=event, details=details)))
 
@@ -224,7 +226,7 @@ def _capture(protocol: Protocol, connections: Sequence[_Connection]) -> Foreign:
     servers = list(dict.fromkeys(connection.server[0] for connection in connections))
     judged = 0
     for connection in connections:
-        lost = connection.lost()
+        lost = connection.first_gap()
         shown = connection.shown
         if not connection.begun:
             left_out.append(f"{connection.name}: its beginning was not recorded")

@@ -31,7 +31,7 @@ def write(path: Path, capture: Capture, protocol: Protocol) -> tuple[int, ...]:
     ends = peers(capture, protocol)
     ports = tuple(side.port or SERVED + number for number, side in enumerate(ends))
     connections = {
-        number: _Connection(number or 1, capture.only(number), ends, ports)
+        number: _Connection(number or 1, capture.only_connection(number), ends, ports)
         for number in capture.connections
     }
     try:

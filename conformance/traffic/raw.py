@@ -4,7 +4,7 @@ from pathlib import Path
 
 from conformance.definitions.protocol import Protocol
 from conformance.judging.captures import CaptureError, Event
-from conformance.traffic.foreign import Foreign, capture
+from conformance.traffic.foreign_recordings import Foreign, capture
 
 PIECE = 1024  # bytes; a finding names the piece of the file in which its message ends
 

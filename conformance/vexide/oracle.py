@@ -111,13 +111,13 @@ class Oracle:
                 "handshake.nothing-before",
                 "roles.own-messages",
             }
-        if sender == SIMULATOR and name in _EVENTS_OF_EXECUTION and self._started:
+        if sender == SIMULATOR and name in _EVENTS_OF_EXECUTION and self._is_started:
             self.exercised |= {"start.begins-execution", "execution.reports-changes"}
         for walk in self._walks:
             yield from walk.step(sender, name)
 
     @property
-    def _started(self) -> bool:
+    def _is_started(self) -> bool:
         return self._execution.state in (Execution.STARTED, Execution.STARTED_UNSIGNED)
 
     # Rules, one for each message that needs a rule
@@ -202,7 +202,7 @@ class Oracle:
             return
         capacity = fields["capacity"]
         self.exercised.add("battery.default")
-        low = 0.0 if self._started else FULL_BATTERY * 0.99
+        low = 0.0 if self._is_started else FULL_BATTERY * 0.99
         if not low <= capacity <= FULL_BATTERY * 1.01:
             yield Finding(
                 "battery.default",
@@ -220,7 +220,7 @@ class Oracle:
             return
         self.exercised |= {"devices.only-configured", "motor.flags-zero"}
         port = _port(fields["port"])
-        if not self._started and status["voltage"]:
+        if not self._is_started and status["voltage"]:
             yield Finding(
                 "start.not-before",
                 f"the motor at {port[0]} port {port[1]} had {status['voltage']} V before "

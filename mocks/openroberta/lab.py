@@ -16,7 +16,7 @@ from typing import Any
 from wsproto.utilities import generate_accept_token
 
 from conformance.codec import Frame
-from conformance.openroberta import naming
+from conformance.openroberta import message_names
 from conformance.openroberta.codec import UPGRADE, response
 from mocks import streams, upper_tester
 from mocks.openroberta import http
@@ -127,7 +127,7 @@ class Lab(UserSide):
         return self.refusal(400, "expected a JSON object as the body")
 
     def missing(self, data: Mapping[str, Any]) -> list[str]:
-        return [name for name in naming.MANDATORY if data.get(name) is None]
+        return [name for name in message_names.MANDATORY if data.get(name) is None]
 
     def left_out(self, data: Mapping[str, Any]) -> list[str]:
         """Return the mandatory fields that a request for a program does not have."""
@@ -273,7 +273,7 @@ class Lab(UserSide):
     def update_file(self, value: Any) -> Any:
         if value["method"] != "GET":
             return self.refusal(405, "expected GET for a file of an update")
-        found = self.settings.updates.get(value["path"].removeprefix(naming.UPDATE))
+        found = self.settings.updates.get(value["path"].removeprefix(message_names.UPDATE))
         return self.file(found) if found else self.refusal(404, "there is no such file")
 
     # Sensors

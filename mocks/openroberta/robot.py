@@ -17,7 +17,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from conformance.codec import Frame
-from conformance.openroberta import naming
+from conformance.openroberta import message_names
 from conformance.openroberta.codec import content, request
 from mocks import upper_tester
 from mocks.openroberta import interpreter
@@ -126,13 +126,13 @@ class Robot:
 
     async def register(self) -> str:
         """Register; return the lab's command, or an empty string."""
-        asked = self.post(naming.PUSHCMD, self.data("register"))
+        asked = self.post(message_names.PUSHCMD, self.data("register"))
         return self.command(await self.ask(asked, self.settings.register_patience))
 
     async def poll(self) -> None:
         """Push until an update or an abort."""
         while True:
-            asked = self.post(naming.PUSHCMD, self.data("push"))
+            asked = self.post(message_names.PUSHCMD, self.data("push"))
             command = self.command(await self.ask(asked, self.settings.push_patience))
             match command:
                 case "repeat":
@@ -170,7 +170,7 @@ class Robot:
     # Programs
 
     async def download(self) -> None:
-        asked = self.post(naming.DOWNLOAD, self.data("push"))
+        asked = self.post(message_names.DOWNLOAD, self.data("push"))
         answer = await self.ask(asked, self.settings.push_patience)
         if answer is None or answer.name != "File":
             await self.disturbed("")
@@ -223,7 +223,7 @@ class Robot:
         return UPDATES
 
     def get(self, path: str) -> Any:
-        return request("GET", naming.UPDATE + path, self.headers())
+        return request("GET", message_names.UPDATE + path, self.headers())
 
     # Sensors
 

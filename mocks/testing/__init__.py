@@ -11,7 +11,7 @@ are judged while they arrive. `async with` works as well.
 
 from typing import Any
 
-from conformance.definitions import locate, protocols
+from conformance.definitions import locations, protocols
 from mocks.testing.base import Finding, Message, Mock, MockFailed
 from mocks.testing.in_process import InProcess
 from mocks.testing.in_thread import InThread
@@ -28,7 +28,7 @@ def mock(role: str, *, process: bool = False, judge: bool = True, **options: Any
     process. The values of received messages are then limited to JSON. With `judge=False` the test
     does not fail for findings that it leaves unread.
     """
-    locate.extend_packages()
+    locations.extend_packages()
     known = protocols.role(role)
     asks = bool(options.get("upper_tester"))
     if known.transports == ("none",):

@@ -8,9 +8,9 @@ from conformance.cases import absent, check, requirement
 from conformance.deltarobot import tester
 from conformance.deltarobot.codec import OVERSIZED, SAID, TRUNCATED, encode, name_of_begun
 from conformance.deltarobot.handshake import open_session, shake_hands
-from conformance.deltarobot.leaving import has_announced_end
 from conformance.deltarobot.messages import UNKNOWN, end
 from conformance.deltarobot.service import REASON, assert_alive, habits, ordinary, share_session
+from conformance.deltarobot.session_ends import has_announced_end
 from conformance.iut import Iut
 from conformance.session import Session
 from conformance.verdicts import Inconclusive, NotExercised, Violation
@@ -39,16 +39,16 @@ async def shut_down_later(iut: Iut) -> Session:
 
 async def _shut_down(iut: Iut) -> Session:
     async with open_session(iut) as session:
-        return await _quietly(session)
+        return await _open_quiet(session)
 
 
 async def _shut_down_later(iut: Iut) -> Session:
     async with tester.of(iut).open_later(iut) as session:
         await shake_hands(session)
-        return await _quietly(session)
+        return await _open_quiet(session)
 
 
-async def _quietly(session: Session) -> Session:
+async def _open_quiet(session: Session) -> Session:
     await tester.of(session).settle(session)
     await _close(session)
     await session.until_closed()
@@ -89,7 +89,7 @@ def _announcement(session: Session) -> Message:
     for message in session.received:
         if message.name == _END:
             return message
-    if why := session.instance.configuration.leaves_out("end.announced"):
+    if why := session.instance.configuration.reason_to_leave_out("end.announced"):
         raise NotExercised(f"the IUT sends no end of transmission: {why}")
     raise Inconclusive("received no end of transmission (end.announced)")
 
@@ -104,7 +104,7 @@ async def test_announced(iut: Iut, held: Callable[[Iut], Awaitable[Session]]) ->
     session = await held(iut)
     if not has_announced_end(session):
         if session.reset and any(
-            name_of_begun(event.data or b"") == _END for event in session.theirs
+            name_of_begun(event.data or b"") == _END for event in session.iut_events
         ):
             raise Inconclusive("a reset of the connection cut the end of transmission")
         came = (
@@ -127,14 +127,14 @@ async def test_reason(iut: Iut) -> None:
 async def test_length_of_the_reason(iut: Iut) -> None:
     """The length of an end of transmission is the length of its reason."""
     session = await shut_down(iut)
-    _fits(session)
+    _check_size(session)
     _announcement(session)
 
 
 @requirement("frame.variable-length")
 async def test_length_of_the_answer(iut: Iut) -> None:
     """An end of transmission that answers another one carries the length of its reason."""
-    _fits(await ordinary(iut))
+    _check_size(await ordinary(iut))
 
 
 @requirement("frame.variable-length")
@@ -143,15 +143,15 @@ async def test_length_of_a_refusal(iut: Iut) -> None:
     async with iut.session() as session:
         await session.send(UNKNOWN["32-bit"])
         await session.until_closed()
-        _fits(session)
+        _check_size(session)
 
 
-def _fits(session: Session) -> None:
+def _check_size(session: Session) -> None:
     """Raise Violation if the length of an end of transmission is wrong."""
     ending = False
     # If the stream was out of step before, the end of transmission can be an illusion.
     astray = any(found.requirement == "frame.fixed-lengths" for found in session.judge.findings)
-    for event in session.theirs:
+    for event in session.iut_events:
         ending = ending or name_of_begun(event.data or b"") == _END
         if ending and event.message == OVERSIZED:
             came = f"received a length of {event.value['length']}"
@@ -201,10 +201,10 @@ async def test_received(iut: Iut, reason: str) -> None:
         await session.send(end(REASONS[reason]))
         if (await habits(iut)).closing != REASON or not await session.until_closed():
             await session.finish()
-        await _ends(session, "an end of transmission")
+        await _check_ends(session, "an end of transmission")
 
 
-async def _ends(session: Session, after: str, requirement: str | None = None) -> None:
+async def _check_ends(session: Session, after: str, requirement: str | None = None) -> None:
     """Raise Violation, of this requirement if one is given, unless the IUT disconnects."""
     if not await session.until_closed():
         expected = f"the connection to be closed after {after}"
@@ -223,7 +223,7 @@ async def test_nothing_to_a_peer_that_has_ended(iut: Iut) -> None:
         await session.stop_answering()
         await session.send(end(REASON))
         await tester.of(session).ask(session)
-        under_way = session.left("response")
+        under_way = session.countdown("response")
         while not tester.of(session).asks and await session.wait_for(within=under_way):
             pass
         late = await session.wait_for(*tester.of(session).signs, within="response")
@@ -245,7 +245,7 @@ async def test_no_reason(iut: Iut) -> None:
             f"the IUT {does[closed]}",
         )
         await session.finish()
-        await _ends(session, "an end of transmission without a reason", "end.received")
+        await _check_ends(session, "an end of transmission without a reason", "end.received")
         if not closed:
             raise Inconclusive("the IUT closes after neither, so nothing shows that it read them")
 
@@ -271,5 +271,5 @@ async def test_abrupt_end(iut: Iut, where: str) -> None:
             await shake_hands(session)
             await session.send_bytes(last)
         await session.finish()
-        await _ends(session, "an abrupt end")
-        await tester.of(session).next_is_served(iut, session, "an abrupt end")
+        await _check_ends(session, "an abrupt end")
+        await tester.of(session).check_next_is_served(iut, session, "an abrupt end")

@@ -25,16 +25,16 @@ from conformance.deltarobot.messages import (
     VERSION,
     unknown,
 )
-from conformance.deltarobot.misreading import identifiers_turned, lengths_turned
+from conformance.deltarobot.reading_errors import are_identifiers_reversed, are_lengths_reversed
 from conformance.deltarobot.service import (
+    check_goes_on,
+    check_serves,
     find_refused,
-    goes_on,
     habits,
     in_many_reads,
     leave_out_refused,
     ordinary,
-    script,
-    serves,
+    usable_script,
 )
 from conformance.iut import Iut
 from conformance.segmentation import byte_by_byte, split_at, whole
@@ -47,7 +47,7 @@ async def test_identifiers_as_they_are_read(iut: Iut) -> None:
     """The IUT serves a peer that sends its identifiers in little-endian."""
     if (await habits(iut)).serves:
         return
-    if await identifiers_turned(iut):
+    if await are_identifiers_reversed(iut):
         came = "the IUT understands them in big-endian only"
         raise Violation("identifiers to be read in little-endian", came)
     raise Inconclusive("the IUT serves no peer in a plain session, in either byte order")
@@ -57,11 +57,13 @@ async def test_identifiers_as_they_are_read(iut: Iut) -> None:
 async def test_lengths_in_little_endian(iut: Iut) -> None:
     """The IUT reads the length of a message in little-endian."""
     async with open_session(iut) as session:
-        await session.send(*(m for m in await script(iut) if m["identifier"].startswith("0xf")))
+        await session.send(
+            *(m for m in await usable_script(iut) if m["identifier"].startswith("0xf"))
+        )
         try:
-            await goes_on(iut, session, "messages of variable length")
+            await check_goes_on(iut, session, "messages of variable length")
         except Violation as lost:
-            if await lengths_turned(iut):
+            if await are_lengths_reversed(iut):
                 expected = "lengths to be read in little-endian"
                 came = (
                     "the IUT took 256 bytes of contents for 65536: it reads lengths in big-endian"
@@ -70,7 +72,7 @@ async def test_lengths_in_little_endian(iut: Iut) -> None:
             raise Violation(lost.expected, lost.came, "frame.variable-length", lost.event) from lost
 
 
-def _around(size: int) -> tuple[int, int, int]:
+def _sizes_around(size: int) -> tuple[int, int, int]:
     return size - 1, size, size + 1
 
 
@@ -82,23 +84,23 @@ async def only_in_pieces(iut: Iut, later: bool = False) -> AsyncIterator[None]:
     except Violation as wrong:
         wrong.shown_in(next(reversed(iut.sessions), None))
         name = f"script fails{' in a later connection' * later}"
-        if why := await iut.cached(name, lambda: _fails(iut, later)):
+        if why := await iut.cached(name, lambda: _find_failure(iut, later)):
             raise Inconclusive(f"{wrong}; the same fails with whole messages: {why}") from None
         raise
 
 
-async def _fails(iut: Iut, later: bool) -> str:
+async def _find_failure(iut: Iut, later: bool) -> str:
     """Return the error of a session with whole messages, else empty."""
-    if known := await tester.of(iut).falters(iut):
+    if known := await tester.of(iut).find_plain_failure(iut):
         return f"in the plainest session, too ({known})"
-    said_to_it, plain = await script(iut), Iut(iut.testbed, "")
+    said_to_it, plain = await usable_script(iut), Iut(iut.testbed, "")
     try:
         async with tester.of(iut).open_later(plain) if later else plain.session() as session:
             await shake_hands(session)
             # Twice, because the tests with pieces also send the script repeatedly.
             await session.send(*said_to_it, *said_to_it)
-            await tester.of(session).all_understood(session, "whole messages", 2)
-            await goes_on(plain, session, "whole messages")
+            await tester.of(session).check_all_understood(session, "whole messages", 2)
+            await check_goes_on(plain, session, "whole messages")
     except Violation as wrong:
         return str(wrong)
     return ""
@@ -107,34 +109,34 @@ async def _fails(iut: Iut, later: bool) -> str:
 @requirement("frame.segmentation")
 async def test_byte_by_byte(iut: Iut) -> None:
     """A session in which every byte arrives alone works like one with whole messages."""
-    said_to_it = await script(iut)
+    said_to_it = await usable_script(iut)
     async with only_in_pieces(iut), open_unshaken(iut, segmentation=byte_by_byte) as session:
         await shake_hands(session)
         for value in said_to_it:
             # Separate sends let the suite answer pings in between; a server can insist on that.
             await session.send(value)
-        await tester.of(session).all_understood(session, "messages that came byte by byte")
-        await goes_on(iut, session, "messages that came byte by byte")
+        await tester.of(session).check_all_understood(session, "messages that came byte by byte")
+        await check_goes_on(iut, session, "messages that came byte by byte")
 
 
 @requirement("frame.segmentation")
 async def test_cut_messages(iut: Iut) -> None:
     """Messages that are each cut at any one place are understood."""
-    said_to_it = await script(iut)
+    said_to_it = await usable_script(iut)
     async with only_in_pieces(iut), open_unshaken(iut, segmentation=inside_contents) as session:
-        await _cut(iut, session, said_to_it)
+        await _play_cut(iut, session, said_to_it)
 
 
 @requirement("frame.segmentation")
 async def test_cut_messages_of_a_later_connection(iut: Iut) -> None:
     """Messages that are cut anywhere are understood in a later connection as well."""
-    said_to_it = await script(iut)
+    said_to_it = await usable_script(iut)
     later = tester.of(iut).open_later(iut, inside_contents)
     async with only_in_pieces(iut, later=True), later as session:
-        await _cut(iut, session, said_to_it)
+        await _play_cut(iut, session, said_to_it)
 
 
-async def _cut(iut: Iut, session: Session, said_to_it: list[Any]) -> None:
+async def _play_cut(iut: Iut, session: Session, said_to_it: list[Any]) -> None:
     """Run a session in which every message is cut, also our answers to the IUT."""
     await session.send(MAGIC, segmentation=inside_identifiers)
     await answer_handshake(session, VERSION)
@@ -142,46 +144,46 @@ async def _cut(iut: Iut, session: Session, said_to_it: list[Any]) -> None:
     for times, cut in enumerate(CUTS, 1):
         await session.send(*said_to_it, segmentation=cut)
         where = cut.__name__.replace("_", " ")
-        await tester.of(session).all_understood(session, f"messages cut {where}", times)
-    await goes_on(iut, session, "messages that came in pieces")
+        await tester.of(session).check_all_understood(session, f"messages cut {where}", times)
+    await check_goes_on(iut, session, "messages that came in pieces")
 
 
 @requirement("frame.segmentation")
 async def test_everything_in_one_write(iut: Iut) -> None:
     """The handshake and all messages after it can arrive in one write."""
-    said_to_it = await script(iut)
+    said_to_it = await usable_script(iut)
     async with open_unshaken(iut) as session:
         await shake_hands(session, *HANDSHAKE, *said_to_it, segmentation=whole)
-        if not (await habits(iut)).serves and await _served_bit_by_bit(iut):
+        if not (await habits(iut)).serves and await _is_served_bit_by_bit(iut):
             raise Violation(
                 "magic and version in one write to be understood",
                 "the IUT serves the peer only if they arrive separately",
             )
         async with only_in_pieces(iut):
-            await tester.of(session).all_understood(session, "everything in one write")
-            await goes_on(iut, session, "everything in one write")
+            await tester.of(session).check_all_understood(session, "everything in one write")
+            await check_goes_on(iut, session, "everything in one write")
 
 
-async def _served_bit_by_bit(iut: Iut) -> bool:
+async def _is_served_bit_by_bit(iut: Iut) -> bool:
     """Return True if the IUT serves a peer whose handshake messages arrive separately."""
     async with iut.session() as session:
         await session.send(MAGIC)
         await session.wait_for(within=session.seconds("quiet"))
         await answer_handshake(session, VERSION)
         await session.wait_for(within=session.seconds("quiet"))
-        return await tester.of(session).served(session)
+        return await tester.of(session).has_served(session)
 
 
 @requirement("frame.segmentation")
 async def test_a_message_and_a_half(iut: Iut) -> None:
     """A write can end anywhere inside the next message."""
-    said_to_it = await script(iut)
+    said_to_it = await usable_script(iut)
     if OF_EACH_SIZE["variable"] not in await find_refused(iut):
         said_to_it.append(unknown(0xF321, "ff" * 300))
     async with only_in_pieces(iut), open_session(iut) as session:
         await session.send(*said_to_it, segmentation=split_at([-303, -301, -150, -1]))
-        await tester.of(session).all_understood(session, "writes that end inside a message")
-        await goes_on(iut, session, "writes that end inside a message")
+        await tester.of(session).check_all_understood(session, "writes that end inside a message")
+        await check_goes_on(iut, session, "writes that end inside a message")
 
 
 @requirement("frame.fixed-lengths")
@@ -190,17 +192,27 @@ async def test_every_fixed_size(iut: Iut) -> None:
 
     Sizes for which the IUT closes the connection are left out.
     """
-    await assert_each_skipped(iut, await _skipped(iut, "bit"), "an unknown message")
+    await assert_each_skipped(iut, await _skippable(iut, "bit"), "an unknown message")
 
 
-async def _skipped(iut: Iut, what: str) -> dict[str, Any]:
+async def _skippable(iut: Iut, what: str) -> dict[str, Any]:
     """Return the unknown messages of this kind that the IUT does not refuse."""
     left_out = (await find_refused(iut)).closed
     sizes = {size: message for size, message in OF_EACH_SIZE.items() if what in size}
     return {size: message for size, message in sizes.items() if message not in left_out}
 
 
-LENGTHS = (1, 5, 255, 256, *_around(1 << 10), *_around(1 << 12), *_around(1 << 16), 1 << 20, 0)
+LENGTHS = (
+    1,
+    5,
+    255,
+    256,
+    *_sizes_around(1 << 10),
+    *_sizes_around(1 << 12),
+    *_sizes_around(1 << 16),
+    1 << 20,
+    0,
+)
 """Numbers of bytes at which the buffers and counters of programs end.
 
 All contents are FF: an IUT that skips too few of them sees an endless message.
@@ -214,7 +226,7 @@ async def test_every_length(iut: Iut) -> None:
     If unknown messages close the connection, an end of transmission shows how the IUT reads
     lengths.
     """
-    sizes = LENGTHS if await _skipped(iut, "variable") else ()
+    sizes = LENGTHS if await _skippable(iut, "variable") else ()
     messages = {f"{size} bytes": unknown(0xF321, "ff" * size) for size in sizes}
     async with in_many_reads(iut):
         await assert_each_skipped(iut, messages, "an unknown message")
@@ -233,7 +245,7 @@ async def test_unknown_messages_of_a_later_connection(iut: Iut) -> None:
     async with tester.of(iut).open_later(iut) as session:
         await shake_hands(session)
         await session.send(*UNKNOWN.values())
-        await goes_on(iut, session, "unknown messages in a later connection")
+        await check_goes_on(iut, session, "unknown messages in a later connection")
 
 
 @requirement("messages.type-identifier")
@@ -271,17 +283,17 @@ async def assert_each_skipped(
         if tester.of(session).asks:
             for name, value in messages.items():
                 await session.send(value)
-                await serves(iut, session, f"{what} ({name}, {value['identifier']})")
+                await check_serves(iut, session, f"{what} ({name}, {value['identifier']})")
         else:
             await session.send(*messages.values())
         await session.send(*list(messages.values()) * again)
-        await goes_on(iut, session, f"{what} of every size")
+        await check_goes_on(iut, session, f"{what} of every size")
     if not tester.of(iut).asks:
         # Pongs with arbitrary numbers can bring a lost reader back into step by chance.
         async with open_session(iut) as session:
             await session.stop_answering()
             await session.send(*messages.values())
-            await tester.of(session).follows(iut, session, f"{what} of every size")
+            await tester.of(session).check_follows(iut, session, f"{what} of every size")
 
 
 @each_of(

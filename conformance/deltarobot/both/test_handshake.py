@@ -18,7 +18,7 @@ from conformance.deltarobot.messages import (
     unknown,
 )
 from conformance.deltarobot.refusal import assert_dropped, assert_refused, assert_unserved
-from conformance.deltarobot.service import goes_on, ordinary, serves, share_session
+from conformance.deltarobot.service import check_goes_on, check_serves, ordinary, share_session
 from conformance.iut import Iut
 from conformance.session import Session
 from conformance.verdicts import NotExercised, Violation
@@ -88,7 +88,7 @@ async def test_version_in_little_endian(iut: Iut) -> None:
 @requirement("frame.identifier")
 async def test_identifiers(iut: Iut) -> None:
     """The identifiers of magic and version are sent as 01 30 and 02 20."""
-    begun = [(event.data or b"")[:2] for event in (await ordinary(iut)).theirs]
+    begun = [(event.data or b"")[:2] for event in (await ordinary(iut)).iut_events]
     came = " and ".join(start.hex(" ") for start in begun[:2])
     check({b"\x01\x30", b"\x02\x20"} <= {*begun}, "01 30 and 02 20", f"received {came}")
 
@@ -99,10 +99,10 @@ async def test_identifiers(iut: Iut) -> None:
 )
 async def test_greeting_of_a_later_connection(iut: Iut, statement: str) -> None:
     """Magic and version arrive in a later connection as they do in the first."""
-    await share_session(iut, "greeting of a later connection", _greeted_later)
+    await share_session(iut, "greeting of a later connection", _open_greeted_later)
 
 
-async def _greeted_later(iut: Iut) -> Session:
+async def _open_greeted_later(iut: Iut) -> Session:
     async with tester.of(iut).open_later(iut) as session:
         await shake_hands(session)
     return session
@@ -114,7 +114,7 @@ async def test_unasked(iut: Iut) -> None:
     async with iut.session() as session:
         await await_greeting(session, "before the peer has sent its own", "handshake.unasked")
         await answer_handshake(session)
-        await serves(iut, session, "a handshake that waited for the other side")
+        await check_serves(iut, session, "a handshake that waited for the other side")
 
 
 @requirement("handshake.either-order")
@@ -122,7 +122,7 @@ async def test_version_first(iut: Iut) -> None:
     """A peer that sends its version before its magic is served."""
     async with iut.session() as session:
         await shake_hands(session, VERSION, MAGIC)
-        await goes_on(iut, session, "a version that came before the magic")
+        await check_goes_on(iut, session, "a version that came before the magic")
 
 
 DIFFERENT: dict[str, Any] = {
@@ -274,14 +274,14 @@ async def test_late_peer(iut: Iut) -> None:
             "the time for a handshake is unknown; declare --timing handshake=SECONDS"
         )
     async with iut.session() as session:
-        await _still_open(session, patience / 8)
+        await _is_still_open(session, patience / 8)
         await session.send(MAGIC)
-        await _still_open(session, patience * 3 / 8)
+        await _is_still_open(session, patience * 3 / 8)
         await shake_hands(session, VERSION)
-        await serves(iut, session, f"a handshake after {session.now:.2f} s")
+        await check_serves(iut, session, f"a handshake after {session.now:.2f} s")
 
 
-async def _still_open(session: Session, pause: float) -> None:
+async def _is_still_open(session: Session, pause: float) -> None:
     if await session.until_closed(pause):
         raise Violation(
             f"a peer to have {session.seconds('handshake'):g} s for its handshake",

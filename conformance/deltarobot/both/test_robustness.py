@@ -11,8 +11,8 @@ from conformance.cases import check, requirement
 from conformance.deltarobot import tester
 from conformance.deltarobot.codec import encode
 from conformance.deltarobot.handshake import open_session
-from conformance.deltarobot.messages import HANDSHAKE, VERSION, announcing
-from conformance.deltarobot.service import assert_alive, lives_on
+from conformance.deltarobot.messages import HANDSHAKE, VERSION, begin_message
+from conformance.deltarobot.service import assert_alive, check_lives_on
 from conformance.iut import Iut
 from conformance.session import Session
 
@@ -30,13 +30,13 @@ async def test_second_handshake(iut: Iut, again: tuple[Any, ...]) -> None:
     """A magic or version during a session is ignored or ends the session."""
     async with open_session(iut) as session:
         await session.send(*again)
-        await lives_on(iut, session, "a second handshake")
+        await check_lives_on(iut, session, "a second handshake")
 
 
 HUGE = {
-    "unknown": announcing(0xF321, 2**32 - 1, b"abc"),
-    "curve": announcing(0xF009, 2**32 - 1, b"\0" * 12),
-    "signed": announcing(0xF321, 2**31, b"abc"),
+    "unknown": begin_message(0xF321, 2**32 - 1, b"abc"),
+    "curve": begin_message(0xF009, 2**32 - 1, b"\0" * 12),
+    "signed": begin_message(0xF321, 2**31, b"abc"),
 }
 
 
@@ -51,7 +51,9 @@ async def test_huge_length(iut: Iut, kind: str) -> None:
         taken = await _growth(session, before)
         came = f"the process took {taken >> 20} MiB more"
         check(taken < GIBIBYTE, "less than 1 GiB of further memory", came)
-        await _harmless(iut, session, "a message that announces 4 GiB and does not carry them")
+        await _check_harmless(
+            iut, session, "a message that announces 4 GiB and does not carry them"
+        )
 
 
 @requirement("robustness.undefined-sizes")
@@ -62,10 +64,10 @@ async def test_undefined_size(iut: Iut, identifier: int) -> None:
         stray = identifier.to_bytes(2, "little") + b"\x01\x02\x03\x04"
         await session.send_bytes(stray + encode(HANDSHAKE[1]) * 3)
         await session.until_closed(session.seconds("quiet"))
-        await _harmless(iut, session, f"the identifier {identifier:#06x}")
+        await _check_harmless(iut, session, f"the identifier {identifier:#06x}")
 
 
-async def _harmless(iut: Iut, session: Session, after: str) -> None:
+async def _check_harmless(iut: Iut, session: Session, after: str) -> None:
     """Raise Violation if the IUT dies now or after the disconnect.
 
     A server must also serve its next client.
@@ -74,7 +76,7 @@ async def _harmless(iut: Iut, session: Session, after: str) -> None:
     await session.finish()
     await session.until_closed()
     await assert_alive(session, after)
-    await tester.of(session).next_is_served(iut, session, after)
+    await tester.of(session).check_next_is_served(iut, session, after)
 
 
 async def _growth(session: Session, before: int) -> int:

@@ -4,10 +4,10 @@ import contextlib
 from collections.abc import AsyncIterator, Mapping, Sequence
 from typing import Any
 
-from conformance.definitions.keywords import shown
+from conformance.definitions.keywords import short_json
 from conformance.deltarobot.client.tester import PLAIN, TESTER, plain
 from conformance.deltarobot.codec import layouts
-from conformance.deltarobot.floats import DENORMAL, differs_by_byte_order, same
+from conformance.deltarobot.floats import DENORMAL, differs_by_byte_order, is_same
 from conformance.deltarobot.handshake import open_session, shake_hands
 from conformance.deltarobot.messages import (
     CURRENT,
@@ -18,9 +18,9 @@ from conformance.deltarobot.messages import (
     unknown,
     vector,
 )
-from conformance.deltarobot.misreading import in_step, lengths_turned
+from conformance.deltarobot.reading_errors import are_lengths_reversed, is_in_step
 from conformance.deltarobot.service import in_many_reads
-from conformance.harness.upper import Answer
+from conformance.harness.upper_tester import Answer
 from conformance.iut import Iut
 from conformance.session import Session
 from conformance.verdicts import Conclusion, Inconclusive, NotExercised, Violation
@@ -50,7 +50,7 @@ _PLAINLY: dict[str, Sequence[Any]] = {
 _FEW = 4  # a message shows up to this many points in full
 
 
-async def sees(
+async def check_shown(
     session: Session, what: str, wanted: Sequence[Any], requirement: str | None = None
 ) -> None:
     """Raise Violation unless the application shows this value in time.
@@ -65,7 +65,7 @@ async def sees(
         nonlocal state, facts, right
         state = await session.instance.upper("state")
         facts = _facts(state)
-        right = what in facts and same(wanted, facts[what])
+        right = what in facts and is_same(wanted, facts[what])
         # Reversed bytes are a final answer as well, so waiting longer is useless.
         return right or (what in facts and differs_by_byte_order(wanted, facts[what]))
 
@@ -81,38 +81,42 @@ async def sees(
     seen = facts[what]
     if differs_by_byte_order(wanted, seen):
         # Reversed bytes concern the floats as such, whatever else the client reads correctly.
-        came = f"the client reads its bytes in reverse order: it is {shown(seen, 120)}"
-        raise Violation(f"{what} to be {shown(list(wanted), 40)}", came, _FLOATS)
+        came = f"the client reads its bytes in reverse order: it is {short_json(seen, 120)}"
+        raise Violation(f"{what} to be {short_json(list(wanted), 40)}", came, _FLOATS)
     raise Violation(*_difference(what, wanted, seen), requirement)
 
 
 def _difference(what: str, wanted: Sequence[Any], seen: Any) -> tuple[str, str]:
     """Return the expected and the seen value; of many points, the first that differs."""
     if len(wanted) <= _FEW:
-        return f"{what} to be {shown(list(wanted), 120)}", f"it is {shown(seen, 120)}"
+        return f"{what} to be {short_json(list(wanted), 120)}", f"it is {short_json(seen, 120)}"
     if not isinstance(seen, list):
-        return f"{what} to have {len(wanted)} points", f"it is {shown(seen, 120)}"
+        return f"{what} to have {len(wanted)} points", f"it is {short_json(seen, 120)}"
     pairs = enumerate(zip(wanted, seen, strict=False))
-    first = next((at for at, pair in pairs if not same(*pair)), min(len(wanted), len(seen)))
-    expected = f"{what} to have {len(wanted)} points, {shown(wanted[first : first + 1])} at {first}"
-    return expected, f"it has {len(seen)}, {shown(seen[first : first + 1])} there"
+    first = next((at for at, pair in pairs if not is_same(*pair)), min(len(wanted), len(seen)))
+    expected = (
+        f"{what} to have {len(wanted)} points, {short_json(wanted[first : first + 1])} at {first}"
+    )
+    return expected, f"it has {len(seen)}, {short_json(seen[first : first + 1])} there"
 
 
-async def sees_laid(iut: Iut, session: Session, what: str, wanted: Sequence[Any]) -> None:
-    """Call `sees`, and blame the plainest exercise if the same value is wrong there, too.
+async def check_laid_out_shown(
+    iut: Iut, session: Session, what: str, wanted: Sequence[Any]
+) -> None:
+    """Call `check_shown`, and blame the plainest exercise if the same value is wrong there, too.
 
     A client that scales directions, for example, has understood all other messages.
     """
     async with in_many_reads(iut):
         try:
-            await sees(session, what, wanted)
+            await check_shown(session, what, wanted)
         except Violation as wrong:
             wrong.shown_in(session)
-            wrong.requirement = (await _changed(iut)).get(what, wrong.requirement)
+            wrong.requirement = (await _wrong_values(iut)).get(what, wrong.requirement)
             raise
 
 
-async def _changed(iut: Iut) -> Mapping[str, str]:
+async def _wrong_values(iut: Iut) -> Mapping[str, str]:
     """Return the values that are wrong in the plainest exercise, each with its requirement.
 
     If all values are wrong, the requirement is frame.floats for each, unless points are lost.
@@ -130,7 +134,7 @@ async def _changed(iut: Iut) -> Mapping[str, str]:
             facts = await shown_state(session)
             for what in facts.keys() & ABOUT.keys():
                 try:
-                    await sees(session, what, _PLAINLY[what], ABOUT[what])
+                    await check_shown(session, what, _PLAINLY[what], ABOUT[what])
                 except Violation as wrong:
                     changed[what] = wrong.requirement or ABOUT[what]
             seen = (await shown_state(session)).get("curve")
@@ -146,10 +150,10 @@ async def find_misreading(iut: Iut) -> str:
     """Return the violated requirement if the client misreads the plainest exercise, else empty."""
     async with open_session(iut) as session:
         await session.send(curve(*PLAIN))
-        if not await TESTER.served(session):
-            if await lengths_turned(iut):
+        if not await TESTER.has_served(session):
+            if await are_lengths_reversed(iut):
                 return "frame.byte-order"
-            if not await in_step(iut, unknown(0xF321, "ff" * 12 * len(PLAIN))):
+            if not await is_in_step(iut, unknown(0xF321, "ff" * 12 * len(PLAIN))):
                 return "frame.variable-length"
             # The client skips unknown messages of that length: it only answers no pings in an
             # exercise.
@@ -159,10 +163,10 @@ async def find_misreading(iut: Iut) -> str:
         for what, wanted in (("curve", PLAIN), ("position", PLAIN[1])):
             try:
                 if what in seen:
-                    await sees(session, what, wanted)
+                    await check_shown(session, what, wanted)
             except Violation:
-                return (await _changed(iut)).get(what, _FLOATS)
-        served = await TESTER.served(session)
+                return (await _wrong_values(iut)).get(what, _FLOATS)
+        served = await TESTER.has_served(session)
         return "" if served or session.ended else "pong.each"
 
 
@@ -177,23 +181,23 @@ def _facts(state: Answer) -> Mapping[str, Any]:
     return state.result if state.ok and isinstance(state.result, dict) else {}
 
 
-def _finite(value: Mapping[str, Any]) -> bool:
+def _is_finite(value: Mapping[str, Any]) -> bool:
     """Return True if all numbers of a message are finite; other numbers are decoded as text."""
     points = value.get("points") or [[value.get(axis) for axis in "xyz"]]
     return not any(isinstance(number, str) for point in points for number in point)
 
 
-async def sees_next_curve(iut: Iut, session: Session, points: Sequence[Any]) -> None:
+async def check_next_curve_shown(iut: Iut, session: Session, points: Sequence[Any]) -> None:
     """Raise Violation unless the application sees a curve that is not the first.
 
     If it sees no curve in a later connection either, exercise.curve-shown is to blame.
     """
     async with in_many_reads(iut):
         try:
-            await sees(session, "curve", points, "exercise.curve-replaced")
+            await check_shown(session, "curve", points, "exercise.curve-replaced")
         except Violation as wrong:
             wrong.shown_in(session)
-            if "curve" in (changed := await _changed(iut)):
+            if "curve" in (changed := await _wrong_values(iut)):
                 wrong.requirement = changed["curve"]
             elif await _is_shown_as_well(session, "curve", curve(*plain(len(points)))):
                 wrong.requirement = _FLOATS
@@ -207,13 +211,13 @@ async def _one_curve_ever(iut: Iut) -> bool:
         async with TESTER.open_later(iut) as session:
             await shake_hands(session)
             await session.send(curve(*PLAIN))
-            await sees(session, "curve", PLAIN)
+            await check_shown(session, "curve", PLAIN)
     except Conclusion as none:
         return isinstance(none, Violation)
     return False
 
 
-async def sees_the_latest(iut: Iut, session: Session, sent: Sequence[Any]) -> None:
+async def check_latest_shown(iut: Iut, session: Session, sent: Sequence[Any]) -> None:
     """Raise Violation unless the application sees the last curve and the last vectors after it.
 
     A new curve begins a new exercise, so values of the exercise before no longer count. The curve
@@ -223,25 +227,25 @@ async def sees_the_latest(iut: Iut, session: Session, sent: Sequence[Any]) -> No
     curves = [number for number, entry in enumerate(sent) if "points" in entry]
     latest = sent[curves[-1] :] if curves else sent
     for value in {entry["identifier"]: entry for entry in latest}.values():
-        if not _finite(value):
+        if not _is_finite(value):
             continue
         if "points" in value and "curve" in seen:
-            await sees_next_curve(iut, session, value["points"])
+            await check_next_curve_shown(iut, session, value["points"])
         elif "u" in value:
             name = layouts()[int(value["identifier"], 16)].name
             what = next(what for what, of in STATE_OF.items() if of == name)
             if what in seen:
-                await _sees_whatever_u(session, what, value)
+                await _check_shown_for_any_u(session, what, value)
 
 
-async def _sees_whatever_u(session: Session, what: str, value: Mapping[str, Any]) -> None:
-    """Call `sees`, and blame the unused value or the numbers if they are the cause.
+async def _check_shown_for_any_u(session: Session, what: str, value: Mapping[str, Any]) -> None:
+    """Call `check_shown`, and blame the unused value or the numbers if they are the cause.
 
     The unused value is the cause if the vector is seen with U = 0; the numbers are the cause if a
     plain vector is seen.
     """
     try:
-        await sees(session, what, [value[axis] for axis in "xyz"], ABOUT[what])
+        await check_shown(session, what, [value[axis] for axis in "xyz"], ABOUT[what])
     except Violation as wrong:
         usual = vector(STATE_OF[what], *_PLAINLY[what])
         if await _is_shown_as_well(session, what, {**value, "u": 0.0}):
@@ -258,12 +262,14 @@ async def blame_unused_value(iut: Iut) -> AsyncIterator[None]:
         yield
     except Violation as wrong:
         wrong.session = wrong.session or (iut.sessions[-1] if iut.sessions else None)
-        if await iut.cached("ends upon U", lambda: _ends_upon(Iut(iut.testbed, ""))):
+        if await iut.cached(
+            "ends upon U", lambda: _is_ended_by_unused_values(Iut(iut.testbed, ""))
+        ):
             wrong.requirement = _UNUSED
         raise
 
 
-async def _ends_upon(iut: Iut) -> bool:
+async def _is_ended_by_unused_values(iut: Iut) -> bool:
     """Return True if the client serves after usual values of U only."""
     try:
         async with open_session(iut) as session:
@@ -271,7 +277,7 @@ async def _ends_upon(iut: Iut) -> bool:
             for odd in ([0.0], ODD):
                 vectors = [vector(name, 1.0, 0.5, -0.5, u) for u in odd for name in PROGRESS]
                 await session.send(*vectors)
-                if not await TESTER.served(session):
+                if not await TESTER.has_served(session):
                     return odd is ODD
     except Conclusion:
         pass
@@ -282,7 +288,7 @@ async def _is_shown_as_well(session: Session, what: str, value: Mapping[str, Any
     """Return True if the application sees this value, sent in place of the unseen one."""
     await session.send(value)
     try:
-        await sees(session, what, value.get("points") or [value[axis] for axis in "xyz"])
+        await check_shown(session, what, value.get("points") or [value[axis] for axis in "xyz"])
     except Violation:
         return False
     return True

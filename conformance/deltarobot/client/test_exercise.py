@@ -11,8 +11,8 @@ from conformance.cases import check, requirement
 from conformance.deltarobot.client.exercise import (
     ODD,
     STATE_OF,
-    sees_laid,
-    sees_next_curve,
+    check_laid_out_shown,
+    check_next_curve_shown,
     shown_state,
 )
 from conformance.deltarobot.codec import encode, frame
@@ -31,11 +31,11 @@ from conformance.deltarobot.messages import (
     vector,
 )
 from conformance.deltarobot.service import (
+    check_lives_on,
+    check_serves,
     find_refused,
     in_many_reads,
     leave_out_refused,
-    lives_on,
-    serves,
 )
 from conformance.iut import Iut
 from conformance.segmentation import split_at
@@ -52,7 +52,7 @@ def many(count: int) -> list[list[float]]:
 
 
 @contextlib.asynccontextmanager
-async def exercising(iut: Iut) -> AsyncIterator[Session]:
+async def open_exercise(iut: Iut) -> AsyncIterator[Session]:
     """Open a session in which an exercise has begun: without one, progress need not be shown."""
     async with open_session(iut) as session:
         await session.send(curve(*POINTS))
@@ -70,7 +70,7 @@ async def test_curve(iut: Iut) -> None:
         # Each curve has its own session: to replace an earlier curve is only a should.
         async with in_many_reads(iut), open_session(iut) as session:
             await session.send(curve(*points))
-            await sees_laid(iut, session, "curve", points)
+            await check_laid_out_shown(iut, session, "curve", points)
 
 
 @requirement("exercise.curve-replaced")
@@ -79,7 +79,7 @@ async def test_next_curve(iut: Iut) -> None:
     async with open_session(iut) as session:
         for points in (POINTS, POINTS[1:2], POINTS[2:], many(20)):
             await session.send(curve(*points))
-            await sees_next_curve(iut, session, points)
+            await check_next_curve_shown(iut, session, points)
             await session.send(*(vector(name, 1.0, 0.0, 0.0) for name in PROGRESS))
 
 
@@ -89,7 +89,7 @@ async def test_odd_curves(iut: Iut) -> None:
     async with in_many_reads(iut), open_session(iut) as session:
         for count in (0, 10_000):
             await session.send(curve(*many(count)))
-            await serves(iut, session, f"a curve of {count} points")
+            await check_serves(iut, session, f"a curve of {count} points")
 
 
 RAGGED = {
@@ -105,13 +105,13 @@ async def test_ragged_curves(iut: Iut, what: str) -> None:
     """A curve with an incomplete point is skipped, or the connection is closed."""
     async with open_session(iut) as session:
         await session.send(RAGGED[what])
-        await lives_on(iut, session, f"a curve with {what}")
+        await check_lives_on(iut, session, f"a curve with {what}")
 
 
 AT_ONCE = 100  # vectors; more than a short queue can store
 
 
-async def _shown(iut: Iut, what: str) -> None:
+async def _check_latest_shown(iut: Iut, what: str) -> None:
     """Check that the application sees the latest vector of this kind.
 
     The other kinds change nothing. In the next exercise many vectors arrive at once.
@@ -120,7 +120,7 @@ async def _shown(iut: Iut, what: str) -> None:
     # Each vector differs from the last in a single coordinate; None starts another exercise.
     moved = ([1.0, -2.5, 0.125], [1.0, -2.5, -1.0], [1.0, 0.0, -1.0], [0.0, 0.0, -1.0], [0.0] * 3)
     before: list[Any] = []
-    async with exercising(iut) as session:
+    async with open_exercise(iut) as session:
         for wanted in (*moved, None, [0.5, 0.25, -8.0]):
             if wanted is None:
                 await session.send(curve(*POINTS[1:]))
@@ -129,36 +129,36 @@ async def _shown(iut: Iut, what: str) -> None:
             shown_state = [*before, vector(STATE_OF[what], *wanted)]
             shown_state += [vector(name, 9.0, 9.0, 9.0) for name in others]
             await session.send_bytes(b"".join(map(encode, shown_state)))
-            await sees_laid(iut, session, what, wanted)
+            await check_laid_out_shown(iut, session, what, wanted)
 
 
 @requirement("progress.position")
 async def test_position(iut: Iut) -> None:
     """Message 0x4003 is the position of the actuator."""
-    await _shown(iut, "position")
+    await _check_latest_shown(iut, "position")
 
 
 @requirement("progress.current-direction")
 async def test_current_direction(iut: Iut) -> None:
     """Message 0x4007 is the direction in which the patient moves the actuator."""
-    await _shown(iut, "current")
+    await _check_latest_shown(iut, "current")
 
 
 @requirement("progress.desired-direction")
 async def test_desired_direction(iut: Iut) -> None:
     """Message 0x4008 is the direction in which the patient should move the actuator."""
-    await _shown(iut, "desired")
+    await _check_latest_shown(iut, "desired")
 
 
 @requirement("progress.unused-value")
 async def test_unused_value(iut: Iut) -> None:
     """Any value of U in position and directions is accepted, and the session goes on."""
-    async with exercising(iut) as session:
+    async with open_exercise(iut) as session:
         for number, u in enumerate(ODD):
             await session.send(*(vector(name, number, 0.5, -0.5, u) for name in PROGRESS))
-            await serves(iut, session, f"the value {u} in U")
+            await check_serves(iut, session, f"the value {u} in U")
             for what in (await shown_state(session)).keys() & STATE_OF.keys():
-                await sees_laid(iut, session, what, [number, 0.5, -0.5])
+                await check_laid_out_shown(iut, session, what, [number, 0.5, -0.5])
 
 
 @requirement("frame.floats")
@@ -166,13 +166,13 @@ async def test_floats_of_a_curve(iut: Iut) -> None:
     """Zeros, denormals and the largest numbers in a curve are seen unchanged."""
     async with open_session(iut) as session:
         await session.send(curve(*EDGES))
-        await sees_laid(iut, session, "curve", EDGES)
+        await check_laid_out_shown(iut, session, "curve", EDGES)
 
 
 @requirement("frame.floats")
 async def test_floats_of_progress(iut: Iut) -> None:
     """Zeros, denormals and the largest numbers in position and directions are seen unchanged."""
-    await _vectors_seen(iut, EDGES)
+    await _check_vectors_shown(iut, EDGES)
 
 
 @requirement("frame.not-finite")
@@ -180,21 +180,21 @@ async def test_curve_of_no_numbers(iut: Iut) -> None:
     """Infinities and NaN in a curve are seen unchanged."""
     async with open_session(iut) as session:
         await session.send(curve(*NO_NUMBERS))
-        await sees_laid(iut, session, "curve", NO_NUMBERS)
+        await check_laid_out_shown(iut, session, "curve", NO_NUMBERS)
 
 
 @requirement("frame.not-finite")
 async def test_progress_of_no_numbers(iut: Iut) -> None:
     """Infinities and NaN in position and directions are seen unchanged."""
-    await _vectors_seen(iut, NO_NUMBERS)
+    await _check_vectors_shown(iut, NO_NUMBERS)
 
 
-async def _vectors_seen(iut: Iut, vectors: list[list[Any]]) -> None:
-    async with exercising(iut) as session:
+async def _check_vectors_shown(iut: Iut, vectors: list[list[Any]]) -> None:
+    async with open_exercise(iut) as session:
         for wanted in vectors:
             for what, name in STATE_OF.items():
                 await session.send(vector(name, *wanted))
-                await sees_laid(iut, session, what, wanted)
+                await check_laid_out_shown(iut, session, what, wanted)
 
 
 @requirement("frame.segmentation")
@@ -203,9 +203,9 @@ async def test_cut_exercise(iut: Iut) -> None:
     async with open_session(iut) as session:
         sent = [curve(*POINTS), vector(POSITION, *POINTS[1]), vector(DESIRED, *POINTS[2])]
         await session.send(*sent, segmentation=split_at(range(3, 90, 3)))
-        await sees_laid(iut, session, "curve", POINTS)
-        await sees_laid(iut, session, "position", POINTS[1])
-        await sees_laid(iut, session, "desired", POINTS[2])
+        await check_laid_out_shown(iut, session, "curve", POINTS)
+        await check_laid_out_shown(iut, session, "position", POINTS[1])
+        await check_laid_out_shown(iut, session, "desired", POINTS[2])
 
 
 @requirement("messages.type-identifier")
@@ -215,7 +215,7 @@ async def test_unknown_messages_change_nothing(iut: Iut) -> None:
         raise Inconclusive("the IUT closes after unknown messages (messages.unknown-skipped)")
     inner = frame(0xF009, b"\0" * 12) + frame(0x4003, b"\0" * 16)
     async with open_session(iut) as session:
-        await _unmoved(iut, session, unknown(0xF321, inner.hex()), *NEARLY_KNOWN.values())
+        await _check_unmoved(iut, session, unknown(0xF321, inner.hex()), *NEARLY_KNOWN.values())
 
 
 @requirement("messages.whole-identifier")
@@ -223,18 +223,18 @@ async def test_known_types_of_other_sizes_change_nothing(iut: Iut) -> None:
     """A known type of another size is not taken for exercise data."""
     left = await leave_out_refused(iut, OTHER_SIZES)
     async with open_session(iut) as session:
-        await _unmoved(iut, session, *left.values())
+        await _check_unmoved(iut, session, *left.values())
 
 
-async def _unmoved(iut: Iut, session: Session, *messages: Any) -> None:
+async def _check_unmoved(iut: Iut, session: Session, *messages: Any) -> None:
     """Raise Violation unless the application's values stay the same after these messages."""
     vectors = zip(STATE_OF.values(), POINTS, strict=True)
     await session.send(curve(*POINTS), *(vector(name, *point) for name, point in vectors))
     await session.send(*messages)
-    await serves(iut, session, "messages that only look like known messages")
-    await sees_laid(iut, session, "curve", POINTS)
+    await check_serves(iut, session, "messages that only look like known messages")
+    await check_laid_out_shown(iut, session, "curve", POINTS)
     for what, point in zip(STATE_OF, POINTS, strict=True):
-        await sees_laid(iut, session, what, point)
+        await check_laid_out_shown(iut, session, what, point)
 
 
 @requirement("end.no-storm")

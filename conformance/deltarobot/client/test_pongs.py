@@ -5,8 +5,8 @@ from typing import Any
 from conformance import generation
 from conformance.cases import absent, explore, however_cut, lasting, requirement
 from conformance.deltarobot import strategies
-from conformance.deltarobot.client.exercise import blame_unused_value, sees_the_latest
-from conformance.deltarobot.client.tester import all_answered
+from conformance.deltarobot.client.exercise import blame_unused_value, check_latest_shown
+from conformance.deltarobot.client.tester import wait_for_all_pongs
 from conformance.deltarobot.handshake import (
     await_greeting,
     open_session,
@@ -23,7 +23,12 @@ from conformance.deltarobot.messages import (
     vector,
 )
 from conformance.deltarobot.refusal import look_beyond_the_handshake_time
-from conformance.deltarobot.service import find_refused, in_many_reads, passes_over, serves
+from conformance.deltarobot.service import (
+    check_passes_over,
+    check_serves,
+    find_refused,
+    in_many_reads,
+)
 from conformance.iut import Iut
 from conformance.segmentation import Segmentation, whole
 from conformance.session import Session
@@ -42,7 +47,7 @@ async def test_one_ping_after_another(iut: Iut) -> None:
     async with open_session(iut) as session:
         for number in (17, 18, 19):
             await session.send(ping(number))
-            await all_answered(session, [number])
+            await wait_for_all_pongs(session, [number])
         absent(await session.wait_for("Pong"), "one pong for each ping")
 
 
@@ -65,7 +70,7 @@ async def _burst(session: Session, count: int) -> list[Message]:
     numbers = [(0xABCDE << 44) + (count << 32) + (number << 14) for number in range(count)]
     before = len(session.received)
     await session.send(*map(ping, numbers), segmentation=whole)
-    await all_answered(session, numbers)
+    await wait_for_all_pongs(session, numbers)
     return session.received[before:]
 
 
@@ -74,9 +79,9 @@ async def test_equal_pings(iut: Iut) -> None:
     """Two pings with the same number get two pongs."""
     async with open_session(iut) as session:
         await session.send(ping(5), ping(5))
-        await all_answered(session, [5, 5])
+        await wait_for_all_pongs(session, [5, 5])
         await session.send(ping(5))
-        await all_answered(session, [5, 5, 5])
+        await wait_for_all_pongs(session, [5, 5, 5])
 
 
 @requirement("pong.each")
@@ -85,7 +90,7 @@ async def test_ping_behind_the_handshake(iut: Iut) -> None:
     async with open_unshaken(iut) as session:
         await session.send(*HANDSHAKE, ping(99), segmentation=whole)
         await await_greeting(session)
-        await all_answered(session, [99])
+        await wait_for_all_pongs(session, [99])
 
 
 @requirement("pong.each")
@@ -95,7 +100,7 @@ async def test_pings_of_a_long_session(iut: Iut) -> None:
     async with open_session(iut) as session:
 
         async def look() -> None:
-            await serves(iut, session, f"{session.now:.1f} s of the session")
+            await check_serves(iut, session, f"{session.now:.1f} s of the session")
 
         await look_beyond_the_handshake_time(iut, session, look)
 
@@ -108,7 +113,7 @@ async def test_pings_during_an_exercise(iut: Iut) -> None:
         told = [vector(name, 0.1, 0.2, 0.3) for name in PROGRESS]
         for number in range(20, 40):
             await session.send(curve(*points), *told, ping(number), *told)
-        await all_answered(session, list(range(20, 40)))
+        await wait_for_all_pongs(session, list(range(20, 40)))
 
 
 @requirement("pong.each")
@@ -116,7 +121,7 @@ async def test_pings_during_an_exercise(iut: Iut) -> None:
 async def test_any_interleaving_of_a_server(iut: Iut, plan: list[Any], cuts: list[int]) -> None:
     """Each ping is answered among any messages of a server, in any order."""
     known = await find_refused(iut)
-    plan = [message for message in plan if "data" not in message or not known.like(message)]
+    plan = [message for message in plan if "data" not in message or not known.is_refusing(message)]
 
     async def play(cut: Segmentation | None) -> None:
         async with blame_unused_value(iut), open_unshaken(iut) as session:
@@ -124,9 +129,9 @@ async def test_any_interleaving_of_a_server(iut: Iut, plan: list[Any], cuts: lis
             await session.send(curve((0.0, 0.0, 0.0)))
             await session.send(*plan, segmentation=cut)
             numbers = [value["number"] for value in plan if value["identifier"] == "0x3004"]
-            await all_answered(session, numbers, f" among {len(plan)} messages")
-            await serves(iut, session, f"{len(plan)} messages")
-            await sees_the_latest(iut, session, plan)
+            await wait_for_all_pongs(session, numbers, f" among {len(plan)} messages")
+            await check_serves(iut, session, f"{len(plan)} messages")
+            await check_latest_shown(iut, session, plan)
 
     await however_cut(iut, cuts, "frame.segmentation", play)
 
@@ -147,7 +152,7 @@ async def test_all_bits_of_the_number(iut: Iut) -> None:
                 raise Violation(expected, f"received {came:#x}", about, answer.event)
         await session.send(*map(ping, NUMBERS), segmentation=whole)
         try:
-            await all_answered(session, NUMBERS * 2)
+            await wait_for_all_pongs(session, NUMBERS * 2)
         except Violation as none:
             wrong = any(found.requirement == "pong.number" for found in session.judge.findings)
             none.requirement = none.requirement or (None if wrong else "pong.each")
@@ -174,4 +179,4 @@ async def test_foreign_messages(iut: Iut) -> None:
     """Messages that only a client can send are ignored if a server sends them."""
     async with open_session(iut) as session:
         await session.send(pong(1), vector(POSITION, 0.0, 0.0, 0.0), pong(1), pong(2**64 - 1))
-        await passes_over(iut, session, "pongs from a server")
+        await check_passes_over(iut, session, "pongs from a server")

@@ -2,8 +2,8 @@
 
 from conformance.cases import requirement
 from conformance.deltarobot import tester
-from conformance.deltarobot.client.exercise import sees_laid
-from conformance.deltarobot.client.tester import TESTER, all_answered
+from conformance.deltarobot.client.exercise import check_laid_out_shown
+from conformance.deltarobot.client.tester import TESTER, wait_for_all_pongs
 from conformance.deltarobot.codec import encode
 from conformance.deltarobot.handshake import shake_hands
 from conformance.deltarobot.messages import curve, ping
@@ -24,7 +24,7 @@ async def test_answers_again(iut: Iut) -> None:
         await shake_hands(session)
         numbers = [1, 1 << 63, 2]
         await session.send(*map(ping, numbers))
-        await all_answered(session, numbers, " in a later connection")
+        await wait_for_all_pongs(session, numbers, " in a later connection")
 
 
 @requirement("frame.segmentation")
@@ -33,7 +33,7 @@ async def test_half_of_an_earlier_connection(iut: Iut) -> None:
     async with TESTER.open_later(iut, last=encode(ping(2))[:5]) as session:
         await shake_hands(session)
         await session.send(ping(3))
-        await all_answered(session, [3], " in a connection after a broken connection")
+        await wait_for_all_pongs(session, [3], " in a connection after a broken connection")
 
 
 @requirement("exercise.curve-shown")
@@ -43,4 +43,4 @@ async def test_shows_again(iut: Iut) -> None:
         await shake_hands(session)
         points = [[4.0, 5.0, 6.0], [-1.0, 0.5, 0.25]]
         await session.send(curve(*points))
-        await sees_laid(iut, session, "curve", points)
+        await check_laid_out_shown(iut, session, "curve", points)

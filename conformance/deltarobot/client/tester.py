@@ -9,7 +9,6 @@ from typing import Any, ClassVar
 
 from conformance.deltarobot.codec import Decoder, encode
 from conformance.deltarobot.handshake import open_session, shake_hands
-from conformance.deltarobot.leaving import excuse_end
 from conformance.deltarobot.messages import (
     HANDSHAKE,
     OF_EACH_SIZE,
@@ -19,6 +18,7 @@ from conformance.deltarobot.messages import (
     ping,
     vector,
 )
+from conformance.deltarobot.session_ends import excuse_end
 from conformance.deltarobot.tester import Form, Tester
 from conformance.iut import Iut
 from conformance.segmentation import Segmentation
@@ -78,48 +78,48 @@ class ClientTester(Tester):
 
     async def settle(self, session: Session) -> None:
         # Unread bytes would turn the client's close into a reset.
-        await self.served(session)
+        await self.has_served(session)
 
     async def prompt(self, session: Session) -> None:
         await session.send(ping(fresh_number()))
 
-    async def served(self, session: Session) -> bool:
+    async def has_served(self, session: Session) -> bool:
         number = fresh_number()
         await session.send(ping(number))
-        left = session.left("response", "response")
+        left = session.countdown("response", "response")
         while message := await session.wait_for("Pong", within=left, requirement="pong.each"):
             if message.value["number"] == number:
                 return True
-            if _none_left(session):
+            if _has_all_pongs(session):
                 break
         return False
 
-    async def served_in_form(self, session: Session, form: Form) -> bool:
+    async def has_served_in_form(self, session: Session, form: Form) -> bool:
         number = fresh_number()
         await session.send_bytes(form(ping(number)))
         await session.until_closed()
-        said = b"".join(event.data or b"" for event in session.theirs)
+        said = b"".join(event.data or b"" for event in session.iut_events)
         return any(number.to_bytes(8, order) in said for order in ("little", "big"))
 
     async def show_more(self, session: Session) -> None:
         vectors = [vector(name, 1.0, -2.5, 0.125) for name in PROGRESS]
         await session.send(curve((0.0, 0.0, 0.0), (1.0, 2.0, -3.0)), *vectors)
         for _ in range(3):
-            if session.ended or not await self.served(session):
+            if session.ended or not await self.has_served(session):
                 break
 
-    async def in_step(self, iut: Iut, session: Session) -> bool:
-        return await self.served(session)
+    async def is_in_step(self, iut: Iut, session: Session) -> bool:
+        return await self.has_served(session)
 
-    async def falters(self, iut: Iut) -> str | None:
+    async def find_plain_failure(self, iut: Iut) -> str | None:
         """Return pong.each if the client loses pings even in a plain session, else None."""
-        return await iut.cached("loses pings", lambda: self._loses(Iut(iut.testbed, "")))
+        return await iut.cached("loses pings", lambda: self._is_losing_pings(Iut(iut.testbed, "")))
 
-    async def _loses(self, iut: Iut) -> str | None:
+    async def _is_losing_pings(self, iut: Iut) -> str | None:
         try:
             async with open_session(iut) as session:
                 for _ in range(MANY):
-                    if not await self.served(session):
+                    if not await self.has_served(session):
                         return None if session.ended else "pong.each"
         except Conclusion:
             return None
@@ -132,8 +132,8 @@ class ClientTester(Tester):
     async def ask(self, session: Session) -> None:
         await session.send(ping(2), ping(3))
 
-    async def all_understood(self, session: Session, after: str, times: int = 1) -> None:
-        await all_answered(session, list(NUMBERS) * times, f" in {after}")
+    async def check_all_understood(self, session: Session, after: str, times: int = 1) -> None:
+        await wait_for_all_pongs(session, list(NUMBERS) * times, f" in {after}")
 
     @contextlib.asynccontextmanager
     async def open_later(
@@ -151,11 +151,11 @@ class ClientTester(Tester):
                 wrong.shown_in(session)
                 # If the client answers nothing in a later connection, that failure explains all
                 # others.
-                if not await iut.cached("serves later", lambda: self._serves_later(iut)):
+                if not await iut.cached("serves later", lambda: self._can_serve_later(iut)):
                     wrong.requirement = "pong.each"
                 raise
 
-    async def _serves_later(self, iut: Iut) -> bool:
+    async def _can_serve_later(self, iut: Iut) -> bool:
         """Return True if the client answers a ping in a later connection as well.
 
         The answer is also True if there is no later connection.
@@ -163,7 +163,7 @@ class ClientTester(Tester):
         try:
             async with self._open_later(Iut(iut.testbed, "")) as session:
                 await shake_hands(session)
-                return await self.served(session)
+                return await self.has_served(session)
         except Conclusion:
             return True
 
@@ -191,7 +191,7 @@ class ClientTester(Tester):
                 raise NotExercised(_STAYS_AWAY) from None
             yield session
 
-    async def lives(self, session: Session) -> bool:
+    async def is_alive(self, session: Session) -> bool:
         by_line = session.instance.configuration.upper_tester == "stdio"
         if by_line and "state" in session.role.hooks:
             with contextlib.suppress(Inconclusive):
@@ -208,7 +208,7 @@ def fresh_number() -> int:
     return sum((0x30 + (count >> 6 * place) % 0x40) << 8 * place for place in range(4))
 
 
-def _none_left(session: Session) -> bool:
+def _has_all_pongs(session: Session) -> bool:
     """Return True if every sent ping has its pong; equal pings need a pong each."""
     came = Counter(each.value["number"] for each in session.received if each.name == "Pong")
     # Decoding takes long, so that the numbers are compared only if there are enough pongs.
@@ -222,7 +222,7 @@ def sent_pings(session: Session) -> Counter[int]:
     return Counter(frame.value["number"] for frame in frames if frame.name == "Ping")
 
 
-async def all_answered(session: Session, numbers: list[int], after: str = "") -> None:
+async def wait_for_all_pongs(session: Session, numbers: list[int], after: str = "") -> None:
     """Wait until each of these pings has its pong, as long as any pongs arrive.
 
     Raises Violation, which names the pings without a pong.
@@ -236,8 +236,8 @@ async def all_answered(session: Session, numbers: list[int], after: str = "") ->
         looked_at = len(session.received)
         if not any(missing.values()):
             return
-        if _none_left(session) or not await session.wait_for(
-            "Pong", within=session.left("response", "response")
+        if _has_all_pongs(session) or not await session.wait_for(
+            "Pong", within=session.countdown("response", "response")
         ):
             break
     none, asked = +missing, Counter(numbers)

@@ -4,12 +4,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from conformance.deltarobot.floats import differs_by_byte_order, same
+from conformance.deltarobot.floats import differs_by_byte_order, is_same
 from conformance.deltarobot.handshake import open_session
-from conformance.deltarobot.leaving import is_served
 from conformance.deltarobot.messages import CURRENT, DESIRED, POSITION, curve
 from conformance.deltarobot.server.tester import EXERCISE, drain
-from conformance.harness.deadlines import Left
+from conformance.deltarobot.session_ends import is_served
+from conformance.harness.deadlines import Countdown
 from conformance.iut import Iut
 from conformance.session import Session
 from conformance.verdicts import Conclusion, Hindered, Inconclusive, NotExercised, Violation
@@ -41,7 +41,7 @@ VAST = [[number % 100, number // 100, 1] for number in range(45_000)]
 SQUARE = [[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [1.0, 1.0, 0.0], [0.0, 1.0, 0.5]]
 
 
-async def do(session: Session, operation: str, **arguments: Any) -> None:
+async def run_operation(session: Session, operation: str, **arguments: Any) -> None:
     """Run an operation of the application.
 
     Raises NotExercised if the IUT does not offer it, Inconclusive if it fails.
@@ -56,19 +56,19 @@ async def begin(session: Session, curve: Sequence[Sequence[float]] = SQUARE) -> 
     of the exercise arrives.
     """
     await_presence, first = is_served(session), None
-    await do(session, "exercise", curve=[list(point) for point in curve])
-    _began, left = session.now, session.left("exercise", "response")
+    await run_operation(session, "exercise", curve=[list(point) for point in curve])
+    _began, left = session.now, session.countdown("exercise", "response")
     if not await_presence:
         # If this time is too short, the only effect is a second request.
         soon = session.seconds("response")
-        first = await _first(session, session.left(soon))
+        first = await _first(session, session.countdown(soon))
     if first is None and (await_presence or not is_served(session)):
         first = await _first(session, left)
     if first is None and not await_presence and is_served(session) and not session.ended:
         # The server possibly had not read our handshake yet. The specification leaves open what a
         # late client receives, so the exercise starts again.
-        await do(session, "exercise", curve=[list(point) for point in curve])
-        first = await _first(session, session.left("exercise", "response"))
+        await run_operation(session, "exercise", curve=[list(point) for point in curve])
+        first = await _first(session, session.countdown("exercise", "response"))
     if first is not None:
         return first
     if session.ended and not is_served(session):
@@ -90,7 +90,7 @@ async def await_presence(session: Session) -> None:
     client receives.
     """
     if session.instance.upper.offers("exercise"):
-        await session.wait_for("Ping", within=session.left("ping", "response"))
+        await session.wait_for("Ping", within=session.countdown("ping", "response"))
 
 
 def is_curve(message: Message) -> bool:
@@ -99,7 +99,7 @@ def is_curve(message: Message) -> bool:
     return message.name == "Curve" or oversized
 
 
-async def proceed(session: Session) -> None:
+async def set_progress(session: Session) -> None:
     """Give the current exercise a state to report, if the hook progress is available."""
     if session.instance.upper.offers("progress"):
         await session.instance.upper("progress", **STATE)
@@ -109,7 +109,7 @@ async def first_of_exercise(session: Session) -> Message:
     """Return the first message of an exercise that starts by hook, or else by itself."""
     if session.instance.upper.offers("exercise"):
         return await begin(session)
-    first = await _first(session, session.left("exercise", "response"))
+    first = await _first(session, session.countdown("exercise", "response"))
     if first is None:
         raise NotExercised(
             "the server starts no exercise by itself; give --hook exercise=COMMAND "
@@ -118,7 +118,7 @@ async def first_of_exercise(session: Session) -> Message:
     return first
 
 
-async def _first(session: Session, left: Left) -> Message | None:
+async def _first(session: Session, left: Countdown) -> Message | None:
     return await session.wait_for(*EXERCISE, "Oversized", within=left)
 
 
@@ -160,23 +160,23 @@ async def _plain(iut: Iut) -> Plain:
             return Plain("exercise.curve-structure")
         if len(points := curve.value["points"]) != len(_PLAIN):
             return Plain(_VALUES)
-        changed = await _changed(session) if upper.offers("progress") else frozenset()
-        if same(_PLAIN, points):
+        changed = await _changed_names(session) if upper.offers("progress") else frozenset()
+        if is_same(_PLAIN, points):
             return Plain("", changed)
         floats = differs_by_byte_order(_PLAIN, points) or changed == {*MEANS.values()}
         return Plain(_FLOATS if floats else _VALUES, changed)
 
 
-async def _changed(session: Session) -> frozenset[str]:
+async def _changed_names(session: Session) -> frozenset[str]:
     """Return the progress messages whose latest numbers are not the ones that were set."""
     await session.instance.upper("progress", **STATE)
     wanted = {name: STATE[what] for what, name in MEANS.items()}
     latest: dict[str, Any] = {}
 
     def wrong() -> frozenset[str]:
-        return frozenset(name for name in latest if not same(wanted[name], latest[name]))
+        return frozenset(name for name in latest if not is_same(wanted[name], latest[name]))
 
-    left = session.left("response")
+    left = session.countdown("response")
     while len(latest) < len(wanted) or wrong():
         message = await session.wait_for(*wanted, within=left)
         if message is None:
@@ -191,10 +191,10 @@ async def assert_vector(iut: Iut, session: Session, name: str, wanted: Sequence[
     The requirement to blame is progress.continuous if no vector arrives any more. If the plainest
     exercise fails in the same way, its requirement is to blame.
     """
-    latest = await _latest(session, name, wanted, session.left("exercise", "response"))
+    latest = await _latest(session, name, wanted, session.countdown("exercise", "response"))
     if latest is None:
         raise Violation(f"{name} repeatedly", "received none at all", "progress.continuous")
-    if same(wanted, latest):
+    if is_same(wanted, latest):
         return
     await assert_repeated(session, name)
     known, reverse = await plain(iut), differs_by_byte_order(wanted, latest)
@@ -204,12 +204,12 @@ async def assert_vector(iut: Iut, session: Session, name: str, wanted: Sequence[
     raise Violation(f"{name} with {list(wanted)}", f"received {_REVERSE * reverse}{latest}", about)
 
 
-async def _latest(session: Session, name: str, wanted: Sequence[Any], left: Left) -> Any:
+async def _latest(session: Session, name: str, wanted: Sequence[Any], left: Countdown) -> Any:
     """Read messages until a vector has the wanted coordinates; return its latest coordinates."""
     latest: Any = None
     while message := await session.wait_for(name, within=left):
         latest = [message.value[axis] for axis in "xyz"]
-        if same(wanted, latest):
+        if is_same(wanted, latest):
             break
     return latest
 
@@ -217,17 +217,17 @@ async def _latest(session: Session, name: str, wanted: Sequence[Any], left: Left
 async def assert_unchanged(session: Session, name: str, wanted: Sequence[Any]) -> None:
     """Raise Violation if a vector changes although no new state was set."""
     for _ in range(2):
-        left = session.left("exercise", "response")
+        left = session.countdown("exercise", "response")
         message = await session.wait_for(name, within=left)
         came = [message.value[axis] for axis in "xyz"] if message else wanted
-        if message and not same(wanted, came):
+        if message and not is_same(wanted, came):
             expected = f"{name} to stay {list(wanted)}"
             raise Violation(expected, f"received {came} after that", event=message.event)
 
 
 async def stop_exercise(session: Session) -> None:
     """End the exercise, and read the messages that were already under way."""
-    await do(session, "stop")
+    await run_operation(session, "stop")
     await drain(session, session.seconds("quiet"))
 
 
@@ -238,11 +238,11 @@ async def next_curve(session: Session, first: Message) -> Message:
     """
     if first.name in A_CURVE:
         return first
-    within = session.left("exercise", "response")
+    within = session.countdown("exercise", "response")
     return await session.wait_for(*A_CURVE, within=within) or first
 
 
-async def shows_curve(iut: Iut, session: Session, points: Sequence[Sequence[float]]) -> None:
+async def check_curve_sent(iut: Iut, session: Session, points: Sequence[Sequence[float]]) -> None:
     """Start an exercise with these points. Raises Violation unless its curve arrives.
 
     If the plainest curve fails in the same way, its requirement is to blame.
@@ -250,9 +250,9 @@ async def shows_curve(iut: Iut, session: Session, points: Sequence[Sequence[floa
     before = len(session.received)
     await begin(session, points)
     came = [message for message in session.received[before:] if message.name == "Curve"]
-    left = session.left("exercise", "response")
+    left = session.countdown("exercise", "response")
     while True:
-        if any(same(points, message.value["points"]) for message in came):
+        if any(is_same(points, message.value["points"]) for message in came):
             return
         following = await session.wait_for("Curve", within=left)
         if following is None:
@@ -265,24 +265,26 @@ async def shows_curve(iut: Iut, session: Session, points: Sequence[Sequence[floa
     # Lost points are no error of the number format, but reversed bytes are.
     own = _FLOATS if reverse else _VALUES if len(shown) != len(points) else None
     both = list(zip(points, shown, strict=False))
-    wrong = next((at for at, (one, other) in enumerate(both) if not same(one, other)), len(both))
+    wrong = next((at for at, (one, other) in enumerate(both) if not is_same(one, other)), len(both))
     raise Violation(
-        f"a curve of {len(points)} points, from number {wrong + 1} on {_some(points[wrong:])}",
-        f"received {_REVERSE * reverse}{len(shown)} points, from there on {_some(shown[wrong:])}",
+        f"a curve of {len(points)} points, "
+        f"from number {wrong + 1} on {_abbreviate(points[wrong:])}",
+        f"received {_REVERSE * reverse}{len(shown)} points, "
+        f"from there on {_abbreviate(shown[wrong:])}",
         (await plain(iut)).about or own,
         # The curve is possibly missing in a session that has ended.
         None if session.ended else came[-1].event,
     )
 
 
-def _some(points: Sequence[Sequence[float]]) -> str:
+def _abbreviate(points: Sequence[Sequence[float]]) -> str:
     return str(list(points))[:80] if points else "none"
 
 
 async def assert_repeated(session: Session, name: str) -> None:
     """Wait for one more message of a name; earlier ones can have been read already."""
     count = sum(message.name == name for message in session.received)
-    left = session.left("exercise", "response")
+    left = session.countdown("exercise", "response")
     while sum(message.name == name for message in session.received) <= count:
         if not await session.wait_for(*EXERCISE, within=left):
             break

@@ -11,11 +11,17 @@ from collections.abc import AsyncIterator
 from conformance.cases import requirement
 from conformance.deltarobot.codec import encode
 from conformance.deltarobot.handshake import shake_hands
-from conformance.deltarobot.leaving import is_served
 from conformance.deltarobot.messages import HANDSHAKE, OF_EACH_SIZE, PROGRESS
-from conformance.deltarobot.server.exercise import LONG, SQUARE, await_presence, do, is_curve
+from conformance.deltarobot.server.exercise import (
+    LONG,
+    SQUARE,
+    await_presence,
+    is_curve,
+    run_operation,
+)
 from conformance.deltarobot.server.tester import EXERCISE, NEXT, TESTER, open_next_client
-from conformance.deltarobot.service import goes_on, leave_out_refused, serves
+from conformance.deltarobot.service import check_goes_on, check_serves, leave_out_refused
+from conformance.deltarobot.session_ends import is_served
 from conformance.iut import Iut
 from conformance.session import Session
 from conformance.verdicts import NotExercised, Unreachable, Violation
@@ -25,7 +31,7 @@ _ALONE = "the server serves one client at a time, which is allowed"
 
 
 @contextlib.asynccontextmanager
-async def _two(iut: Iut) -> AsyncIterator[tuple[Session, Session]]:
+async def _open_two(iut: Iut) -> AsyncIterator[tuple[Session, Session]]:
     """Open two sessions with one server. Raises NotExercised if it serves one client at a time."""
     if iut.memory.get(_ALONE):
         raise NotExercised(_ALONE)
@@ -51,14 +57,14 @@ async def _two(iut: Iut) -> AsyncIterator[tuple[Session, Session]]:
 @requirement("exercise.curve-first")
 async def test_curve_for_each_client(iut: Iut) -> None:
     """An exercise that is shown to two clients begins with its curve for both."""
-    async with _two(iut) as both:
+    async with _open_two(iut) as both:
         for session in both:
             if await session.wait_for(*PROGRESS) is not None:
                 raise NotExercised("the server sends progress without an exercise, too")
-        await do(both[0], "exercise", curve=SQUARE)
+        await run_operation(both[0], "exercise", curve=SQUARE)
         for which, session in zip(("first", "second"), both, strict=True):
             came = await session.wait_for(
-                *EXERCISE, "Oversized", within=session.left("exercise", "response")
+                *EXERCISE, "Oversized", within=session.countdown("exercise", "response")
             )
             if came is None:
                 raise NotExercised(_ALONE)
@@ -74,7 +80,7 @@ async def test_halves_of_two_clients(iut: Iut) -> None:
     [message] = (await leave_out_refused(iut, {"64-bit": OF_EACH_SIZE["64-bit"]})).values()
     whole = encode(message)
     half = len(whole) // 2
-    async with _two(iut) as (first, second):
+    async with _open_two(iut) as (first, second):
         if not all(map(is_served, (first, second))):
             raise NotExercised("nothing shows that the server serves two clients at a time")
         await first.send_bytes(whole[:half])
@@ -83,12 +89,12 @@ async def test_halves_of_two_clients(iut: Iut) -> None:
         after = "a message of the second client between two halves of a message of the first"
         try:
             for session in (first, second):
-                await serves(iut, session, after)
-            await goes_on(iut, second, after)
+                await check_serves(iut, session, after)
+            await check_goes_on(iut, second, after)
             if await first.until_closed(first.seconds("quiet")):
                 expected = "one client's session to go on after another client's session has ended"
                 raise Violation(expected, "the server closed the connection", "end.received")
-            await goes_on(iut, session := first, after)
+            await check_goes_on(iut, session := first, after)
         except Violation as wrong:
             wrong.shown_in(session)
             raise
@@ -103,7 +109,7 @@ async def test_after_one_that_reads_nothing(iut: Iut) -> None:
         instance.narrow = True
         deaf = await instance.link()
         await deaf.write(b"".join(map(encode, HANDSHAKE)))
-        await deaf.taken()
+        await deaf.wait_until_taken()
         beginning = asyncio.gather(
             *(instance.upper("exercise", curve=LONG) for _ in range(_UNREAD)),
             return_exceptions=True,
@@ -116,6 +122,8 @@ async def test_after_one_that_reads_nothing(iut: Iut) -> None:
         after = f"a client that has read nothing of {_UNREAD} long curves"
         async with open_next_client(iut, instance, after) as session:
             # The suite does not start an exercise here: the exercise operation can be blocked.
-            sign = await session.wait_for(*TESTER.signs, within=session.left("ping", "response"))
+            sign = await session.wait_for(
+                *TESTER.signs, within=session.countdown("ping", "response")
+            )
             if sign is None:
                 raise Violation(f"the next client to be served after {after}", "received nothing")

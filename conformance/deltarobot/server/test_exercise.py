@@ -7,7 +7,7 @@ from conformance.cases import absent, check, explore, lasting, requirement
 from conformance.deltarobot import strategies, tester
 from conformance.deltarobot.codec import OVERSIZED, TRUNCATED, encode
 from conformance.deltarobot.diagnosis import guess_number_format, has_fourth_numbers
-from conformance.deltarobot.floats import EDGES, same
+from conformance.deltarobot.floats import EDGES, is_same
 from conformance.deltarobot.handshake import open_session, shake_hands
 from conformance.deltarobot.messages import (
     POSITION,
@@ -29,16 +29,16 @@ from conformance.deltarobot.server.exercise import (
     assert_vector,
     await_presence,
     begin,
-    do,
+    check_curve_sent,
     first_of_exercise,
     is_curve,
     next_curve,
-    proceed,
-    shows_curve,
+    run_operation,
+    set_progress,
     stop_exercise,
 )
 from conformance.deltarobot.server.tester import drain
-from conformance.deltarobot.service import passes_over
+from conformance.deltarobot.service import check_passes_over
 from conformance.iut import Iut
 from conformance.session import Session
 from conformance.verdicts import Inconclusive, NotExercised, Violation
@@ -80,11 +80,11 @@ async def test_curve_of_the_next_exercise(iut: Iut) -> None:
         came = f"received {first.name} first"
         check(is_curve(first) or not quiet, "Curve first", came, first.event)
         await next_curve(session, first)
-        await proceed(session)
+        await set_progress(session)
         await session.wait_for(POSITION, within=session.seconds("exercise"))
-        within = session.left("exercise", "response")
+        within = session.countdown("exercise", "response")
         for which in ("third", "fourth"):
-            await do(session, "exercise", curve=SQUARE[:2])
+            await run_operation(session, "exercise", curve=SQUARE[:2])
             following = await session.wait_for("Curve", within=within)
             check(following is not None, f"the curve of a {which} exercise", "received none")
 
@@ -136,8 +136,8 @@ async def test_points_of_a_curve(iut: Iut) -> None:
     """All points of the curve arrive in their order, however many there are."""
     async with open_session(iut) as session:
         for count in COUNTS:
-            await shows_curve(iut, session, _plain(count))
-        await shows_curve(iut, session, [SQUARE[1]] * 3)
+            await check_curve_sent(iut, session, _plain(count))
+        await check_curve_sent(iut, session, [SQUARE[1]] * 3)
 
 
 @requirement("exercise.curve-values")
@@ -146,11 +146,11 @@ async def test_any_curve(iut: Iut, points: list[list[float]]) -> None:
     """Any curve of finite numbers arrives unchanged."""
     async with open_session(iut) as session:
         try:
-            await shows_curve(iut, session, points)
+            await check_curve_sent(iut, session, points)
         except Violation as wrong:
             if not wrong.requirement:
                 # If a plain curve of the same size arrives unchanged, these numbers are the cause.
-                await shows_curve(iut, session, _plain(len(points)))
+                await check_curve_sent(iut, session, _plain(len(points)))
                 wrong.requirement = "frame.floats"
             raise
 
@@ -164,7 +164,7 @@ def _plain(count: int) -> list[list[float]]:
 async def test_floats_of_a_curve(iut: Iut) -> None:
     """Zeros, denormals and the largest numbers of either sign arrive unchanged in a curve."""
     async with open_session(iut) as session:
-        await shows_curve(iut, session, EDGES)
+        await check_curve_sent(iut, session, EDGES)
 
 
 @requirement("frame.floats")
@@ -173,7 +173,7 @@ async def test_floats_of_progress(iut: Iut) -> None:
     async with open_session(iut) as session:
         await begin(session)
         first, second, third = EDGES
-        await do(session, "progress", position=first, current=second, desired=third)
+        await run_operation(session, "progress", position=first, current=second, desired=third)
         for name, wanted in zip(PROGRESS, EDGES, strict=True):
             await assert_vector(iut, session, name, wanted)
 
@@ -215,7 +215,7 @@ async def test_length_of_a_curve(iut: Iut) -> None:
             )
         if first.name != "Curve":
             raise Inconclusive("received no curve (exercise.curve-first)")
-        within = session.left("ping", "exercise")
+        within = session.countdown("ping", "exercise")
         if not await session.wait_for("Ping", *PROGRESS, within=within):
             sent = len(encode(first.value)) - 6
             if session.instance.upper.offers("exercise") and sent != 12 * len(SQUARE):
@@ -238,7 +238,7 @@ async def test_length_of_a_long_curve(iut: Iut) -> None:
     """The length of a curve above 65535 bytes is sent with all its bits."""
     async with open_session(iut) as session:
         first = await begin(session, LONG)
-        if first.name == "Oversized" or _cut_short(first):
+        if first.name == "Oversized" or _is_cut_short(first):
             oversized = first.value.get("length")
             raise Violation(
                 f"a length of {12 * len(LONG)} bytes for {len(LONG)} points",
@@ -256,35 +256,35 @@ async def test_contents_for_a_slow_client(iut: Iut) -> None:
         async with iut.connect(instance) as session:
             await shake_hands(session)
             await await_presence(session)
-            before = _unread(session)
-            await do(session, "exercise", curve=VAST)
-            within = session.left("exercise", "response")
+            before = _unread_size(session)
+            await run_operation(session, "exercise", curve=VAST)
+            within = session.countdown("exercise", "response")
             came = await session.wait_for(*A_CURVE, within=within)
-            behind = _unread(session) - before
+            behind = _unread_size(session) - before
             # A server can omit a curve, or end the session, if its client is slow.
             begun = came is None and behind > _SHORT
-            if session.ended or not (begun or (came and not _is(came, VAST))):
+            if session.ended or not (begun or (came and not _has_points(came, VAST))):
                 return
     async with open_session(iut) as plain:
         first = await begin(plain, VAST)
-        if not _is(first, VAST):
+        if not _has_points(first, VAST):
             raise Inconclusive("a long curve does not arrive in a plain session either")
     what = f"{12 * len(VAST)} bytes after the length of a curve, sent to a slow client"
     told = f"received {behind} bytes" if begun else "received other contents"
     raise Violation(what, told).shown_in(session)
 
 
-def _unread(session: Session) -> int:
+def _unread_size(session: Session) -> int:
     """Return how many bytes of an incomplete message have arrived."""
     whole = [message for message in session.received if message.name not in (OVERSIZED, TRUNCATED)]
     return session.size - sum(len(encode(message.value)) for message in whole)
 
 
-def _is(message: Message, points: Sequence[Sequence[float]]) -> bool:
-    return message.name == "Curve" and same(points, message.value["points"])
+def _has_points(message: Message, points: Sequence[Sequence[float]]) -> bool:
+    return message.name == "Curve" and is_same(points, message.value["points"])
 
 
-def _cut_short(message: Message) -> bool:
+def _is_cut_short(message: Message) -> bool:
     """Return True if the length of the long curve was reduced to 16 bits."""
     length = len(encode(message.value)) - 6 if message.name == "Curve" else None
     return length == 12 * len(LONG) % 2**16
@@ -294,7 +294,7 @@ def _cut_short(message: Message) -> bool:
 async def test_points_of_a_long_curve(iut: Iut) -> None:
     """All points arrive of a curve whose length needs more than 16 bits."""
     async with open_session(iut) as session:
-        await shows_curve(iut, session, LONG)
+        await check_curve_sent(iut, session, LONG)
 
 
 @lasting
@@ -303,7 +303,7 @@ async def test_progress_goes_on(iut: Iut) -> None:
     """Position, current and desired direction arrive repeatedly until the exercise ends."""
     async with open_session(iut) as session:
         await first_of_exercise(session)
-        await proceed(session)
+        await set_progress(session)
         for _ in range(4):
             for name in PROGRESS:
                 await assert_repeated(session, name)
@@ -321,7 +321,7 @@ async def test_progress_of_the_next_exercise(iut: Iut) -> None:
     async with open_session(iut) as session:
         for _ in range(2):
             await begin(session)
-            await proceed(session)
+            await set_progress(session)
             for name in (*PROGRESS, *PROGRESS):
                 await assert_repeated(session, name)
             await stop_exercise(session)
@@ -333,12 +333,12 @@ async def test_progress_of_a_later_connection(iut: Iut) -> None:
     async with tester.of(iut).open_later(iut) as session:
         await shake_hands(session)
         await first_of_exercise(session)
-        await proceed(session)
+        await set_progress(session)
         for name in (*PROGRESS, *PROGRESS):
             await assert_repeated(session, name)
 
 
-async def _told(iut: Iut, what: str) -> None:
+async def _check_told(iut: Iut, what: str) -> None:
     """Values and changes that the application sets arrive in the right message.
 
     The next exercise shows its own values, and none of the exercise before.
@@ -347,7 +347,7 @@ async def _told(iut: Iut, what: str) -> None:
         for states in STATES:
             await begin(session)
             for state in states:
-                await do(session, "progress", **state)
+                await run_operation(session, "progress", **state)
                 await assert_vector(iut, session, MEANS[what], state[what])
         await assert_unchanged(session, MEANS[what], STATE[what])
 
@@ -355,19 +355,19 @@ async def _told(iut: Iut, what: str) -> None:
 @requirement("progress.position")
 async def test_position(iut: Iut) -> None:
     """The position of the actuator arrives as 0x4003."""
-    await _told(iut, "position")
+    await _check_told(iut, "position")
 
 
 @requirement("progress.current-direction")
 async def test_current_direction(iut: Iut) -> None:
     """The direction in which the patient moves the actuator arrives as 0x4007."""
-    await _told(iut, "current")
+    await _check_told(iut, "current")
 
 
 @requirement("progress.desired-direction")
 async def test_desired_direction(iut: Iut) -> None:
     """The direction in which the patient should move the actuator arrives as 0x4008."""
-    await _told(iut, "desired")
+    await _check_told(iut, "desired")
 
 
 @requirement("progress.ends")
@@ -379,7 +379,7 @@ async def test_nothing_after_the_exercise(iut: Iut) -> None:
     async with open_session(iut) as session:
         for _ in range(2):
             await begin(session)
-            await proceed(session)
+            await set_progress(session)
             await session.wait_for(POSITION, within=session.seconds("exercise"))
             await stop_exercise(session)
             absent(await session.wait_for(*PROGRESS), "no progress after the end of the exercise")
@@ -401,6 +401,6 @@ async def test_foreign_messages(iut: Iut) -> None:
         if session.instance.upper.offers("exercise"):
             await begin(session)
         await session.send(*FOREIGN)
-        await passes_over(iut, session, "a ping and exercise data from a client")
+        await check_passes_over(iut, session, "a ping and exercise data from a client")
         passed = [message for message in session.received if message.value in FOREIGN]
         absent(passed[0] if passed else None, "no message of a client to be sent back to it")

@@ -7,9 +7,9 @@ from conformance.cases import explore, however_cut, requirement
 from conformance.deltarobot import strategies
 from conformance.deltarobot.handshake import open_session
 from conformance.deltarobot.messages import PROGRESS, UNKNOWN
-from conformance.deltarobot.server.exercise import begin, proceed
+from conformance.deltarobot.server.exercise import begin, set_progress
 from conformance.deltarobot.server.tester import drain
-from conformance.deltarobot.service import goes_on, serves
+from conformance.deltarobot.service import check_goes_on, check_serves
 from conformance.iut import Iut
 from conformance.segmentation import Segmentation
 from conformance.session import Session
@@ -26,7 +26,7 @@ async def test_any_interleaving(iut: Iut, plan: list[Any], cuts: list[int]) -> N
     async def play(cut: Segmentation | None) -> None:
         async with open_session(iut) as session:
             await session.send(*plan, segmentation=cut)
-            await goes_on(iut, session, f"{len(plan)} unknown messages")
+            await check_goes_on(iut, session, f"{len(plan)} unknown messages")
 
     await however_cut(iut, cuts, "frame.segmentation", play)
 
@@ -34,19 +34,19 @@ async def test_any_interleaving(iut: Iut, plan: list[Any], cuts: list[int]) -> N
 @requirement("messages.unknown-skipped")
 async def test_unknown_messages_stop_nothing(iut: Iut) -> None:
     """Messages that the server repeats continue after unknown messages."""
-    if stopped := await _stopped(iut, *UNKNOWN.values()):
-        if await _stopped(iut):
+    if stopped := await _find_stop(iut, *UNKNOWN.values()):
+        if await _find_stop(iut):
             raise Inconclusive(f"{stopped.came}, without unknown messages either")
         raise stopped
 
 
-async def _stopped(iut: Iut, *messages: Any) -> Violation | None:
+async def _find_stop(iut: Iut, *messages: Any) -> Violation | None:
     """Return a Violation if a repeated message stops after these messages, else None."""
     async with open_session(iut) as session:
         pauses = {"Ping": await _pause(session, "Ping", session.seconds("response"))}
         if session.instance.upper.offers("exercise"):
             await begin(session)
-            await proceed(session)
+            await set_progress(session)
             for name in PROGRESS:
                 pauses[name] = await _pause(session, name, session.seconds("exercise"))
         await session.send(*messages)
@@ -57,7 +57,7 @@ async def _stopped(iut: Iut, *messages: Any) -> Violation | None:
             within = _LONGER * pause + session.seconds("response")
             if not await session.wait_for(name, within=within):
                 if session.ended:
-                    await serves(iut, session, "unknown messages")
+                    await check_serves(iut, session, "unknown messages")
                 expected = f"{name} again after unknown messages"
                 return Violation(expected, f"received none in {within:.1f} s").shown_in(session)
     return None

@@ -11,7 +11,6 @@ from conformance.cases import absent, check, each_of, lasting, requirement
 from conformance.deltarobot import tester
 from conformance.deltarobot.codec import encode
 from conformance.deltarobot.handshake import await_greeting, open_session, shake_hands
-from conformance.deltarobot.leaving import has_announced_end
 from conformance.deltarobot.messages import (
     HANDSHAKE,
     MAGIC,
@@ -21,9 +20,10 @@ from conformance.deltarobot.messages import (
     pong,
 )
 from conformance.deltarobot.refusal import look_beyond_the_handshake_time
-from conformance.deltarobot.server.exercise import begin, do, stop_exercise
+from conformance.deltarobot.server.exercise import begin, run_operation, stop_exercise
 from conformance.deltarobot.server.tester import drain, open_next_client
-from conformance.deltarobot.service import lives_on, ordinary, serves
+from conformance.deltarobot.service import check_lives_on, check_serves, ordinary
+from conformance.deltarobot.session_ends import has_announced_end
 from conformance.harness.instance import Instance
 from conformance.iut import Iut
 from conformance.session import Session
@@ -90,7 +90,7 @@ async def test_pings_of_a_long_session(iut: Iut) -> None:
 async def test_pings_during_an_exercise(iut: Iut) -> None:
     """Pings continue during an exercise."""
     async with open_session(iut) as session:
-        await do(session, "exercise", curve=[[0, 0, 0], [1, 2, -3]])
+        await run_operation(session, "exercise", curve=[[0, 0, 0], [1, 2, -3]])
         await session.wait_for("Curve", within="response")
         for _ in range(3):
             await next_ping(session)
@@ -164,7 +164,7 @@ async def test_waits_for_the_client(iut: Iut, order: tuple[Any, ...]) -> None:
     async with iut.session() as session:
         upper = session.instance.upper
         if upper.offers("exercise"):
-            await do(session, "exercise", curve=[[0, 0, 0]])
+            await run_operation(session, "exercise", curve=[[0, 0, 0]])
         for message in order:
             within = min(session.seconds("quiet"), patience / 4)
             early = await session.wait_for(*tester.of(session).signs, within=within)
@@ -180,7 +180,7 @@ async def test_waits_for_the_client(iut: Iut, order: tuple[Any, ...]) -> None:
             raise Inconclusive(
                 "the server takes no version before its magic (handshake.either-order)"
             )
-        await serves(iut, session, "a slow handshake")
+        await check_serves(iut, session, "a slow handshake")
 
 
 @requirement("robustness.odd-pongs")
@@ -191,7 +191,7 @@ async def test_missing_pongs(iut: Iut) -> None:
         await await_greeting(session)
         for _ in range(4):  # the server can notice a missing pong only when it sends the next ping
             await session.wait_for("Ping", within=session.seconds("ping"))
-        await lives_on(iut, session, "pings without a pong")
+        await check_lives_on(iut, session, "pings without a pong")
 
 
 @requirement("robustness.odd-pongs")
@@ -204,7 +204,7 @@ async def test_wrong_pongs(iut: Iut) -> None:
         await await_greeting(session)
         for _ in range(3):
             await session.wait_for("Ping", within=session.seconds("ping"))
-        await lives_on(iut, session, "pongs with a wrong number")
+        await check_lives_on(iut, session, "pongs with a wrong number")
 
 
 @requirement("robustness.odd-pongs")
@@ -213,7 +213,7 @@ async def test_pongs_that_nobody_asked_for(iut: Iut) -> None:
     async with open_session(iut) as session:
         await session.send(*map(pong, (0, 2**64 - 1, *[7] * 100)))
         await session.wait_for("Ping", within=session.seconds("ping"))
-        await lives_on(iut, session, "unrequested pongs")
+        await check_lives_on(iut, session, "unrequested pongs")
 
 
 @requirement("robustness.next-client")
@@ -242,7 +242,7 @@ async def _next(iut: Iut, instance: Instance, before: str) -> AsyncIterator[Sess
     """Open a session with a further client, which must be served."""
     try:
         async with open_next_client(iut, instance, before) as session:
-            await serves(iut, session, before)
+            await check_serves(iut, session, before)
             yield session
     except Unreachable as none:
         raise Violation(f"the next client to be served after {before}", str(none)) from none

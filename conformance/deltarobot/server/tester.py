@@ -7,20 +7,20 @@ from typing import ClassVar
 
 from conformance.deltarobot.codec import encode
 from conformance.deltarobot.handshake import open_session, shake_hands
-from conformance.deltarobot.leaving import excuse_end, is_served
 from conformance.deltarobot.messages import HANDSHAKE, OF_EACH_SIZE, PROGRESS, end, pong
 from conformance.deltarobot.service import (
-    closes_upon,
+    check_serves,
     find_known_habits,
     habits,
-    serves,
+    is_closed_after,
     share_session,
 )
+from conformance.deltarobot.session_ends import excuse_end, is_served
 from conformance.deltarobot.tester import Form, Tester
 from conformance.harness.instance import Instance
 from conformance.iut import Iut
 from conformance.segmentation import Segmentation
-from conformance.session import LAST_WORDS, Session, Within
+from conformance.session import LAST_WORDS, Session, Timeout
 from conformance.verdicts import Inconclusive, Unreachable, Violation
 
 EXERCISE = ("Curve", *PROGRESS)
@@ -47,25 +47,25 @@ class ServerTester(Tester):
         # The server's application can learn of its client only now, and can end only a known
         # connection.
         if _pings(session):
-            await session.wait_for("Ping", within=session.left("ping", "response"))
+            await session.wait_for("Ping", within=session.countdown("ping", "response"))
 
-    async def served(self, session: Session) -> bool:
+    async def has_served(self, session: Session) -> bool:
         """Return True if a ping or exercise data arrive; start an exercise if necessary."""
         upper = session.instance.upper
         # A server that is not known to ping shows service only by an exercise.
         idle = upper.offers("exercise") and not _pings(session)
-        within: Within = "quiet" if idle else session.left("ping", "response")
+        within: Timeout = "quiet" if idle else session.countdown("ping", "response")
         await drain(session, 0)
         if await session.wait_for(*self.signs, within=within):
             return True
         if session.ended or not upper.offers("exercise"):
             return False
         await upper("exercise", curve=[[0, 0, 0], [1, 2, -3]])
-        within = session.left("exercise", "response")
+        within = session.countdown("exercise", "response")
         # A message with a wrong length hides all messages after it.
         return await session.wait_for(*self.signs, "Oversized", within=within) is not None
 
-    async def served_in_form(self, session: Session, form: Form) -> bool:
+    async def has_served_in_form(self, session: Session, form: Form) -> bool:
         closed = await session.until_closed()
         return not closed and session.size > len(b"".join(map(encode, HANDSHAKE)))
 
@@ -77,13 +77,13 @@ class ServerTester(Tester):
         for _ in range(3):
             await session.wait_for("Ping", within=session.seconds("ping"))
 
-    async def in_step(self, iut: Iut, session: Session) -> bool:
+    async def is_in_step(self, iut: Iut, session: Session) -> bool:
         """Return True if the server closes after an end of transmission.
 
         A server sends its messages in any case, so they are no evidence of understanding.
         """
         closing = (await habits(iut)).closing
-        return closing is not None and await closes_upon(session, closing)
+        return closing is not None and await is_closed_after(session, closing)
 
     async def occupy(self, session: Session) -> None:
         upper = session.instance.upper
@@ -91,7 +91,7 @@ class ServerTester(Tester):
             await upper("exercise", curve=[[0, 0, 0], [1, 2, -3]])
             await session.wait_for("CurrentActuatorPosition", within=session.seconds("exercise"))
 
-    async def follows(self, iut: Iut, session: Session, after: str) -> None:
+    async def check_follows(self, iut: Iut, session: Session, after: str) -> None:
         """Raise Violation unless the server closes after an end of transmission.
 
         A server sends its messages in any case, so only the close is evidence of understanding.
@@ -102,19 +102,21 @@ class ServerTester(Tester):
                 "the server keeps the connection after an end of transmission in a plain session, "
                 f"too: nothing shows if the server understands messages after {after}"
             )
-        if await closes_upon(session, closing):
+        if await is_closed_after(session, closing):
             return
         expected = f"an end of transmission to be understood after {after}"
         # If the server never closed late before, a short wait is enough.
         hardly = iut.memory.get(_NEVER, False)
-        late = await session.until_closed("quiet" if hardly else session.left(*2 * ["response"]))
+        late = await session.until_closed(
+            "quiet" if hardly else session.countdown(*2 * ["response"])
+        )
         iut.memory[_NEVER] = hardly or not late
         async with open_session(iut) as plain:
-            if not await closes_upon(plain, closing):
+            if not await is_closed_after(plain, closing):
                 raise Inconclusive("the server does not always close after an end of transmission")
         if late:
             # A server that has understood nothing can still give up its client after some time.
-            if (reason := _last_word(session)) is not None and _last_word(plain) is None:
+            if (reason := _end_reason(session)) is not None and _end_reason(plain) is None:
                 raise Violation(
                     expected,
                     f"the server ended the session after {session.now:.1f} s, saying {reason!r}",
@@ -135,7 +137,7 @@ class ServerTester(Tester):
             async with connected as session, excuse_end(iut, session):
                 yield session
 
-    async def lives(self, session: Session) -> bool:
+    async def is_alive(self, session: Session) -> bool:
         """Return True if the server still listens.
 
         The port of a dying server can accept connections for a moment.
@@ -144,14 +146,14 @@ class ServerTester(Tester):
             async with asyncio.timeout(LAST_WORDS):
                 await (await session.instance.link()).close()
                 process = session.instance.process
-                return not (process and process.gone)
+                return not (process and process.is_gone)
         return False
 
-    async def next_is_served(self, iut: Iut, session: Session, after: str) -> None:
+    async def check_next_is_served(self, iut: Iut, session: Session, after: str) -> None:
         await session.close()
         try:
             async with open_next_client(iut, session.instance, after) as another:
-                await serves(iut, another, f"{after} in an earlier connection")
+                await check_serves(iut, another, f"{after} in an earlier connection")
         except (Violation, Unreachable):
             await session.assert_alive(after)
             raise
@@ -167,7 +169,7 @@ def _pings(session: Session) -> bool:
     return declared and (ordinary is None or any(m.name == "Ping" for m in ordinary.received))
 
 
-def _last_word(session: Session) -> str | None:
+def _end_reason(session: Session) -> str | None:
     """Return the reason of the server's own end of transmission; None if it sent none."""
     ends = (m.value["reason"] for m in session.received if m.name == "EndOfTransmission")
     return next((str(reason)[:200] for reason in ends), None)
@@ -227,7 +229,7 @@ async def open_next_client(
     default is the one under test.
     """
     expected = f"the next client to be served after {after}"
-    probed = iut.deciding != NEXT and not iut.configuration.fixed
+    probed = iut.requirement_id != NEXT and not iut.configuration.has_fixed_address
     if probed and (came := await find_next_client_refusal(iut)):
         raise Violation(expected, came, NEXT)
     before = sum(session.instance is instance for session in iut.sessions)
@@ -257,15 +259,15 @@ async def _open_next_client(
                 raise
             if not session.ended:
                 raise Violation(expected, none.came, requirement) from none
-        return await _turned_away(session)
+        return await _is_refused(session)
 
-    async with iut.connect(instance, away=away) as session:
+    async with iut.connect(instance, is_refusing=away) as session:
         if came := _refusal(session):
             raise Violation(expected, came, requirement)
         yield session
 
 
-async def _turned_away(session: Session) -> bool:
+async def _is_refused(session: Session) -> bool:
     """Return True if a server ends a later session before it serves the client."""
     await session.is_refused(lambda: bool(_refusal(session)) or is_served(session))
     return bool(_refusal(session))
@@ -273,7 +275,7 @@ async def _turned_away(session: Session) -> bool:
 
 def _refusal(session: Session) -> str:
     """Return how a server ended a later, unserved session, else an empty text."""
-    reason = _last_word(session)
+    reason = _end_reason(session)
     ended = session.ended or reason is not None
     if session.number == 1 or not ended or is_served(session):
         return ""

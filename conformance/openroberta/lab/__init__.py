@@ -28,7 +28,7 @@ async def smoke(iut: Iut) -> None:
             # A held registration looks like a program that never answers.
             within = iut.configuration.total("startup", "response")
             asked = await robot.ask("/", None, method="GET")
-            message = await asked.session.wait_for(within=iut.left(within))
+            message = await asked.session.wait_for(within=iut.countdown(within))
             if not (message or asked.session.ended):
                 raise Inconclusive(
                     f"expected an answer within {within:g} s, to a request for the page "

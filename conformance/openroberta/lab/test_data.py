@@ -18,8 +18,8 @@ from conformance.openroberta.lab.tester.exchange import (
 )
 from conformance.openroberta.lab.tester.robot import Robot, new_token
 from conformance.openroberta.lab.tester.timing import latest_answers
-from conformance.openroberta.lab.tester.unregistered import serves, serves_unregistered
-from conformance.openroberta.naming import DOWNLOAD, MANDATORY, PUSHCMD
+from conformance.openroberta.lab.tester.unregistered import can_serve_unregistered, is_serving
+from conformance.openroberta.message_names import DOWNLOAD, MANDATORY, PUSHCMD
 from conformance.openroberta.values import same
 from conformance.verdicts import Inconclusive, Violation
 
@@ -37,7 +37,7 @@ def refusal_of(name: str) -> Any:
         async with playing(iut) as tester:
             await assert_lack_refused(tester.robot(), "register", name)
             if await tester.offers("pair"):
-                linked = await tester.linked()
+                linked = await tester.open_linked()
                 with contextlib.suppress(Violation, Inconclusive):
                     # If the lab accepts pushes without this field, too, the first push is the
                     # evidence.
@@ -70,13 +70,13 @@ async def test_thrown_away(iut: Iut) -> None:
         robot = tester.robot()
         for name in ("robot", "battery", "menuversion"):
             exchange = await robot.ask(PUSHCMD, robot.object("register", name))
-            await exchange.refused(f"refuses.{name}")
+            await exchange.check_refused(f"refuses.{name}")
         if await tester.offers("pair"):
-            entered = await tester.upper("pair", token=robot.token)
+            entered = await tester.run_operation("pair", token=robot.token)
             check(
                 # Some labs serve any robot that pushes or whose token was entered: this shows no
                 # registration.
-                not await serves(tester, robot) or await serves_unregistered(tester),
+                not await is_serving(tester, robot) or await can_serve_unregistered(tester),
                 "no registration by a request without a field",
                 f"{robot.token} could push (token {'entered' if entered.ok else 'not entered'})",
             )
@@ -93,7 +93,7 @@ async def test_thrown_away_while_pushing(iut: Iut) -> None:
     The lab does not use its values, and the unanswered push stays unanswered.
     """
     async with playing(iut) as tester:
-        robot = await tester.linked()
+        robot = await tester.open_linked()
         waits = await robot.push()
         early = EARLIEST["push_hold"] * tester.seconds("push_hold")
         # This is short enough for the other push to be refused before the first one is due.
@@ -102,7 +102,7 @@ async def test_thrown_away_while_pushing(iut: Iut) -> None:
             raise waits.wrong("no immediate answer", message, "push.held")
         battery = robot.data["battery"]
         wrong = {**robot.object("push", "firmwarename"), "battery": "1.5"}
-        await (await robot.ask(PUSHCMD, wrong)).refused("refuses.firmwarename")
+        await (await robot.ask(PUSHCMD, wrong)).check_refused("refuses.firmwarename")
         held = waits.session.now - waits.asked < early
         message = await waits.session.wait_for(within=tester.seconds("quiet"))
         if message is not None and message.at - waits.asked < early:
@@ -140,7 +140,7 @@ async def assert_still_served(
 async def test_download_without_a_field(iut: Iut) -> None:
     """A request for an announced program without a field gets an error; the whole one gets it."""
     async with playing(iut) as tester:
-        robot = await tester.linked()
+        robot = await tester.open_linked()
         await robot.commanded("run", "Download", "run.command")
         for name in MANDATORY:
             await assert_refused(partial(robot.ask, DOWNLOAD, robot.object("push", name)))
@@ -216,7 +216,7 @@ async def test_json_in_another_spelling(iut: Iut) -> None:
         assert_refused = await find_refusal(session)
         check(not assert_refused, "the registration to be held", assert_refused)
         if await tester.offers("pair"):
-            await tester.user("pair", token=robot.token)
+            await tester.require_result("pair", token=robot.token)
             await session.expect("Repeat", requirement="register.repeat")
 
 

@@ -5,7 +5,7 @@ from functools import partial
 
 from conformance.cases import check, requirement
 from conformance.iut import Iut
-from conformance.openroberta import naming
+from conformance.openroberta import message_names
 from conformance.openroberta.codec import chunks, encode, titled
 from conformance.openroberta.codings import coding_of
 from conformance.openroberta.lab.tester import RobotsTester, playing
@@ -36,8 +36,8 @@ async def test_messages(iut: Iut) -> None:
     """All answers of a whole session are valid HTTP."""
     async with playing(iut) as tester:
         robot = tester.robot()
-        exchange = await robot.ask(naming.PUSHCMD, robot.object("register", "token"))
-        await exchange.refused("refuses.token")
+        exchange = await robot.ask(message_names.PUSHCMD, robot.object("register", "token"))
+        await exchange.check_refused("refuses.token")
         if await tester.offers("pair"):
             await robot.link()
             if await tester.offers("run"):
@@ -59,7 +59,7 @@ async def test_header_names(iut: Iut) -> None:
     async with playing(iut) as tester:
         for spell in SPELLINGS:
             robot = tester.robot()
-            value = tester.request("POST", naming.PUSHCMD, {}, robot.object("register"))
+            value = tester.request("POST", message_names.PUSHCMD, {}, robot.object("register"))
             spelt = ", ".join(repr(spell(*field)) for field in value["headers"].items())
             session = await tester.connection()
             await session.send_bytes(encode(value, spell))
@@ -73,19 +73,21 @@ async def test_header_names(iut: Iut) -> None:
 async def test_names_of_rarer_fields(iut: Iut) -> None:
     """Connection and Transfer-Encoding mean the same in each spelling as in the usual one."""
     async with playing(iut) as tester:
-        for sends in (_closes, _holds_chunks):
+        for sends in (_is_closing, _holds_chunks):
             if not await sends(tester, titled):
                 continue
             for spell in SPELLINGS:
-                spelt = repr(spell("connection" if sends is _closes else "transfer-encoding", "…"))
+                spelt = repr(
+                    spell("connection" if sends is _is_closing else "transfer-encoding", "…")
+                )
                 expected = f"{spelt} to mean the same as in title case"
                 check(await sends(tester, spell), expected, "it does not")
 
 
-async def _closes(tester: RobotsTester, spell: Callable[[str, str], str]) -> bool:
+async def _is_closing(tester: RobotsTester, spell: Callable[[str, str], str]) -> bool:
     """Return True if the lab closes the connection as this spelling of Connection requests."""
     told = tester.robot().object("register", "token")
-    value = tester.request("POST", naming.PUSHCMD, {"connection": "close"}, told)
+    value = tester.request("POST", message_names.PUSHCMD, {"connection": "close"}, told)
     session = await tester.connection()
     await session.send_bytes(encode(value, spell))
     return await session.until_closed("response")
@@ -94,7 +96,7 @@ async def _closes(tester: RobotsTester, spell: Callable[[str, str], str]) -> boo
 async def _holds_chunks(tester: RobotsTester, spell: Callable[[str, str], str]) -> bool:
     """Return True if the lab holds a registration whose chunks this spelling announces."""
     fields = {"transfer-encoding": "chunked", "connection": "close"}
-    value = tester.request("POST", naming.PUSHCMD, fields, tester.robot().object("register"))
+    value = tester.request("POST", message_names.PUSHCMD, fields, tester.robot().object("register"))
     session = await tester.connection()
     await session.send_bytes(encode(value, spell))
     return not await find_refusal(session)
@@ -105,8 +107,8 @@ async def test_codings(iut: Iut) -> None:
     """No answer is compressed for a robot that accepts only the coding identity."""
     async with playing(iut) as tester:
         robot = tester.robot()
-        exchange = await robot.ask(naming.PUSHCMD, robot.object("register", "token"))
-        await exchange.refused("refuses.token")
+        exchange = await robot.ask(message_names.PUSHCMD, robot.object("register", "token"))
+        await exchange.check_refused("refuses.token")
         if await tester.offers("pair"):
             await robot.link()
             if await tester.offers("run"):
@@ -137,8 +139,8 @@ async def test_one_connection(iut: Iut) -> None:
         robot.keeps = True
         for _ in range(2):
             told = tester.robot().object("register", "battery")
-            exchange = await robot.ask(naming.PUSHCMD, told)
-            await exchange.refused("refuses.battery")
+            exchange = await robot.ask(message_names.PUSHCMD, told)
+            await exchange.check_refused("refuses.battery")
         exchange = await robot.register()
         await exchange.assert_unanswered()
         if await tester.offers("pair"):
@@ -154,7 +156,7 @@ async def test_closing(iut: Iut) -> None:
         robot = tester.robot()
         for version, asks in (("1.0", "close"), ("1.1", "close"), ("1.1", "Close")):
             told = robot.object("register", "battery")
-            value = tester.request("POST", naming.PUSHCMD, {"Connection": asks}, told)
+            value = tester.request("POST", message_names.PUSHCMD, {"Connection": asks}, told)
             session = await tester.connection()
             await session.send({**value, "version": version})
             ended = await session.until_closed("response")
@@ -183,8 +185,8 @@ async def test_segmentation(iut: Iut) -> None:
             # before.
             told = tester.robot().object("register", "firmwarename")
             robot = tester.robot()
-            wrong = await robot.ask(naming.PUSHCMD, told, segmentation=cut)
-            await wrong.refused("refuses.firmwarename")
+            wrong = await robot.ask(message_names.PUSHCMD, told, segmentation=cut)
+            await wrong.check_refused("refuses.firmwarename")
             exchange = await robot.register(segmentation=cut)
             await exchange.assert_unanswered()
             if await tester.offers("pair"):
@@ -198,7 +200,7 @@ async def test_chunked_request(iut: Iut) -> None:
         robot = tester.robot()
         # A lab that cannot read chunks must not take them for the next request.
         fields = {"transfer-encoding": "chunked", "connection": "close"}
-        value = tester.request("POST", naming.PUSHCMD, fields, {})
+        value = tester.request("POST", message_names.PUSHCMD, fields, {})
         head = encode({name: part for name, part in value.items() if name != "json"})
         whole = encode(tester.request("POST", "/", {}, robot.object("register")))
         body = whole.partition(b"\r\n\r\n")[2]
@@ -214,7 +216,7 @@ async def test_chunked_request(iut: Iut) -> None:
                 return
         check(not assert_refused, "the registration to be held", assert_refused)
         if await tester.offers("pair"):
-            await tester.user("pair", token=robot.token)
+            await tester.require_result("pair", token=robot.token)
             await session.expect("Repeat", within="response")
 
 
@@ -223,7 +225,7 @@ async def test_expectation(iut: Iut) -> None:
     """A robot that sends Expect: 100-continue is asked for its body before it sends it."""
     async with playing(iut) as tester:
         told = tester.robot().object("register", "token")
-        value = tester.request("POST", naming.PUSHCMD, {"Expect": "100-continue"}, told)
+        value = tester.request("POST", message_names.PUSHCMD, {"Expect": "100-continue"}, told)
         head, line, body = encode(value).partition(b"\r\n\r\n")
         session = await tester.connection()
         await session.send_bytes(head + line)
@@ -249,7 +251,9 @@ async def test_other_methods(iut: Iut) -> None:
             robot = tester.robot()
             robot.headers = _ONCE
             registration = robot.object("register")
-            await assert_refused(partial(robot.ask, naming.PUSHCMD, registration, method=method))
+            await assert_refused(
+                partial(robot.ask, message_names.PUSHCMD, registration, method=method)
+            )
 
 
 @requirement("robustness.other-paths")
@@ -291,7 +295,7 @@ async def test_half_requests(iut: Iut) -> None:
             for piece in pieces:
                 await left.send_bytes(piece)
                 await stays.send_bytes(piece)
-            await left.taken()
+            await left.wait_until_taken()
             await left.close()
             await assert_served(
                 tester, tester.robot(), f"a request of which the lab received only this: {what}"

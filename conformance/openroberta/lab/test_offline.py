@@ -20,8 +20,8 @@ async def push_until_answered(tester: RobotsTester, robot: Robot) -> None:
 async def assert_goes_offline(tester: RobotsTester, robot: Robot) -> None:
     """Send nothing until the user sees the robot as offline. Raises Violation if it never is."""
     tester.iut.skip_if_longer(2 * tester.seconds("offline"), "offline")
-    latest = tester.iut.left("offline", "offline", "response")
-    seen = await tester.becomes(robot, "state", "offline", latest)
+    latest = tester.iut.countdown("offline", "offline", "response")
+    seen = await tester.wait_for_state(robot, "state", "offline", latest)
     if seen != "offline":
         expected = f"a robot to be offline {tester.seconds('offline'):g} s after its last answer"
         raise Violation(expected, f"it is {seen} much later", "offline.noticed")
@@ -31,7 +31,7 @@ async def assert_goes_offline(tester: RobotsTester, robot: Robot) -> None:
 async def test_offline(iut: Iut) -> None:
     """A robot that does not push again after an answer becomes offline."""
     async with playing(iut) as tester:
-        robot = await tester.linked()
+        robot = await tester.open_linked()
         await push_until_answered(tester, robot)
         await assert_goes_offline(tester, robot)
 
@@ -40,7 +40,7 @@ async def test_offline(iut: Iut) -> None:
 async def test_one_of_three_offline(iut: Iut) -> None:
     """The second of three robots becomes offline while the others go on pushing."""
     async with playing(iut) as tester:
-        robots = [await tester.linked() for _ in range(3)]
+        robots = [await tester.open_linked() for _ in range(3)]
         leaves = robots.pop(1)
         await push_until_answered(tester, leaves)
         pushing = [asyncio.create_task(pushes(tester, stays)) for stays in robots]
@@ -66,11 +66,11 @@ async def test_not_early(iut: Iut) -> None:
         # "After several seconds": published labs wait for one second, so half a second is too
         # early.
         soon = min(tester.seconds("offline") / 4, 0.5)
-        robot = await tester.linked()
+        robot = await tester.open_linked()
         decided = False
         for number in range(3):
             exchange = await robot.push()
-            seen = await tester.becomes(
+            seen = await tester.wait_for_state(
                 robot, "state", "offline", tester.seconds("push_hold") * 0.6
             )
             check(
@@ -78,7 +78,7 @@ async def test_not_early(iut: Iut) -> None:
             )
             _, latest = latest_answers(tester, "push_hold")
             answered_at = exchange.asked + await exchange.time_until("Repeat", 0, latest)
-            seen = await tester.becomes(robot, "state", "offline", soon)
+            seen = await tester.wait_for_state(robot, "state", "offline", soon)
             took = exchange.session.now - answered_at
             # An offline state that is read late shows nothing about the time shortly after the
             # answer.
@@ -97,11 +97,11 @@ async def test_not_early(iut: Iut) -> None:
 async def test_returns(iut: Iut) -> None:
     """A robot that was offline is back after its next push, and receives programs."""
     async with playing(iut) as tester:
-        robot = await tester.linked()
+        robot = await tester.open_linked()
         await push_until_answered(tester, robot)
         await assert_goes_offline(tester, robot)
         push = await robot.push()
-        seen = await tester.becomes(robot, "state", "waiting", "response")
+        seen = await tester.wait_for_state(robot, "state", "waiting", "response")
         check(seen == "waiting", "a robot that pushes again to be waiting", f"it is {seen}")
         if await tester.offers("run"):
             await robot.commanded("run", "Download", "offline.returns", push)

@@ -7,7 +7,7 @@ from typing import Any
 
 from conformance.cases import check, compared, lasting, requirement
 from conformance.iut import Iut
-from conformance.openroberta import naming
+from conformance.openroberta import message_names
 from conformance.openroberta.lab.tester import RobotsTester, playing
 from conformance.openroberta.lab.tester.exchange import Exchange, find_refusal
 from conformance.openroberta.lab.tester.robot import Robot
@@ -26,7 +26,7 @@ async def test_answered(iut: Iut) -> None:
     """Each of several pushes is answered with repeat at the end of push_hold."""
     async with playing(iut) as tester:
         high, latest = latest_answers(tester, "push_hold")
-        robot = await tester.linked()
+        robot = await tester.open_linked()
         took = []
         for _ in range(TRIES):
             exchange = await robot.push()
@@ -45,7 +45,7 @@ async def test_held(iut: Iut) -> None:
     async with playing(iut) as tester:
         shortest = earliest_answer(tester, "push_hold")
         _, latest = latest_answers(tester, "push_hold")
-        robot = await tester.linked()
+        robot = await tester.open_linked()
         for _ in range(2 if tester.seconds("push_hold") > 2 else TRIES):
             exchange = await robot.push()
             await exchange.time_until("Repeat", shortest, latest)
@@ -58,7 +58,7 @@ async def test_held_for_two(iut: Iut) -> None:
     async with playing(iut) as tester:
         shortest = earliest_answer(tester, "push_hold")
         _, latest = latest_answers(tester, "push_hold")
-        robots = [await tester.linked(), await tester.linked()]
+        robots = [await tester.open_linked(), await tester.open_linked()]
         first = await robots[0].push()
         # The second push comes late in the period of the first: this offset is the point of the
         # test.
@@ -75,7 +75,7 @@ async def test_held_after_a_program(iut: Iut) -> None:
     async with playing(iut) as tester:
         shortest = earliest_answer(tester, "push_hold")
         _, latest = latest_answers(tester, "push_hold")
-        robot = await tester.linked()
+        robot = await tester.open_linked()
         before = await robot.push()
         if await before.session.wait_for(within=0.7 * tester.seconds("push_hold")):
             before = await robot.push()  # its period can be over
@@ -88,7 +88,7 @@ async def test_commands(iut: Iut) -> None:
     """Registrations and pushes are answered with commands of the protocol."""
     async with playing(iut) as tester:
         _, latest = latest_answers(tester, "push_hold")
-        robot = await tester.linked()
+        robot = await tester.open_linked()
         await (await robot.push()).time_until("Repeat", 0, latest)
         if await tester.offers("run"):
             await robot.commanded("run", "Download", None)
@@ -121,10 +121,10 @@ async def test_battery_and_name(iut: Iut) -> None:
         tells = [key for key in ("battery", "name") if told.get(key) is not None]
         for battery, name, escaped in NAMED:
             robot.data |= {"battery": battery, member: name}
-            exchange = await robot.ask(naming.PUSHCMD, _write_push(robot, escaped))
+            exchange = await robot.ask(message_names.PUSHCMD, _write_push(robot, escaped))
             for key in tells:
                 wanted = {"battery": battery, "name": name}[key]
-                seen = await tester.becomes(robot, key, wanted, "response")
+                seen = await tester.wait_for_state(robot, key, wanted, "response")
                 if not same(seen, wanted):
                     expected = f"the user to see the {key} {wanted!r}"
                     # A lab that does not understand a name refuses every push with that name.
@@ -154,7 +154,7 @@ def _inside_letters(data: bytes) -> Sequence[bytes]:
 async def test_name_in_pieces(iut: Iut) -> None:
     """A name is reported correctly if a letter of two bytes arrives in two segments."""
     async with playing(iut) as tester:
-        robot = await tester.linked()
+        robot = await tester.open_linked()
         robot.headers = {"content-type": "application/json"}
         told = await tester.state(robot)
         if told.get("name") is None:
@@ -163,8 +163,8 @@ async def test_name_in_pieces(iut: Iut) -> None:
         cuts = {"Gr\u00f6\u00dfe": (whole, "push.seen"), "B\u00e4r": (_inside_letters, None)}
         for name, (cut, about) in cuts.items():
             robot.data[member] = name
-            exchange = await robot.ask(naming.PUSHCMD, _write_push(robot), segmentation=cut)
-            seen = await tester.becomes(robot, "name", name, "response")
+            exchange = await robot.ask(message_names.PUSHCMD, _write_push(robot), segmentation=cut)
+            seen = await tester.wait_for_state(robot, "name", name, "response")
             if not same(seen, name):
                 known = about or await _find_forgotten(robot)
                 raise Violation(
@@ -188,7 +188,7 @@ async def test_exit_value(iut: Iut) -> None:
             await robot.fetch(exchange=exchange)
             robot.data["nepoexitvalue"] = value
             exchange = await robot.push()
-            seen = await tester.becomes(robot, "exitvalue", value, "response")
+            seen = await tester.wait_for_state(robot, "exitvalue", value, "response")
             if seen is None and value == 143:
                 raise NotExercised("needs an operation 'state' with the member exitvalue")
             check(
@@ -200,7 +200,7 @@ async def test_exit_value(iut: Iut) -> None:
 
 async def link_among_others(tester: RobotsTester) -> Robot:
     """Return the second of three linked robots."""
-    return [await tester.linked() for _ in range(3)][1]
+    return [await tester.open_linked() for _ in range(3)][1]
 
 
 @requirement("offline.no-disconnect")
@@ -210,7 +210,7 @@ async def test_lost_connection(iut: Iut) -> None:
     async def play(lost: bool) -> None:
         async with playing(iut) as tester:
             _, latest = latest_answers(tester, "push_hold")
-            robot = await tester.linked()
+            robot = await tester.open_linked()
             for _ in range(2):
                 exchange = await robot.push()
                 if lost:
@@ -219,9 +219,9 @@ async def test_lost_connection(iut: Iut) -> None:
                 else:
                     await exchange.time_until("Repeat", 0, latest)
             # Until now a lab may not have noticed the lost connection.
-            await (await robot.push()).time_until("Repeat", 0, latest, iut.deciding)
+            await (await robot.push()).time_until("Repeat", 0, latest, iut.requirement_id)
             if await tester.offers("run"):
-                await robot.commanded("run", "Download", iut.deciding)
+                await robot.commanded("run", "Download", iut.requirement_id)
 
     await compared(iut, play, True, False, "push.answered")
 
@@ -240,15 +240,15 @@ async def test_others_meanwhile(iut: Iut) -> None:
     """Requests of another robot are answered while a push is held, and not only afterwards."""
     async with playing(iut) as tester:
         _, latest = latest_answers(tester, "push_hold")
-        robot = await tester.linked()
+        robot = await tester.open_linked()
         for _ in range(MEANWHILE):
             held = await robot.push()
             await _await_reading(held)
             other = tester.robot()
-            asked = await other.ask(naming.PUSHCMD, other.object("register", "token"))
+            asked = await other.ask(message_names.PUSHCMD, other.object("register", "token"))
             # Closing the connection is an answer, too.
             answer = await asked.session.wait_for(within=tester.seconds("response"))
-            if (answer or asked.session.ended) and not held.session.ahead("Repeat"):
+            if (answer or asked.session.ended) and not held.session.unread_messages("Repeat"):
                 return
             await held.time_until("Repeat", 0, latest)
         raise Violation(
@@ -261,7 +261,7 @@ async def test_others_meanwhile(iut: Iut) -> None:
 async def test_program_for_a_lost_push(iut: Iut) -> None:
     """A program that is run just after a connection was lost is not lost."""
     async with playing(iut) as tester:
-        robot = await tester.linked()
+        robot = await tester.open_linked()
         exchange = await robot.push()
         await _await_reading(exchange)
         await exchange.session.close()
@@ -278,9 +278,9 @@ async def test_run_between_pushes(iut: Iut) -> None:
     """A program that is run between two pushes is announced with the second push."""
     async with playing(iut) as tester:
         _, latest = latest_answers(tester, "push_hold")
-        robot = await tester.linked()
+        robot = await tester.open_linked()
         await (await robot.push()).time_until("Repeat", 0, latest)
-        running = asyncio.create_task(tester.upper("run", token=robot.token))
+        running = asyncio.create_task(tester.run_operation("run", token=robot.token))
         try:
             await asyncio.wait([running], timeout=tester.seconds("response"))
             if running.done() and not running.result().ok:
@@ -304,13 +304,13 @@ async def test_repeated_push(iut: Iut) -> None:
     """If a push comes twice, the robot receives the program, and both pushes are answered."""
     async with playing(iut) as tester:
         _, latest = latest_answers(tester, "push_hold")
-        robot = await tester.linked()
+        robot = await tester.open_linked()
         pushes = []
         for _ in range(2):
             pushes.append(await robot.push())
             await _await_reading(pushes[-1])
-        await tester.needs("run")
-        await tester.user("run", token=robot.token)
+        await tester.require_operation("run")
+        await tester.require_result("run", token=robot.token)
         # The robot reads both answers, so either can bring the command.
         answers = [await push.session.wait_for(within=latest) for push in pushes]
         for which, push, answer in zip(("older", "newer"), pushes, answers, strict=True):

@@ -6,15 +6,15 @@ import pytest
 
 from conformance.cases import check, lasting, requirement
 from conformance.iut import Iut
-from conformance.openroberta import naming
+from conformance.openroberta import message_names
 from conformance.openroberta.codec import plain_content
 from conformance.openroberta.lab.tester import RobotsTester, playing
 from conformance.openroberta.lab.tester.exchange import Exchange
 from conformance.openroberta.lab.tester.programs import own_program
 from conformance.openroberta.lab.tester.robot import Robot, new_token
 from conformance.openroberta.lab.tester.timing import earliest_answer, late_after, latest_answers
-from conformance.openroberta.lab.tester.unregistered import serves_unregistered
-from conformance.openroberta.naming import refuses
+from conformance.openroberta.lab.tester.unregistered import can_serve_unregistered
+from conformance.openroberta.message_names import is_refusal
 from conformance.verdicts import Inconclusive
 
 
@@ -65,7 +65,7 @@ async def test_repeat_when_entered(iut: Iut) -> None:
     """A registration is answered with repeat when the user enters its token."""
     async with playing(iut) as tester:
         for _ in range(2):
-            await tester.linked()
+            await tester.open_linked()
 
 
 @requirement("register.repeat")
@@ -84,7 +84,7 @@ async def test_repeat_late_in_its_time(iut: Iut) -> None:
 async def test_not_unasked(iut: Iut) -> None:
     """A robot that registers several times gets no repeat before its token is entered."""
     async with playing(iut) as tester:
-        await tester.awake()
+        await tester.wait_until_awake()
         robot = tester.robot()
         for _ in range(3):
             exchange = await robot.register()
@@ -131,7 +131,7 @@ async def test_after_abort(iut: Iut, token: str) -> None:
 async def test_after_a_lost_connection(iut: Iut) -> None:
     """A robot that loses its connection during a registration can register again."""
     async with playing(iut) as tester:
-        await tester.awake()
+        await tester.wait_until_awake()
         robot = tester.robot()
         exchange = await robot.register()
         await exchange.assert_unanswered()
@@ -151,7 +151,7 @@ async def test_token_of_nobody(iut: Iut) -> None:
         exchange = await robot.register()
         await exchange.assert_unanswered()
         for token in (new_token(), own[:-1], f"{own}5", f"1{own[1:]}"):
-            await tester.upper("pair", token=token)
+            await tester.run_operation("pair", token=token)
         message = await exchange.session.wait_for(within=tester.seconds("quiet"))
         if message is not None:
             raise exchange.wrong("no answer after the token of no robot", message)
@@ -171,10 +171,10 @@ async def test_two_robots(iut: Iut) -> None:
         await first.linked_by(waits[0], None)
         idle, told = None, None
         for chosen, other in ((second, first), (first, second), (second, first)):
-            idle, told = await runs_alone(chosen, other, idle, told)
+            idle, told = await check_runs_alone(chosen, other, idle, told)
 
 
-async def runs_alone(
+async def check_runs_alone(
     chosen: Robot, other: Robot, exchange: Exchange | None, others: object
 ) -> tuple[Exchange, object]:
     """Raise Violation unless a program for one robot reaches this robot only.
@@ -186,7 +186,7 @@ async def runs_alone(
     idle = await other.push()
     told, file = await chosen.fetch(command=None, exchange=exchange)
     own_program(file, told, others)
-    message = await idle.session.wait_for(*naming.CALLS, within=0)
+    message = await idle.session.wait_for(*message_names.CALLS, within=0)
     if message is not None:
         raise idle.wrong("no command after an action on another robot", message)
     return idle, told
@@ -196,7 +196,7 @@ async def runs_alone(
 async def test_programs_of_two_robots(iut: Iut) -> None:
     """A robot receives the program for its own token, although another robot has one, too."""
     async with playing(iut) as tester:
-        first, second = await tester.linked(), await tester.linked()
+        first, second = await tester.open_linked(), await tester.open_linked()
         (_, file), (_, others) = await first.fetch(command=None), await second.fetch(command=None)
         if plain_content(file.value) == plain_content(others.value):
             # The next program of the lab can differ.
@@ -229,7 +229,7 @@ async def test_programs_of_two_robots(iut: Iut) -> None:
 async def test_programs_at_a_time(iut: Iut) -> None:
     """Two robots whose programs are announced before they fetch them receive each its own."""
     async with playing(iut) as tester:
-        robots = [await tester.linked(), await tester.linked()]
+        robots = [await tester.open_linked(), await tester.open_linked()]
         told = [(await robot.commanded("run", "Download", None)).result for robot in robots]
         for robot, own, others in zip(robots, told, reversed(told), strict=True):
             file = await robot.file()
@@ -257,12 +257,12 @@ async def test_run_before_the_token(iut: Iut, known: bool) -> None:
     This is also true for a robot that was linked before by another token.
     """
     async with playing(iut) as tester:
-        await tester.needs("run")
-        before = await tester.linked() if known else None
+        await tester.require_operation("run")
+        before = await tester.open_linked() if known else None
         robot = tester.robot(**({"macaddr": before.data["macaddr"]} if before else {}))
         exchange = await robot.register()
         await exchange.assert_unanswered()
-        running = asyncio.create_task(tester.upper("run", token=robot.token))
+        running = asyncio.create_task(tester.run_operation("run", token=robot.token))
         try:
             message = await exchange.session.wait_for(within=2 * tester.seconds("quiet"))
             if message is not None and message.name != "Abort":
@@ -284,20 +284,20 @@ async def test_run_before_the_token(iut: Iut, known: bool) -> None:
 async def test_after_its_time(iut: Iut, entered: bool) -> None:
     """After the abort, neither the token nor the user's other actions reach the robot."""
     async with playing(iut) as tester:
-        await tester.needs("pair")
+        await tester.require_operation("pair")
         robot = tester.robot()
         await time_until_abort(tester, await robot.register())
         if entered:
-            await tester.upper("pair", token=robot.token)
+            await tester.run_operation("pair", token=robot.token)
         push = await robot.push()
         for operation in ("run", "update"):
             if await tester.offers(operation):
-                await tester.upper(operation, token=robot.token)
+                await tester.run_operation(operation, token=robot.token)
         message = await push.session.wait_for(
-            *naming.COMMANDS, within=late_after(tester, "push_hold")
+            *message_names.COMMANDS, within=late_after(tester, "push_hold")
         )
         if message is not None and message.name != "Abort":
-            if message.name == "Repeat" and await serves_unregistered(tester):
+            if message.name == "Repeat" and await can_serve_unregistered(tester):
                 raise Inconclusive("the lab serves robots that never registered, too")
             raise push.wrong("an error or abort after the time for the token", message)
         fetched = await (await robot.download()).session.wait_for(
@@ -312,7 +312,7 @@ async def test_after_its_time(iut: Iut, entered: bool) -> None:
 async def test_registered_again(iut: Iut, runs: bool) -> None:
     """A linked robot, or one that runs a program, registers again and is served."""
     async with playing(iut) as tester:
-        robot = await tester.linked()
+        robot = await tester.open_linked()
         if runs:
             await robot.fetch()
         exchange = await robot.register()
@@ -333,11 +333,11 @@ async def test_push_of_nobody(iut: Iut) -> None:
         exchange = await robot.push()
         message = await exchange.session.wait_for(within=late_after(tester, "push_hold"))
         check(
-            message is None or refuses(message.name, message.value),
+            message is None or is_refusal(message.name, message.value),
             "an error or abort for a push with an unknown token",
             f"received {message.name if message else ''}",
         )
-        waits = await robot.ask(naming.PUSHCMD, robot.object("register"))
+        waits = await robot.ask(message_names.PUSHCMD, robot.object("register"))
         await waits.assert_unanswered()
 
 

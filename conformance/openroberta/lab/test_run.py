@@ -19,7 +19,7 @@ _TELLING = 0.1  # seconds; a shorter push_hold cannot be distinguished from an i
 async def test_command(iut: Iut) -> None:
     """If the user runs a program, the unanswered push is answered with download."""
     async with playing(iut) as tester:
-        robot = await tester.linked()
+        robot = await tester.open_linked()
         await robot.commanded("run", "Download", "run.command")
 
 
@@ -27,7 +27,7 @@ async def test_command(iut: Iut) -> None:
 async def test_command_again(iut: Iut) -> None:
     """A second and a third program are announced after the previous program was run."""
     async with playing(iut) as tester:
-        robot = await tester.linked()
+        robot = await tester.open_linked()
         for number in range(3):
             await robot.fetch()
             robot.data["nepoexitvalue"] = number
@@ -43,7 +43,7 @@ async def test_immediately(iut: Iut) -> None:
                 f"a push_hold of {period:g} s is too short to recognise an immediate answer; "
                 "build the lab with a longer one and declare --timing push_hold=SECONDS"
             )
-        robot = await tester.linked()
+        robot = await tester.open_linked()
         for _ in range(2):
             await assert_told_at_once(robot, period)
 
@@ -84,7 +84,7 @@ async def fetch_reported_program(tester: RobotsTester, robot: Robot) -> tuple[by
 async def test_bytes(iut: Iut) -> None:
     """The program arrives byte for byte, both times."""
     async with playing(iut) as tester:
-        robot = await tester.linked()
+        robot = await tester.open_linked()
         for _ in range(2):
             wanted, file = await fetch_reported_program(tester, robot)
             came = plain_content(file.value)
@@ -95,7 +95,7 @@ async def test_bytes(iut: Iut) -> None:
 async def test_fetched_twice(iut: Iut) -> None:
     """A robot that lost the connection while it fetched its program can fetch it again."""
     async with playing(iut) as tester:
-        robot = await tester.linked()
+        robot = await tester.open_linked()
         wanted, _ = await fetch_reported_program(tester, robot)
         message = await (await robot.download()).unless_closed()
         if message and message.name == "File":
@@ -106,7 +106,7 @@ async def test_fetched_twice(iut: Iut) -> None:
 async def test_filename(iut: Iut) -> None:
     """The header field Filename contains the name of the program, both times."""
     async with playing(iut) as tester:
-        robot = await tester.linked()
+        robot = await tester.open_linked()
         for _ in range(2):
             told, file = await robot.fetch()
             came = file.value["headers"]["filename"]
@@ -124,11 +124,11 @@ async def test_running(iut: Iut) -> None:
     async with playing(iut) as tester:
         silence = 2 * max(tester.seconds("offline"), tester.seconds("push_hold"))
         tester.iut.skip_if_longer(silence, "offline", "push_hold")
-        robot = await tester.linked()
+        robot = await tester.open_linked()
         await robot.fetch()
-        seen = await tester.becomes(robot, "state", "running", "response")
+        seen = await tester.wait_for_state(robot, "state", "running", "response")
         check(seen == "running", "a robot with a program to be running", f"it is {seen}")
-        seen = await tester.becomes(robot, "state", "offline", silence)
+        seen = await tester.wait_for_state(robot, "state", "offline", silence)
         check(seen == "running", f"it to be running after {silence:.1f} s, too", f"it is {seen}")
 
 
@@ -136,10 +136,10 @@ async def test_running(iut: Iut) -> None:
 async def test_running_until_push(iut: Iut) -> None:
     """A robot that pushes again is no longer running, with or without an exit value."""
     async with playing(iut) as tester:
-        robot, exchange = await tester.linked(nepoexitvalue=None), None
+        robot, exchange = await tester.open_linked(nepoexitvalue=None), None
         for value in (None, 0):
             await robot.fetch(exchange=exchange)
             robot.data["nepoexitvalue"] = value
             exchange = await robot.push()
-            seen = await tester.becomes(robot, "state", "waiting", "response")
+            seen = await tester.wait_for_state(robot, "state", "waiting", "response")
             check(seen == "waiting", "a robot that pushes to be waiting", f"it is {seen}")

@@ -32,7 +32,7 @@ def address(iut: Iut, name: str, example: str) -> str:
 async def token_of(tester: RobotsTester) -> str:
     """Return the token of a robot. The robot is linked if the suite can enter tokens."""
     if await tester.offers("pair"):
-        return (await tester.linked()).token
+        return (await tester.open_linked()).token
     robot = tester.robot()
     await robot.register()
     return robot.token
@@ -60,13 +60,13 @@ async def test_running_meanwhile(iut: Iut) -> None:
     """Sensor data during a program is no push: the robot is still running."""
     path = address(iut, "sensor_path", "/rest/sensorlogging")
     async with playing(iut) as tester:
-        robot = await tester.linked()
+        robot = await tester.open_linked()
         await robot.fetch()
-        seen = await tester.becomes(robot, "state", "running", "response")
+        seen = await tester.wait_for_state(robot, "state", "running", "response")
         check(seen == "running", "a robot with a program to be running", f"it is {seen}")
         exchange = await robot.ask(path, sensors(robot.token))
         await exchange.session.expect(within="response")
-        seen = await tester.becomes(robot, "state", "waiting", "quiet")
+        seen = await tester.wait_for_state(robot, "state", "waiting", "quiet")
         check(
             seen == "running",
             "it to be still running, because sensor data is no push",

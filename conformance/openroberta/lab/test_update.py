@@ -7,12 +7,12 @@ import pytest
 
 from conformance.cases import check, requirement
 from conformance.iut import Iut
-from conformance.openroberta import naming
+from conformance.openroberta import message_names
 from conformance.openroberta.codec import plain_content
 from conformance.openroberta.lab.tester import RobotsTester, playing
 from conformance.openroberta.lab.tester.programs import bytes_of
 from conformance.openroberta.lab.tester.robot import Robot, new_token
-from conformance.openroberta.naming import refuses
+from conformance.openroberta.message_names import is_refusal
 from conformance.openroberta.updates import update_paths
 from conformance.openroberta.values import difference
 from conformance.verdicts import Inconclusive, NotExercised
@@ -21,7 +21,7 @@ from conformance.wire import Message
 
 async def link_and_update(tester: RobotsTester) -> Robot:
     """Return a robot that received update."""
-    robot = await tester.linked()
+    robot = await tester.open_linked()
     await robot.commanded("update", "Update", "update.command")
     return robot
 
@@ -37,7 +37,7 @@ async def test_command(iut: Iut) -> None:
 async def test_command_after_a_program(iut: Iut) -> None:
     """An update is announced after a program, too, and to no other robot."""
     async with playing(iut) as tester:
-        robot, other = await tester.linked(), await tester.linked()
+        robot, other = await tester.open_linked(), await tester.open_linked()
         await robot.fetch()
         idle = await other.push()
         await robot.commanded("update", "Update", "update.command")
@@ -59,7 +59,7 @@ def paths(iut: Iut) -> list[str]:
 
 async def fetch_file(tester: RobotsTester, path: str) -> Message:
     """Fetch a file as an unregistered robot. Raises Violation if the file does not come."""
-    exchange = await tester.robot().ask(naming.UPDATE + path, None, method="GET")
+    exchange = await tester.robot().ask(message_names.UPDATE + path, None, method="GET")
     message = await exchange.answer(requirement="update.files")
     if message.name != "File":
         served = message.name == "Response" and "json" not in message.value
@@ -70,7 +70,7 @@ async def fetch_file(tester: RobotsTester, path: str) -> Message:
 async def find_reported_file(tester: RobotsTester, path: str) -> Mapping[str, Any]:
     """Return name and base64 of a file as the lab reports them, if it does."""
     try:
-        told = await tester.user("update_file", path=path)
+        told = await tester.require_result("update_file", path=path)
     except NotExercised:
         return {}
     if not isinstance(told, Mapping):
@@ -149,7 +149,7 @@ async def test_offered(iut: Iut) -> None:
         raise NotExercised("needs the version of the lab's menu: --set menu_version=1.3.0")
     async with playing(iut) as tester:
         for version in (OUTDATED, current, OUTDATED, *just_older(current)):
-            robot = await tester.linked(menuversion=version)
+            robot = await tester.open_linked(menuversion=version)
             await robot.push()
             offered = (await tester.state(robot)).get("update")
             if offered is None and version == OUTDATED:
@@ -169,12 +169,12 @@ async def test_disconnects(iut: Iut) -> None:
         robot = await link_and_update(tester)
         exchange = await robot.push()
         message = await exchange.session.wait_for(within=tester.seconds("quiet"))
-        if message and refuses(message.name, message.value):
+        if message and is_refusal(message.name, message.value):
             return
         if message is None and exchange.session.ended:
             return
         if await tester.offers("run"):
-            await tester.upper("run", token=robot.token)
+            await tester.run_operation("run", token=robot.token)
             message = message or await exchange.session.wait_for(
                 "Download", within=tester.seconds("quiet")
             )

@@ -18,17 +18,17 @@ async def smoke(iut: Iut) -> None:
         async with playing(iut) as tester:
             await tester.link()
     except Violation as wrong:
-        if wrong.requirement == "register.then-push" and await _reads_spaces(iut):
+        if wrong.requirement == "register.then-push" and await _can_read_spaces(iut):
             expected = f"{wrong.expected} for every spelling of the JSON"
             came = f'{wrong.came} after {{"cmd":"repeat"}}, and a push after {_SPACED.decode()}'
             raise Violation(expected, came, "http.json") from wrong
         raise
 
 
-async def _reads_spaces(iut: Iut) -> bool:
+async def _can_read_spaces(iut: Iut) -> bool:
     """True if the robot pushes after an answer with a space in its JSON."""
     with contextlib.suppress(Conclusion):
-        async with playing(Iut(iut.testbed, iut.deciding)) as tester:
+        async with playing(Iut(iut.testbed, iut.requirement_id)) as tester:
             asked = await tester.next("Register")
             await asked.answer(response(200, {"Content-Type": "application/json"}, _SPACED))
             return await tester.wait_for("Push", within=tester.seconds("response")) is not None

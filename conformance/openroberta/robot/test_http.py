@@ -35,10 +35,14 @@ async def conversation(iut: Iut, answers: Answers) -> None:
         ran = await _conversation(tester, answers)
         # If no program was visible after plain answers, the robot can still run a program later.
         right = plain is None or ran == plain
-        check(right, f"{_shown(plain)} to be run, as with plain answers", _shown(ran))
+        check(
+            right,
+            f"{_check_program_shown(plain)} to be run, as with plain answers",
+            _check_program_shown(ran),
+        )
 
 
-def _shown(program: Program) -> str:
+def _check_program_shown(program: Program) -> str:
     if program is None:
         return "no program"
     name, data = program
@@ -88,7 +92,7 @@ async def test_header_names(iut: Iut, spelling: str) -> None:
 @pytest.mark.parametrize("spelling", ["lower", "upper", "spaces"])
 async def test_name_of_chunks(iut: Iut, spelling: str) -> None:
     """Transfer-Encoding means the same in any case, and so does its value."""
-    if not await iut.cached("reads chunks", lambda: _reads_chunks(iut)):
+    if not await iut.cached("reads chunks", lambda: _can_read_chunks(iut)):
         raise Inconclusive("this robot reads no chunks (http.chunked-answers)")
     await _in_chunks(iut, 7, SPELLINGS[spelling], "Chunked")
 
@@ -106,22 +110,22 @@ async def test_name_of_connection(iut: Iut, spelling: str) -> None:
         await conversation(iut, answers)
     except Violation as wrong:
         wrong.shown_in(next(reversed(iut.sessions), None))
-        if not await iut.cached("notes a close", lambda: _notes_a_close(iut)):
+        if not await iut.cached("notes a close", lambda: _can_note_close(iut)):
             raise Inconclusive(f"{wrong}; the same in the usual case (http.persistence)") from None
         raise
 
 
-async def _notes_a_close(iut: Iut) -> bool:
+async def _can_note_close(iut: Iut) -> bool:
     """Return True if the robot goes on after answers with Connection: close."""
 
     async def answers(asked: Exchange, value: Any) -> None:
         headers = {**value["headers"], "connection": "close"}
         await asked.raw(encode({**value, "headers": headers}), ends=True)
 
-    return await _holds(conversation(Iut(iut.testbed, ""), answers))
+    return await _is_holding(conversation(Iut(iut.testbed, ""), answers))
 
 
-async def _holds(playing_it: Awaitable[None]) -> bool:
+async def _is_holding(playing_it: Awaitable[None]) -> bool:
     try:
         await playing_it
     except Violation:
@@ -187,13 +191,13 @@ async def test_closed_after_each(iut: Iut, length: bool) -> None:
         await conversation(iut, answers)
     except Violation as wrong:
         # A robot that needs a length also fails on chunks: report one fault, not two.
-        if not length and not await iut.cached("reads chunks", lambda: _reads_chunks(iut)):
+        if not length and not await iut.cached("reads chunks", lambda: _can_read_chunks(iut)):
             wrong.requirement = "http.chunked-answers"
         raise
 
 
-async def _reads_chunks(iut: Iut) -> bool:
-    return await _holds(_in_chunks(Iut(iut.testbed, ""), 1000))
+async def _can_read_chunks(iut: Iut) -> bool:
+    return await _is_holding(_in_chunks(Iut(iut.testbed, ""), 1000))
 
 
 @requirement("http.persistence")

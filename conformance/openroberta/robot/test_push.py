@@ -71,7 +71,7 @@ async def test_patient(iut: Iut, earlier: int) -> None:
         push = await tester.repeats(await tester.link(), earlier)
         if earlier > 1:
             push = await tester.run(push)
-        await push.waits(patience, f"the robot to wait {patience:g} s for its push")
+        await push.check_waits(patience, f"the robot to wait {patience:g} s for its push")
 
 
 LONG_NAME = 'the robot "Gr\u00f6\u00dfe 2" \\ and more that its user has called it by'
@@ -80,7 +80,7 @@ LONG_NAME = 'the robot "Gr\u00f6\u00dfe 2" \\ and more that its user has called 
 @requirement("push.fresh")
 async def test_fresh(iut: Iut) -> None:
     """After a change of the battery's voltage, all later pushes have the new value."""
-    await changes(iut, "battery", ["battery"], "7.9", "0.1", "9.3")
+    await check_changes(iut, "battery", ["battery"], "7.9", "0.1", "9.3")
 
 
 @requirement("push.fresh")
@@ -89,10 +89,10 @@ async def test_fresh_name(iut: Iut) -> None:
 
     The specification does not say which of two members is the robot's name: both are accepted.
     """
-    await changes(iut, "name", ["brickname", "robot"], "Robi", LONG_NAME)
+    await check_changes(iut, "name", ["brickname", "robot"], "Robi", LONG_NAME)
 
 
-async def changes(iut: Iut, operation: str, fields: list[str], *values: str) -> None:
+async def check_changes(iut: Iut, operation: str, fields: list[str], *values: str) -> None:
     """Change a value by an operation, and check the next two pushes.
 
     The value must be in one of `fields`.
@@ -154,7 +154,7 @@ async def test_extra_members(iut: Iut, extra: dict[str, Any]) -> None:
     except Violation as wrong:
         # A robot that cannot decode JSON escapes fails for that reason, not for the additional
         # member.
-        if "\\" in json.dumps(extra) and await _holds(play(unusual({"response": "ok"}))):
+        if "\\" in json.dumps(extra) and await _is_holding(play(unusual({"response": "ok"}))):
             wrong.requirement = "robustness.escaped-letters"
         raise
 
@@ -175,7 +175,7 @@ async def test_long_answers(iut: Iut, length: int) -> None:
         await tester.program_request()
 
 
-async def _holds(playing: Awaitable[None]) -> bool:
+async def _is_holding(playing: Awaitable[None]) -> bool:
     try:
         await playing
     except Violation:

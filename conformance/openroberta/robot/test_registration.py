@@ -100,7 +100,7 @@ async def test_patient(iut: Iut) -> None:
         seconds = patience if patience <= limit else min(longer, limit)
         asked = await tester.next("Register", requirement="register.first")
         expected = f"the robot to wait {patience:g} s for its registration"
-        await asked.waits(seconds, expected)
+        await asked.check_waits(seconds, expected)
         tester.iut.skip_if_longer(patience, "register_hold")
         await asked.command("abort")
         again = await tester.wait_for(*POLLING, within=tester.seconds("response"))
@@ -109,7 +109,7 @@ async def test_patient(iut: Iut) -> None:
         if again.name != "Register":
             came = f"received {again.name}"
             raise again.violation("a registration after abort", came, "register.after-abort")
-        await again.waits(seconds, f"{expected} after an abort")
+        await again.check_waits(seconds, f"{expected} after an abort")
         await again.command("repeat")
         await tester.next("Push", requirement="register.then-push")
 

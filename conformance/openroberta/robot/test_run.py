@@ -10,7 +10,7 @@ import pytest
 from conformance.cases import check, compared, lasting, requirement
 from conformance.iut import Iut
 from conformance.openroberta.codec import chunks, response
-from conformance.openroberta.naming import MANDATORY
+from conformance.openroberta.message_names import MANDATORY
 from conformance.openroberta.robot.tester import PATIENT, PROGRAM, playing
 from conformance.openroberta.robot.tester.exchange import (
     BYTES,
@@ -96,7 +96,7 @@ async def test_asks_once(iut: Iut) -> None:
             await push.command("download")
             asked = await tester.program_request("run.requests-file")
             await asked.file(tester.program)
-            found = await tester.wait_for("DownloadRequest", "Push", within=iut.left(*PROGRAM))
+            found = await tester.wait_for("DownloadRequest", "Push", within=iut.countdown(*PROGRAM))
             if found is None:
                 raise Inconclusive("received no push after the program (run.pushes-after)")
             if found.name != "Push":
@@ -160,14 +160,14 @@ async def test_stores_bytes(iut: Iut, framing: str) -> None:
     """A program is stored byte for byte, for each way to mark its end."""
     if iut.configuration.value("program"):
         raise NotExercised("this robot takes the declared program only; leave IXIT program out")
-    play = partial(stores_bytes, iut)
+    play = partial(check_stores_bytes, iut)
     if framing == "length":
         await play(framing)
     else:
         await compared(iut, play, framing, "length", "run.stores-bytes")
 
 
-async def stores_bytes(iut: Iut, framing: str) -> None:
+async def check_stores_bytes(iut: Iut, framing: str) -> None:
     """Raise Violation unless programs with this end mark are stored byte for byte."""
     async with playing(iut) as tester:
         push, before = await tester.link(), await number_run(tester)
@@ -336,10 +336,10 @@ async def test_file_paths(iut: Iut) -> None:
             await push.command("download")
             asked = await tester.program_request("run.requests-file")
             await asked.file(tester.program, path.format(name, folder=folder))
-            again = await tester.wait_for(*POLLING, within=iut.left(*PROGRAM))
+            again = await tester.wait_for(*POLLING, within=iut.countdown(*PROGRAM))
             if again and again.name == "DownloadRequest":
                 await again.file(tester.program, path.format(name, folder=folder))
-                again = await tester.wait_for(*POLLING, within=iut.left(*PROGRAM))
+                again = await tester.wait_for(*POLLING, within=iut.countdown(*PROGRAM))
             # The robot writes its files before it sends the next request.
             outside = [path.name for path in folder.parent.iterdir() if path != folder]
             check(

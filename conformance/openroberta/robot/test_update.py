@@ -2,7 +2,7 @@
 
 from conformance.cases import requirement
 from conformance.iut import Iut
-from conformance.openroberta import naming
+from conformance.openroberta import message_names
 from conformance.openroberta.robot.tester import LabTester, playing
 from conformance.openroberta.robot.tester.exchange import POLLING, Exchange
 from conformance.openroberta.updates import update_paths
@@ -57,7 +57,7 @@ async def test_all_files(iut: Iut) -> None:
             following = await tester.wait_for(*POLLING, within=tester.seconds("response"))
             files = [entry for entry in tester.others[start:] if entry.name == "UpdateRequest"]
             fetched = [entry.message.value["path"] for entry in files]
-            missing = [path for path in paths if naming.UPDATE + path not in fetched]
+            missing = [path for path in paths if message_names.UPDATE + path not in fetched]
             if following is not None and following.name != "Register":
                 # A robot that pushes during its updates can fetch the other files later.
                 raise _no_registration(following)

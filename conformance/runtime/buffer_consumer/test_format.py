@@ -6,14 +6,15 @@ from conformance.runtime.buffer_consumer.tester import check_reads, check_reads_
 from conformance.runtime.memory.answers import check_own_bit
 from conformance.runtime.memory.bits import check_bitmap
 from conformance.runtime.memory.buffer import Buffer
-from conformance.runtime.memory.samples import sample
+from conformance.runtime.memory.samples import other_sample, sample
 from conformance.runtime.memory.tester import memory_tester
 
 
 async def bits_of(buffer: Buffer, name: str) -> int:
     """Return the bitmap that set_value sets for one parameter."""
     await buffer.put({"control.write": 0})
-    await set_value(buffer, name, sample(buffer.peripheral[name], 3))
+    present = (await buffer.look())[f"write.params.{name}"]
+    await set_value(buffer, name, other_sample(buffer.peripheral[name], present))
     return int((await buffer.look())["control.write"])
 
 

@@ -146,7 +146,7 @@ async def test_never_unlinks(iut: Iut) -> None:
         await tester.shut_down()
         # A helper process of the IUT can remove objects shortly after the IUT has exited.
         process = tester.session.instance.process
-        await tester.until(lambda: process is None or not process.survived, "response")
+        await tester.until(lambda: process is None or not process.has_survivors, "response")
         await tester.until(
             lambda: not all(memory.inode(buffer.name) for buffer in buffers), "quiet"
         )

@@ -5,7 +5,7 @@ from functools import partial
 from typing import Any
 
 from conformance.cases import check, lasting, requirement
-from conformance.harness.upper import Answer
+from conformance.harness.upper_tester import Answer
 from conformance.iut import Iut
 from conformance.runtime.buffer_consumer.tester import OPERATIONS, SET_VALUE, check_reads, set_value
 from conformance.runtime.memory.contention import ROUNDS, require_success, run_often
@@ -228,7 +228,8 @@ async def test_complete_at_release(iut: Iut) -> None:
     async with memory_tester(iut) as tester:
         buffer = await tester.make("arm")
         begin = partial(write, tester, buffer, WRITING)
-        await check_writes_before_release(buffer, WRITING.fields, buffer.bits(["mode"]), begin)
+        bits = buffer.bits(["mode"])
+        await check_writes_before_release(buffer, WRITING.fields, bits, begin, WRITING.bit)
 
 
 @requirement("operations.atomic")

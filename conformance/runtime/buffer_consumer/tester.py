@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from conformance.harness import memory
-from conformance.harness.upper import Answer
+from conformance.harness.upper_tester import Answer
 from conformance.runtime.memory.answers import is_same_answer
 from conformance.runtime.memory.buffer import Buffer
 from conformance.runtime.memory.operations import Operation

@@ -49,7 +49,7 @@ async def test_one_buffer_each(iut: Iut) -> None:
             ("arm", uid, uid + 2**80),
             ("limit-switch", 2**87 + uid, 2**87 + (uid ^ 1)),
         ):
-            names = [await _named(tester, type_, each) for each in (one, other)]
+            names = [await _buffer_name(tester, type_, each) for each in (one, other)]
             expected = f"different buffers for the {type_} {other} and the {type_} {one}"
             check(None in names or names[0] != names[1], expected, f"both have {names[0]}")
         before = {buffer.name: await buffer.fill() for buffer in every}
@@ -62,7 +62,7 @@ async def test_one_buffer_each(iut: Iut) -> None:
             (await buffer.look()).check_only(before[buffer.name], ())
 
 
-async def _named(tester: Tester, type_: str, uid: int) -> str | None:
+async def _buffer_name(tester: Tester, type_: str, uid: int) -> str | None:
     """Connect a peripheral; return the name of its buffer, or None if the IUT refuses."""
     answer = await tester.ask("connect", type=type_, uid=str(uid))
     told = answer.result.get("buffer") if isinstance(answer.result, dict) else None

@@ -246,4 +246,5 @@ async def test_complete_at_release(iut: Iut) -> None:
         buffer = await tester.connect("arm")
         names = [WRITING.fields[0].rpartition(".")[2], WRITING.beside]
         begin = partial(write, tester, buffer, WRITING)
-        await check_writes_before_release(buffer, WRITING.fields, buffer.bits(names), begin)
+        bits = buffer.bits(names)
+        await check_writes_before_release(buffer, WRITING.fields, bits, begin, WRITING.bit)

@@ -6,7 +6,7 @@ from conformance.runtime.memory.answers import check_own_bit
 from conformance.runtime.memory.buffer import Buffer, Image
 from conformance.runtime.memory.catalog import Parameter
 from conformance.runtime.memory.operations import Operation, run
-from conformance.runtime.memory.samples import sample
+from conformance.runtime.memory.samples import other_sample
 from conformance.runtime.memory.tester import Tester, new_uid
 from conformance.verdicts import Violation
 
@@ -69,7 +69,8 @@ async def check_aborts(
 async def set_alone(buffer: Buffer, param: Parameter) -> Image:
     """Set one parameter of a buffer whose bitmap is clear; return the image afterwards."""
     await buffer.put({"control.update": 0})
-    values = {param.name: sample(param, 3)}
+    present = (await buffer.look())[f"read.params.{param.name}"]
+    values = {param.name: other_sample(param, present)}
     await buffer.tester.check_operation("set_data", **buffer.arguments, values=values)
     return await buffer.look()
 

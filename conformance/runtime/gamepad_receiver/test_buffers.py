@@ -18,7 +18,7 @@ async def test_first_message(iut: Iut) -> None:
         for index, first in (("0", pad(1, lx=0.5)), ("2", pad(1, lx=0.5)), ("1", pad())):
             await tester.play({index: first})
             buffer = await tester.expect_buffer(index)
-            left = tester.session.left("response")
+            left = tester.session.countdown("response")
             while not (await buffer.look())["valid"]:
                 place = buffer.place("valid")
                 check(left() > 0, f"{place} to be set", "it is clear")

@@ -163,7 +163,7 @@ async def test_timestamp(iut: Iut) -> None:
             await buffer.put({"read.timestamp": 1.0})
             since = time.time()
             await tester.play({"0": pad(btn, lx=lx)})
-            left = tester.session.left("response")
+            left = tester.session.countdown("response")
             while True:
                 image = await buffer.look()
                 if image["read.timestamp"] != 1.0 or left() < 0:
@@ -233,7 +233,7 @@ async def test_clamp_warning(iut: Iut) -> None:
             await tester.buffer("0")
             before = unusual()
             await tester.play_and_expect({"0": pad(**axes)}, "0", stored, None)
-            left = tester.session.left("response")
+            left = tester.session.countdown("response")
             while unusual() == before:
                 if left() < 0:
                     expected = f"a warning after {axes} was clamped"
@@ -288,7 +288,7 @@ async def test_odd_messages(iut: Iut) -> None:
                 await tester.session.send_bytes(odd)
             else:
                 await tester.session.send(tester.wrapped(odd))
-            await tester.session.taken()
+            await tester.session.wait_until_taken()
             await check_still_plays(tester, number / 64, what)
 
 

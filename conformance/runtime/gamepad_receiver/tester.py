@@ -40,7 +40,7 @@ class GamepadTester(Tester):
         self._several = len(pads) > 1
         await self.session.send(self.wrapped({"gamepads": dict(pads)}))
 
-    def _counts(self, about: str | None) -> str | None:
+    def _requirement_for(self, about: str | None) -> str | None:
         """Return the violated requirement: receiver.several if the message had several gamepads."""
         return "receiver.several" if about and self._several else about
 
@@ -68,7 +68,7 @@ class GamepadTester(Tester):
         self, index: str, about: str | None = "lifecycle.created-valid"
     ) -> Buffer:
         """Wait for the buffer of a gamepad and return it. Raises Violation if none appears."""
-        about = self._counts(about)
+        about = self._requirement_for(about)
         found: list[Buffer | None] = []
 
         async def there() -> bool:
@@ -89,7 +89,7 @@ class GamepadTester(Tester):
         requirement under test).
         """
         buffer = await (self.expect_buffer(index) if about else self.expect_buffer(index, None))
-        about = self._counts(about)
+        about = self._requirement_for(about)
         fields = {f"read.params.{name}": value for name, value in values.items()}
 
         async def there() -> bool:
@@ -100,7 +100,7 @@ class GamepadTester(Tester):
                     for name, value in fields.items()
                 )
 
-        within = self.session.left("response")
+        within = self.session.countdown("response")
         await self.session.poll_until(there, "the values of a gamepad", within, about)
         image = await buffer.look()
         try:
@@ -127,7 +127,7 @@ class GamepadTester(Tester):
                     async def there(lx: float = lx) -> bool:
                         return bool(other.peek_at("read.params.lx") == lx)
 
-                    within = plain.session.left("response")
+                    within = plain.session.countdown("response")
                     if not await plain.session.poll_until(there, "lx of a gamepad", within):
                         return False
                 return True

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from conformance.cases import check, requirement
-from conformance.definitions.keywords import shown
+from conformance.definitions.keywords import short_json
 from conformance.iut import Iut
 from conformance.runtime.gamepad_sender.tester import (
     AXES,
@@ -18,13 +18,13 @@ from conformance.runtime.gamepad_sender.tester import (
     POSITION,
     PRESSED,
     Pad,
-    equals,
     expect_pad,
     has_mask,
     is_along,
     is_at,
     is_at_end,
     is_away,
+    is_equal_to,
     is_on_sides,
     learn,
     pad,
@@ -117,8 +117,8 @@ def _check_own(message: Message, index: str, states: Sequence[Any]) -> None:
     if came != own:
         wrong = POSITION if came.get("btn") == own.get("btn") else PRESSED
         about = None if came in others else wrong
-        expected = f"gamepad {index} with its own state, {shown(own)} when it is alone"
-        raise Violation(expected, f"received {shown(came)}", about, message.event)
+        expected = f"gamepad {index} with its own state, {short_json(own)} when it is alone"
+        raise Violation(expected, f"received {short_json(came)}", about, message.event)
 
 
 @requirement("gamepad.each")
@@ -145,8 +145,8 @@ async def test_long_play(iut: Iut) -> None:
         for number in range(100):
             own = states[number % 2]
             await play(session, _0=raws[number % 2])
-            expected = f"state {number} of a hundred, {shown(own)}"
-            await expect_pad(session, expected, equals(own), wrong=PRESSED)
+            expected = f"state {number} of a hundred, {short_json(own)}"
+            await expect_pad(session, expected, is_equal_to(own), wrong=PRESSED)
 
 
 @requirement("gamepad.each")
@@ -162,8 +162,8 @@ async def test_one_comes_and_goes(iut: Iut) -> None:
             to="with gamepad 1 alone",
         )
         alone = message.value["gamepads"]["1"]
-        expected = f"another state of gamepad 1 than {shown(before)}"
-        check(alone != before, expected, f"received {shown(alone)}", message.event)
+        expected = f"another state of gamepad 1 than {short_json(before)}"
+        check(alone != before, expected, f"received {short_json(alone)}", message.event)
 
 
 @requirement("gamepad.at-rest")
@@ -250,7 +250,7 @@ async def test_both_axes_at_once(iut: Iut) -> None:
             session, "ly and ry away from 0", lambda c: all(each(c) for each in off)
         )
         alike = "ly and ry with the same sign if both joysticks are moved in the same direction"
-        check(up["ly"] * up["ry"] > 0, alike, f"received {shown(up)}")
+        check(up["ly"] * up["ry"] > 0, alike, f"received {short_json(up)}")
         for x, y in [(0.5, 0.5), (-0.5, 0.5), (0.5, -0.5), (-0.5, -0.5)]:
             await play(session, _0=pad(x, y, -x, -y))
             sides = {"lx": x, "ly": y * up["ly"], "rx": -x, "ry": -y * up["ry"]}
@@ -273,7 +273,7 @@ async def test_full_range(iut: Iut) -> None:
                 expected = f"{name} at 1 or -1 for this axis at {raw}"
                 # The other axes are the subject of gamepad.axes and gamepad.at-rest.
                 came = await expect_pad(session, expected, is_away(name), wrong=POSITION)
-                check(is_at_end(name)(came), expected, f"received {shown(came)}")
+                check(is_at_end(name)(came), expected, f"received {short_json(came)}")
         await play(session, _0=pad(1.0, 0.0, 0.0, 1.0))
         both = is_at_end("lx"), is_at_end("ry")
         expected = "lx and ry at 1 or -1 for both joysticks at their ends"

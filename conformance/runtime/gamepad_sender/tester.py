@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from conformance.definitions.keywords import shown
+from conformance.definitions.keywords import short_json
 from conformance.runtime.shapes import GAMEPADS, mark
 from conformance.runtime.tester import run_operation
 from conformance.session import Session
@@ -66,7 +66,7 @@ async def expect_pad(
         return wrong if isinstance(pad(), dict) else lacking
 
     async def comes() -> bool:
-        while session.ahead(GAMEPADS) and (message := await session.wait_for(GAMEPADS)):
+        while session.unread_messages(GAMEPADS) and (message := await session.wait_for(GAMEPADS)):
             latest[:] = [message]
             if right():
                 return True
@@ -74,7 +74,7 @@ async def expect_pad(
 
     soon = "a gamepad in its state"
     if not (right() or await session.poll_until(comes, soon, "response", about())):
-        raise Violation(expected, f"received {shown(pad())}", about(), latest[0].event)
+        raise Violation(expected, f"received {short_json(pad())}", about(), latest[0].event)
     return pad()
 
 
@@ -93,17 +93,19 @@ async def learn(session: Session, *raws: Pad) -> list[Any]:
     states: list[Any] = []
     for raw in raws:
         await play(session, _0=raw)
-        expected = f"another state of gamepad 0 than {shown(states[-1:])} for {shown(raw)}"
-        states.append(await expect_pad(session, expected, differs(states[-1:]), "0", PRESSED))
+        expected = (
+            f"another state of gamepad 0 than {short_json(states[-1:])} for {short_json(raw)}"
+        )
+        states.append(await expect_pad(session, expected, is_none_of(states[-1:]), "0", PRESSED))
     return states
 
 
-def differs(before: Sequence[Any]) -> Callable[[Any], bool]:
+def is_none_of(before: Sequence[Any]) -> Callable[[Any], bool]:
     """Return a condition: the gamepad is in none of these states."""
     return lambda came: came not in before
 
 
-def equals(state: Any) -> Callable[[Any], bool]:
+def is_equal_to(state: Any) -> Callable[[Any], bool]:
     """Return a condition: the gamepad is in this state."""
     return lambda came: bool(came == state)
 

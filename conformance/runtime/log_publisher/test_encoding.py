@@ -33,7 +33,7 @@ async def test_for_a_reader_that_waits(iut: Iut) -> None:
         raise NotExercised("a message of ZeroMQ arrives complete or not at all")
     async with open_publisher(iut) as publisher:
         session = publisher.session
-        with session.inattentive():
+        with session.stop_reading():
             for number in range(_MUCH):
                 logging = asyncio.create_task(log(publisher, f"{number}" + "x" * 100_000))
                 # The publisher can wait until the client reads, or close the connection.
@@ -46,7 +46,7 @@ async def test_for_a_reader_that_waits(iut: Iut) -> None:
         try:
             await log_and_expect(publisher, "afterwards")
         except Violation as missing:
-            if publisher.begun:
+            if publisher.has_begun:
                 expected = "only complete messages after the client reads again"
                 raise Violation(
                     expected, f"the end of a message is missing; {missing.came}"

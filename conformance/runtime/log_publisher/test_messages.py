@@ -7,7 +7,7 @@ from itertools import pairwise
 from typing import Any
 
 from conformance.cases import check, lasting, requirement
-from conformance.definitions.keywords import shown
+from conformance.definitions.keywords import short_json
 from conformance.iut import Iut
 from conformance.runtime.log_publisher.tester import (
     LEVELS,
@@ -125,7 +125,7 @@ async def test_loggers(iut: Iut) -> None:
         for name in LOGGERS:
             message = await log_and_expect(publisher, f"by {name}", logger=name)
             came = message.value.get("logger")
-            check(came == name, f"the logger {name}", f"received {shown(came)}", message.event)
+            check(came == name, f"the logger {name}", f"received {short_json(came)}", message.event)
 
 
 async def _levels(iut: Iut) -> list[tuple[str, Any]]:
@@ -152,7 +152,7 @@ async def test_words(iut: Iut) -> None:
         check(
             word in LEVELS,
             f"one of the five words for the level {level}",
-            f"received {shown(word)}",
+            f"received {short_json(word)}",
         )
 
 
@@ -162,7 +162,9 @@ async def test_levels(iut: Iut) -> None:
     for level, message in await _levels(iut):
         if message:
             word = message.value.get("level")
-            check(word == level, f"the level {level}", f"received {shown(word)}", message.event)
+            check(
+                word == level, f"the level {level}", f"received {short_json(word)}", message.event
+            )
 
 
 @requirement("log.each-once")
@@ -295,13 +297,13 @@ async def test_context(iut: Iut) -> None:
             there = told if isinstance(told, dict) else {}
             # Report only the wrong values, which can be few among many.
             wrong = [n for n in extra if n not in there or not is_same(extra[n], there[n])]
-            expected = f"{shown({name: extra[name] for name in wrong})} in extra"
+            expected = f"{short_json({name: extra[name] for name in wrong})} in extra"
             part = {name: there[name] for name in wrong if name in there} if there else told
-            check(not wrong, expected, f"received {shown(part)}", message.event)
+            check(not wrong, expected, f"received {short_json(part)}", message.event)
             for name, wanted in (("level", "error"), ("logger", LOGGER)):
                 came = message.value.get(name)
                 if came != wanted:
-                    text = f"received {shown(came)}"
+                    text = f"received {short_json(came)}"
                     # If context of that name has replaced the value, log.context is violated.
                     about = None if name in extra else f"log.{name}"
                     raise Violation(f"the {name} {wanted}", text, about, message.event)
@@ -322,8 +324,8 @@ async def test_context_of_others(iut: Iut) -> None:
                     if (name == "step" or str(name).startswith("conformance_"))
                     and name not in extra
                 ]
-                expected = f"only {shown(extra)} in extra, and nothing of an earlier message"
-                check(not others, expected, f"received {shown(came)}", message.event)
+                expected = f"only {short_json(extra)} in extra, and nothing of an earlier message"
+                check(not others, expected, f"received {short_json(came)}", message.event)
 
 
 @requirement("log.each-once")
@@ -378,7 +380,7 @@ async def test_order(iut: Iut) -> None:
 async def test_many(iut: Iut) -> None:
     """The last of hundreds of messages are as complete and correct as the first."""
     async with open_publisher(iut) as publisher:
-        left, logs = publisher.session.left("response"), 0
+        left, logs = publisher.session.countdown("response"), 0
         while logs < _MANY and (logs < _SOME or left() > 0):
             level = LEVELS[2 + logs % 3]
             await log(publisher, f"step {logs}", level=level, extra={"number": logs})
@@ -398,5 +400,7 @@ async def test_many(iut: Iut) -> None:
                 ("log.context", step, given),
             ):
                 if came != expected:
-                    expectation = f"{shown(expected)} in message {step} of {logs}"
-                    raise Violation(expectation, f"received {shown(came)}", about, message.event)
+                    expectation = f"{short_json(expected)} in message {step} of {logs}"
+                    raise Violation(
+                        expectation, f"received {short_json(came)}", about, message.event
+                    )

@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator
 from typing import Any
 
 from conformance.connections import Connections
-from conformance.definitions.keywords import shown
+from conformance.definitions.keywords import short_json
 from conformance.iut import Iut
 from conformance.runtime.shapes import LOG
 from conformance.runtime.tester import connect_or_prompt, open_operated, run_operation
@@ -35,7 +35,7 @@ async def open_publisher(iut: Iut) -> AsyncIterator[Connections]:
 
 async def _wait_for_subscription(session: Session) -> None:
     """Log until a message arrives: ZeroMQ drops messages before the subscription is known."""
-    left = session.left("response")
+    left = session.countdown("response")
     while left() > 0:
         await run_operation(session, "log", **_PROMPT)
         if await session.wait_for(LOG, within=_NOTICE):
@@ -67,7 +67,7 @@ async def expect_published(publisher: Connections, event: str, before: int = 0) 
         return await publisher.next(
             LOG,
             where=lambda message: message.value.get("event") == event,
-            to=f"for the text {shown(event)}",
+            to=f"for the text {short_json(event)}",
             requirement="log.each-once",
         )
     except Violation as missing:
@@ -75,8 +75,10 @@ async def expect_published(publisher: Connections, event: str, before: int = 0) 
         if not strange:
             raise
         other = strange[-1]
-        came = f"received {shown(other.value.get('event'))}"
-        raise Violation(f"the text {shown(event)}", came, "log.event", other.event) from missing
+        came = f"received {short_json(other.value.get('event'))}"
+        raise Violation(
+            f"the text {short_json(event)}", came, "log.event", other.event
+        ) from missing
 
 
 def _unexpected_messages(publisher: Connections, before: int) -> list[Message]:

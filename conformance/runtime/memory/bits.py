@@ -4,7 +4,7 @@ import contextlib
 from collections.abc import Iterable, Mapping
 
 from conformance.runtime.memory.buffer import Buffer
-from conformance.runtime.memory.samples import sample
+from conformance.runtime.memory.samples import other_sample
 from conformance.verdicts import Inconclusive, NotExercised, Violation
 
 
@@ -15,11 +15,12 @@ async def find_bits(buffer: Buffer) -> dict[str, int]:
     """
     owns = buffer.tester.owns
     operation, bitmap = ("set_data", "update") if owns else ("set_value", "write")
+    block = "read" if owns else "write"
     found: dict[str, int] = {}
     for param in buffer.peripheral.params:
-        if param.name in buffer.layout.params("read" if owns else "write"):
+        if param.name in buffer.layout.params(block):
             await buffer.put({f"control.{bitmap}": 0})
-            value = sample(param, 3)
+            value = other_sample(param, (await buffer.look())[f"{block}.params.{param.name}"])
             given = (
                 {"values": {param.name: value}} if owns else {"param": param.name, "value": value}
             )
@@ -55,7 +56,7 @@ async def _names_by_bit(buffer: Buffer, bitmap: str, bits: Iterable[int]) -> dic
     return told
 
 
-async def bits_differ(buffer: Buffer, bits: Mapping[str, int]) -> bool:
+async def are_bits_different(buffer: Buffer, bits: Mapping[str, int]) -> bool:
     """Return True if get_write uses other bits for parameters than set_data.
 
     The comparison needs one answer for each bit. An operation that answers too many parameters is

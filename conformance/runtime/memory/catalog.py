@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from math import inf
 from typing import Any
 
-from conformance import untrusted
+from conformance import untrusted_files
 
 BOOLEAN, INTEGER, REAL, OTHER = "boolean", "integer", "real", "other"
 
@@ -110,7 +110,7 @@ _TYPE = re.compile(rf"({'|'.join(KINDS)})(?:\[([1-9][0-9]*)\])?", re.ASCII)
 def load(text: str | bytes) -> dict[str, Peripheral]:
     """Return the peripherals of a catalog file by name. Raises CatalogError."""
     try:
-        raw = untrusted.read_yaml(text if isinstance(text, str) else text.decode("utf-8-sig"))
+        raw = untrusted_files.read_yaml(text if isinstance(text, str) else text.decode("utf-8-sig"))
     except ValueError as error:
         raise CatalogError(f"the catalog is not valid YAML: {error}") from error
     _check(isinstance(raw, dict), "the catalog is not a map of peripherals")

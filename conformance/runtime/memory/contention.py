@@ -5,9 +5,9 @@ import itertools
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from conformance.connections import ended
+from conformance.connections import cancel_all
 from conformance.harness.deadlines import in_time
-from conformance.harness.upper import Answer
+from conformance.harness.upper_tester import Answer
 from conformance.runtime.memory.buffer import Buffer
 from conformance.runtime.memory.tester import Tester
 from conformance.runtime.tester import operation_timeout
@@ -40,7 +40,7 @@ async def run_often(
         asked = [asyncio.create_task(upper(operation, **buffer.arguments, **more)) for more in some]
         try:
             answered += [
-                await in_time(each, tester.session.left(patient))
+                await in_time(each, tester.session.countdown(patient))
                 for each in asyncio.as_completed(asked)
             ]
         except TimeoutError:
@@ -49,7 +49,7 @@ async def run_often(
                 "while another process wrote"
             ) from None
         finally:
-            await ended(asked)
+            await cancel_all(asked)
         slow = tester.session.now - began > _SLOW * patient
         if slow and not any(answer.ok for answer in answered[before:]):
             return

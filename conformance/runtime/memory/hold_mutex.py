@@ -6,8 +6,8 @@ import time
 from collections.abc import Awaitable, Callable, Collection, Mapping
 from typing import Any
 
-from conformance.harness.deadlines import counting, in_time
-from conformance.harness.upper import Answer
+from conformance.harness.deadlines import countdown_from, in_time
+from conformance.harness.upper_tester import Answer
 from conformance.running.timeouts import GRACE
 from conformance.runtime.memory.buffer import Buffer, Image
 from conformance.runtime.memory.operations import Operation
@@ -61,7 +61,7 @@ async def check_waits_for_mutex(
                 asked.cancel()
                 buffer.check_kept()
                 raise
-        free, left = time.time(), tester.session.left(_AWAKE)
+        free, left = time.time(), tester.session.countdown(_AWAKE)
         answer = await _wait_for_answer(tester, buffer, name, asked)
         if answer.ok:
             return free
@@ -101,10 +101,12 @@ async def check_writes_before_release(
     fields: tuple[str, str, str],
     bits: int,
     begin: Callable[[int], Awaitable[object]],
+    about_bits: str,
 ) -> None:
     """Run an operation repeatedly, and lock the mutex immediately after each release.
 
     Raises Violation of operations.atomic if a new value is there without its bits or its timestamp.
+    If the value is there with other bits, the violated requirement is ``about_bits``.
     ``fields`` are the value, the timestamp and the bitmap that one run writes. A part that follows
     within less than a microsecond cannot be seen.
     """
@@ -113,7 +115,8 @@ async def check_writes_before_release(
     def complete(earlier: Image, _: Image) -> None:
         if earlier[value]:
             about = "operations.atomic"
-            earlier.check_fields({bitmap: bits}, about)
+            others = earlier[bitmap] & ~bits
+            earlier.check_fields({bitmap: bits}, about_bits if others else about)
             if earlier[timestamp] == 1.0:
                 place = f"{buffer.place(timestamp)} to be set together with {value}"
                 raise Violation(place, "it is as before", about)
@@ -134,7 +137,7 @@ async def _look_at_each_release(
 
     ``judge`` gets the image at that moment, and the image a moment later.
     """
-    left, number = counting(seconds), 0
+    left, number = countdown_from(seconds), 0
     while left() > 0:
         number += 1
         async with buffer.hold():

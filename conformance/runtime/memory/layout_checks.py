@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 from conformance import mutex
 from conformance.runtime.memory.catalog import MOST, OTHER, Parameter, Peripheral
-from conformance.runtime.memory.declared import fits
+from conformance.runtime.memory.declared_layout import is_fitting
 from conformance.runtime.memory.layout import BITMAPS, Layout, width
 from conformance.verdicts import Violation
 
@@ -17,14 +17,14 @@ def check_layout(layout: Layout, peripheral: Peripheral, access: bool = True) ->
 
     ``access`` is True if the catalog specifies readable and writeable for every parameter.
     """
-    _check_apart(layout, peripheral)
+    _check_no_overlap(layout, peripheral)
     _check_control(layout, peripheral)
     for block in ("read", "write"):
         if access:
             _check_members(layout, peripheral, block)
         for param in peripheral.params:
             field = layout.params(block).get(param.name)
-            if field is not None and not fits(param, field):
+            if field is not None and not is_fitting(param, field):
                 kind = param.type if param.count is None else f"{param.type}[{param.count}]"
                 wanted = width(param.type) * (param.count or 1)
                 raise Violation(
@@ -34,7 +34,7 @@ def check_layout(layout: Layout, peripheral: Peripheral, access: bool = True) ->
                 )
 
 
-def _check_apart(layout: Layout, peripheral: Peripheral) -> None:
+def _check_no_overlap(layout: Layout, peripheral: Peripheral) -> None:
     name, place = peripheral.name, layout["mutex"]
     if found := layout.overlaps:
         raise Violation(

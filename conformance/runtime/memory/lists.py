@@ -52,7 +52,7 @@ async def lock_folder(iut: Iut, shared: bool) -> AsyncIterator[None]:
     """
     place = os.open(memory.FOLDER, os.O_RDONLY)
     how = fcntl.LOCK_SH if shared else fcntl.LOCK_EX
-    left = iut.left(iut.configuration.max_wait)
+    left = iut.countdown(iut.configuration.max_wait)
     try:
         while not _locks(place, how):
             if left() <= 0:

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from conformance.harness.upper import Answer
+from conformance.harness.upper_tester import Answer
 from conformance.runtime.memory.buffer import Buffer, Image
 from conformance.runtime.memory.tester import Tester
 from conformance.verdicts import NotExercised

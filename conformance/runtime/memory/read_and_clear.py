@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from conformance.cases import check
-from conformance.harness.upper import Answer
+from conformance.harness.upper_tester import Answer
 from conformance.iut import Iut
 from conformance.runtime.memory.answers import check_values
 from conformance.runtime.memory.buffer import Buffer

@@ -23,6 +23,13 @@ def sample(param: Parameter, number: int) -> Any:
     return _one(param, number)
 
 
+def other_sample(param: Parameter, present: Any) -> Any:
+    """Return a value of a parameter that differs from its present value."""
+    value = sample(param, 3)
+    same = bool(present) == value if param.kind == BOOLEAN else present == value
+    return sample(param, 4) if same else value
+
+
 def _one(param: Parameter, number: int) -> Any:
     if param.kind == BOOLEAN:
         return number % 2 == 1
@@ -39,7 +46,7 @@ def extremes(param: Parameter) -> list[Any]:
     A double represents each number exactly, also for integers of 64 bits, because some languages
     have no other numbers in JSON. The list is empty if no value of the type is known.
     """
-    ends = _ends(param)
+    ends = _extreme_values(param)
     if param.count is None:
         return ends
     return [
@@ -57,7 +64,7 @@ def extremes_within_bounds(param: Parameter) -> list[Any]:
     ]
 
 
-def _ends(param: Parameter) -> list[Any]:
+def _extreme_values(param: Parameter) -> list[Any]:
     if param.kind == BOOLEAN:
         return [True, False]
     if param.kind == OTHER:

@@ -17,23 +17,23 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from conformance.definitions import locate
+from conformance.definitions import locations
 from conformance.harness import memory
-from conformance.harness.deadlines import counting, in_time
+from conformance.harness.deadlines import countdown_from, in_time
 from conformance.harness.memory import Locked, NoObject, SharedObject
-from conformance.harness.upper import Answer
+from conformance.harness.upper_tester import Answer
 from conformance.iut import Iut
 from conformance.mutex import BrokenMutex
 from conformance.runtime.memory import catalog, lists
 from conformance.runtime.memory.bits import find_bits
 from conformance.runtime.memory.buffer import RELEASED, Buffer
 from conformance.runtime.memory.catalog import Peripheral
-from conformance.runtime.memory.declared import LayoutError, parse_layout
+from conformance.runtime.memory.declared_layout import LayoutError, parse_layout
 from conformance.runtime.memory.held_time import HeldTime
 from conformance.runtime.memory.layout import Layout
 from conformance.runtime.memory.layout_checks import check_layout
 from conformance.runtime.memory.lists import Lists
-from conformance.runtime.tester import has_answered, operation_timeout
+from conformance.runtime.tester import check_running, has_answered, operation_timeout
 from conformance.session import Session
 from conformance.verdicts import (
     Conclusion,
@@ -54,7 +54,7 @@ _POLL = 0.005  # seconds between two checks
 
 def catalogs() -> Path:
     """Return the folder of the catalogs for tests."""
-    folder = locate.folder("captures", "runtime")
+    folder = locations.folder("captures", "runtime")
     assert folder is not None
     return folder / "catalogs"
 
@@ -94,7 +94,7 @@ class Tester:
             before = others.quiet
             one = others.one(self.iut, self._among_others)
             async with one if listing else contextlib.nullcontext():
-                answer, waits = await self._asked(operation, **arguments)
+                answer, waits = await self._ask_once(operation, **arguments)
             alone = not waits if listing else before is not None and before == others.quiet
             if answer.ok or alone:
                 return answer
@@ -112,7 +112,7 @@ class Tester:
             finally:
                 self.tidy()
 
-    async def _asked(self, operation: str, **arguments: Any) -> tuple[Answer, str]:
+    async def _ask_once(self, operation: str, **arguments: Any) -> tuple[Answer, str]:
         """Run an operation once; return its answer, and a reason for waiting."""
         instance = self.session.instance
         limit, waits = operation_timeout(self.session), ""
@@ -127,19 +127,16 @@ class Tester:
         except TimeoutError:
             if not has_answered(self.session):
                 text = f"it did not answer the operation '{operation}' within {limit:g} s"
-                how = instance.upper.instead or instance.describe_end()
+                how = instance.upper.output_hint or instance.describe_end()
                 raise Unreachable(text + how) from None
             await self._check_nothing_stuck()
             if operation == "list" and (waits := waits or self._waits_for_others()):
                 raise Hindered(waits) from None
             expected = f"the operation '{operation}' to be answered"
-            came = f"it was not answered within {limit:g} s{instance.upper.instead}"
+            came = f"it was not answered within {limit:g} s{instance.upper.output_hint}"
             raise Violation(expected, came) from None
         except Inconclusive:
-            process = instance.process
-            if process and await process.wait(self.session.seconds("quiet")):
-                expected = f"the operation '{operation}' to be answered"
-                raise Violation(expected, f"it was not answered{instance.describe_end()}") from None
+            await check_running(instance, operation)
             raise
         return answer, waits
 
@@ -148,7 +145,7 @@ class Tester:
         for buffer in self.buffers:
             with contextlib.suppress(BrokenMutex, NoObject):
                 try:
-                    async with buffer.object.locked(counting(0)):
+                    async with buffer.object.locked(countdown_from(0)):
                         pass
                 except Locked:
                     raise Violation(
@@ -186,9 +183,9 @@ class Tester:
 
     async def load(self, name: str | Path = ROBOT) -> None:
         """Make the IUT read a catalog; the tester reads it too."""
-        await self.require("catalog", path=self._reads(name))
+        await self.require("catalog", path=self._read_catalog(name))
 
-    def _reads(self, name: str | Path) -> str:
+    def _read_catalog(self, name: str | Path) -> str:
         """Read a catalog and forget all layouts; return its path."""
         path = catalogs() / name
         self.catalog = _read(path.read_bytes())
@@ -200,7 +197,7 @@ class Tester:
 
         Raises Violation if the IUT fails, or if a parameter is missing in a layout.
         """
-        await self.check_operation("catalog", path=self._reads(name))
+        await self.check_operation("catalog", path=self._read_catalog(name))
         for type_ in self.catalog:
             await self.layout(type_, access, self.check_operation)
 
@@ -371,7 +368,7 @@ class Tester:
 
     async def until(self, wanted: Callable[[], bool], timing: str) -> bool:
         """Check a condition repeatedly until it is True or the timing has passed."""
-        left = self.session.left(timing)
+        left = self.session.countdown(timing)
         while not wanted():
             if left() < 0:
                 return False
@@ -387,7 +384,7 @@ class Tester:
             buffer.object.close()
         self.tidy()
         # Another instance can create objects again that it no longer finds.
-        self.iut.testbed.endings.callback(_remove, self.names)
+        self.iut.testbed.cleanup.callback(_remove, self.names)
 
 
 def _remove(names: Collection[str]) -> None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from conformance.cases import check
-from conformance.harness.upper import Answer
+from conformance.harness.upper_tester import Answer
 from conformance.iut import Iut
 from conformance.runtime.memory.buffer import Buffer
 from conformance.runtime.memory.contention import ROUNDS, require_success, run_often

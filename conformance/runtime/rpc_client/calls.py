@@ -3,8 +3,8 @@
 import asyncio
 from typing import Any
 
-from conformance.definitions.keywords import shown
-from conformance.harness.upper import Answer
+from conformance.definitions.keywords import short_json
+from conformance.harness.upper_tester import Answer
 from conformance.session import Session
 from conformance.wire import Message
 
@@ -19,8 +19,8 @@ def outcome(running: asyncio.Task[Answer]) -> str:
         return ""
     answer = running.result()
     if answer.ok:
-        return f"; the operation had the result {shown(answer.result)}"
-    return f"; the operation failed: {shown(answer.error)}"
+        return f"; the operation had the result {short_json(answer.result)}"
+    return f"; the operation failed: {short_json(answer.error)}"
 
 
 Waiting = dict[tuple[Session, int], int | None]

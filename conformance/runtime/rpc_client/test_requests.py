@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from conformance.cases import absent, check, requirement
-from conformance.definitions.keywords import equal, shown
+from conformance.definitions.keywords import equal, short_json
 from conformance.iut import Iut
 from conformance.runtime.numbers import is_same
 from conformance.runtime.rpc_client.calls import Call
@@ -39,10 +39,10 @@ async def test_form(iut: Iut) -> None:
         for params in PARAMS[:4]:
             call = await caller.call("method", *params)
             await call.respond(None, None)
-            await _over(caller, call)
+            await _wait_for_outcome(caller, call)
 
 
-async def _over(caller: Caller, call: Call) -> None:
+async def _wait_for_outcome(caller: Caller, call: Call) -> None:
     """Wait until a call has ended with any outcome."""
     try:
         await caller.outcome(call)
@@ -58,7 +58,7 @@ async def test_ids(iut: Iut) -> None:
         for number in range(40):
             call = await caller.call("method", number)
             await call.respond(None, number)
-            await _over(caller, call)
+            await _wait_for_outcome(caller, call)
 
 
 @requirement("rpc.ids-differ")
@@ -78,7 +78,7 @@ async def test_ids_of_later_calls(iut: Iut) -> None:
         # id now.
         over, _ = await caller.calls(2)
         await over.respond(None, None)
-        await _over(caller, over)
+        await _wait_for_outcome(caller, over)
         for number in range(20):
             call = await caller.call("later", number)
             await call.respond(None, None)
@@ -93,10 +93,10 @@ async def test_content(iut: Iut) -> None:
             call = await caller.call(method, *params)
             request = call.request
             mine = request.value[2] == method and is_same(params, request.value[3])
-            expected = f"a request for {method} with {shown(params)}"
-            check(mine, expected, f"received {shown(request.value)}", request.event)
+            expected = f"a request for {method} with {short_json(params)}"
+            check(mine, expected, f"received {short_json(request.value)}", request.event)
             await call.respond(None, None)
-            await _over(caller, call)
+            await _wait_for_outcome(caller, call)
 
 
 @requirement("rpc.request-content")
@@ -109,14 +109,16 @@ async def test_long_argument(iut: Iut, size: int) -> None:
         try:
             request = await caller.expect_request(running, "for a call")
         except (Violation, Inconclusive) as missing:
-            if caller.begun or (isinstance(missing, Violation) and missing.event is not None):
+            if caller.has_begun or (isinstance(missing, Violation) and missing.event is not None):
                 raise
             # The upper tester of the IUT need not accept such long arguments.
             raise NotExercised(
                 f"the client sends no request for a call with {size} bytes"
             ) from None
         whole = equal([argument], request.value[3])
-        check(whole, f"a text of {size} bytes", f"received {shown(request.value)}", request.event)
+        check(
+            whole, f"a text of {size} bytes", f"received {short_json(request.value)}", request.event
+        )
 
 
 @requirement("rpc.concurrent-calls")
@@ -145,15 +147,15 @@ async def test_notification(iut: Iut, count: int) -> None:
             to = "for the operation 'notify'"
             came = await caller.next(NOTIFICATION, REQUEST, where=mine, to=to)
             right = came.value[:2] == [2, "method"] and equal(params, came.value[-1])
-            expected = f"[2, method, {shown(params)}]"
+            expected = f"[2, method, {short_json(params)}]"
             check(
                 right and len(came.value) == 3,
                 expected,
-                f"received {shown(came.value)}",
+                f"received {short_json(came.value)}",
                 came.event,
             )
             await caller.session.wait_for("nothing but what is on its way")
-            more = caller.session.ahead(NOTIFICATION, REQUEST, where=mine)
+            more = caller.session.unread_messages(NOTIFICATION, REQUEST, where=mine)
             absent(more[0] if more else None, "one notification")
 
 
@@ -161,7 +163,7 @@ async def test_notification(iut: Iut, count: int) -> None:
 async def test_notifying_ends(iut: Iut) -> None:
     """Notify returns although no response arrives, and later calls succeed."""
     async with open_caller(iut) as caller:
-        await _notifies(caller)
+        await _check_notifies(caller)
         await caller.check_works("notifications")
 
 
@@ -170,13 +172,13 @@ async def test_notifying_ends_while_calls_wait(iut: Iut) -> None:
     """Notify returns immediately, also while other calls wait."""
     async with open_caller(iut) as caller:
         waiting = await caller.calls(2)
-        await _notifies(caller)
+        await _check_notifies(caller)
         for call in waiting:
             await call.respond(None, "result")
             await caller.check_succeeds(call, "result")
 
 
-async def _notifies(caller: Caller) -> None:
+async def _check_notifies(caller: Caller) -> None:
     """Raise Violation unless notifications succeed immediately and are sent."""
 
     def of(number: int) -> Callable[[Message], bool]:
@@ -196,7 +198,7 @@ async def test_objects_back_to_back(iut: Iut) -> None:
         for number in range(20):
             call = await caller.call("method", "x" * 100 * number, {"number": number})
             await call.respond(None, None)
-            await _over(caller, call)
+            await _wait_for_outcome(caller, call)
 
 
 @requirement("encoding.strings")
@@ -206,7 +208,7 @@ async def test_strings(iut: Iut) -> None:
         for method in ("m", "module.method", "grün_€", "x" * 40):
             call = await caller.call(method, "text", {"key": "ä€"})
             await call.respond(None, None)
-            await _over(caller, call)
+            await _wait_for_outcome(caller, call)
         await caller.notify("grün_€", "text")
         await caller.check_works("a notification")
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from conformance.cases import check, lasting, requirement
-from conformance.definitions.keywords import equal, shown
+from conformance.definitions.keywords import equal, short_json
 from conformance.iut import Iut
 from conformance.runtime.codec import encode
 from conformance.runtime.encodings import encodings
@@ -117,7 +117,7 @@ async def test_errors(iut: Iut) -> None:
         for error in ERRORS:
             call = await caller.call("method", after=after)
             await call.respond(error, None)
-            after = f"the error {shown(error)}"
+            after = f"the error {short_json(error)}"
             await caller.check_fails(call, after)
 
 
@@ -129,7 +129,7 @@ async def test_errors_with_results(iut: Iut) -> None:
         for error in ("failed", {"message": "failed"}, False):
             call = await caller.call("method", after=after)
             await call.respond(error, 42)
-            after = f"the error {shown(error)} with the result 42"
+            after = f"the error {short_json(error)} with the result 42"
             await caller.check_fails(call, after)
 
 
@@ -141,20 +141,22 @@ async def test_error_objects(iut: Iut) -> None:
         for error in ({"message": "jammed", "code": 17}, "jammed", ["jammed", {"code": 17}]):
             call = await caller.call("method", after=after)
             await call.respond(error, None)
-            after = f"the error {shown(error)}"
+            after = f"the error {short_json(error)}"
             told = await caller.check_fails(call, after, requirement="rpc.failure")
-            text = told if isinstance(told, str) else shown(told)
+            text = told if isinstance(told, str) else short_json(told)
             check(
-                _within(error, told) or "jammed" in text,
+                _is_contained(error, told) or "jammed" in text,
                 f"the client to report {after}",
                 f"it reported {text[:120]}",
             )
 
 
-def _within(part: Any, whole: Any) -> bool:
+def _is_contained(part: Any, whole: Any) -> bool:
     """Return True if a value occurs anywhere in another value."""
     inner = list(whole.values()) if isinstance(whole, dict) else whole
-    return equal(part, whole) or (isinstance(inner, list) and any(_within(part, i) for i in inner))
+    return equal(part, whole) or (
+        isinstance(inner, list) and any(_is_contained(part, i) for i in inner)
+    )
 
 
 RESULT = [5, -1, 1.5, "text", [1, [2]], {"key": {"a": None}}, True, 300, 2**40]

@@ -20,10 +20,10 @@ async def test_unknown_ids(iut: Iut) -> None:
     async def play(responses: TestCase) -> None:
         await responses(iut)
 
-    await compared(iut, play, _unknown, _known, "rpc.matching")
+    await compared(iut, play, _check_unknown_ids, _check_known_ids, "rpc.matching")
 
 
-async def _unknown(iut: Iut) -> None:
+async def _check_unknown_ids(iut: Iut) -> None:
     async with open_caller(iut) as caller:
         done = await caller.call("before")
         await done.respond(None, "before")
@@ -37,7 +37,7 @@ async def _unknown(iut: Iut) -> None:
         await caller.check_succeeds(call, "right", "responses with unknown ids")
 
 
-async def _known(iut: Iut) -> None:
+async def _check_known_ids(iut: Iut) -> None:
     """Run the same check with responses to known ids, if several calls can wait."""
     async with open_caller(iut) as caller:
         with contextlib.suppress(NotExercised):
@@ -57,7 +57,7 @@ async def test_second_response(iut: Iut) -> None:
         await caller.check_succeeds(call, "first", "two responses")
         await call.respond("third", None)
         # The next call can have the same id.
-        await caller.session.taken()
+        await caller.session.wait_until_taken()
         await caller.check_works("a second and third response")
 
 
@@ -87,7 +87,7 @@ async def test_malformed_responses(iut: Iut) -> None:
                 what, make = left.pop(0)
                 call = await caller.call("method", requirement=None)
                 await caller.session.send(make(call))
-                await caller.session.taken()
+                await caller.session.wait_until_taken()
                 await call.respond(None, "right")
                 await caller.check_survives(call, "right", what)
 
@@ -108,7 +108,7 @@ async def test_broken_bytes(iut: Iut, kind: str) -> None:
     async with open_caller(iut) as caller:
         await caller.call("method")
         await caller.session.send_bytes(BROKEN[kind])
-        await caller.session.taken()
+        await caller.session.wait_until_taken()
         await caller.session.finish()
         await caller.session.until_closed(caller.session.seconds("quiet"))
         await caller.session.assert_alive("bytes that are not a response")
@@ -130,7 +130,7 @@ async def test_no_response(iut: Iut) -> None:
             raise Inconclusive(f"{waits}; {more}") from waits
         await call.respond(None, "late")
         # The next call can have the same id.
-        await caller.session.taken()
+        await caller.session.wait_until_taken()
         await caller.check_works("a call without a response")
 
 

@@ -10,10 +10,10 @@ from collections import Counter
 from collections.abc import AsyncIterator, Sequence
 from typing import Any
 
-from conformance.connections import Connections, ended
-from conformance.definitions.keywords import shown
+from conformance.connections import Connections, cancel_all
+from conformance.definitions.keywords import short_json
 from conformance.harness.deadlines import in_time
-from conformance.harness.upper import Answer
+from conformance.harness.upper_tester import Answer
 from conformance.iut import Iut
 from conformance.runtime.codec import IDS, is_request
 from conformance.runtime.numbers import is_same
@@ -47,8 +47,8 @@ class Caller(Connections):
         self._notified = {PROMPT}
         self._serve(session)
 
-    def opened(self, session: Session) -> None:
-        super().opened(session)
+    def add(self, session: Session) -> None:
+        super().add(session)
         self._serve(session)
 
     def _serve(self, session: Session) -> None:
@@ -84,7 +84,7 @@ class Caller(Connections):
     def _raise_if_expired(self) -> None:
         """Raise Violation if the client has sent a request a second time."""
         for session in self.sessions:
-            for message in session.ahead(REQUEST, where=self._concerns):
+            for message in session.unread_messages(REQUEST, where=self._concerns):
                 if self._method(message) in self._called:
                     raise self._other(message, "for each call")
 
@@ -122,7 +122,7 @@ class Caller(Connections):
                 if self._own(message)
             ]
             if unasked or running.exception():
-                await ended([waiting])
+                await cancel_all([waiting])
             if error := running.exception():
                 raise error
             if unasked:
@@ -130,10 +130,10 @@ class Caller(Connections):
             if not running.result().ok:
                 # The request may still be in transit; after this wait no request arrives.
                 with contextlib.suppress(TimeoutError, Violation):
-                    await in_time(asyncio.shield(waiting), self.session.left("quiet"))
+                    await in_time(asyncio.shield(waiting), self.session.countdown("quiet"))
                 if not waiting.done():
-                    await ended([waiting])
-                    about = "rpc.failure" if after else None if self.begun else requirement
+                    await cancel_all([waiting])
+                    about = "rpc.failure" if after else None if self.has_begun else requirement
                     expected = f"a request {to}{after and f' after {after}'}"
                     raise Violation(expected, f"received none{outcome(running)}", about)
         try:
@@ -142,12 +142,12 @@ class Caller(Connections):
             if not (self.received or running.done() or await self._is_operated()):
                 raise needed from missing
             came = f"{missing.came}{outcome(running)}"
-            about = missing.requirement or (None if self.begun else requirement)
+            about = missing.requirement or (None if self.has_begun else requirement)
             if running.done() and running.result().ok:
                 about = "rpc.request-content"  # the client has a result from another source
             raise Violation(missing.expected, came, about, missing.event) from missing
         if message.name == OTHER:
-            came = f"received {shown(message.value)}"
+            came = f"received {short_json(message.value)}"
             raise Violation(f"a request {to}", came, "rpc.request-form", message.event)
         self._memory[_OPERATED] = True
         if self._method(message) in self._notified:
@@ -173,14 +173,14 @@ class Caller(Connections):
             # The order in which the two events are seen is random.
             await asyncio.wait(others, timeout=quiet, return_when=asyncio.FIRST_COMPLETED)
             if over := [other for other in others if other.done()]:
-                await ended([request])
+                await cancel_all([request])
                 self._memory[_IN_TURN] = True
                 came = f"another call ended before{outcome(over[0])}"
                 raise Violation(f"a request {to}", came, "rpc.concurrent-calls")
 
     def _other(self, message: Message, to: str) -> Violation:
         """Return the Violation for an unexpected request."""
-        name, came = self._method(message), f"received {shown(message.value)}"
+        name, came = self._method(message), f"received {short_json(message.value)}"
         if name in self._notified:
             expected = "a notification, which has no id"
             return Violation(expected, came, "rpc.notification-form", message.event)
@@ -199,7 +199,7 @@ class Caller(Connections):
         asking = asyncio.create_task(self.session.operate("notify", method=PROMPT, params=[]))
         await asyncio.wait({asking}, timeout=self.session.seconds("response"))
         answered = asking.done()
-        await ended([asking])
+        await cancel_all([asking])
         return answered
 
     async def _can_answer(self) -> bool:
@@ -216,11 +216,14 @@ class Caller(Connections):
         """Record the id of a request. Raises Violation if the id cannot be used for a response."""
         number = message.value[1] if len(message.value) > 1 else None
         if type(number) is not int or not 0 <= number < IDS:
-            expected, came = "an id that is an unsigned integer of 32 bits", shown(message.value)
+            expected, came = (
+                "an id that is an unsigned integer of 32 bits",
+                short_json(message.value),
+            )
             raise Violation(expected, f"received {came}", "rpc.request-id", message.event)
         since = self._ids.get((self.session, number), -1)
         if since is None or message.event < since:
-            came = f"received {shown(message.value)} while {number} was unanswered"
+            came = f"received {short_json(message.value)} while {number} was unanswered"
             raise Violation(
                 "an id that no waiting call uses", came, "rpc.ids-differ", message.event
             )
@@ -334,7 +337,7 @@ class Caller(Connections):
             if not operated.answered and not await self._iut.cached("answers", self._can_answer):
                 # The client may have exited without flushing its output.
                 operated.take("call", False)
-                unflushed = self.session.instance.upper.unflushed
+                unflushed = self.session.instance.upper.unflushed_hint
                 raise Inconclusive(f"expected {expected}{unflushed}") from None
             raise Violation(expected, f"it still waits after {seconds:g} s") from None
 
@@ -342,8 +345,12 @@ class Caller(Connections):
         """Raise Violation unless the call has this result."""
         answer = await self.outcome(call, after)
         if not answer.ok or not is_same(result, answer.result):
-            came = shown(answer.result) if answer.ok else f"the failure {shown(answer.error)}"
-            expected = f"the result {shown(result)} for {call.request.value} after {after}"
+            came = (
+                short_json(answer.result)
+                if answer.ok
+                else f"the failure {short_json(answer.error)}"
+            )
+            expected = f"the result {short_json(result)} for {call.request.value} after {after}"
             raise Violation(expected, f"received {came}")
 
     async def plain(self, result: Any) -> Any:
@@ -357,7 +364,7 @@ class Caller(Connections):
             await call.respond(None, result)
             answer = await self.outcome(call)
             if not answer.ok:
-                raise Inconclusive(f"a call with a plain result fails: {shown(answer.error)}")
+                raise Inconclusive(f"a call with a plain result fails: {short_json(answer.error)}")
             self._memory[name] = answer.result
         return self._memory[name]
 
@@ -381,7 +388,7 @@ class Caller(Connections):
         answer = await self.outcome(call, after, own)
         if answer.ok:
             about = requirement if answer.result is None else None
-            came = f"it had the result {shown(answer.result)}"
+            came = f"it had the result {short_json(answer.result)}"
             raise Violation(f"the call to fail after {after}", came, about)
         return answer.error
 
@@ -397,7 +404,7 @@ class Caller(Connections):
         await self.check_succeeds(call, "works", f"its response, sent after {after}")
 
     async def close(self) -> None:
-        await ended(self._running)
+        await cancel_all(self._running)
 
 
 @contextlib.asynccontextmanager

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from conformance.cases import check, requirement
-from conformance.definitions.keywords import equal, shown
+from conformance.definitions.keywords import equal, short_json
 from conformance.iut import Iut
 from conformance.runtime.rpc_server.tester import (
     ABSENT,
@@ -93,7 +93,7 @@ async def test_as_many_as_were_sent(iut: Iut) -> None:
         await session.send(*(echo.request(n, *params) for n, params in enumerate(ARGUMENTS, 1)))
         came = await expect_answers(session, range(1, len(ARGUMENTS) + 1))
         for number, params in enumerate(ARGUMENTS, 1):
-            check_success(came[number], params, f"echo of {shown(params)}", None)
+            check_success(came[number], params, f"echo of {short_json(params)}", None)
 
 
 @requirement("rpc.arguments")
@@ -104,7 +104,7 @@ async def test_only_argument(iut: Iut) -> None:
         for number, value in enumerate([7, "x", [1, 2], [], {"a": 1}, None], 1):
             wanted = value if echo.single else [value]
             outcome = await call(session, number, echo.name, value)
-            check_success(outcome, wanted, f"echo of {shown(value)}", None)
+            check_success(outcome, wanted, f"echo of {short_json(value)}", None)
 
 
 # The lengths around which formats and buffers of common sizes end.
@@ -145,7 +145,7 @@ async def test_values(iut: Iut, kinds: tuple[str, ...]) -> None:
             outcome = await echo.call(session, number, value)
             if outcome[0] is not None and has_wide(value):
                 continue  # an honest refusal: see rpc.wide-integers
-            check_success(outcome, [value], f"echo of {shown(value)}", None)
+            check_success(outcome, [value], f"echo of {short_json(value)}", None)
 
 
 @requirement("rpc.bytes")
@@ -155,7 +155,7 @@ async def test_bytes(iut: Iut) -> None:
         echo = await find_echo(iut, session)
         for number, value in enumerate(VALUES["bytes"], 1):
             outcome = await echo.call(session, number, value)
-            check_success(outcome, [value], f"echo of {shown(value)}", None)
+            check_success(outcome, [value], f"echo of {short_json(value)}", None)
 
 
 @requirement("rpc.wide-integers")
@@ -169,7 +169,7 @@ async def test_wide_integers(iut: Iut) -> None:
             if error is None:
                 check_success((error, result), [value], f"echo of {value}", "rpc.values")
             same = isinstance(result, list) and [type(v) for v in result] == [int]
-            came = shown(result) if error is None else f"the error {shown(error)}"
+            came = short_json(result) if error is None else f"the error {short_json(error)}"
             check(same and result == [value], f"{value} back from echo", f"received {came}")
 
 
@@ -181,8 +181,8 @@ async def test_wide_floats(iut: Iut) -> None:
         for number, value in enumerate([*VALUES["floats"], *NOT_FINITE], 1):
             error, result = await echo.call(session, number, value)
             same = isinstance(result, list) and len(result) == 1 and equal(value, result[0])
-            came = shown(result) if error is None else f"the error {shown(error)}"
-            check(same, f"{shown(value)} back from echo", f"received {came}")
+            came = short_json(result) if error is None else f"the error {short_json(error)}"
+            check(same, f"{short_json(value)} back from echo", f"received {came}")
 
 
 @requirement("rpc.map-keys")
@@ -193,7 +193,7 @@ async def test_keys(iut: Iut) -> None:
         for number, key in enumerate([1, -1, 300, True, 0.5, None], 1):
             value = {"$map": [[key, "value"]]}
             outcome = await echo.call(session, number, value, requirement=None)
-            check_success(outcome, [value], f"echo of {shown(value)}", None)
+            check_success(outcome, [value], f"echo of {short_json(value)}", None)
 
 
 _NEEDY = ("subtract", "sleep")  # procedures that need arguments
@@ -206,7 +206,7 @@ async def test_unknown_procedures(iut: Iut) -> None:
     async with iut.session() as session:
         for number, name in enumerate(ABSENT_NAMES, 1):
             outcome = await call(session, number, name)
-            check_failure(outcome, f"the unknown procedure {shown(name)}")
+            check_failure(outcome, f"the unknown procedure {short_json(name)}")
         outcome = await call(session, 99, ABSENT, 1, "two")
         check_failure(outcome, "an unknown procedure with arguments")
 
@@ -231,8 +231,12 @@ async def test_errors_without_results(iut: Iut) -> None:
         for number, name in enumerate((ABSENT, *asked), 1):
             about = "rpc.wrong-arguments" if name in needy else "rpc.each-answered"
             error, result = await call(session, number, name, what=name, requirement=about)
-            expected = f"a nil result with the error {shown(error)}"
-            check(error is None or result is None, expected, f"received the result {shown(result)}")
+            expected = f"a nil result with the error {short_json(error)}"
+            check(
+                error is None or result is None,
+                expected,
+                f"received the result {short_json(result)}",
+            )
 
 
 @requirement("rpc.unencodable-result")
@@ -337,5 +341,7 @@ async def _count_of_calls(session: Session, number: int, name: str) -> int:
     """
     error, result = await call(session, number, name)
     if error is not None or type(result) is not int:
-        raise Inconclusive(f"expected an integer from {name}; received {shown(error or result)}")
+        raise Inconclusive(
+            f"expected an integer from {name}; received {short_json(error or result)}"
+        )
     return result

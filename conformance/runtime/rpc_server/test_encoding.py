@@ -65,7 +65,7 @@ async def test_long_response_for_a_slow_client(iut: Iut) -> None:
         instance.narrow = True
         async with iut.connect(instance) as session:
             await session.send(*beside, long, next_)
-            within = session.left(session.due)
+            within = session.countdown(session.reaction_time)
             while came := await session.wait_for(RESPONSE, within=within):
                 # The server can drop a response or close the connection if the client is slow.
                 if response_id(came) in (1, 2):

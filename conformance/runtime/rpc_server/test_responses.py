@@ -8,7 +8,7 @@ import pytest
 
 from conformance import generation
 from conformance.cases import absent, check, explore, however_cut, lasting, requirement
-from conformance.definitions.keywords import shown
+from conformance.definitions.keywords import short_json
 from conformance.iut import Iut
 from conformance.runtime import strategies
 from conformance.runtime.codec import encode
@@ -24,10 +24,10 @@ from conformance.runtime.rpc_server.tester import (
     find_sleep,
     has_wide,
     is_alike,
+    is_refusing_others,
     procedure_names,
     request,
     response_id,
-    turns_others_away,
     usual_procedure,
 )
 from conformance.runtime.shapes import REQUEST, RESPONSE, notification
@@ -167,7 +167,7 @@ async def _two_clients(iut: Iut) -> AsyncIterator[tuple[Session, Session]]:
             yield one, other
         except Violation as wrong:
             if astray := _stray_response(one, other) or _stray_response(other, one):
-                came = f"a client received {shown(astray.value)}, which it had not requested"
+                came = f"a client received {short_json(astray.value)}, which it had not requested"
                 raise Violation(wrong.expected, came, None, astray.event) from wrong
             if other.received or not await _is_served_second(one, other):
                 raise
@@ -226,7 +226,7 @@ async def test_many_requests_of_two_clients(iut: Iut) -> None:
         for session, text in clients.items():
             came = await expect_answers(session, numbers, ", which are its own", None)
             wrong = next((outcome for outcome in came.values() if outcome != (None, [text])), None)
-            check(wrong is None, "the client's own results", f"received {shown(wrong)}")
+            check(wrong is None, "the client's own results", f"received {short_json(wrong)}")
 
 
 @requirement("rpc.clients-apart")
@@ -240,7 +240,7 @@ async def test_slow_client(iut: Iut) -> None:
         await _check_own(other, 3, ["fast"])
         outcome = await _own_answer(one, 3)
         own = outcome != (None, ["fast"])
-        check(own, "the client's own result", f"received {shown(outcome[1])}")
+        check(own, "the client's own result", f"received {short_json(outcome[1])}")
         absent(await other.wait_for(RESPONSE), "only its own response for each client")
 
 
@@ -250,7 +250,7 @@ async def test_slower_client(iut: Iut) -> None:
     async with _two_clients(iut) as (one, other):
         sleep = await find_sleep(iut, one)
         await one.send(request(3, sleep, 0.05))
-        await one.taken()
+        await one.wait_until_taken()
         await other.send(request(3, sleep, 0.15))
         await _own_answer(one, 3)
         await _own_answer(other, 3)
@@ -267,7 +267,7 @@ async def test_cut_requests_of_two_clients(iut: Iut) -> None:
             for pieces in (slice(None, place), slice(place, None)):
                 for session, text in clients:
                     await session.send_bytes(encode(echo.request(number, text))[pieces])
-                    await session.taken()
+                    await session.wait_until_taken()
             for session, text in clients:
                 await _check_own(session, number, [text])
 
@@ -276,7 +276,7 @@ async def _check_own(session: Session, number: int, wanted: Any) -> None:
     error, result = await _own_answer(session, number)
     own = error is None and result == wanted
     expected = f"the client's own result {wanted} for request {number}"
-    check(own, expected, f"received {shown(result if error is None else error)}")
+    check(own, expected, f"received {short_json(result if error is None else error)}")
 
 
 async def _own_answer(session: Session, number: int) -> tuple[Any, Any]:
@@ -320,7 +320,7 @@ async def test_slow_call(iut: Iut) -> None:
 @pytest.mark.parametrize("place", ["first", "last"])
 async def test_beside_one_that_leaves(iut: Iut, place: str) -> None:
     """A waiting client gets its response although another client disconnects meanwhile."""
-    if await turns_others_away(iut):
+    if await is_refusing_others(iut):
         raise NotExercised("needs a server of two clients at the same time")
     async with (
         blame_later_connections(iut),
@@ -331,9 +331,9 @@ async def test_beside_one_that_leaves(iut: Iut, place: str) -> None:
         waits, leaves = (one, other) if place == "first" else (other, one)
         sleep = await find_sleep(iut, one)
         await leaves.send(request(1, usual_procedure(iut)))
-        await leaves.taken()
+        await leaves.wait_until_taken()
         await waits.send(request(2, sleep, 0.2))
-        await waits.taken()
+        await waits.wait_until_taken()
         await leaves.close()
         await waits.expect(RESPONSE, to="to its request while another client leaves")
 

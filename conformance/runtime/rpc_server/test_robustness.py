@@ -77,7 +77,7 @@ class Served:
         under test.
         """
         if not self.session.ended:
-            if await self._answered(number):
+            if await self._is_answered(number):
                 return
             if not self.session.ended:
                 raise Violation(*_sentences(after, "received nothing"), about)
@@ -94,11 +94,11 @@ class Served:
         except Unreachable as error:
             raise Violation(*_sentences(after, str(error)), about) from error
 
-    async def _answered(self, number: int | None) -> bool:
+    async def _is_answered(self, number: int | None) -> bool:
         """Return True if the probe is answered before the connection is closed."""
         number = next(_PROBES) if number is None else number
         await self.session.send(request(number, usual_procedure(self.iut)))
-        within = self.session.left(self.session.due)
+        within = self.session.countdown(self.session.reaction_time)
         while answer := await self.session.wait_for(RESPONSE, within=within):
             if response_id(answer) == number:
                 return True
@@ -168,7 +168,7 @@ async def test_twenty_malformed(iut: Iut, what: str) -> None:
                     await _require_service(iut, session)
                 while sent < 20 and not session.ended:
                     await session.send(_with_name(MALFORMED[what], usual_procedure(iut)))
-                    await session.taken()
+                    await session.wait_until_taken()
                     sent += 1
                     if sent == 1:
                         await served.check_still_serves(f"a request with {what}", about=_MALFORMED)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from conformance.definitions.keywords import shown
+from conformance.definitions.keywords import short_json
 from conformance.iut import Iut
 from conformance.runtime.codec import encode
 from conformance.runtime.numbers import is_rounded
@@ -68,7 +68,7 @@ async def expect_answers(
             foreign = next((m for m in session.received if m.name not in known), None)
             if other := foreign or strange:
                 about = "rpc.own-direction" if foreign else _IDS
-                instead = f"received {shown(other.value)}"
+                instead = f"received {short_json(other.value)}"
                 raise Violation(late.expected, instead, about, other.event) from late
             if total == 1:
                 raise
@@ -80,7 +80,7 @@ async def expect_answers(
             told: list[Any] = [*message.value[2:], None, None]
             came[number] = (told[0], told[1])
         elif found := [f for f in session.judge.findings if f.requirement in _OWN]:
-            instead = f"received {shown(message.value)}"
+            instead = f"received {short_json(message.value)}"
             raise Violation(f"{RESPONSE} {text}", instead, found[0].requirement, message.event)
         else:
             strange = strange or message
@@ -107,7 +107,7 @@ async def call(
     ``what`` describes the request in the message; the default is its method.
     """
     await session.send(request(number, method, *params))
-    described = what or shown(method)
+    described = what or short_json(method)
     return (await expect_answers(session, [number], f", {described}", requirement))[number]
 
 
@@ -140,7 +140,7 @@ async def _missing_error(session: Session, name: str) -> str:
     if error is None or result is not None:
         return ""
     unknown, _ = await call(session, 121, ABSENT, *_PROBES[name])
-    return shown(error) if same_error(error, name, unknown, ABSENT) else ""
+    return short_json(error) if same_error(error, name, unknown, ABSENT) else ""
 
 
 def same_error(error: Any, name: str, other: Any, other_name: str) -> bool:
@@ -198,7 +198,7 @@ async def plain_echo(iut: Iut, session: Session, params: list[Any]) -> Any:
         error, result = await echo.call(session, 123, *params)
         if error is not None:
             raise Inconclusive(
-                f"a plain echo of {shown(params)} fails with the error {shown(error)}"
+                f"a plain echo of {short_json(params)} fails with the error {short_json(error)}"
             )
         return result
 
@@ -222,7 +222,7 @@ async def check_hundred(iut: Iut, cut: Segmentation | None = None) -> None:
             check_success(came[number], sent[number], f"request {number}", "rpc.result")
 
 
-async def disturbed(iut: Iut) -> str:
+async def find_disturbance(iut: Iut) -> str:
     """Return rpc.clients-apart if another client's partial request blocks a client; else empty.
 
     A server need not serve the other client, but the first client must not be affected.
@@ -234,19 +234,19 @@ async def disturbed(iut: Iut) -> str:
     ):
         for number in (1, 2):
             await one.send(request(number, usual_procedure(iut)))
-            within = one.left(one.due)
+            within = one.countdown(one.reaction_time)
             answer = await one.wait_for(RESPONSE, within=within, requirement="rpc.clients-apart")
             if answer is None or response_id(answer) != number:
                 return "rpc.clients-apart"
             await other.send_bytes(encode(request(3, usual_procedure(iut)))[:4])
-            await other.taken()
+            await other.wait_until_taken()
     return ""
 
 
-async def turns_others_away(iut: Iut) -> bool:
+async def is_refusing_others(iut: Iut) -> bool:
     """Return True if the server closes a connection that is opened while it serves another."""
     plain = Iut(iut.testbed, "")
-    return await iut.cached("another client is turned away", plain.turns_away_beside)
+    return await iut.cached("another client is turned away", plain.refuses_second_client)
 
 
 @contextlib.asynccontextmanager
@@ -261,7 +261,7 @@ async def blame_later_connections(iut: Iut) -> AsyncIterator[None]:
         async with plain.instance() as instance:
             for number in range(2):
                 async with plain.connect(instance) as session:
-                    within = "response" if number else session.left(session.due)
+                    within = "response" if number else session.countdown(session.reaction_time)
                     await session.send(request(number, usual_procedure(iut)))
                     if not await session.wait_for(RESPONSE, within=within):
                         # failures of the first connection are another requirement
@@ -273,7 +273,7 @@ async def blame_later_connections(iut: Iut) -> AsyncIterator[None]:
     except Violation as missing:
         if missing.event is not None:
             raise
-        if await turns_others_away(iut):
+        if await is_refusing_others(iut):
             raise Hindered(
                 "the server closes a connection that is opened while it serves another"
             ) from None
@@ -291,7 +291,9 @@ async def blame_errors(iut: Iut) -> AsyncIterator[None]:
         async with Iut(iut.testbed, "").session() as session:
             for number, name in enumerate((ABSENT, usual_procedure(iut)), 1):
                 await session.send(request(number, name))
-                answer = await session.wait_for(RESPONSE, within=session.left(session.due))
+                answer = await session.wait_for(
+                    RESPONSE, within=session.countdown(session.reaction_time)
+                )
                 if answer is None:
                     # An error that is missing is another requirement.
                     return number == 1
@@ -316,7 +318,7 @@ async def blame_pieces(iut: Iut) -> AsyncIterator[None]:
         async with Iut(iut.testbed, "").session() as session:
             await session.send(request(1, usual_procedure(iut)), segmentation=byte_by_byte)
             answer = await session.wait_for(
-                RESPONSE, within=session.left(session.due), requirement=SEGMENTATION
+                RESPONSE, within=session.countdown(session.reaction_time), requirement=SEGMENTATION
             )
             return answer is not None and response_id(answer) == 1
 
@@ -411,8 +413,10 @@ def check_success(outcome: Sequence[Any], wanted: Any, what: str, requirement: s
     """Raise Violation unless the error is nil and the result is ``wanted``."""
     error, result = outcome
     if error is not None or not is_alike(wanted, result):
-        came = f"the error {shown(error)}" if error is not None else shown(result)
-        raise Violation(f"the result {shown(wanted)} for {what}", f"received {came}", requirement)
+        came = f"the error {short_json(error)}" if error is not None else short_json(result)
+        raise Violation(
+            f"the result {short_json(wanted)} for {what}", f"received {came}", requirement
+        )
 
 
 def check_failure(outcome: Sequence[Any], what: str, requirement: str | None = None) -> None:
@@ -421,6 +425,6 @@ def check_failure(outcome: Sequence[Any], what: str, requirement: str | None = N
     if error is None:
         raise Violation(
             f"an error for {what}",
-            f"received a nil error and the result {shown(result)}",
+            f"received a nil error and the result {short_json(result)}",
             requirement,
         )

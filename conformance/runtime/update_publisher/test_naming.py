@@ -3,7 +3,7 @@
 from typing import Any
 
 from conformance.cases import absent, requirement
-from conformance.definitions.keywords import shown
+from conformance.definitions.keywords import short_json
 from conformance.iut import Iut
 from conformance.runtime.shapes import UPDATE
 from conformance.runtime.tester import open_operated, run_operation
@@ -51,14 +51,17 @@ async def test_aliases(iut: Iut) -> None:
         await run_operation(session, "disconnect", uid=one)
         await change(session, other, {"value": 0})
         await expect_update(
-            session, f"updates without {one}", lambda update: one not in devices(update)
+            session,
+            f"updates without {one}",
+            lambda update: one not in devices(update),
+            "update.disconnected",
         )
         await _expect_aliases(session, {other: "ä€ arm"})
 
 
 async def _expect_aliases(session: Session, wanted: dict[str, str | None]) -> None:
     """Wait for an update in which these devices have these aliases, or none."""
-    expected = f"the aliases {shown(wanted)}"
+    expected = f"the aliases {short_json(wanted)}"
 
     def named(update: Message) -> dict[str, Any]:
         return {uid: aliases(update).get(uid) for uid in wanted}
@@ -73,7 +76,7 @@ async def _expect_aliases(session: Session, wanted: dict[str, str | None]) -> No
             # If the device itself is missing, the violated requirement is update.all-uids.
             check_in_each(session, min(lacking), latest)
         raise Violation(
-            expected, f"received {shown(aliases(latest))}", event=latest.event
+            expected, f"received {short_json(aliases(latest))}", event=latest.event
         ) from missing
 
 

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from conformance.cases import check, lasting, requirement
-from conformance.definitions.keywords import shown
+from conformance.definitions.keywords import short_json
 from conformance.iut import Iut
 from conformance.runtime.numbers import is_same
 from conformance.runtime.shapes import UPDATE
@@ -162,7 +162,7 @@ async def test_goes_on(iut: Iut) -> None:
         for _ in range(12):
             update = await session.expect(UPDATE, within=change_deadline(session))
             if one not in devices(update):
-                expected, came = f"{one} in every update", f"received {shown(update.value)}"
+                expected, came = f"{one} in every update", f"received {short_json(update.value)}"
                 raise Violation(expected, came, "update.all-uids", event=update.event)
         await change(session, one, {"value": 2})
         await KnownValues(session, one).expect_values({"value": 2}, "update.changed")
@@ -255,8 +255,10 @@ async def test_changes_together(iut: Iut) -> None:
             await told.expect_values({"mark": number})
             came = told.values()
             if not all(name in came and is_same(wanted[name], came[name]) for name in wanted):
-                expected = f"{shown(wanted)} to be sent for {one} before 'mark', which changed last"
-                sent = shown({name: came.get(name) for name in wanted})
+                expected = (
+                    f"{short_json(wanted)} to be sent for {one} before 'mark', which changed last"
+                )
+                sent = short_json({name: came.get(name) for name in wanted})
                 raise Violation(expected, f"received {sent}", told.violated_requirement(wanted))
 
 
@@ -324,8 +326,8 @@ async def test_own_parameters(iut: Iut) -> None:
                     name in known and (not late or is_same(known[name], told[name]))
                     for name in told
                 )
-                expected = f"only {shown(known)} of {uid}"
-                check(right, expected, f"received {shown(told)}", message.event)
+                expected = f"only {short_json(known)} of {uid}"
+                check(right, expected, f"received {short_json(told)}", message.event)
 
 
 @requirement("encoding.messagepack")

@@ -4,8 +4,8 @@ import secrets
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from conformance.definitions.keywords import shown
-from conformance.harness.deadlines import Left, counting
+from conformance.definitions.keywords import short_json
+from conformance.harness.deadlines import Countdown, countdown_from
 from conformance.runtime.numbers import is_same
 from conformance.runtime.shapes import UPDATE, mark
 from conformance.runtime.tester import run_operation
@@ -68,14 +68,14 @@ async def expect_update(
     """
     latest = [message for message in session.received if message.name == UPDATE][-1:]
     # Skip the updates before the latest one, so that no later check finds them.
-    while session.ahead(UPDATE):
+    while session.unread_messages(UPDATE):
         await session.wait_for(UPDATE)
     if latest and holds(latest[0]):
         return latest[0]
     within = change_deadline(session)
 
     async def comes() -> bool:
-        while session.ahead(UPDATE) and (update := await session.wait_for(UPDATE)):
+        while session.unread_messages(UPDATE) and (update := await session.wait_for(UPDATE)):
             latest[:] = [update]
             if holds(update):
                 return True
@@ -84,27 +84,27 @@ async def expect_update(
     try:
         latest[:] = [await session.expect(UPDATE, within=within)]
     except Violation as missing:
-        came = f"the last update was {shown(latest[0].value)}" if latest else missing.came
+        came = f"the last update was {short_json(latest[0].value)}" if latest else missing.came
         raise Violation(expected, came, requirement) from missing
     if holds(latest[0]) or await session.poll_until(comes, "an update of it", within, requirement):
         return latest[0]
-    raise Violation(expected, f"the last update was {shown(latest[0].value)}", requirement)
+    raise Violation(expected, f"the last update was {short_json(latest[0].value)}", requirement)
 
 
-def change_deadline(session: Session) -> Left:
+def change_deadline(session: Session) -> Countdown:
     """Return the time within which a change must be sent.
 
     The time is not extended if enough updates have arrived without the change. The time ends if
     enough messages have arrived that are not updates.
     """
     rounds: list[float | str] = [LINGERING, *ROUNDS * ["update"]]
-    whole = session.left("response", *rounds)
+    whole = session.countdown("response", *rounds)
     # A publisher that has sent this many updates was not delayed by a busy machine.
-    least = counting(session.instance.configuration.total(*rounds))
-    before, others = _counts(session)
+    least = countdown_from(session.instance.configuration.total(*rounds))
+    before, others = _received_counts(session)
 
     def left() -> float:
-        updates, came = _counts(session)
+        updates, came = _received_counts(session)
         if came >= others + 2 * ROUNDS:
             return 0.0
         return min(whole(), least()) if updates >= before + 2 * ROUNDS else whole()
@@ -112,7 +112,7 @@ def change_deadline(session: Session) -> Left:
     return left
 
 
-def _counts(session: Session) -> tuple[int, int]:
+def _received_counts(session: Session) -> tuple[int, int]:
     """Return the number of received updates, and the number of other messages."""
     updates = sum(message.name == UPDATE for message in session.received)
     return updates, len(session.received) - updates
@@ -161,7 +161,7 @@ class KnownValues:
                 told |= _members(devices(message).get(self.uid))
         return told
 
-    def _given(self, param: str) -> Iterator[Any]:
+    def _all_values(self, param: str) -> Iterator[Any]:
         """Yield all values that a parameter of the device had."""
         for event in self.session.events:
             given = event.details.get("arguments", {})
@@ -174,7 +174,7 @@ class KnownValues:
         told = self.values()
         wrong = [n for n in wanted if n not in told or not is_same(wanted[n], told[n])]
         never = all(
-            n in told and not any(is_same(v, told[n]) for v in self._given(n)) for n in wrong
+            n in told and not any(is_same(v, told[n]) for v in self._all_values(n)) for n in wrong
         )
         return "update.values" if wrong and never else None
 
@@ -195,6 +195,6 @@ class KnownValues:
             requirement = self.violated_requirement(wanted) or requirement
             # Report only the wrong values, which can be few among many.
             lost = {n: v for n, v in wanted.items() if n not in told or not is_same(v, told[n])}
-            expected = f"{shown(lost)} to be sent for {self.uid}"
-            came = shown({name: told[name] for name in lost if name in told})
+            expected = f"{short_json(lost)} to be sent for {self.uid}"
+            came = short_json({name: told[name] for name in lost if name in told})
             raise Violation(expected, f"received {came}", requirement) from missing

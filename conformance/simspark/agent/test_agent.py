@@ -27,19 +27,19 @@ async def _play_ordinary_session(iut: Iut) -> str | None:
     async with connect_agent(iut) as tester:
         for tester.mode in COURSE:
             for _ in range(20):
-                await tester.tell("(hear Reference 0.00 self hello)")
+                await tester.send_group("(hear Reference 0.00 self hello)")
                 await tester.session.wait_for(within=tester.session.seconds("cycle"))
         await tester.session.assert_alive("the course of a short game")
-        await tester.acts(5)
+        await tester.wait_for_action(5)
         with contextlib.suppress(NotExercised):
             # After a timeout or unreadable bytes, use the short timeout. The judge sees all
             # messages in any case.
             came = not tester.session.judge.spoiled
             for effectors in ASKED:
                 await tester.session.operate("act", effectors=effectors)
-                came = await tester.sends(expressions(effectors), "response" if came else "quiet")
+                came = await tester.is_sent(expressions(effectors), "response" if came else "quiet")
         if tester.session.ended:
-            closed = next(e.at for e in tester.session.theirs if e.event == "closed")
+            closed = next(e.at for e in tester.session.iut_events if e.event == "closed")
             return f"the agent closed its connection {closed:.2f} s after opening it"
     return None
 
@@ -83,16 +83,18 @@ async def test_what_it_perceives(iut: Iut) -> None:
 
     async def play() -> None:
         async with connect_agent(iut) as tester:
-            await tester.knows("a first group of perceptors")
-            await tester.knows("a later group of perceptors")
+            await tester.check_known("a first group of perceptors")
+            await tester.check_known("a later group of perceptors")
             for angle, more in ((-12.5, ""), (118.75, BESIDE), (-3.0, BESIDE), (0.0, "")):
-                await tester.tell(more, angle=angle)
-                await tester.knows_angle(angle, f"the angle {angle:g} was sent")
+                await tester.send_group(more, angle=angle)
+                await tester.check_angle_known(angle, f"the angle {angle:g} was sent")
             group = tester.group(angle=33.25)
             await tester.session.send(group[::-1])
-            await tester.knows_angle(33.25, "a group in reverse order")
+            await tester.check_angle_known(33.25, "a group in reverse order")
             await tester.session.send(expressions(f"(time (now {tester.now_next()}))"))
-            await tester.knows_angle(33.25, "a group with the angle and a group without hinges")
+            await tester.check_angle_known(
+                33.25, "a group with the angle and a group without hinges"
+            )
 
     await compare_with_single_groups(iut, play)
 
@@ -101,7 +103,7 @@ async def test_what_it_perceives(iut: Iut) -> None:
 async def test_each_hinge_by_itself(iut: Iut) -> None:
     """The agent knows the angle of each hinge that it reports, anywhere in a group."""
     async with connect_agent(iut) as tester:
-        await tester.knows("a first group of perceptors")
+        await tester.check_known("a first group of perceptors")
         hinges = [*dict.fromkeys((*HINGES, tester.hinge))]
         # Small angles, which every hinge of the robot can reach.
         angles = {name: (-1) ** place * place * 0.04 for place, name in enumerate(hinges, 1)}
@@ -109,9 +111,9 @@ async def test_each_hinge_by_itself(iut: Iut) -> None:
             angles = {name: -angles[name] for name in names}
             told = "".join(f"(HJ (n {name}) (ax {angle:.2f}))" for name, angle in angles.items())
             await tester.session.send(expressions(told))
-            await tester.knows_angle(angles[tester.hinge], "all hinges in one group")
+            await tester.check_angle_known(angles[tester.hinge], "all hinges in one group")
             for name in (await tester.hinges()).keys() & angles.keys():
-                await tester.knows_angle(angles[name], "all hinges in one group", hinge=name)
+                await tester.check_angle_known(angles[name], "all hinges in one group", hinge=name)
 
 
 @requirement("agents.understood")
@@ -119,10 +121,10 @@ async def test_each_hinge_by_itself(iut: Iut) -> None:
 async def test_for_long(iut: Iut) -> None:
     """After eight seconds of a simulation, the agent still knows the latest angle."""
     async with connect_agent(iut) as tester:
-        await tester.knows("a first group of perceptors")
+        await tester.check_known("a first group of perceptors")
         for _ in range(LONG):
-            await tester.tell()
-        await tester.knows(f"{LONG} groups of perceptors")
+            await tester.send_group()
+        await tester.check_known(f"{LONG} groups of perceptors")
 
 
 @requirement("text.unknown-ignored")
@@ -143,7 +145,7 @@ async def test_unknown_perceptors(iut: Iut) -> None:
                 "(lidar 0 1.5 3.0)(compass (deg 12.5) (accuracy (low)))"
                 f"(alone)(x (((y)))) z ()(foo {'x' * 1000})"
             )
-            await tester.goes_on("unknown perceptors")
+            await tester.check_goes_on("unknown perceptors")
             for angle, known in (
                 (55.0, "(n {}) (ax 55.00) (rate 1.5)"),
                 (-5.5, "(k 1) (n {}) (of a) (ax -5.50)"),
@@ -155,11 +157,11 @@ async def test_unknown_perceptors(iut: Iut) -> None:
                     "(See (X (pol 1 2 3)) (B (pol 1 2 3) (vel 1 2 3)))(HJ (n new) (ax 1))",
                     angle,
                 )
-                await tester.knows_if_it_can(angle, "unknown parts in known perceptors")
-            await tester.goes_on("unknown parts in known perceptors")
+                await tester.check_known_if_reported(angle, "unknown parts in known perceptors")
+            await tester.check_goes_on("unknown parts in known perceptors")
             toes = "(HJ (n llj7) (ax 0.00))(HJ (n rlj7) (ax 0.00))" if unknown else ""
             await tester.session.send(tester.group(angle=-21.5, more=toes))
-            await tester.knows_if_it_can(-21.5, "hinges of other robots")
+            await tester.check_known_if_reported(-21.5, "hinges of other robots")
 
     await compare_with_single_groups(
         iut, lambda: compared(iut, play, True, False, "agents.understood")
@@ -172,12 +174,12 @@ async def test_any_perceptors(iut: Iut, groups: list[Any]) -> None:
     """The agent accepts perceptors of the known forms in any order and number."""
     async with connect_agent(iut) as tester:
         for group in groups:
-            await tester.session.send([_in_time(tester, group)])
-        await tester.session.send([_in_time(tester, group) for group in groups])
-        await tester.goes_on("any perceptors")
+            await tester.session.send([_next_time(tester, group)])
+        await tester.session.send([_next_time(tester, group) for group in groups])
+        await tester.check_goes_on("any perceptors")
 
 
-def _in_time(tester: Tester, perceptor: Any) -> Any:
+def _next_time(tester: Tester, perceptor: Any) -> Any:
     """Return the perceptor, or for a time perceptor the next time of the simulation."""
     return ["time", ["now", tester.now_next()]] if perceptor[:1] == ["time"] else perceptor
 
@@ -188,8 +190,8 @@ async def test_groups_of_nothing_in_sight(iut: Iut) -> None:
     async with connect_agent(iut) as tester:
         begin = f"(time (now {tester.now_next()}))(GS)(See )"
         await tester.session.send(expressions(f"{begin}(HJ (n {tester.hinge}) (ax 33.50))"))
-        await tester.knows_if_it_can(33.5, "empty perceptors in the same group")
-        await tester.goes_on("a group with empty perceptors")
+        await tester.check_known_if_reported(33.5, "empty perceptors in the same group")
+        await tester.check_goes_on("a group with empty perceptors")
 
 
 @requirement("robustness.odd-perceptors")
@@ -208,12 +210,12 @@ async def test_odd_numbers(iut: Iut) -> None:
                     f"(AgentState (pan_tilt {number} 0) (battery {number}) (temp {number}))"
                 )
             )
-            await tester.goes_on(f"perceptors with the number {number}")
+            await tester.check_goes_on(f"perceptors with the number {number}")
         for number in LONG_NUMBERS:
             begin = f"(time (now {tester.now_next()}))"
             text = f"{begin}(HJ (n {tester.hinge}) (ax {number}))"
             await tester.session.send(expressions(text))
-            await tester.goes_on(f"an angle of {len(number)} characters")
+            await tester.check_goes_on(f"an angle of {len(number)} characters")
 
 
 @requirement("text.numbers")
@@ -223,11 +225,11 @@ async def test_forms_of_numbers(iut: Iut) -> None:
     async def play(forms: Iterable[str]) -> None:
         async with connect_agent(iut) as tester:
             for number in forms:
-                await tester.knows("a plain group of perceptors")
+                await tester.check_known("a plain group of perceptors")
                 begin = f"(time (now {tester.now_next()}))"
                 text = f"{begin}(HJ (n {tester.hinge}) (ax {number}))"
                 await tester.session.send(expressions(text))
-                await tester.knows_angle(float(number), f"the angle was written as {number}")
+                await tester.check_angle_known(float(number), f"the angle was written as {number}")
 
     plain = [f"{float(number):g}" for number in FORMS_OF_NUMBERS]
     await compared(iut, play, FORMS_OF_NUMBERS, plain, "agents.understood")
@@ -247,16 +249,18 @@ async def test_lengths_of_more_than_a_byte(iut: Iut) -> None:
     async def play() -> None:
         async with connect_agent(iut) as tester:
             # The last byte of some of these lengths is negative if read as a signed byte.
-            await tester.tell("(hear Reference 0.00 self x)", angle=1.5)
+            await tester.send_group("(hear Reference 0.00 self x)", angle=1.5)
             try:
-                await tester.knows_if_it_can(1.5, "a short group of this kind")
+                await tester.check_known_if_reported(1.5, "a short group of this kind")
             except Violation as lost:
                 lost.requirement = "agents.understood"
                 raise
             for size in SIZES:
                 await tester.session.send_bytes(tester.long(size, angle := size % 83))
-                await tester.knows_if_it_can(angle, f"a group of {size} bytes, in that group")
-                await tester.goes_on(f"a group of {size} bytes")
+                await tester.check_known_if_reported(
+                    angle, f"a group of {size} bytes, in that group"
+                )
+                await tester.check_goes_on(f"a group of {size} bytes")
 
     await compare_with_single_groups(iut, play)
 
@@ -274,7 +278,7 @@ async def test_long_effectors(iut: Iut) -> None:
                 break  # An agent can refuse effectors that are too long for it.
             if not answer.ok:
                 raise Inconclusive(f"the operation 'act' failed: {answer.why:.200}")
-            if not await tester.sends(expressions(text)):
+            if not await tester.is_sent(expressions(text)):
                 raise_if_unreadable(tester.session, f"a message of {size} bytes")
                 raise Inconclusive(f"did not receive the {size} bytes that it was asked to send")
 
@@ -294,5 +298,5 @@ async def test_white_space(iut: Iut, text: str) -> None:
     async with connect_agent(iut) as tester:
         payload = text.format(hinge=tester.hinge, now=tester.now_next()).encode("ascii")
         await tester.session.send_bytes(frame(payload))
-        await tester.knows_if_it_can(21.5, "a group with more white space")
-        await tester.goes_on("a group with more white space")
+        await tester.check_known_if_reported(21.5, "a group with more white space")
+        await tester.check_goes_on("a group with more white space")

@@ -5,7 +5,7 @@ import pytest
 from conformance.cases import compared, lasting, requirement
 from conformance.iut import Iut
 from conformance.segmentation import byte_by_byte, split_at
-from conformance.simspark import hostile
+from conformance.simspark import malformed
 from conformance.simspark.agent.tester import bytes_of, connect_agent, send_groups_singly
 from conformance.simspark.tester import expressions, reported_names
 
@@ -20,7 +20,7 @@ async def test_one_by_one(iut: Iut) -> None:
 async def test_byte_by_byte(iut: Iut) -> None:
     """The agent takes a whole session that arrives byte by byte."""
     async with connect_agent(iut, segmentation=byte_by_byte) as tester:
-        await tester.goes_on("a session that came byte by byte")
+        await tester.check_goes_on("a session that came byte by byte")
 
 
 @requirement("frame.segmentation")
@@ -33,7 +33,7 @@ async def test_cut_in_two(iut: Iut, place: int) -> None:
     async with connect_agent(iut) as tester:
         for angle in (-3.5, 4.25):
             after = f"a group that was cut at byte {place}"
-            await tester.takes(angle, after, split_at([place]))
+            await tester.check_taken(angle, after, split_at([place]))
 
 
 @requirement("frame.segmentation")
@@ -61,9 +61,9 @@ async def test_several_in_one_write(iut: Iut) -> None:
                     await tester.session.send_bytes(some)
                     if together:
                         await tester.session.until_closed("quiet")
-                    await tester.session.taken()
-                await tester.knows_if_it_can(angle, what)
-                await tester.goes_on(what)
+                    await tester.session.wait_until_taken()
+                await tester.check_known_if_reported(angle, what)
+                await tester.check_goes_on(what)
 
     await compared(iut, play, True, False, "agents.understood")
 
@@ -73,38 +73,40 @@ async def test_empty_messages(iut: Iut) -> None:
     """The agent ignores messages of length 0."""
     async with connect_agent(iut) as tester:
         await tester.session.send([])
-        await tester.goes_on("an empty message")
+        await tester.check_goes_on("an empty message")
         await tester.session.send_bytes(bytes(4 * 20) + bytes_of(tester.group(angle=5.5)))
-        await tester.knows_if_it_can(5.5, "twenty empty messages in the same write")
-        await tester.goes_on("twenty empty messages")
+        await tester.check_known_if_reported(5.5, "twenty empty messages in the same write")
+        await tester.check_goes_on("twenty empty messages")
 
 
-async def _outlives(iut: Iut, data: bytes, what: str) -> None:
+async def _check_outlived(iut: Iut, data: bytes, what: str) -> None:
     async with connect_agent(iut) as tester:
-        await hostile.outlives(tester.session, data, bytes_of(tester.group()) * 3, what)
+        await malformed.check_outlived(tester.session, data, bytes_of(tester.group()) * 3, what)
 
 
 @requirement("robustness.malformed")
-@pytest.mark.parametrize("kind", hostile.TEXTS)
+@pytest.mark.parametrize("kind", malformed.TEXTS)
 async def test_malformed(iut: Iut, kind: str) -> None:
     """After a malformed text, the agent closes the connection or takes the next groups."""
-    await hostile.survives(iut, connect_agent, hostile.TEXTS[kind], f"a text that is {kind}")
+    await malformed.check_survived(
+        iut, connect_agent, malformed.TEXTS[kind], f"a text that is {kind}"
+    )
 
 
 @requirement("frame.length-prefix")
-@pytest.mark.parametrize("bit", hostile.HIGH_BITS)
+@pytest.mark.parametrize("bit", malformed.HIGH_BITS)
 async def test_all_bits_of_a_length(iut: Iut, bit: int) -> None:
     """The agent reads all 32 bits of a length.
 
     It takes no message from inside an incomplete message.
     """
     async with connect_agent(iut) as tester:
-        await tester.tell(angle=1.5)
-        await tester.knows_if_it_can(1.5, "the init")
+        await tester.send_group(angle=1.5)
+        await tester.check_known_if_reported(1.5, "the init")
         inside = bytes_of(tester.group(angle=66.5))
-        await tester.session.send_bytes(hostile.message_beyond_bit(bit, inside))
+        await tester.session.send_bytes(malformed.message_beyond_bit(bit, inside))
         if not await tester.session.until_closed("quiet") and reported_names(tester.session):
-            hostile.check_read_in_full(bit, (await tester.hinges()).get(tester.hinge) == 66.5)
+            malformed.check_read_in_full(bit, (await tester.hinges()).get(tester.hinge) == 66.5)
 
 
 @lasting
@@ -112,12 +114,12 @@ async def test_all_bits_of_a_length(iut: Iut, bit: int) -> None:
 @pytest.mark.parametrize("length", [0x7FFFFFFF, 0xFFFFFFFF])
 async def test_huge_length(iut: Iut, length: int) -> None:
     """The agent survives a length of gigabytes."""
-    await _outlives(iut, length.to_bytes(4, "big") + b"(time (now 1))" * 4000, f"{length:#x}")
+    await _check_outlived(iut, length.to_bytes(4, "big") + b"(time (now 1))" * 4000, f"{length:#x}")
 
 
 @lasting
 @requirement("robustness.wrong-length")
-@pytest.mark.parametrize("kind", hostile.LENGTHS)
+@pytest.mark.parametrize("kind", malformed.LENGTHS)
 async def test_wrong_length(iut: Iut, kind: str) -> None:
     """The agent survives a wrong length."""
-    await _outlives(iut, hostile.LENGTHS[kind], f"a length that is {kind}")
+    await _check_outlived(iut, malformed.LENGTHS[kind], f"a length that is {kind}")

@@ -37,7 +37,7 @@ class Tester:
         self.mode = "BeforeKickOff"
         self.hinge = iut.configuration.value("hinge").split(" ")[-1]
 
-    async def tell(
+    async def send_group(
         self,
         more: str = "",
         *,
@@ -77,12 +77,12 @@ class Tester:
         text = begin + more * (max(size - len(begin) - len(end), 0) // len(more))
         return frame(text.ljust(size - len(end)) + end)
 
-    async def acts(self, cycles: int = 5) -> Message | None:
+    async def wait_for_action(self, cycles: int = 5) -> Message | None:
         """Send perceptors for some cycles, and return the first action of the agent, or None."""
         while await self.session.wait_for(*ACTS, within=0):
             pass
         for _ in range(cycles):
-            await self.tell()
+            await self.send_group()
             within = self.session.seconds("quiet") / 2
             if message := await self.session.wait_for(*ACTS, within=within):
                 return message
@@ -97,26 +97,26 @@ class Tester:
         number = asked_for if asked_for.isdecimal() and int(asked_for) else "1"
         await self.session.send(self.group(own=f"(unum {number}) (team left) "))
 
-    async def sends(self, wanted: list[Any], within: str = "response") -> bool:
+    async def is_sent(self, wanted: list[Any], within: str = "response") -> bool:
         """Return True if the agent sends these expressions in one message within a timing."""
-        await self.tell()
-        left = self.session.left(within)
+        await self.send_group()
+        left = self.session.countdown(within)
         while message := await self.session.wait_for(*ACTS, within=left):
             if all(item in message.value for item in wanted):
                 return True
-            await self.tell()
+            await self.send_group()
         return False
 
-    async def takes(self, angle: float, after: str, how: Segmentation) -> None:
+    async def check_taken(self, angle: float, after: str, how: Segmentation) -> None:
         """Send an angle in pieces.
 
         Raise Violation unless the agent takes the angle and continues.
         """
-        await self.tell(angle=angle, segmentation=how)
-        await self.knows_if_it_can(angle, after)
-        await self.goes_on(after)
+        await self.send_group(angle=angle, segmentation=how)
+        await self.check_known_if_reported(angle, after)
+        await self.check_goes_on(after)
 
-    async def goes_on(
+    async def check_goes_on(
         self,
         after: str,
         requirement: str | None = None,
@@ -136,13 +136,13 @@ class Tester:
         wrong: Violation | Inconclusive | None = None
         acts: Message | None = None
         try:
-            if usual.knows:
-                await self.knows(after, requirement, upon)
+            if usual.is_reporting:
+                await self.check_known(after, requirement, upon)
             elif upon:
                 await self.session.send_bytes(upon)
-            if usual.acts:
-                acts = await self.acts(20)
-            if not (usual.knows or usual.acts):
+            if usual.is_acting:
+                acts = await self.wait_for_action(20)
+            if not (usual.is_reporting or usual.is_acting):
                 await self.session.until_closed(self.session.seconds("quiet"))
         except (Violation, Inconclusive) as raised:
             # The agent can exit when its connection ends, and the upper tester with it.
@@ -150,21 +150,21 @@ class Tester:
         await self.session.assert_alive(after)
         if self.session.ended and may_close:
             return
-        await self.keeps_open(after, requirement)
+        await self.check_kept_open(after, requirement)
         if wrong:
             raise wrong
-        if usual.acts and acts is None:
+        if usual.is_acting and acts is None:
             raise Violation(
                 f"the agent to send effectors after {after}", "received nothing", requirement
             )
-        if not usual.knows and (acts is None or usual.alone):
+        if not usual.is_reporting and (acts is None or usual.is_acting_alone):
             how = "sends nothing" if acts is None else "acts even without perceptors"
             raise Inconclusive(
                 f"no evidence: the agent {how}; give --hook state=COMMAND "
                 f"({self.session.role.hooks['state'].description})"
             )
 
-    async def keeps_open(self, after: str, requirement: str | None = None) -> None:
+    async def check_kept_open(self, after: str, requirement: str | None = None) -> None:
         """Raise Violation if the agent has died, or has closed its connection."""
         await self.session.assert_alive(after)
         if self.session.ended:
@@ -175,18 +175,20 @@ class Tester:
                 explains=True,
             )
 
-    async def knows(self, after: str, requirement: str | None = None, upon: bytes = b"") -> None:
+    async def check_known(
+        self, after: str, requirement: str | None = None, upon: bytes = b""
+    ) -> None:
         """Send a new angle, and raise Violation unless the agent reports it."""
         angle = float(next(_ANGLES) % 90)
         await self.session.send_bytes(upon + bytes_of(self.group(angle=angle)))
-        await self.knows_angle(angle, after, requirement)
+        await self.check_angle_known(angle, after, requirement)
 
-    async def knows_if_it_can(self, angle: float, after: str) -> None:
-        """Call `knows_angle`, if the agent reports angles in a plain session."""
-        if (await habit(self.iut)).knows:
-            await self.knows_angle(angle, after)
+    async def check_known_if_reported(self, angle: float, after: str) -> None:
+        """Call `check_angle_known`, if the agent reports angles in a plain session."""
+        if (await habit(self.iut)).is_reporting:
+            await self.check_angle_known(angle, after)
 
-    async def knows_angle(
+    async def check_angle_known(
         self, angle: float, after: str, requirement: str | None = None, *, hinge: str = ""
     ) -> None:
         """Raise Violation unless the agent reports an angle that was sent before.
@@ -197,13 +199,13 @@ class Tester:
         hinge = hinge or self.hinge
         seen: Any = None
 
-        def right() -> bool:
+        def is_right() -> bool:
             return isinstance(seen, int | float) and abs(seen - angle) < 0.01
 
         async def told() -> bool:
             nonlocal seen
             seen = (await self.hinges()).get(hinge)
-            return right() or self.session.ended
+            return is_right() or self.session.ended
 
         lost: Inconclusive | None = None
         try:
@@ -211,9 +213,9 @@ class Tester:
         except Inconclusive as raised:
             # An agent can end the stream of its upper tester together with its connection.
             lost = raised
-        if right():
+        if is_right():
             return
-        await self.keeps_open(after, requirement)
+        await self.check_kept_open(after, requirement)
         if lost:
             raise lost
         if hinge not in reported_names(self.session):
@@ -262,7 +264,7 @@ async def connect_agent(
         try:
             if segmentation is not None:
                 # If our messages are segmented, a missing init is a failure of segmentation.
-                await tester.welcome(await _init(tester, iut.deciding))
+                await tester.welcome(await _init(tester, iut.requirement_id))
             yield tester
         except (Violation, Inconclusive) as raised:
             if not session.ended:
@@ -270,12 +272,12 @@ async def connect_agent(
             lost, ended = raised.shown_in(session, iut.sessions), ceil(session.now)
     if lost:
         # The address of the agent's server can be fixed, so this session comes after the other.
-        if await _ends(iut, ended):
+        if await _is_ended(iut, ended):
             raise Inconclusive(f"{lost}: the agent also ends a plain session by then") from None
         raise lost
 
 
-async def _ends(iut: Iut, seconds: int) -> bool:
+async def _is_ended(iut: Iut, seconds: int) -> bool:
     """Return True if the agent ends a plain session within some seconds, without a crash."""
 
     async def observe() -> bool:
@@ -291,12 +293,12 @@ async def _ends(iut: Iut, seconds: int) -> bool:
 
 async def _init(tester: Tester, requirement: str) -> list[Any]:
     """Wait for the init message and return it. Raises Violation if it does not arrive."""
-    if not (found := _inits(tester.session)):
+    if not (found := _init_messages(tester.session)):
         async with _sending_groups(tester):
             await tester.session.expect(
                 "Init", to="after the scene message", requirement=requirement
             )
-        found = _inits(tester.session)
+        found = _init_messages(tester.session)
     return found[0]
 
 
@@ -311,7 +313,7 @@ async def _sending_groups(tester: Tester) -> AsyncIterator[None]:
 
     async def tell() -> None:
         while not (over.is_set() or tester.session.ended):
-            await tester.tell(segmentation=None if next(told) < CUT else whole)
+            await tester.send_group(segmentation=None if next(told) < CUT else whole)
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(tester.session.seconds("cycle")):
                     await over.wait()
@@ -324,7 +326,7 @@ async def _sending_groups(tester: Tester) -> AsyncIterator[None]:
         await telling
 
 
-def _inits(session: Session) -> list[list[Any]]:
+def _init_messages(session: Session) -> list[list[Any]]:
     items = [item for message in session.received for item in message.value]
     return [item for item in items if isinstance(item, list) and item[:1] == ["init"]]
 
@@ -333,14 +335,14 @@ def _inits(session: Session) -> list[list[Any]]:
 class Habit:
     """The behaviour of an agent in a plain session.
 
-    - `acts`: the agent sends effectors.
-    - `alone`: the agent sends effectors even if it receives nothing.
-    - `knows`: the agent reports the angle of the hinge.
+    - `is_acting`: the agent sends effectors.
+    - `is_acting_alone`: the agent sends effectors even if it receives nothing.
+    - `is_reporting`: the agent reports the angle of the hinge.
     """
 
-    acts: bool
-    alone: bool
-    knows: bool
+    is_acting: bool
+    is_acting_alone: bool
+    is_reporting: bool
 
 
 async def habit(iut: Iut) -> Habit:
@@ -350,7 +352,7 @@ async def habit(iut: Iut) -> Habit:
 
 async def _observe(iut: Iut) -> Habit:
     async with connect_agent(iut, observed=False) as tester:
-        acts = await tester.acts(20) is not None
+        acts = await tester.wait_for_action(20) is not None
         quiet = tester.session.seconds("quiet")
         await tester.session.wait_for(*ACTS, within=quiet)  # actions that the last group caused
         while await tester.session.wait_for(*ACTS, within=0):
@@ -359,23 +361,23 @@ async def _observe(iut: Iut) -> Habit:
         plain = -6.5
         with contextlib.suppress(NotExercised, Inconclusive):
             try:
-                await tester.knows("a plain group of perceptors")
+                await tester.check_known("a plain group of perceptors")
                 # The agent can keep angles in a form of its own, for example in whole degrees.
                 for plain in (-3.25, 62.5):
-                    await tester.tell(angle=plain)
-                    await tester.knows_angle(plain, "a plain group of perceptors")
+                    await tester.send_group(angle=plain)
+                    await tester.check_angle_known(plain, "a plain group of perceptors")
             except Violation:
                 # The agent can split the stream at wrong places. Then it reports the angle of a
                 # long group, either at once or after the next group.
-                await tester.tell("(hear Reference 0.00 self hello)" * 9, angle=2 * plain)
+                await tester.send_group("(hear Reference 0.00 self hello)" * 9, angle=2 * plain)
                 for _ in range(2):
                     with contextlib.suppress(Violation):
-                        await tester.knows_angle(2 * plain, "a long group of perceptors")
-                        return Habit(acts, alone, knows=True)
-                    await tester.tell(angle=7.0)
+                        await tester.check_angle_known(2 * plain, "a long group of perceptors")
+                        return Habit(acts, alone, is_reporting=True)
+                    await tester.send_group(angle=7.0)
             else:
-                return Habit(acts, alone, knows=True)
-        return Habit(acts, alone, knows=False)
+                return Habit(acts, alone, is_reporting=True)
+        return Habit(acts, alone, is_reporting=False)
 
 
 async def send_groups_singly(iut: Iut) -> None:
@@ -383,9 +385,9 @@ async def send_groups_singly(iut: Iut) -> None:
     async with connect_agent(iut) as tester:
         for number in range(ONE_BY_ONE):
             angle = float(number % 30 + 30)
-            await tester.tell(angle=angle)
-            await tester.knows_if_it_can(angle, f"{number} other groups, one by one")
-        await tester.goes_on("groups that arrive one by one")
+            await tester.send_group(angle=angle)
+            await tester.check_known_if_reported(angle, f"{number} other groups, one by one")
+        await tester.check_goes_on("groups that arrive one by one")
 
 
 async def compare_with_single_groups(iut: Iut, play: Callable[[], Awaitable[None]]) -> None:

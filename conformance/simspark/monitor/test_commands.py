@@ -66,7 +66,7 @@ async def _wait_quietly(session: Session) -> None:
 async def _wait_for_messages(tester: Tester, count: int) -> None:
     """Wait for `count` messages. Stop at the first timeout."""
     for number in range(count):
-        if not await tester.receives_commands(number + 1):
+        if not await tester.has_received_commands(number + 1):
             return
 
 
@@ -237,7 +237,7 @@ async def test_long_commands(iut: Iut) -> None:
             answer = await upper("command", command=text)
             if not answer.ok:
                 break  # A trainer can refuse a command that is too long for it.
-            if not await tester.receives_commands(number):
+            if not await tester.has_received_commands(number):
                 for session in tester.connections.sessions:
                     raise_if_unreadable(session, f"a message of {size} bytes")
                 raise Inconclusive(f"did not receive the {size} bytes that it was asked to send")
@@ -256,6 +256,6 @@ async def test_play_mode_of_another_list(iut: Iut) -> None:
         before = len(tester.connections.received)
         for number, mode in enumerate(("KickIn_Left", "free_kick_right", "GameOver"), before + 1):
             await tester.session.instance.upper("command", command=f"(playMode {mode})")
-            if not await tester.receives_commands(number):
+            if not await tester.has_received_commands(number):
                 break
         _check_any_sent(tester)

@@ -21,9 +21,9 @@ async def test_for_long(iut: Iut) -> None:
     """After ten seconds of a simulation, the monitor still knows the latest state."""
     async with introduce_monitor(iut) as tester:
         await tester.tick(LONG)
-        await tester.knows(time=tester.time)
+        await tester.check_known(time=tester.time)
         await tester.say(messages.full(messages.state(tester.time), messages.scene(2, 1)))
-        await tester.knows_if_it_can(requirement="header.full-applied", ball=[2, 1, 0.042])
+        await tester.check_known_if_reported(requirement="header.full-applied", ball=[2, 1, 0.042])
 
 
 @requirement("monitors.understood")
@@ -35,7 +35,7 @@ async def test_one_by_one(iut: Iut) -> None:
     async with introduce_monitor(iut) as tester:
         for goals in range(ONE_BY_ONE):
             await tester.tick(more=f"(score_left {goals + 60})")
-            await tester.knows(score_left=goals + 60, time=tester.time)
+            await tester.check_known(score_left=goals + 60, time=tester.time)
 
 
 @requirement("monitors.understood")
@@ -47,7 +47,7 @@ async def test_introduction(iut: Iut) -> None:
 
 
 async def _check_introduction(tester: Tester) -> None:
-    await tester.knows(
+    await tester.check_known(
         time=0,
         half=1,
         score_left=0,
@@ -55,14 +55,14 @@ async def _check_introduction(tester: Tester) -> None:
         environment={"FieldLength": 30, "GoalWidth": 2.1, "RuleHalfTime": 300},
     )
     await tester.tick(2)
-    await tester.knows(time=0.08, half=1)
+    await tester.check_known(time=0.08, half=1)
     await _check_mode(tester, "BeforeKickOff")
 
 
 async def _check_mode(tester: Tester, mode: str) -> None:
     """Raise Violation unless the monitor knows the play mode, if it reports play modes."""
     with contextlib.suppress(NotExercised):
-        await tester.knows("state.play-mode-known", play_mode=mode)
+        await tester.check_known("state.play-mode-known", play_mode=mode)
 
 
 @requirement("monitors.understood")
@@ -74,7 +74,7 @@ async def test_negative_numbers(iut: Iut) -> None:
             tester.knows_signs = True
             await tester.introduce(graph=messages.scene(3, 2 * sign))
             await tester.tick()
-            await tester.knows(ball=[3, 2 * sign, 0.042], time=tester.time)
+            await tester.check_known(ball=[3, 2 * sign, 0.042], time=tester.time)
 
     await compared(iut, play, -1, 1, "graph.poses-known")
 
@@ -89,7 +89,7 @@ async def test_forms_of_numbers(iut: Iut) -> None:
                 turned = f"(SLT {messages.UPRIGHT} {number} 2 0.5 1 )"
                 graph = f"((nd (nd))(nd (nd))(nd {turned}(nd)))"
                 await tester.say(messages.partial(f"(time {time})", graph))
-                await tester.knows(time=float(time), ball=[float(number), 2, 0.5])
+                await tester.check_known(time=float(time), ball=[float(number), 2, 0.5])
 
     plain = [f"{float(number):g}" for number in FORMS_OF_NUMBERS]
     await compared(iut, play, FORMS_OF_NUMBERS, plain, "header.partial-applied")
@@ -112,7 +112,7 @@ async def test_forms_of_times(iut: Iut) -> None:
         async with introduce_monitor(iut) as tester:
             for time in forms:
                 await tester.say(messages.partial(f"(time {time})", messages.STILL))
-                await tester.knows(time=float(time))
+                await tester.check_known(time=float(time))
 
     plain = [f"{float(time):g}" for time in FORMS_OF_TIMES]
     await compared(iut, play, FORMS_OF_TIMES, plain, "monitors.understood")
@@ -140,7 +140,7 @@ async def test_types_in_updates(iut: Iut) -> None:
             moved = f"(nd{transform} (SLT {messages.UPRIGHT} -3 4 0.5 1 )(nd{mesh}))"
             graph = f"((nd{transform} (nd{light}))(nd{transform} (nd{mesh})){moved})"
             await tester.tick(graph=graph, more="(score_left 5)")
-            await tester.knows(ball=[-3, 4, 0.5], score_left=5)
+            await tester.check_known(ball=[-3, 4, 0.5], score_left=5)
 
     typed = (" TRF", " Light", " StaticMesh")
     await compared(iut, play, typed, ("", "", ""), "header.partial-applied")
@@ -155,7 +155,7 @@ async def test_meshes_in_another_order(iut: Iut) -> None:
         graph = f"({messages.transform(2, -1, 0.1, ball)}{messages.transform(0, 0, 0, post)})"
         await tester.introduce(graph=graph)
         await tester.tick(graph="((nd (nd))(nd (nd)))")
-        await tester.knows(ball=[2, -1, 0.1], time=tester.time)
+        await tester.check_known(ball=[2, -1, 0.1], time=tester.time)
 
 
 @requirement("text.numbers")
@@ -169,7 +169,7 @@ async def test_exponents(iut: Iut) -> None:
             moved = f"(nd (SLT {turned} {small} 2 0.042 1 )(nd))"
             graph = f"((nd (nd))(nd (nd)){moved})"
             await tester.say(messages.partial(f"(time {time})(score_left 3)", graph))
-            await tester.knows(time=12.5, score_left=3, ball=[0, 2, 0.042])
+            await tester.check_known(time=12.5, score_left=3, ball=[0, 2, 0.042])
 
     await compared(iut, play, ("1e-05", "1.25e+01"), ("0.00001", "12.5"), "header.partial-applied")
 
@@ -179,20 +179,20 @@ async def test_what_does_not_come_stays(iut: Iut) -> None:
     """A partial state changes only the values that it contains, in any order."""
     async with introduce_monitor(iut) as tester:
         await tester.say(messages.partial("(time 1)(score_left 2)", messages.STILL))
-        await tester.knows(time=1, score_left=2, score_right=0, half=1)
+        await tester.check_known(time=1, score_left=2, score_right=0, half=1)
         await tester.say(messages.partial("(score_right 3)(half 2)(time 2)", messages.STILL))
-        await tester.knows(time=2, score_left=2, score_right=3, half=2)
+        await tester.check_known(time=2, score_left=2, score_right=3, half=2)
         await tester.say(messages.partial("(time 3.5)", messages.STILL))
-        await tester.knows(time=3.5, score_left=2, score_right=3, half=2)
+        await tester.check_known(time=3.5, score_left=2, score_right=3, half=2)
         await tester.say(messages.partial("(time 4)(score_left 0)", messages.STILL))
-        await tester.knows(time=4, score_left=0, score_right=3)
+        await tester.check_known(time=4, score_left=0, score_right=3)
         great = "(time 1234)(score_left 130)(score_right 131)"
         await tester.say(messages.partial(great, messages.STILL))
-        await tester.knows(time=1234, score_left=130, score_right=131)
+        await tester.check_known(time=1234, score_left=130, score_right=131)
         # A trainer can set the time and the score back.
         for time in (2.5, 0):
             await tester.say(messages.partial(f"(time {time})(score_left 1)", messages.STILL))
-            await tester.knows(time=time, score_left=1, score_right=131)
+            await tester.check_known(time=time, score_left=1, score_right=131)
 
 
 @requirement("state.play-mode-known")
@@ -201,31 +201,31 @@ async def test_play_modes_are_those_that_were_sent(iut: Iut) -> None:
     async with introduce_monitor(iut) as tester:
         for index in (3, len(messages.MODES) - 1, 0):
             await tester.tick(more=f"(play_mode {index})")
-            await tester.knows(play_mode=messages.MODES[index], time=tester.time)
+            await tester.check_known(play_mode=messages.MODES[index], time=tester.time)
     short, long = ("Waiting", "Penalty", "Running", "Over"), (*messages.MODES, "Penalty", "Over")
     for modes in (short, long):
         environment = messages.ENVIRONMENT.replace(" ".join(messages.MODES), " ".join(modes))
         async with connect_monitor(iut) as tester:
             await tester.say(messages.full(environment, messages.scene(0, 0)))
             await tester.say(messages.full(messages.state(0, mode=1), messages.scene(0, 0)))
-            await tester.knows(play_mode=modes[1])
+            await tester.check_known(play_mode=modes[1])
             await tester.tick(more=f"(play_mode {len(modes) - 1})")
-            await tester.knows(play_mode=modes[-1], time=tester.time)
+            await tester.check_known(play_mode=modes[-1], time=tester.time)
 
 
 @requirement("header.partial-applied")
 async def test_updates_are_applied(iut: Iut) -> None:
     """The ball is at the position of its last transform in an update."""
     async with introduce_monitor(iut) as tester:
-        await tester.knows("graph.poses-known", ball=[0, 0, 0.042])
+        await tester.check_known("graph.poses-known", ball=[0, 0, 0.042])
         await tester.say(tester.partial(messages.moved(1.5, -2.25)))
         await tester.tick(3)
-        await tester.knows(ball=[1.5, -2.25, 0.042])
+        await tester.check_known(ball=[1.5, -2.25, 0.042])
         await tester.tick()
-        await tester.knows(ball=[1.5, -2.25, 0.042])
+        await tester.check_known(ball=[1.5, -2.25, 0.042])
         for step in (0.04, 0.08):
             await tester.tick(graph=messages.moved(1.5 + step, -2.25))
-        await tester.knows(ball=[1.58, -2.25, 0.042])
+        await tester.check_known(ball=[1.58, -2.25, 0.042])
 
 
 @requirement("header.partial-applied")
@@ -235,12 +235,12 @@ async def test_updates_are_applied_by_place(iut: Iut) -> None:
         ball = messages.transform(1, 1, 0.042, messages.BALL)
         graph = f"({messages.robot(-1, 0)}{ball}{messages.robot(2, 0, 2, 'Right')})"
         await tester.introduce(graph=graph)
-        await tester.knows("graph.poses-known", ball=[1, 1, 0.042])
+        await tester.check_known("graph.poses-known", ball=[1, 1, 0.042])
         empty, body = "(nd (nd)(nd (nd)))", messages.update(5, 5, 0.35, "(nd)(nd (nd))")
         await tester.tick(graph=f"({body}(nd (nd)){empty})")
-        await tester.knows(ball=[1, 1, 0.042], time=0.04)
+        await tester.check_known(ball=[1, 1, 0.042], time=0.04)
         await tester.tick(graph=f"({empty}{messages.update(2, 3, 0.1, '(nd)')}{body})")
-        await tester.knows(ball=[2, 3, 0.1])
+        await tester.check_known(ball=[2, 3, 0.1])
 
 
 EMPTY = messages.transform(4, 4, 0)
@@ -257,11 +257,11 @@ async def test_empty_nodes_hold_their_place(iut: Iut) -> None:
         others = f"{EMPTY}{messages.LIGHT}{messages.FIELD}{messages.POLE}"
         below = f"{others}{messages.transform(1, 1, 0.042, messages.BALL)}"
         await tester.introduce(graph=f"({EMPTY}{messages.transform(1, 0, 0, below)})")
-        await tester.knows("graph.poses-known", ball=[2, 1, 0.042])
+        await tester.check_known("graph.poses-known", ball=[2, 1, 0.042])
         for x, y, field in ((2, -3, ""), (-4, 5, ""), (0, 1, " (setVisible 0)"), (3, 2, "")):
             moved = messages.update(x, y, 0.042, "(nd)")
             await tester.tick(graph=f"((nd)(nd (nd)(nd)(nd{field})(nd){moved}))")
-            await tester.knows(ball=[x + 1, y, 0.042])
+            await tester.check_known(ball=[x + 1, y, 0.042])
 
 
 @requirement("header.full-applied")
@@ -272,13 +272,13 @@ async def test_a_full_graph_begins_anew(iut: Iut) -> None:
         # A robot precedes all earlier nodes.
         graph = f"({messages.robot(-1, 0)}{messages.scene(2, 2)[1:]}"
         await tester.say(messages.full("(time 1)", graph))
-        await tester.knows(ball=[2, 2, 0.042])
+        await tester.check_known(ball=[2, 2, 0.042])
         await tester.tick(graph=f"((nd (nd)(nd (nd))){messages.moved(3, 3)[1:]}")
-        await tester.knows("header.partial-applied", ball=[3, 3, 0.042])
+        await tester.check_known("header.partial-applied", ball=[3, 3, 0.042])
         await tester.say(messages.full("(time 2)", messages.scene(4, 4)))
-        await tester.knows(ball=[4, 4, 0.042])
+        await tester.check_known(ball=[4, 4, 0.042])
         await tester.tick(graph=messages.moved(5, 5))
-        await tester.knows("header.partial-applied", ball=[5, 5, 0.042])
+        await tester.check_known("header.partial-applied", ball=[5, 5, 0.042])
 
 
 @requirement("graph.poses-known")
@@ -288,24 +288,24 @@ async def test_poses_are_products(iut: Iut) -> None:
         inner = messages.transform(2, 0, 0.5, messages.BALL)
         turned = messages.transform(1, 1, 0, inner, turned=messages.CYCLE)
         await tester.introduce(graph=f"({EMPTY}{turned})")
-        await tester.knows(ball=[1.5, 3, 0])
+        await tester.check_known(ball=[1.5, 3, 0])
         await tester.tick(graph=f"((nd)(nd {messages.update(0, 1, 0.5, '(nd)')}))")
-        await tester.knows("header.partial-applied", ball=[1.5, 1, 1])
+        await tester.check_known("header.partial-applied", ball=[1.5, 1, 1])
     async with connect_monitor(iut) as tester:
         inner = messages.transform(2, 0, 0.5, messages.BALL)
         turned = messages.transform(1, 1, 0, inner, turned=messages.QUARTER)
         await tester.introduce(graph=f"({EMPTY}{turned})")
-        await tester.knows(ball=[1, 3, 0.5])
+        await tester.check_known(ball=[1, 3, 0.5])
     async with connect_monitor(iut) as tester:
         inner = messages.transform(0, 1, 0.5, messages.BALL)
         tilted, ball = _tilt(0.3)
         outer = messages.transform(-1, 2, 0, inner, turned=tilted)
         await tester.introduce(graph=f"({EMPTY}{outer})")
-        await tester.knows(ball=ball)
+        await tester.check_known(ball=ball)
         tilted, ball = _tilt(0.5)
         outer = messages.update(-1, 2, 0, "(nd (nd))", turned=tilted)
         await tester.tick(graph=f"((nd){outer})")
-        await tester.knows("header.partial-applied", ball=ball)
+        await tester.check_known("header.partial-applied", ball=ball)
 
 
 @requirement("nodes.base-kept")
@@ -320,10 +320,10 @@ async def test_base_nodes(iut: Iut) -> None:
             below = f"{begin}){begin}{begin}{inner}))"
             outer = messages.transform(1, 1, 0, below)
             await tester.introduce(graph=f"({begin}){outer})")
-            await tester.knows(ball=[3, 2, 0.5])
+            await tester.check_known(ball=[3, 2, 0.5])
             moved = messages.update(4, 1, 0.5, "(nd)")
             await tester.tick(graph=f"((nd)(nd (nd)(nd (nd {moved}))))")
-            await tester.knows(ball=[5, 2, 0.5])
+            await tester.check_known(ball=[5, 2, 0.5])
 
     await compared(iut, play, "BN", "TRF", "header.partial-applied")
 
@@ -351,10 +351,10 @@ async def test_a_full_pitch(iut: Iut) -> None:
             for pairs in (messages.ENVIRONMENT, messages.state(0)):
                 data = tester.long(len(robots), messages.full(pairs, graph))
                 await tester.session.send_bytes(data)
-            await tester.knows(ball=[1, 2, 0.042])
+            await tester.check_known(ball=[1, 2, 0.042])
             still = f"(nd {limbs[1]})" * 22 if full else ""
             await tester.tick(graph=f"({still}{messages.update(3, 4, 0.042, '(nd)')})")
-            await tester.knows("header.partial-applied", ball=[3, 4, 0.042])
+            await tester.check_known("header.partial-applied", ball=[3, 4, 0.042])
 
     await compared(iut, play, True, False, "frame.length-prefix")
 
@@ -367,7 +367,7 @@ async def test_a_long_path(iut: Iut) -> None:
         for _ in range(40):
             graph = messages.transform(0.5, 0, 0, graph)
         await tester.introduce(graph=f"({graph})")
-        await tester.knows(ball=[20, 0, 0])
+        await tester.check_known(ball=[20, 0, 0])
 
 
 @requirement("text.unknown-ignored")
@@ -389,10 +389,10 @@ async def test_unknown_parts(iut: Iut) -> None:
             await tester.say(messages.full(state, graph))
             moved = messages.moved(2, 1, more="(nd (nd))")
             await tester.tick(graph=moved, more=perhaps("(foul 1 2 1 5)(team_right B)(new)"))
-            await tester.knows_if_it_can(ball=[2, 1, 0.042], play_mode="BeforeKickOff")
+            await tester.check_known_if_reported(ball=[2, 1, 0.042], play_mode="BeforeKickOff")
             # The next messages are about the usual scene.
             await tester.say(messages.full(messages.state(tester.time), messages.scene(2, 1)))
-            await tester.goes_on("unknown parts")
+            await tester.check_goes_on("unknown parts")
 
     await compared(iut, play, True, False, "header.partial-applied")
 
@@ -410,7 +410,7 @@ async def test_any_course(iut: Iut, moves: list[strategies.Move]) -> None:
             if move.full or move.ball:
                 about = "header.full-applied" if move.full else "header.partial-applied"
         ball, mode = known.pop("ball", None), known.pop("play_mode")
-        await tester.knows(time=tester.time, **known)
+        await tester.check_known(time=tester.time, **known)
         await _check_mode(tester, mode)
         if ball:
-            await tester.knows(about, ball=ball)
+            await tester.check_known(about, ball=ball)

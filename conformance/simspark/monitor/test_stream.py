@@ -5,7 +5,7 @@ import pytest
 from conformance.cases import compared, lasting, requirement
 from conformance.iut import Iut
 from conformance.segmentation import byte_by_byte, split_at
-from conformance.simspark import hostile, messages
+from conformance.simspark import malformed, messages
 from conformance.simspark.codec import frame
 from conformance.simspark.monitor.tester import connect_monitor, introduce_monitor
 from conformance.simspark.tester import LONG_NUMBERS, ODD_NUMBERS, reported_names
@@ -23,8 +23,8 @@ async def test_cut_in_two(iut: Iut) -> None:
             for place in (1, 2, 3, 4, 5, 17, -1):
                 text = tester.partial(more=f"(score_right {place % 50})")
                 await tester.say(text, segmentation=split_at([place]) if cut else None)
-                await tester.knows_if_it_can(score_right=place % 50)
-            await tester.goes_on("messages cut in two" if cut else "single messages")
+                await tester.check_known_if_reported(score_right=place % 50)
+            await tester.check_goes_on("messages cut in two" if cut else "single messages")
 
     await compared(iut, play, True, False, "monitors.understood")
 
@@ -35,8 +35,8 @@ async def test_byte_by_byte(iut: Iut) -> None:
     async with introduce_monitor(iut) as tester:
         text = tester.partial(messages.moved(7, 8), "(score_left 7)")
         await tester.say(text, segmentation=byte_by_byte)
-        await tester.knows_if_it_can(time=tester.time, score_left=7)
-        await tester.goes_on("a message that came byte by byte")
+        await tester.check_known_if_reported(time=tester.time, score_left=7)
+        await tester.check_goes_on("a message that came byte by byte")
 
 
 @requirement("frame.segmentation")
@@ -71,9 +71,9 @@ async def test_all_in_one_write(iut: Iut) -> None:
                 await tester.session.send_bytes(some)
                 if together:
                     await tester.session.until_closed("quiet")
-                await tester.session.taken()
-            await tester.knows_if_it_can(**told)
-            await tester.goes_on("everything in one write" if together else "single messages")
+                await tester.session.wait_until_taken()
+            await tester.check_known_if_reported(**told)
+            await tester.check_goes_on("everything in one write" if together else "single messages")
 
     await compared(iut, play, True, False, "monitors.understood")
 
@@ -95,30 +95,30 @@ async def test_large_scenes(iut: Iut) -> None:
                 robots = "".join(messages.robot(n % 15, n % 9, n % 11 + 1) for n in range(count))
                 state = messages.state(tester.time, left=goals)
                 await tester.say(messages.full(state, messages.scene(1, 1, more=robots)))
-                await tester.knows_if_it_can(score_left=goals)
+                await tester.check_known_if_reported(score_left=goals)
             await tester.say(messages.full(messages.state(tester.time), messages.scene(0, 0)))
             for goals, size in enumerate(SIZES if large else (0, 0, 0), 11):
                 more = f"(score_right {goals})"
                 await tester.session.send_bytes(tester.long(size, more=more))
-                await tester.knows_if_it_can(score_right=goals)
-            await tester.goes_on("large messages" if large else "a few messages")
+                await tester.check_known_if_reported(score_right=goals)
+            await tester.check_goes_on("large messages" if large else "a few messages")
 
     await compared(iut, play, True, False, "monitors.understood")
 
 
 @requirement("frame.length-prefix")
-@pytest.mark.parametrize("bit", hostile.HIGH_BITS)
+@pytest.mark.parametrize("bit", malformed.HIGH_BITS)
 async def test_all_bits_of_a_length(iut: Iut, bit: int) -> None:
     """The monitor reads all 32 bits of a length.
 
     It takes no message from inside an incomplete message.
     """
     async with introduce_monitor(iut) as tester:
-        await tester.knows_if_it_can(time=tester.time)
+        await tester.check_known_if_reported(time=tester.time)
         inside = tester.bytes_of(tester.partial(more="(score_left 93)(score_right 94)"))
-        await tester.session.send_bytes(hostile.message_beyond_bit(bit, inside))
+        await tester.session.send_bytes(malformed.message_beyond_bit(bit, inside))
         if not await tester.session.until_closed("quiet") and reported_names(tester.session):
-            hostile.check_read_in_full(bit, (await tester.state()).get("score_right") == 94)
+            malformed.check_read_in_full(bit, (await tester.state()).get("score_right") == 94)
 
 
 @requirement("robustness.empty-message")
@@ -129,28 +129,30 @@ async def test_empty_messages(iut: Iut) -> None:
         async with introduce_monitor(iut) as tester:
             if empty:
                 await tester.session.send([])
-                await tester.goes_on("an empty message")
+                await tester.check_goes_on("an empty message")
             others = bytes(400) if empty else tester.bytes_of(tester.partial()) * 4
             behind = tester.bytes_of(tester.partial(more="(score_right 35)"))
             await tester.session.send_bytes(others + behind)
-            await tester.knows_if_it_can(time=tester.time, score_right=35)
-            await tester.goes_on("a hundred empty messages" if empty else "several messages")
+            await tester.check_known_if_reported(time=tester.time, score_right=35)
+            await tester.check_goes_on("a hundred empty messages" if empty else "several messages")
 
     await compared(iut, play, True, False, "frame.segmentation")
 
 
-async def _outlives(iut: Iut, data: bytes, what: str) -> None:
+async def _check_outlived(iut: Iut, data: bytes, what: str) -> None:
     async with introduce_monitor(iut) as tester:
-        await hostile.outlives(
+        await malformed.check_outlived(
             tester.session, data, tester.bytes_of(tester.partial(), tester.partial()), what
         )
 
 
 @requirement("robustness.malformed")
-@pytest.mark.parametrize("kind", hostile.TEXTS)
+@pytest.mark.parametrize("kind", malformed.TEXTS)
 async def test_malformed(iut: Iut, kind: str) -> None:
     """After a malformed text, the monitor closes the connection or takes the next states."""
-    await hostile.survives(iut, introduce_monitor, hostile.TEXTS[kind], f"a text that is {kind}")
+    await malformed.check_survived(
+        iut, introduce_monitor, malformed.TEXTS[kind], f"a text that is {kind}"
+    )
 
 
 @lasting
@@ -158,15 +160,15 @@ async def test_malformed(iut: Iut, kind: str) -> None:
 @pytest.mark.parametrize("length", [0x7FFFFFFF, 0xFFFFFFFF])
 async def test_huge_length(iut: Iut, length: int) -> None:
     """The monitor survives a length of gigabytes."""
-    await _outlives(iut, length.to_bytes(4, "big") + b"((time 1))" * 6000, f"{length:#x}")
+    await _check_outlived(iut, length.to_bytes(4, "big") + b"((time 1))" * 6000, f"{length:#x}")
 
 
 @lasting
 @requirement("robustness.wrong-length")
-@pytest.mark.parametrize("kind", hostile.LENGTHS)
+@pytest.mark.parametrize("kind", malformed.LENGTHS)
 async def test_wrong_length(iut: Iut, kind: str) -> None:
     """The monitor survives a wrong length."""
-    await _outlives(iut, hostile.LENGTHS[kind], f"a length that is {kind}")
+    await _check_outlived(iut, malformed.LENGTHS[kind], f"a length that is {kind}")
 
 
 ODD = {
@@ -220,9 +222,9 @@ async def test_odd_scenes(iut: Iut, kind: str) -> None:
         tester.time = 1.0  # the time in the odd message, so that the time does not go back
         await tester.say(messages.full(messages.state(tester.time), messages.scene(1, 1)))
         await tester.say(tester.partial(messages.moved(2, 2)))
-        await tester.goes_on(kind, may_close=True)
+        await tester.check_goes_on(kind, may_close=True)
         if not tester.closed:
-            await tester.knows_if_it_can(ball=[2, 2, 0.042])
+            await tester.check_known_if_reported(ball=[2, 2, 0.042])
 
 
 @requirement("text.white-space")
@@ -242,5 +244,5 @@ async def test_white_space(iut: Iut, text: str) -> None:
         payload = (text + still.partition("(RDS 0 1)")[2].lstrip() + "\n").encode("ascii")
         await tester.session.send_bytes(frame(payload))
         tester.time = 5.5
-        await tester.knows_if_it_can(time=5.5, score_left=41, score_right=42)
-        await tester.goes_on("a state with more white space")
+        await tester.check_known_if_reported(time=5.5, score_left=41, score_right=42)
+        await tester.check_goes_on("a state with more white space")

@@ -9,7 +9,7 @@ import itertools
 from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from typing import Any
 
-from conformance.connections import Connections, ended
+from conformance.connections import Connections, cancel_all
 from conformance.iut import Iut
 from conformance.segmentation import Segmentation
 from conformance.session import Session
@@ -38,17 +38,17 @@ class _Connections(Connections):
             try:
                 yield
             finally:
-                await ended(self._telling)
+                await cancel_all(self._telling)
 
-    def opened(self, session: Session) -> None:
-        super().opened(session)
+    def add(self, session: Session) -> None:
+        super().add(session)
         self._telling.append(asyncio.create_task(self._tell(session)))
 
     async def _tell(self, session: Session) -> None:
         told = 0
         # A connection that is only used for commands need not be read.
         with contextlib.suppress(Violation):
-            while not session.over:
+            while not session.is_over:
                 for event in self.session.events[told:]:
                     if event.data and event.sender == session.peer:
                         await session.send_bytes(event.data)
@@ -81,7 +81,7 @@ class Tester:
         """True if the monitor closed its first connection, or one that was open at `provoke`."""
         return self.session.ended or any(each.ended for each in self._provoked)
 
-    async def receives_commands(self, times: int) -> bool:
+    async def has_received_commands(self, times: int) -> bool:
         """Return True once `times` messages have arrived, over any connection."""
 
         async def came() -> bool:
@@ -132,7 +132,7 @@ class Tester:
         blanks = b" " * (size - len(plain))
         return frame(begin + end[:1] + blanks + end[1:] + rest)
 
-    async def knows(
+    async def check_known(
         self, requirement: str | None = None, *, timed: Collection[str] = GAME, **wanted: Any
     ) -> None:
         """Raise Violation unless the monitor reports these values; numbers with a tolerance.
@@ -150,15 +150,15 @@ class Tester:
                 continue
             at_once = timed if wanted.get("time") else ()
             try:
-                wrong = await self._wrong(part, what, requirement, at_once)
+                wrong = await self._wrong_values(part, what, requirement, at_once)
             except Inconclusive as lost:
                 if not self.closed:
                     raise
                 # A monitor can end the stream of its upper tester together with its connection.
-                await self.stays_connected("the messages sent so far", requirement)
+                await self.check_connected("the messages sent so far", requirement)
                 raise lost
             for name, came in wrong.items():
-                await self.stays_connected("the messages sent so far", requirement)
+                await self.check_connected("the messages sent so far", requirement)
                 if what == "scene" and not self.knows_signs and self._has_sent_signs():
                     raise Inconclusive(f"the monitor misreads negative numbers ({_KNOWS})")
                 raise Violation(
@@ -170,7 +170,7 @@ class Tester:
             names = ", ".join(wanted)
             raise NotExercised(f"the state of the monitor does not contain {names}")
 
-    async def stays_connected(self, after: str, requirement: str | None = None) -> None:
+    async def check_connected(self, after: str, requirement: str | None = None) -> None:
         """Raise Violation if the monitor has died, or has closed its connection."""
         await self.session.assert_alive(after)
         if self.closed:
@@ -183,7 +183,7 @@ class Tester:
         events = self.session.events
         return any(b" -" in e.data for e in events if e.data and e.sender == self.session.peer)
 
-    async def _wrong(
+    async def _wrong_values(
         self,
         wanted: Mapping[str, Any],
         what: str,
@@ -215,10 +215,10 @@ class Tester:
         await self.session.poll_until(told, f"the {what} known", "response", requirement)
         return wrong
 
-    async def knows_if_it_can(self, **wanted: Any) -> None:
-        """Call `knows`, if the operation `state` reports any of these values."""
+    async def check_known_if_reported(self, **wanted: Any) -> None:
+        """Call `check_known`, if the operation `state` reports any of these values."""
         try:
-            await self.knows(**wanted)
+            await self.check_known(**wanted)
         except NotExercised:
             return
 
@@ -234,7 +234,7 @@ class Tester:
         reported_names(self.session).update(answer.result)
         return answer.result
 
-    async def goes_on(
+    async def check_goes_on(
         self,
         after: str,
         requirement: str | None = None,
@@ -249,17 +249,17 @@ class Tester:
 
         Raises Inconclusive if there is no operation `state` and nothing else is wrong.
         """
-        lacking = await self._takes(after, requirement, upon)
+        lacking = await self._check_taken(after, requirement, upon)
         if upon:
             # A monitor that takes a message in the same write can still ignore later messages.
-            lacking = await self._takes(after, requirement)
+            lacking = await self._check_taken(after, requirement)
         await self.session.assert_alive(after)
         if not may_close:
-            await self.stays_connected(after, requirement)
+            await self.check_connected(after, requirement)
         if lacking and not self.closed:
             raise Inconclusive(f"nothing else shows the knowledge of a monitor; {lacking}")
 
-    async def _takes(self, after: str, requirement: str | None, upon: bytes = b"") -> str:
+    async def _check_taken(self, after: str, requirement: str | None, upon: bytes = b"") -> str:
         """Raise Violation unless the monitor takes a new score, sent in one write after `upon`.
 
         The monitor can also have closed the connection. Returns the reason if its knowledge cannot
@@ -272,7 +272,7 @@ class Tester:
         elif not self.closed:
             await self.tick(2, more=more)
         try:
-            await self.knows(score_left=goals, score_right=goals + 1, time=self.time)
+            await self.check_known(score_left=goals, score_right=goals + 1, time=self.time)
         except NotExercised as unseen:
             await self.session.until_closed(self.session.seconds("quiet"))
             return str(unseen)
@@ -307,8 +307,8 @@ async def connect_monitor(
     iut: Iut, *, segmentation: Segmentation | None = None
 ) -> AsyncIterator[Tester]:
     """A monitor that has received nothing yet."""
-    rooted = await iut.cached("rooted", lambda: _understands_roots(iut))
-    signs = await iut.cached("negative numbers", lambda: _understands_signs(iut, rooted))
+    rooted = await iut.cached("rooted", lambda: _can_read_roots(iut))
+    signs = await iut.cached("negative numbers", lambda: _can_read_signs(iut, rooted))
     async with _open_session(iut, rooted, segmentation, knows_signs=signs) as tester:
         yield tester
 
@@ -327,7 +327,7 @@ async def _open_session(
             yield Tester(connections, rooted, knows_signs)
 
 
-async def _understands_roots(iut: Iut) -> bool:
+async def _can_read_roots(iut: Iut) -> bool:
     """Return True if a monitor takes a scene graph with a root node.
 
     The specification sends a root node. Returns False only if the monitor takes a graph without a
@@ -339,21 +339,21 @@ async def _understands_roots(iut: Iut) -> bool:
                 await tester.introduce(graph=messages.scene(3, 2))
                 await tester.say(messages.partial("(time 1)", messages.STILL))
                 try:
-                    await tester.knows(_KNOWS, ball=[3, 2, 0.042], time=1, timed=["ball"])
+                    await tester.check_known(_KNOWS, ball=[3, 2, 0.042], time=1, timed=["ball"])
                     return rooted
                 except (Violation, Inconclusive):
                     continue
     return True
 
 
-async def _understands_signs(iut: Iut, rooted: bool) -> bool:
+async def _can_read_signs(iut: Iut, rooted: bool) -> bool:
     """Return False if a monitor knows a ball at positive coordinates only."""
     for sign in (-1, 1):
         async with _open_session(iut, rooted) as tester:
             await tester.introduce(graph=messages.scene(3, 2 * sign))
             await tester.say(messages.partial("(time 1)", messages.STILL))
             try:
-                await tester.knows(_KNOWS, ball=[3, 2 * sign, 0.042], time=1, timed=["ball"])
+                await tester.check_known(_KNOWS, ball=[3, 2 * sign, 0.042], time=1, timed=["ball"])
                 return sign < 0
             except (Violation, Inconclusive):
                 continue

@@ -9,6 +9,7 @@ from conformance.simspark.server.tester.agents import (
     TURNED,
     Name,
     angles,
+    check_turns,
     create,
     hinge,
     hinge_angle,
@@ -19,7 +20,6 @@ from conformance.simspark.server.tester.agents import (
     perceptors,
     play_agent,
     skip_received,
-    turns,
 )
 from conformance.simspark.server.tester.monitors import watch_server
 from conformance.simspark.tester import expressions, repeat_for
@@ -37,7 +37,7 @@ Over the test they exceed 65,535 bytes, the range of a 16-bit counter.
 STIFF = 0.5  # degrees that even the stiffest hinge turns before it reaches its stop
 
 
-async def _attends_for_long(agent: Session, acts: bytes = b"") -> None:
+async def _check_long_attendance(agent: Session, acts: bytes = b"") -> None:
     """Take perceptors for LONG seconds, and send `acts` after each group."""
 
     async def take() -> None:
@@ -62,7 +62,7 @@ async def test_no_perceptors_before_the_scene(iut: Iut) -> None:
 async def test_perceptors_keep_coming(iut: Iut) -> None:
     """A created and initialised agent receives perceptors again and again."""
     async with iut.instance() as instance, play_agent(iut, instance) as agent:
-        await _attends_for_long(agent)
+        await _check_long_attendance(agent)
 
 
 @requirement("agents.perceptors")
@@ -150,8 +150,8 @@ async def test_a_hinge_turns(iut: Iut) -> None:
         watch_server(iut, instance),
         play_agent(iut, instance) as agent,
     ):
-        there = await turns(iut, agent, 0.75)
-        back = await turns(iut, agent, -0.75)
+        there = await check_turns(iut, agent, 0.75)
+        back = await check_turns(iut, agent, -0.75)
         check(
             there * back < 0,
             "opposite speeds to turn a hinge in opposite directions",
@@ -169,9 +169,9 @@ async def test_a_hinge_turns_after_long(iut: Iut) -> None:
         play_agent(iut, instance, "Rights") as other,
     ):
         await hinge_angle(iut, other)
-        await _attends_for_long(other, ACTS)
+        await _check_long_attendance(other, ACTS)
         for agent in (other, one):
-            await turns(iut, agent, 1.5, f", {LONG:g} s after agents have come")
+            await check_turns(iut, agent, 1.5, f", {LONG:g} s after agents have come")
 
 
 @requirement("agents.effectors")
@@ -182,7 +182,7 @@ async def test_a_hinge_turns_among_others(iut: Iut) -> None:
         return encode(expressions(f"(syn)(say x)(he2 0)(nothing 1 2){effector}"))
 
     async with iut.instance() as instance, play_agent(iut, instance) as agent:
-        await turns(iut, agent, 2.0, ", the last of five effectors", last)
+        await check_turns(iut, agent, 2.0, ", the last of five effectors", last)
 
 
 @requirement("frame.segmentation")
@@ -197,8 +197,8 @@ async def test_a_hinge_turns_by_one_of_several_messages(iut: Iut) -> None:
         return others + encode(expressions(effector)) + others
 
     async with iut.instance() as instance, play_agent(iut, instance) as agent:
-        await turns(iut, agent, 2.0)
-        await turns(iut, agent, -2.0, " amid six other messages", between, None)
+        await check_turns(iut, agent, 2.0)
+        await check_turns(iut, agent, -2.0, " amid six other messages", between, None)
 
 
 @requirement("agents.effectors")
@@ -210,14 +210,14 @@ async def test_each_agent_moves_its_own_hinge(iut: Iut) -> None:
         play_agent(iut, instance, "Rights") as other,
     ):
         still = await hinge_angle(iut, other)
-        await turns(iut, one, 2.0)
+        await check_turns(iut, one, 2.0)
         now = await hinge_angle(iut, other)
         check(
             abs(now - still) < TURNED,
             "the hinge of the other agent to stay in its position",
             f"it turned from {still:.1f} to {now:.1f} degrees",
         )
-        await turns(iut, other, 2.0, ", which the second agent sent")
+        await check_turns(iut, other, 2.0, ", which the second agent sent")
 
 
 class _Hinges:
@@ -300,10 +300,14 @@ async def test_own_words_are_heard(iut: Iut) -> None:
         check(heard[0] == said, f"the agent to hear {said}", f"it heard {heard[0][:60]}")
         for _ in range(SILENT):
             await next_perceptors(agent)
-        again = len(_heard(agent))
+        again = len(_heard_words(agent))
         await next_perceptors(agent)
         came = f"received it again after {SILENT} more groups of perceptors"
-        check(len(_heard(agent)) == again, f"the agent to hear {said} only when it is said", came)
+        check(
+            len(_heard_words(agent)) == again,
+            f"the agent to hear {said} only when it is said",
+            came,
+        )
 
 
 @requirement("agents.heard")
@@ -319,11 +323,11 @@ async def test_words_of_others_are_heard(iut: Iut) -> None:
         own: list[str] = []
         for speaker, listener in ((one, other), (other, one)):
             said, heard = f"from_{speaker.number}", list[str]()
-            left = listener.left("response")
+            left = listener.countdown("response")
             while said not in heard and left() > 0:
                 await speaker.send(expressions(f"(say {said})"))
                 await next_perceptors(listener)
-                heard, own = _heard(listener), own + _heard(speaker)
+                heard, own = _heard_words(listener), own + _heard_words(speaker)
             if said not in heard and not own:
                 raise Inconclusive("received no hear perceptor: the robot can be without ears")
             check(
@@ -333,7 +337,7 @@ async def test_words_of_others_are_heard(iut: Iut) -> None:
             )
 
 
-def _heard(agent: Session) -> list[str]:
+def _heard_words(agent: Session) -> list[str]:
     """Return all words that an agent has heard so far."""
     groups = (message.value for message in agent.received if message.name in PERCEPTORS)
     return [str(item[-1]) for group in groups for item in group if item[:1] == ["hear"]]
@@ -361,7 +365,7 @@ async def test_commands_of_a_trainer_from_an_agent(iut: Iut) -> None:
             )
             for text in commands:
                 await agent.send(expressions(text))
-            quiet = await watch.stays_false(
+            quiet = await watch.is_still_false(
                 lambda view: (
                     view.value("score_left") == 7
                     or view.play_mode in other_modes
@@ -375,7 +379,7 @@ async def test_commands_of_a_trainer_from_an_agent(iut: Iut) -> None:
                 f"it became {watch.view.state} after commands from an agent",
             )
             await next_perceptors(agent)
-        await watch.obeys("commands of a trainer from an agent")
+        await watch.check_obeyed("commands of a trainer from an agent")
 
 
 @requirement("monitors.not-for-agents")
@@ -394,7 +398,7 @@ async def test_an_agent_does_not_move_the_ball(iut: Iut) -> None:
         await agent.send(expressions(f"(ball (pos {place.x} {place.y} 0.1))"))
         name = name_of(agent) or Name(1, "Left")
         await agent.send(expressions(f"(agent {name}(pos {other.x} {other.y} 0.4))"))
-        stayed = await watch.stays_false(
+        stayed = await watch.is_still_false(
             lambda view: place.is_occupied(view) or other.is_occupied(view),
             2 * watch.session.seconds("quiet"),
         )

@@ -77,7 +77,7 @@ class _Track:
         return max(moves, key=lambda move: move[0] ** 2 + move[1] ** 2, default=(0.0, 0.0))
 
 
-async def _rolls(
+async def _check_rolls(
     watch: Watch, place: Place, dx: float, dy: float, command: str, requirement: str | None = None
 ) -> None:
     """Send a command, and raise Violation unless the object moves along (dx, dy).
@@ -116,7 +116,7 @@ async def test_ball_is_pushed(iut: Iut, vx: float, vy: float) -> None:
         place = watch.place(-0.2, 0.15)
         await watch.put_ball(place)
         await watch.settle()
-        await _rolls(watch, place, vx, vy, f"(ball (vel {vx} {vy} 0))")
+        await _check_rolls(watch, place, vx, vy, f"(ball (vel {vx} {vy} 0))")
 
 
 @requirement("ball.vel")
@@ -128,7 +128,7 @@ async def test_ball_is_pushed_back(iut: Iut) -> None:
         await watch.put_ball(place)
         await watch.settle()
         track, far = _Track(watch.view, place), 0.0
-        await _rolls(watch, place, 3, 0, "(ball (vel 3 0 0))")
+        await _check_rolls(watch, place, 3, 0, "(ball (vel 3 0 0))")
 
         def back(view: View) -> bool:
             nonlocal far
@@ -184,12 +184,12 @@ async def test_ball_is_put_and_pushed(iut: Iut, order: str) -> None:
             )
             for command in commands:
                 await watch.command(command)
-            await _starts(watch, place, " and ".join(commands))
+            await _check_starts(watch, place, " and ".join(commands))
 
     await compared(iut, play, True, False, "ball.vel")
 
 
-async def _starts(watch: Watch, place: Place, command: str) -> None:
+async def _check_starts(watch: Watch, place: Place, command: str) -> None:
     """Raise Violation unless the ball starts from a place and moves along (-1, 2)."""
     told, within = watch.view.clock, 0.0
 
@@ -228,30 +228,30 @@ async def test_ball_is_left_alone(iut: Iut) -> None:
         await watch.put_ball(place)
         await watch.settle()
         await watch.command("(ball)")
-        stayed = await watch.stays_false(
+        stayed = await watch.is_still_false(
             lambda view: not place.is_occupied(view), 2 * watch.session.seconds("quiet")
         )
         check(stayed, f"the ball to stay at {place}", places_of_balls(watch.view))
-        await watch.obeys("(ball)")
+        await watch.check_obeyed("(ball)")
 
 
-async def _rolls_on(watch: Watch, command: str) -> bool:
+async def _is_still_rolling(watch: Watch, command: str) -> bool:
     """Return True if a rolling ball still rolls after `command` and one further command."""
     place = watch.place(-0.2, 0.15)
     await watch.put_ball(place)
     await watch.settle()
     track = _Track(watch.view, place)
-    await _rolls(watch, place, 3, 1, "(ball (vel 3 1 0))", "ball.vel")
+    await _check_rolls(watch, place, 3, 1, "(ball (vel 3 1 0))", "ball.vel")
     if command:
         await watch.command(command)
-    await watch.obeys(command or "a push")
+    await watch.check_obeyed(command or "a push")
     x, y = track.follow(watch.view)
 
     def moves(view: View) -> bool:
         moved = track.follow(view)
         return (moved[0] - x) ** 2 + (moved[1] - y) ** 2 >= STILL**2
 
-    return not await watch.stays_false(moves, 2 * watch.session.seconds("quiet"))
+    return not await watch.is_still_false(moves, 2 * watch.session.seconds("quiet"))
 
 
 @requirement("ball.neither")
@@ -259,9 +259,9 @@ async def test_rolling_ball_is_left_alone(iut: Iut) -> None:
     """The command ball without pos and vel does not stop a rolling ball."""
     async with watch_server(iut) as watch:
         await _play_with_ball(watch)
-        if await _rolls_on(watch, "(ball)"):
+        if await _is_still_rolling(watch, "(ball)"):
             return
-        if not await _rolls_on(watch, ""):
+        if not await _is_still_rolling(watch, ""):
             raise Inconclusive("a pushed ball stops by itself too soon for a decision")
         raise Violation("the ball to keep rolling after (ball)", "it stopped")
 
@@ -275,7 +275,7 @@ async def test_dropped_where_it_is(iut: Iut) -> None:
         await watch.put_ball(place)
         await watch.settle()
         await watch.command("(dropBall)")
-        stayed = await watch.stays_false(
+        stayed = await watch.is_still_false(
             lambda view: not place.is_occupied(view), 2 * watch.session.seconds("quiet")
         )
         check(stayed, f"the ball to stay at {place}", places_of_balls(watch.view))
@@ -292,7 +292,7 @@ async def test_velocity_takes_the_spin(iut: Iut) -> None:
         nodes = place.nodes_within(watch.view, CLOSE)
         turned = _Turning(watch.view, nodes)
         await watch.command("(ball (vel 2 0.5 0))")
-        if await watch.stays_false(turned.has, watch.session.seconds("response")):
+        if await watch.is_still_false(turned.has, watch.session.seconds("response")):
             raise Inconclusive("the states do not show a rolling ball turning")
         above = watch.place(-0.3, -0.2)
         await watch.command(f"(ball (pos {above.x} {above.y} 4)(vel 0 0 0))")
@@ -306,7 +306,7 @@ async def test_velocity_takes_the_spin(iut: Iut) -> None:
             requirement="ball.pos",
             now=places_of_balls,
         )
-        still, left = _Turning(watch.view, nodes), watch.session.left("response")
+        still, left = _Turning(watch.view, nodes), watch.session.countdown("response")
         while left() > 0 and any(watch.view.poses[n][14] > HIGH for n in nodes):
             check(
                 not still.has(watch.view),

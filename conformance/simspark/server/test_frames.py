@@ -11,9 +11,14 @@ from conformance.cases import compared, each_of, explore, requirement
 from conformance.harness.instance import Instance
 from conformance.iut import Iut
 from conformance.segmentation import byte_by_byte, split_at
-from conformance.simspark import hostile, strategies
+from conformance.simspark import malformed, strategies
 from conformance.simspark.codec import encode, frame
-from conformance.simspark.server.tester.agents import check_served, perceptors, play_agent, turns
+from conformance.simspark.server.tester.agents import (
+    check_served,
+    check_turns,
+    perceptors,
+    play_agent,
+)
 from conformance.simspark.server.tester.commands import check_order
 from conformance.simspark.server.tester.monitors import (
     KEEPS_SENDING,
@@ -43,7 +48,7 @@ async def _play_ordinary_session(iut: Iut) -> None:
             for _ in range(5):
                 await perceptors(agent)
             await watch.settle()
-        await watch.obeys("an agent that came and went", "score.set")
+        await watch.check_obeyed("an agent that came and went", "score.set")
 
 
 @each_of("frame.length-prefix", "text.s-expressions", "text.ascii", "text.predicates")
@@ -62,7 +67,7 @@ async def test_lengths_of_more_than_two_bytes(iut: Iut) -> None:
         instance = await others.enter_async_context(iut.instance())
         await _add_robots(iut, instance, others, PLAYERS)
         monitor = await others.enter_async_context(iut.connect(instance, channel="monitor"))
-        left = monitor.left("response")
+        left = monitor.countdown("response")
         while message := await monitor.wait_for(*STATES, within=left):
             if len(monitor.events[message.event].data or b"") > 1 << 16:
                 await monitor.expect(*STATES)
@@ -76,7 +81,7 @@ async def _add_robots(
     """Connect agents that create a robot each. Their perceptors are many, and are not read."""
     for _ in range(count):
         agent = await others.enter_async_context(iut.connect(instance, channel="agent"))
-        others.enter_context(agent.inattentive())
+        others.enter_context(agent.stop_reading())
         await agent.send(expressions(f"(scene {iut.configuration.value('scene')})"))
 
 
@@ -90,18 +95,18 @@ async def _play_without_reading(iut: Iut) -> None:
         slow = await others.enter_async_context(iut.connect(instance, channel="monitor"))
         what = "another monitor stops reading"
         enough = watch.session.size + HELD
-        with slow.inattentive():
+        with slow.stop_reading():
             for _ in range(FULLS):
                 # This monitor requests the full graph, and the server sends it to all monitors.
                 await watch.session.send(expressions("(reqfullstate)"))
                 if not await watch.session.wait_for(*STATES) or watch.session.size > enough:
                     break
-            await watch.obeys(what)
+            await watch.check_obeyed(what)
             await check_served(agent, what)
         # A server that drops the slow monitor can leave a message incomplete. All earlier messages
         # are complete.
         await slow.finish()
-        late, left = View(), slow.left("response")
+        late, left = View(), slow.countdown("response")
         while late.clock < watch.view.clock and (
             message := await slow.wait_for(*STATES, within=left)
         ):
@@ -121,14 +126,14 @@ async def test_a_monitor_that_does_not_read(iut: Iut, statement: str) -> None:
     await judge_one_session(iut, "unread", _play_without_reading, fails="robustness.slow-monitor")
 
 
-async def _scores(watch: Watch, data: bytes, left: int, right: int, how: str) -> None:
+async def _check_scores(watch: Watch, data: bytes, left: int, right: int, how: str) -> None:
     """Send bytes that set the score, and wait for that score."""
     await watch.session.send_bytes(data)
-    await _shows(watch, left, right, how)
+    await _is_shown(watch, left, right, how)
 
 
-async def _shows(watch: Watch, left: int, right: int, how: str) -> None:
-    await watch.scores(left, right, f", which was set by {how}")
+async def _is_shown(watch: Watch, left: int, right: int, how: str) -> None:
+    await watch.check_score(left, right, f", which was set by {how}")
 
 
 def _score(left: int, right: int) -> bytes:
@@ -144,7 +149,7 @@ async def test_cut_at_every_byte(iut: Iut) -> None:
             await watch.session.send_bytes(data, segmentation=split_at([place]))
             if place < 6 or place > len(data) - 3 or place % 6 == 0:
                 how = f"a command that was cut after byte {place}"
-                await _shows(watch, place % 9, 1 + place % 2, how)
+                await _is_shown(watch, place % 9, 1 + place % 2, how)
 
 
 @requirement("frame.segmentation")
@@ -152,7 +157,7 @@ async def test_byte_by_byte(iut: Iut) -> None:
     """A command that arrives byte by byte has its effect."""
     async with watch_server(iut) as watch:
         await watch.session.send_bytes(_score(3, 4), segmentation=byte_by_byte)
-        await _shows(watch, 3, 4, "a command that came byte by byte")
+        await _is_shown(watch, 3, 4, "a command that came byte by byte")
 
 
 @requirement("frame.segmentation")
@@ -160,10 +165,10 @@ async def test_byte_by_byte_of_a_later_monitor(iut: Iut) -> None:
     """A command that arrives byte by byte from a later monitor has its effect."""
     async with iut.instance() as instance:
         async with watch_server(iut, instance) as watch:
-            await _scores(watch, _score(1, 2), 1, 2, "the first monitor")
+            await _check_scores(watch, _score(1, 2), 1, 2, "the first monitor")
         async with watch_server(iut, instance) as watch:
             await watch.session.send_bytes(_score(3, 4), segmentation=byte_by_byte)
-            await _shows(watch, 3, 4, "a later monitor, whose command came byte by byte")
+            await _is_shown(watch, 3, 4, "a later monitor, whose command came byte by byte")
 
 
 @requirement("frame.segmentation")
@@ -173,7 +178,7 @@ async def test_several_in_one_write(iut: Iut) -> None:
         mode = watch.view.play_modes[-1]
         together = encode(expressions(f"(playMode {mode})")) + encode(expressions("(time 7)"))
         await watch.session.send_bytes(_score(1, 1) + together + _score(5, 6))
-        await _shows(watch, 5, 6, "the last of several messages in one write")
+        await _is_shown(watch, 5, 6, "the last of several messages in one write")
         await watch.wait_until(
             lambda view: view.clock >= 7,
             "show the time that the third of several messages in one write has set",
@@ -194,9 +199,9 @@ async def test_a_message_and_a_half(iut: Iut) -> None:
         for cut, (left, right) in zip((2, 4, 15), ((1, 2), (2, 3), (3, 4)), strict=True):
             last = _score(left, right)
             await watch.session.send_bytes(_score(9, 9) + last[:cut])
-            await _shows(watch, 9, 9, "a message followed by the beginning of another")
+            await _is_shown(watch, 9, 9, "a message followed by the beginning of another")
             await watch.session.until_closed("quiet")
-            await _scores(watch, last[cut:], left, right, f"a message cut after byte {cut}")
+            await _check_scores(watch, last[cut:], left, right, f"a message cut after byte {cut}")
 
 
 @requirement("frame.segmentation")
@@ -223,8 +228,8 @@ async def test_two_streams_at_once(iut: Iut) -> None:
         data = _score(4, 2)
         for place in (2, 4, 20):
             await one.session.send_bytes(data[:place])
-            await other.session.taken()
-            await _scores(
+            await other.session.wait_until_taken()
+            await _check_scores(
                 other,
                 _score(place, 1),
                 place,
@@ -232,7 +237,7 @@ async def test_two_streams_at_once(iut: Iut) -> None:
                 "another monitor, while the first one has sent half a message",
             )
             await one.session.send_bytes(data[place:])
-            await _shows(
+            await _is_shown(
                 one, 4, 2, "a message in two parts, with a message of another monitor in between"
             )
 
@@ -248,30 +253,30 @@ async def test_length_counts_the_text_alone(iut: Iut) -> None:
         ):
             payload = text.encode()
             data = len(payload).to_bytes(4, "big") + payload
-            await _scores(watch, data, left, 0, f"the text {text!r}")
+            await _check_scores(watch, data, left, 0, f"the text {text!r}")
 
 
 @requirement("frame.length-prefix")
-@pytest.mark.parametrize("bit", hostile.HIGH_BITS)
+@pytest.mark.parametrize("bit", malformed.HIGH_BITS)
 async def test_all_bits_of_a_length(iut: Iut, bit: int) -> None:
     """The server reads all 32 bits of a length.
 
     It takes no message from inside an incomplete message.
     """
     async with iut.instance() as instance, watch_server(iut, instance) as watch:
-        await watch.obeys("nothing else")
+        await watch.check_obeyed("nothing else")
         async with iut.connect(instance, channel="monitor") as session:
-            await session.send_bytes(hostile.message_beyond_bit(bit, _score(93, 94)))
+            await session.send_bytes(malformed.message_beyond_bit(bit, _score(93, 94)))
             await session.until_closed("quiet")
             await watch.wait_for_states(3)
-            hostile.check_read_in_full(bit, watch.view.value("score_right") == 94)
+            malformed.check_read_in_full(bit, watch.view.value("score_right") == 94)
 
 
 @requirement("text.white-space")
 async def test_white_space(iut: Iut) -> None:
     """Blanks, tabs and line ends around brackets and between atoms have no meaning."""
     async with watch_server(iut) as watch:
-        await _scores(watch, _score(7, 0), 7, 0, "a command without more white space")
+        await _check_scores(watch, _score(7, 0), 7, 0, "a command without more white space")
         for left, text in (
             (1, " (score (left 1)(right 0))"),
             (2, "( score ( left 2 ) ( right 0 ) )"),
@@ -280,7 +285,7 @@ async def test_white_space(iut: Iut) -> None:
         ):
             payload = text.encode()
             data = len(payload).to_bytes(4, "big") + payload
-            await _scores(watch, data, left, 0, f"the text {text!r}")
+            await _check_scores(watch, data, left, 0, f"the text {text!r}")
 
 
 @requirement("frame.length-prefix")
@@ -295,8 +300,8 @@ async def test_lengths_of_more_than_a_byte(iut: Iut) -> None:
             end = f"(right {goals}))".encode()
             text = f"(score (left {goals})".encode().ljust(size - len(end)) + end
             data = size.to_bytes(4, "big") + text
-            await _scores(watch, data, goals, goals, f"a message of {size} bytes")
-        await watch.obeys("long messages")
+            await _check_scores(watch, data, goals, goals, f"a message of {size} bytes")
+        await watch.check_obeyed("long messages")
 
 
 @requirement("frame.length-prefix")
@@ -304,7 +309,7 @@ async def test_lengths_of_an_agent(iut: Iut) -> None:
     """The server reads effectors of 255 to 65,537 bytes in full."""
     async with iut.instance() as instance, play_agent(iut, instance) as agent:
         speed = 2.0
-        await turns(iut, agent, speed)
+        await check_turns(iut, agent, speed)
         for size in SIZES:
             speed = -speed
 
@@ -313,7 +318,7 @@ async def test_lengths_of_an_agent(iut: Iut) -> None:
                 begin, _, value = effector.partition(" ")
                 return frame(f"{begin}{value:>{size - len(begin)}}".encode())
 
-            await turns(
+            await check_turns(
                 iut, agent, speed, f", in a message of {size} bytes", padded, "frame.length-prefix"
             )
 
@@ -348,5 +353,5 @@ async def test_any_commands_in_any_pieces(
         data = b"".join(len(payload).to_bytes(4, "big") + payload for payload in payloads)
         await watch.session.send_bytes(data, segmentation=split_at(cuts))
         _, left, right = script[-1]
-        await _shows(watch, left, right, f"the last of {len(script)} commands")
-        await watch.obeys("any commands")
+        await _is_shown(watch, left, right, f"the last of {len(script)} commands")
+        await watch.check_obeyed("any commands")

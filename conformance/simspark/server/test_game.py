@@ -51,7 +51,7 @@ async def test_case_of_play_modes(iut: Iut) -> None:
             index = watch.view.value("play_mode")
             for text in wrong:
                 await watch.command(f"(playMode {text})")
-            stayed = await watch.stays_false(
+            stayed = await watch.is_still_false(
                 lambda view, index=index: view.value("play_mode") != index,  # type: ignore[misc]
                 2 * watch.session.seconds("quiet"),
             )
@@ -70,7 +70,7 @@ def _kick_off(watch: Watch, side: str) -> str:
     raise Inconclusive(f"the server has no play mode for the kick-off of the {side} team")
 
 
-async def _kicks_off(watch: Watch, team: str, modes: list[str]) -> None:
+async def _check_kick_off(watch: Watch, team: str, modes: list[str]) -> None:
     if "PlayOn" in watch.view.play_modes:
         await watch.play()
     await watch.command(f"(kickOff {team})")
@@ -85,20 +85,20 @@ async def _kicks_off(watch: Watch, team: str, modes: list[str]) -> None:
 async def test_kick_off_left(iut: Iut) -> None:
     """The left team gets the kick-off, also immediately after the right team got it."""
     async with watch_server(iut) as watch:
-        await _kicks_off(watch, "Left", [_kick_off(watch, "left")])
+        await _check_kick_off(watch, "Left", [_kick_off(watch, "left")])
         await watch.command("(kickOff Right)")
         await watch.settle()
-        await _kicks_off(watch, "Left", [_kick_off(watch, "left")])
+        await _check_kick_off(watch, "Left", [_kick_off(watch, "left")])
 
 
 @requirement("kick-off.right")
 async def test_kick_off_right(iut: Iut) -> None:
     """The right team gets the kick-off, also immediately after the left team got it."""
     async with watch_server(iut) as watch:
-        await _kicks_off(watch, "Right", [_kick_off(watch, "right")])
+        await _check_kick_off(watch, "Right", [_kick_off(watch, "right")])
         await watch.command("(kickOff Left)")
         await watch.settle()
-        await _kicks_off(watch, "Right", [_kick_off(watch, "right")])
+        await _check_kick_off(watch, "Right", [_kick_off(watch, "right")])
 
 
 @requirement("kick-off.none")
@@ -107,7 +107,7 @@ async def test_kick_off_by_a_coin(iut: Iut) -> None:
     async with watch_server(iut) as watch:
         for _ in range(4):
             modes = [_kick_off(watch, "left"), _kick_off(watch, "right")]
-            await _kicks_off(watch, "None", modes)
+            await _check_kick_off(watch, "None", modes)
 
 
 @requirement("time.set")
@@ -162,10 +162,10 @@ async def test_time(iut: Iut) -> None:
 async def test_score(iut: Iut) -> None:
     """Both scores take the values that are set, in any order: large values, and 0 again."""
     async with watch_server(iut) as watch:
-        await _scores(watch, 2, 1, "(score (left 2)(right 1))")
-        await _scores(watch, 0, 13, "(score (right 13)(left 0))")
-        await _scores(watch, 300, 3, "(score (left 300)(right 3))")
-        await _scores(watch, 0, 0, "(score (left 0) (right 0))")
+        await _check_scores(watch, 2, 1, "(score (left 2)(right 1))")
+        await _check_scores(watch, 0, 13, "(score (right 13)(left 0))")
+        await _check_scores(watch, 300, 3, "(score (left 300)(right 3))")
+        await _check_scores(watch, 0, 0, "(score (left 0) (right 0))")
 
 
 @requirement("score.set")
@@ -173,12 +173,12 @@ async def test_score(iut: Iut) -> None:
 async def test_score_stays(iut: Iut) -> None:
     """A score stays as set while nobody plays, and after unrelated commands."""
     async with watch_server(iut) as watch:
-        await _scores(watch, 2, 1, "(score (left 2)(right 1))")
+        await _check_scores(watch, 2, 1, "(score (left 2)(right 1))")
 
         def changed(view: View) -> bool:
             return (view.value("score_left"), view.value("score_right")) != (2, 1)
 
-        stays = await watch.stays_false(changed, A_WHILE)
+        stays = await watch.is_still_false(changed, A_WHILE)
         check(stays, "the score to stay 2 to 1", "it changed without a command")
         for text in OTHERS:
             await watch.command(text)
@@ -190,12 +190,12 @@ async def test_score_stays(iut: Iut) -> None:
 async def test_score_of_the_second_half(iut: Iut) -> None:
     """The score survives half-time. The teams can swap their sides with it."""
     async with watch_server(iut) as watch:
-        await _scores(watch, 2, 1, "(score (left 2)(right 1))")
+        await _check_scores(watch, 2, 1, "(score (left 2)(right 1))")
         if await _second_half(watch):
             score = watch.view.value("score_left"), watch.view.value("score_right")
             stays = sorted(score, key=str) == [1, 2]
             check(stays, "the score 2 to 1 in the second half", f"it is {score[0]} to {score[1]}")
-            await _scores(watch, 4, 5, "(score (left 4)(right 5))")
+            await _check_scores(watch, 4, 5, "(score (left 4)(right 5))")
 
 
 async def _second_half(watch: Watch) -> bool:
@@ -206,15 +206,15 @@ async def _second_half(watch: Watch) -> bool:
     await watch.play()
     await watch.command(f"(time {watch.view.parameter('RuleHalfTime', 300.0) + 1})")
     quiet = watch.session.seconds("quiet")
-    if not await watch.stays_false(lambda view: view.value("half") == 2, quiet):
+    if not await watch.is_still_false(lambda view: view.value("half") == 2, quiet):
         with contextlib.suppress(Violation):
             await watch.play()
     return watch.view.play_mode == "PlayOn"
 
 
-async def _scores(watch: Watch, left: int, right: int, command: str) -> None:
+async def _check_scores(watch: Watch, left: int, right: int, command: str) -> None:
     await watch.command(command)
-    await watch.scores(left, right, f" after {command}")
+    await watch.check_score(left, right, f" after {command}")
 
 
 @requirement("ack.form")
@@ -223,9 +223,9 @@ async def test_answer_to_get_ack(iut: Iut) -> None:
     async with watch_server(iut) as watch:
         await watch.command("(time 1)(getAck first)")
         await watch.command("((time 2)(getAck second_cookie))")
-        await watch.obeys("getAck", "robustness.unknown-commands")
+        await watch.check_obeyed("getAck", "robustness.unknown-commands")
         await watch.session.wait_for("Ack")
-        await watch.obeys("getAck")
+        await watch.check_obeyed("getAck")
         if not any(message.name == "Ack" for message in watch.session.received):
             raise NotExercised(NO_ACK)
 
@@ -304,7 +304,7 @@ async def test_pause_after_a_goal(iut: Iut, side: int) -> None:
         try:
             await watch.wait_until(scored, "show a goal")
         except Violation as none:
-            await watch.obeys("a ball that rolled into the goal")
+            await watch.check_obeyed("a ball that rolled into the goal")
             raise Inconclusive(
                 "the server does not count a goal of a ball that a trainer pushed"
             ) from none
@@ -381,7 +381,7 @@ async def test_end_of_a_half(iut: Iut) -> None:
             return view.value("half") != 1 or view.state.get("play_mode") != mode
 
         await watch.command(f"(time {half - 5})")
-        early = not await watch.stays_false(ended, watch.session.seconds("quiet"))
+        early = not await watch.is_still_false(ended, watch.session.seconds("quiet"))
         check(not early, "the first half to last its full time", f"it ended 5 s before {half:g} s")
         await watch.command(f"(time {half - 0.1})")
         await watch.wait_until(
@@ -398,7 +398,7 @@ async def test_end_of_a_half(iut: Iut) -> None:
         async with watch_server(iut, instance, begins=False) as later:
             now = later.view.value("half")
         quiet = watch.session.seconds("quiet")
-        if await watch.stays_false(lambda view: view.value("half") == now, quiet):
+        if await watch.is_still_false(lambda view: view.value("half") == now, quiet):
             told = watch.view.value("half")
             if told != 1:
                 came = f"the later monitor received half {now}, and the first one half {told}"

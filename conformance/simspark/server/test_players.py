@@ -16,7 +16,7 @@ from conformance.simspark.server.tester.agents import (
     play_agent,
     skip_received,
 )
-from conformance.simspark.server.tester.match import BESIDE, match, numbers_shared, stays
+from conformance.simspark.server.tester.match import BESIDE, can_share_numbers, check_stays, match
 from conformance.verdicts import Inconclusive, NotExercised
 from conformance.wire import Message
 
@@ -51,7 +51,7 @@ async def test_sides(iut: Iut) -> None:
 async def test_a_number_in_both_teams(iut: Iut) -> None:
     """The number of an agent is still free in the other team."""
     expected = "an agent to be accepted with a number that the other team uses"
-    check(await numbers_shared(iut), expected, "it is accepted only with another number")
+    check(await can_share_numbers(iut), expected, "it is accepted only with another number")
 
 
 @requirement("move-agent.pos")
@@ -71,7 +71,9 @@ async def test_one_that_comes_again_is_put(iut: Iut) -> None:
     async with match(iut) as game:
         gone, name = game.agents["Left"], game.left
         await gone.close()
-        await game.watch.full("when an agent goes", more=False, requirement="full.node-removed")
+        await game.watch.wait_for_full(
+            "when an agent goes", more=False, requirement="full.node-removed"
+        )
         with contextlib.suppress(Inconclusive):
             # The server can reserve the number of the first agent. The specification does not
             # decide this.
@@ -148,16 +150,16 @@ async def test_the_right_agent_is_moved(iut: Iut) -> None:
     Both teams have an agent with the same number, if the server accepts that.
     """
     async with match(iut) as game:
-        left, right = await game.placed()
+        left, right = await game.put_apart()
         elsewhere = game.watch.place(0.1, 0.6)
         await game.put("Right", elsewhere, "move-agent.right-one")
-        await stays(game.watch, left, "the left agent", "a command for the right agent")
+        await check_stays(game.watch, left, "the left agent", "a command for the right agent")
         await game.watch.wait_until(
             right.is_free, "show no agent at the former position of the right agent"
         )
         for nobody in game.missing_players("Left"):
             await game.watch.command(f"(agent {nobody}(pos {right.x} {right.y} 0.4))")
-        await stays(game.watch, left, "the left agent", "commands for all other numbers")
+        await check_stays(game.watch, left, "the left agent", "commands for all other numbers")
         check(right.is_free(game.watch.view), "no agent moved by unused numbers", "an agent moved")
 
 
@@ -167,16 +169,16 @@ async def test_the_agent_of_that_name_is_moved(iut: Iut) -> None:
     async with match(iut) as game:
         if name_of(game.agents["Left"]) is None:
             raise NotExercised("the game state (GS) does not say which agent is on the left")
-        await game.left_goes(*await game.placed())
+        await game.disconnect_left(*await game.put_apart())
 
 
 @requirement("move-agent.no-operation")
 async def test_no_operation(iut: Iut) -> None:
     """The command agent without an operation does not change the agent."""
     async with match(iut) as game:
-        left, right = await game.placed()
+        left, right = await game.put_apart()
         await game.watch.command(f"(agent {game.left})")
-        stayed = await game.watch.stays_false(
+        stayed = await game.watch.is_still_false(
             # A robot without a controller can fall over.
             lambda view: not (left.is_occupied(view, BESIDE) and right.is_occupied(view, BESIDE)),
             2 * game.watch.session.seconds("quiet"),
@@ -215,7 +217,7 @@ async def _values_felt(agent: Session, name: str, value: float) -> list[float]:
     await skip_received(agent)
     groups = [message for message in agent.received if message.name in PERCEPTORS]
     came = [found for message in groups if (found := _value_felt(message, name)) is not None]
-    count, left = len(groups), agent.left("response", "response")
+    count, left = len(groups), agent.countdown("response", "response")
     while came or count < ENOUGH:
         message = await agent.wait_for(*PERCEPTORS, within=left)
         if message is None:

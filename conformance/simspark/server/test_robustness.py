@@ -9,9 +9,9 @@ import pytest
 from conformance.cases import check, explore, requirement
 from conformance.iut import Iut
 from conformance.session import Session
-from conformance.simspark import hostile, strategies
+from conformance.simspark import malformed, strategies
 from conformance.simspark.codec import encode
-from conformance.simspark.server.tester.agents import check_served, create, play_agent, turns
+from conformance.simspark.server.tester.agents import check_served, check_turns, create, play_agent
 from conformance.simspark.server.tester.match import match
 from conformance.simspark.server.tester.monitors import KEEPS_SENDING, Watch, watch_server
 from conformance.simspark.tester import LONG_NUMBERS, ODD_NUMBERS, expressions
@@ -72,7 +72,7 @@ async def _check_silence(watch: Watch, seen: int) -> None:
 
     The first `seen` messages do not count.
     """
-    await watch.obeys("wrong commands", "robustness.unknown-commands")
+    await watch.check_obeyed("wrong commands", "robustness.unknown-commands")
     await watch.wait_for_states(3)
     # An empty message returns nothing. It can keep a connection alive.
     strange = [m for m in watch.session.received[seen:] if m.name not in (*STATES, "Empty")]
@@ -87,8 +87,8 @@ async def test_unknown_commands(iut: Iut) -> None:
         for text in WRONG:
             await watch.command(text)
             if text in WRONG[::5]:
-                await watch.obeys(text)
-        await watch.obeys("wrong commands")
+                await watch.check_obeyed(text)
+        await watch.check_obeyed("wrong commands")
         goals = 70
         for text in WRONG[:12]:
             await watch.command(f"{text}(score (left {goals})(right 1))")
@@ -106,7 +106,7 @@ async def test_any_wrong_commands(iut: Iut, commands: list[Any]) -> None:
     async with watch_server(iut) as watch:
         for command in commands:
             await watch.session.send([command])
-        await watch.obeys("commands with one error each")
+        await watch.check_obeyed("commands with one error each")
 
 
 EFFECTORS = (
@@ -146,7 +146,7 @@ async def test_unknown_effectors(iut: Iut) -> None:
         for _ in range(4):
             await check_served(agent, "wrong effectors")
         async with watch_server(iut, instance) as watch:
-            await watch.obeys("wrong effectors")
+            await watch.check_obeyed("wrong effectors")
 
 
 @requirement("robustness.unknown-effectors")
@@ -161,7 +161,7 @@ async def test_values_out_of_range(iut: Iut, text: str) -> None:
         for _ in range(4):
             await check_served(agent, text)
         async with watch_server(iut, instance) as watch:
-            await watch.obeys(text)
+            await watch.check_obeyed(text)
         async with play_agent(iut, instance) as other:
             await check_served(other, f"{text} from another agent")
 
@@ -175,7 +175,7 @@ async def test_odd_numbers_of_an_agent(iut: Iut) -> None:
             await agent.send(expressions(f"(beam {number} {number} {number})(beam -1 0 0)"))
             await check_served(agent, f"effectors with the number {number:.30}")
         async with watch_server(iut, instance) as watch:
-            await watch.obeys("effectors with odd numbers")
+            await watch.check_obeyed("effectors with odd numbers")
 
 
 WITH_NUMBERS = (
@@ -200,10 +200,10 @@ async def test_odd_numbers(iut: Iut, kind: str) -> None:
             for text in WITH_NUMBERS:
                 await game.watch.command(text.format(number, game.left))
             await game.watch.command(f"(ball (pos 0 0 1)(vel 0 0 0))(agent {game.left}(pos 0 3 1))")
-            await game.watch.obeys(f"commands with the number {number:.30}")
+            await game.watch.check_obeyed(f"commands with the number {number:.30}")
         for number in TIMES:
             await game.watch.command(f"(time {number})")
-            await game.watch.obeys(f"a command with the time {number:.30}")
+            await game.watch.check_obeyed(f"a command with the time {number:.30}")
 
 
 @requirement("robustness.unknown-effectors")
@@ -214,21 +214,21 @@ async def test_numbers_out_of_range_before_init(iut: Iut) -> None:
             async with iut.connect(instance, channel="agent") as agent:
                 await create(iut, agent)
                 await agent.send(expressions(f"(init (unum {unum})(teamname Lefts))"))
-                await watch.obeys(f"an init with the number {unum}")
+                await watch.check_obeyed(f"an init with the number {unum}")
         await watch.session.assert_alive("numbers out of range")
 
 
 @requirement("robustness.malformed")
-@pytest.mark.parametrize("kind", hostile.TEXTS)
+@pytest.mark.parametrize("kind", malformed.TEXTS)
 async def test_malformed(iut: Iut, kind: str) -> None:
     """A malformed text at either port disturbs neither the server nor another monitor."""
     async with iut.instance() as instance, watch_server(iut, instance) as other:
         for port in ("monitor", "agent"):
             async with iut.connect(instance, channel=port) as session:
-                await session.send_bytes(hostile.TEXTS[kind])
-                await other.obeys(f"a text that is {kind}")
+                await session.send_bytes(malformed.TEXTS[kind])
+                await other.check_obeyed(f"a text that is {kind}")
                 await session.send_bytes(encode(expressions("(ball)")))
-                await other.obeys(f"a text that is {kind}, and a correct one after it")
+                await other.check_obeyed(f"a text that is {kind}, and a correct one after it")
         await other.session.assert_alive(kind)
 
 
@@ -250,11 +250,11 @@ async def test_a_monitor_after_malformed_texts(iut: Iut) -> None:
     """After a malformed text, a monitor is disconnected, or its next command has its effect."""
     async with iut.instance() as instance, contextlib.AsyncExitStack() as stack:
         watch = await stack.enter_async_context(watch_server(iut, instance))
-        for kind, text in hostile.TEXTS.items():
+        for kind, text in malformed.TEXTS.items():
             if watch.session.ended:
                 watch = await stack.enter_async_context(watch_server(iut, instance))
             with _excuse_closed(watch.session):
-                await watch.obeys(f"a text from the same monitor that is {kind}", upon=text)
+                await watch.check_obeyed(f"a text from the same monitor that is {kind}", upon=text)
             await watch.session.assert_alive(kind)
 
 
@@ -264,14 +264,16 @@ async def test_an_agent_after_malformed_texts(iut: Iut) -> None:
     async with iut.instance() as instance, contextlib.AsyncExitStack() as stack:
         agent = await stack.enter_async_context(play_agent(iut, instance))
         speed = 2.0
-        await turns(iut, agent, speed)
-        for kind, text in hostile.TEXTS.items():
+        await check_turns(iut, agent, speed)
+        for kind, text in malformed.TEXTS.items():
             if agent.ended:
                 agent = await stack.enter_async_context(play_agent(iut, instance))
             await agent.send_bytes(text)
             speed = -speed
             with _excuse_closed(agent):
-                await turns(iut, agent, speed, f", sent after a text that is {kind}", about=None)
+                await check_turns(
+                    iut, agent, speed, f", sent after a text that is {kind}", about=None
+                )
             await agent.assert_alive(kind)
 
 
@@ -280,23 +282,23 @@ async def test_empty_messages(iut: Iut) -> None:
     """Messages of length 0 have no effect, between other messages and many at once."""
     async with watch_server(iut) as watch:
         await watch.session.send([])
-        await watch.obeys("an empty message")
+        await watch.check_obeyed("an empty message")
         await watch.session.send_bytes(bytes(4 * MANY))
         watch.waiting = MANY
-        await watch.obeys(f"{MANY} empty messages")
+        await watch.check_obeyed(f"{MANY} empty messages")
         together = encode(expressions("(score (left 1)(right 71))"))
         await watch.session.send_bytes(bytes(4 * MANY) + together)
         watch.waiting = MANY
         await watch.wait_until(
             lambda view: view.value("score_right") == 71,
             f"show a score sent in one write with {MANY} empty messages",
-            within=watch.patience(),
+            within=watch.effect_deadline(),
             now=lambda view: f"score_right is {view.state.get('score_right')}",
         )
         await watch.session.send_bytes(bytes(2))
-        await watch.session.taken()
+        await watch.session.wait_until_taken()
         await watch.session.send_bytes(bytes(2))
-        await watch.obeys("an empty message in two halves")
+        await watch.check_obeyed("an empty message in two halves")
 
 
 @requirement("robustness.huge-length")
@@ -307,14 +309,14 @@ async def test_huge_length(iut: Iut, port: str) -> None:
         for length in (0x7FFFFFFF, 0x80000000, 0xFFFFFFFF):
             async with iut.connect(instance, channel=port) as session:
                 await session.send_bytes(length.to_bytes(4, "big") + b"(time 1)" * 5000)
-                await other.obeys(f"a length of {length:#x} at the port of the {port}s")
-                taken = hostile.memory(session)
+                await other.check_obeyed(f"a length of {length:#x} at the port of the {port}s")
+                taken = malformed.memory(session)
                 check(
-                    taken < hostile.GIBIBYTE,
+                    taken < malformed.GIBIBYTE,
                     "less than 1024 MiB of memory",
                     f"the process used {taken >> 20} MiB",
                 )
-            await other.obeys("the sender of a huge length disconnected")
+            await other.check_obeyed("the sender of a huge length disconnected")
         await other.session.assert_alive("a huge length")
 
 
@@ -322,16 +324,16 @@ async def test_huge_length(iut: Iut, port: str) -> None:
 async def test_wrong_length(iut: Iut) -> None:
     """A wrong length disturbs only the connection of its sender."""
     async with iut.instance() as instance, watch_server(iut, instance) as other:
-        for kind, data in hostile.LENGTHS.items():
+        for kind, data in malformed.LENGTHS.items():
             async with iut.connect(instance, channel="monitor") as session:
                 await session.send_bytes(data)
-                await other.obeys(f"a length that is {kind}")
+                await other.check_obeyed(f"a length that is {kind}")
                 # A length that is too large is now complete. The length of this message becomes
                 # part of its text.
                 await session.send(expressions("(reqfullstate)"))
-            await other.obeys(f"a length that is {kind}, whose sender disconnected")
+            await other.check_obeyed(f"a length that is {kind}, whose sender disconnected")
         async with watch_server(iut, instance) as next_one:
-            await next_one.obeys("an earlier monitor with wrong lengths")
+            await next_one.check_obeyed("an earlier monitor with wrong lengths")
 
 
 @requirement("robustness.several-clients")
@@ -346,16 +348,16 @@ async def test_clients_come_and_go(iut: Iut) -> None:
             async with iut.connect(instance, channel=channel) as session:
                 await session.send_bytes(encode(expressions("(score (left 9)(right 9))"))[:9])
                 await session.close()
-            await watch.obeys(f"a disconnect of a {channel} inside a message")
+            await watch.check_obeyed(f"a disconnect of a {channel} inside a message")
             await check_served(agent, f"a disconnect of a {channel} inside a message")
         async with play_agent(iut, instance, "Rights"), watch_server(iut, instance) as another:
-            await another.obeys("disconnects of other clients")
+            await another.check_obeyed("disconnects of other clients")
         await check_served(agent, "disconnects of other clients")
         for number in range(MANY):
             async with iut.connect(instance, channel="monitor") as passing:
                 await passing.expect(*STATES, to=f"after {number} monitors have come and gone")
                 await passing.close()
-        await watch.obeys("disconnects of all other monitors")
+        await watch.check_obeyed("disconnects of all other monitors")
         await watch.session.assert_alive("clients that come and go")
 
 
@@ -369,7 +371,7 @@ async def test_many_monitors(iut: Iut) -> None:
         watch_server(iut, instance) as c,
     ):
         for watch in (c, a, b):
-            await watch.obeys("the commands of others")
+            await watch.check_obeyed("the commands of others")
 
 
 PARTS = {"nothing": 0, "half a length": 2, "half a text": 9}
@@ -393,7 +395,7 @@ async def test_clients_that_break_off(iut: Iut, channel: str) -> None:
                 session = other.session if isinstance(other, Watch) else other
                 await session.send_bytes(encode(expressions("(score (left 9)(right 9))"))[:size])
                 await session.break_off()
-            await watch.obeys(what)
+            await watch.check_obeyed(what)
             await check_served(agent, what)
 
 
@@ -410,8 +412,8 @@ async def test_clients_that_wait(iut: Iut) -> None:
                 what = f"another {channel} sent {part} and paused"
                 async with iut.connect(instance, channel=channel) as session:
                     await session.send_bytes(encode(expressions("(time 5)"))[:size])
-                    await session.taken()
-                    await watch.obeys(what)
+                    await session.wait_until_taken()
+                    await watch.check_obeyed(what)
                     await check_served(agent, what)
                     async with iut.connect(instance, channel="monitor") as passing:
                         await passing.expect(*STATES, to=f"after {what}")

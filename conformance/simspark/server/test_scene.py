@@ -11,10 +11,10 @@ from conformance.iut import Iut
 from conformance.simspark.codec import encode
 from conformance.simspark.server.tester.agents import (
     Name,
+    check_turns,
     hinge_angle,
     name_of,
     play_agent,
-    turns,
 )
 from conformance.simspark.server.tester.match import match
 from conformance.simspark.server.tester.monitors import (
@@ -48,11 +48,11 @@ async def test_full_when_agents_come(iut: Iut) -> None:
         play_agent(iut, instance, "Lefts"),
     ):
         for watch in (one, other):
-            await watch.full("when an agent comes", more=True)
+            await watch.wait_for_full("when an agent comes", more=True)
             await watch.settle()
         async with play_agent(iut, instance, "Rights"):
             for watch in (one, other):
-                await watch.full("when a second agent comes", more=True)
+                await watch.wait_for_full("when a second agent comes", more=True)
 
 
 @requirement("full.node-removed")
@@ -71,12 +71,14 @@ async def test_full_when_agents_go(iut: Iut) -> None:
         for team in ("Lefts", "Rights"):
             agents += [await playing_on.enter_async_context(play_agent(iut, instance, team))]
             for watch in (one, other):
-                await watch.full("when an agent comes", more=True, requirement="full.node-added")
+                await watch.wait_for_full(
+                    "when an agent comes", more=True, requirement="full.node-added"
+                )
                 await watch.settle()
         for agent in agents:
             await agent.close()
             for watch in (one, other):
-                await watch.full("when an agent goes", more=False)
+                await watch.wait_for_full("when an agent goes", more=False)
                 await watch.settle()
 
 
@@ -94,7 +96,9 @@ async def test_full_for_a_later_client(iut: Iut) -> None:
                 f"it has {nodes[1]} nodes, and {nodes[0]} nodes for the first monitor",
             )
             await agent.close()
-            await second.full("when an agent goes", more=False, requirement="full.node-removed")
+            await second.wait_for_full(
+                "when an agent goes", more=False, requirement="full.node-removed"
+            )
         async with watch_server(iut, instance) as third:
             await third.wait_for_states(2)
 
@@ -237,7 +241,7 @@ async def test_a_moving_hinge_is_seen(iut: Iut) -> None:
         await watch.settle()
         before = list(watch.view.scene.locals) if watch.view.scene else []
         fulls = watch.view.fulls
-        await turns(iut, agent, 2.0, " during the game")
+        await check_turns(iut, agent, 2.0, " during the game")
 
         def turned(view: View) -> bool:
             now = view.scene.locals if view.scene else []
@@ -252,7 +256,7 @@ async def test_a_moving_hinge_is_seen(iut: Iut) -> None:
             await watch.wait_until(turned, "show the hinge turning", now=lambda _: "no node turned")
         except Violation:
             await watch.command("(reqfullstate)")
-            if await watch.stays_false(turned, watch.session.seconds("response")):
+            if await watch.is_still_false(turned, watch.session.seconds("response")):
                 raise NotExercised("the scene does not show the hinges of the robot") from None
             raise
         check(
@@ -295,7 +299,7 @@ async def test_a_rise_is_seen(iut: Iut) -> None:
             return any(view.poses[node][14] > ASIDE for node in place.nodes_within(view, CLOSE))
 
         await watch.command(up)
-        if await watch.shows_only_in_full(
+        if await watch.is_shown_only_in_full(
             high, "the ball is not in the air, its commanded position", up
         ):
             raise Violation(f"updates to show the ball in the air above {place}", ONLY_IN_FULL)
@@ -304,7 +308,7 @@ async def test_a_rise_is_seen(iut: Iut) -> None:
 async def _check_updated(watch: Watch, place: Place, within: float) -> None:
     """Raise Violation if only a full scene graph shows the ball at a place."""
     otherwise = f"the ball is not at its commanded position {place}"
-    if await watch.shows_only_in_full(lambda view: place.is_occupied(view, within), otherwise):
+    if await watch.is_shown_only_in_full(lambda view: place.is_occupied(view, within), otherwise):
         raise Violation(f"updates to show the ball at {place}", ONLY_IN_FULL)
 
 

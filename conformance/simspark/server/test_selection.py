@@ -5,26 +5,26 @@ import pytest
 from conformance.cases import check, requirement
 from conformance.iut import Iut
 from conformance.simspark.server.tester.agents import play_agent
-from conformance.simspark.server.tester.match import leaves, match, stays
+from conformance.simspark.server.tester.match import check_leaves, check_stays, match
 from conformance.simspark.tester import expressions
 from conformance.simspark.view import View
 
 # Removing
 
 
-async def _nobody(iut: Iut, word: str) -> None:
+async def _check_nobody_affected(iut: Iut, word: str) -> None:
     """Check that a command for an agent that does not exist affects no other agent.
 
     The selected agent is among the others.
     """
     async with match(iut) as game:
-        places = await game.placed()
+        places = await game.put_apart()
         await game.watch.command(f"(select {game.left})")
         for team in ("Left", "Right"):
             command = f"({word} {game.missing_player(team)})"
             await game.watch.command(command)
             for place in places:
-                await stays(game.watch, place, "an agent with another number", command)
+                await check_stays(game.watch, place, "an agent with another number", command)
 
 
 @requirement("kill.named")
@@ -32,29 +32,31 @@ async def _nobody(iut: Iut, word: str) -> None:
 async def test_kill(iut: Iut, team: str) -> None:
     """The named agent is removed, and the other agent stays, although it is selected."""
     async with match(iut) as game:
-        places = dict(zip(("Left", "Right"), await game.placed(), strict=True))
-        await game.select_the_other(team)
+        places = dict(zip(("Left", "Right"), await game.put_apart(), strict=True))
+        await game.select_other(team)
         command = f"(kill {game.names[team].reversed})"
-        await leaves(game.watch, places.pop(team), command, "the agent")
+        await check_leaves(game.watch, places.pop(team), command, "the agent")
         [(other, place)] = places.items()
-        await stays(game.watch, place, f"the agent of {other}", "another agent was removed")
+        await check_stays(game.watch, place, f"the agent of {other}", "another agent was removed")
         await game.agents[team].close()
-        await stays(game.watch, place, f"the agent of {other}", "the removed agent disconnected")
+        await check_stays(
+            game.watch, place, f"the agent of {other}", "the removed agent disconnected"
+        )
 
 
 @requirement("kill.named")
 async def test_kill_among_three(iut: Iut) -> None:
     """The named agent is removed, also if another agent of its team came after it."""
     async with match(iut) as game, play_agent(iut, game.watch.session.instance, "Lefts"):
-        left, right = await game.placed()
-        await leaves(game.watch, left, f"(kill {game.left})", "the agent")
-        await stays(game.watch, right, "the agent of Right", "another agent was removed")
+        left, right = await game.put_apart()
+        await check_leaves(game.watch, left, f"(kill {game.left})", "the agent")
+        await check_stays(game.watch, right, "the agent of Right", "another agent was removed")
 
 
 @requirement("kill.named")
 async def test_kill_nobody(iut: Iut) -> None:
     """A number that no agent of the team has removes no agent."""
-    await _nobody(iut, "kill")
+    await _check_nobody_affected(iut, "kill")
 
 
 HALVES = ("", "(unum {0.unum})", "(team {0.team})")
@@ -66,21 +68,21 @@ HALVES = ("", "(unum {0.unum})", "(team {0.team})")
 async def test_kill_the_selected(iut: Iut, half: str) -> None:
     """Without number or team, the selected agent is removed."""
     async with match(iut) as game:
-        left, right = await game.placed()
+        left, right = await game.put_apart()
         await game.watch.command(f"(select {game.right})")
         command = f"(kill {half.format(game.left)})"
-        await leaves(game.watch, right, command, "the selected agent")
-        await stays(game.watch, left, "the other agent", "the selected agent was removed")
+        await check_leaves(game.watch, right, command, "the selected agent")
+        await check_stays(game.watch, left, "the other agent", "the selected agent was removed")
 
 
 @requirement("kill.named")
 async def test_full_graph_after_a_kill(iut: Iut) -> None:
     """After kill, the full scene graph no longer contains the player."""
     async with match(iut) as game:
-        left, _ = await game.placed()
+        left, _ = await game.put_apart()
         fulls = game.watch.view.fulls
         nodes = len(game.watch.view.poses)
-        await leaves(game.watch, left, f"(kill {game.left})", "the agent")
+        await check_leaves(game.watch, left, f"(kill {game.left})", "the agent")
         await game.watch.settle()
         now = len(game.watch.view.poses)
         check(
@@ -97,24 +99,26 @@ async def test_full_graph_after_a_kill(iut: Iut) -> None:
 async def test_select(iut: Iut) -> None:
     """The named agent is selected, so a command without a name affects it."""
     async with match(iut) as game:
-        left, right = await game.placed()
+        left, right = await game.put_apart()
         await game.watch.command(f"(select {game.right})")
-        await leaves(game.watch, right, "(repos)", "the selected agent")
-        await stays(game.watch, left, "the other agent", "(repos)")
+        await check_leaves(game.watch, right, "(repos)", "the selected agent")
+        await check_stays(game.watch, left, "the other agent", "(repos)")
         await game.watch.command(f"(select {game.missing_player('Left')})(repos)")
-        await stays(game.watch, left, "an agent", "a selection of an unused number, and (repos)")
+        await check_stays(
+            game.watch, left, "an agent", "a selection of an unused number, and (repos)"
+        )
         await game.watch.command(f"(select {game.left.reversed})")
-        await leaves(game.watch, left, "(repos)", "the agent selected next")
+        await check_leaves(game.watch, left, "(repos)", "the agent selected next")
 
 
 @requirement("select.named")
 async def test_select_while_another_goes(iut: Iut) -> None:
     """An agent stays selected when an agent that came earlier leaves."""
     async with match(iut) as game:
-        left, right = await game.placed()
+        left, right = await game.put_apart()
         await game.watch.command(f"(select {game.right})")
-        await game.left_goes(left, right)
-        await leaves(game.watch, right, "(repos)", "the selected agent")
+        await game.disconnect_left(left, right)
+        await check_leaves(game.watch, right, "(repos)", "the selected agent")
 
 
 @requirement("robustness.several-clients")
@@ -126,18 +130,18 @@ async def test_select_one_that_goes(iut: Iut) -> None:
     async with match(iut) as game:
         watch = game.watch
         await watch.command(f"(kill {game.right})")
-        await watch.obeys("the removal of an agent", "kill.named")
+        await watch.check_obeyed("the removal of an agent", "kill.named")
         for text in ("(he1 1)", "(say hello)", "(beam -2 1 0)"):
             await game.agents["Right"].send(expressions(text))
-        await watch.obeys("effectors of an agent whose robot was removed")
+        await watch.check_obeyed("effectors of an agent whose robot was removed")
         await game.agents["Right"].close()
-        await watch.obeys("the disconnect of an agent whose robot was removed")
+        await watch.check_obeyed("the disconnect of an agent whose robot was removed")
         await watch.command(f"(select {game.left})")
         await game.agents["Left"].close()
-        await watch.full("when an agent goes", more=False, requirement="full.node-removed")
+        await watch.wait_for_full("when an agent goes", more=False, requirement="full.node-removed")
         for text in ("(repos)", "(kill)", "(select)"):
             await watch.command(text)
-            await watch.obeys(f"{text} after the selected agent has left")
+            await watch.check_obeyed(f"{text} after the selected agent has left")
         await watch.session.assert_alive("commands for an agent that has left")
 
 
@@ -145,15 +149,15 @@ async def test_select_one_that_goes(iut: Iut) -> None:
 async def test_select_next(iut: Iut) -> None:
     """Without a name the next agent is selected. With two agents, this is the other agent."""
     async with match(iut) as game:
-        left, right = await game.placed()
+        left, right = await game.put_apart()
         await game.watch.command(f"(select {game.left})")
         await game.watch.command("(select)")
-        await leaves(game.watch, right, "(repos)", "the next agent")
+        await check_leaves(game.watch, right, "(repos)", "the next agent")
         # The requirement select.only-one decides if the first agent is still selected.
         if left.is_free(game.watch.view):
             await game.put("Left", left)
         await game.watch.command("(select)")
-        await leaves(game.watch, left, "(repos)", "the next agent")
+        await check_leaves(game.watch, left, "(repos)", "the next agent")
 
 
 @requirement("select.next")
@@ -161,10 +165,10 @@ async def test_select_next_by_half_a_name(iut: Iut) -> None:
     """With only a number or only a team, the next agent is selected."""
     async with match(iut) as game:
         for half in HALVES[1:]:
-            left, right = await game.placed()
+            left, right = await game.put_apart()
             await game.watch.command(f"(select {game.left})")
             await game.watch.command(f"(select {half.format(game.left)})")
-            await leaves(game.watch, right, "(repos)", "the next agent")
+            await check_leaves(game.watch, right, "(repos)", "the next agent")
             if left.is_free(game.watch.view):
                 await game.put("Left", left)
 
@@ -173,11 +177,11 @@ async def test_select_next_by_half_a_name(iut: Iut) -> None:
 async def test_select_one_only(iut: Iut) -> None:
     """When another agent is selected, the first one is no longer selected."""
     async with match(iut) as game:
-        left, right = await game.placed()
+        left, right = await game.put_apart()
         await game.watch.command(f"(select {game.left})")
         await game.watch.command(f"(select {game.right})")
-        await leaves(game.watch, right, "(kill)", "the agent selected last")
-        await stays(game.watch, left, "the agent selected before", "(kill)")
+        await check_leaves(game.watch, right, "(kill)", "the agent selected last")
+        await check_stays(game.watch, left, "the agent selected before", "(kill)")
 
 
 # Repositioning
@@ -188,12 +192,12 @@ async def test_select_one_only(iut: Iut) -> None:
 async def test_repos(iut: Iut, team: str) -> None:
     """The named agent is repositioned and still exists; the selected agent stays."""
     async with match(iut) as game:
-        places = dict(zip(("Left", "Right"), await game.placed(), strict=True))
+        places = dict(zip(("Left", "Right"), await game.put_apart(), strict=True))
         nodes = len(game.watch.view.poses)
-        await game.select_the_other(team)
-        await leaves(game.watch, places.pop(team), f"(repos {game.names[team]})", "the agent")
+        await game.select_other(team)
+        await check_leaves(game.watch, places.pop(team), f"(repos {game.names[team]})", "the agent")
         for other, place in places.items():
-            await stays(
+            await check_stays(
                 game.watch, place, f"the agent of {other}", "another agent was repositioned"
             )
         now = len(game.watch.view.poses)
@@ -203,22 +207,22 @@ async def test_repos(iut: Iut, team: str) -> None:
 @requirement("repos.named")
 async def test_repos_nobody(iut: Iut) -> None:
     """A number that no agent of the team has moves no agent."""
-    await _nobody(iut, "repos")
+    await _check_nobody_affected(iut, "repos")
 
 
 @requirement("repos.selected")
 async def test_repos_the_selected(iut: Iut) -> None:
     """Without number or team, only the selected agent is repositioned."""
     async with match(iut) as game:
-        left, right = await game.placed()
+        left, right = await game.put_apart()
         nodes = len(game.watch.view.poses)
         await game.watch.command(f"(select {game.right})")
         for half in HALVES:
             command = f"(repos {half.format(game.left)})"
             if right.is_free(game.watch.view):
                 await game.put("Right", right)
-            await leaves(game.watch, right, command, "the selected agent")
-            await stays(game.watch, left, "the other agent", command)
+            await check_leaves(game.watch, right, command, "the selected agent")
+            await check_stays(game.watch, left, "the other agent", command)
             check(
                 _count(game.watch.view) == nodes, "the agent at another position", "it was removed"
             )

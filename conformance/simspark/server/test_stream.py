@@ -52,7 +52,7 @@ async def test_state_for_a_later_monitor(iut: Iut) -> None:
     async with iut.instance() as instance, watch_server(iut, instance) as first:
         time = round(0.3 * first.view.parameter("RuleHalfTime", 300.0))
         await first.command(f"(time {time})")
-        await first.obeys("another monitor", "score.set")
+        await first.check_obeyed("another monitor", "score.set")
         now = first.view
         async with watch_server(iut, instance, begins=False) as later:
             told = later.view
@@ -209,10 +209,10 @@ async def test_several_monitors_command(iut: Iut) -> None:
         watch_server(iut, instance) as other,
     ):
         for watch in (one, other, one):
-            await watch.obeys("commands of another monitor")
+            await watch.check_obeyed("commands of another monitor")
             await watch.wait_for_states(2)
         for last in range(20, 101, 20):
             for time in range(last - 20, last):
                 other.waiting += 1
                 await other.session.send_bytes(frame(f"(time {time})".ljust(LONG_COMMAND).encode()))
-            await other.obeys(f"{last} commands of {LONG_COMMAND} bytes")
+            await other.check_obeyed(f"{last} commands of {LONG_COMMAND} bytes")

@@ -15,8 +15,8 @@ from conformance.vexide.frontend.tester import (
     hang_up,
     open_in_setup,
     open_session,
-    outcome,
     start_program,
+    user_outcome,
 )
 
 
@@ -27,7 +27,7 @@ async def test_exited_is_a_normal_end(iut: Iut) -> None:
         await start_program(session)
         await session.send(EXITED)
         await hang_up(session)
-        said = await outcome(session)
+        said = await user_outcome(session)
         check(said == "exited", "'exited' from the operation 'outcome'", f"received {said}")
 
 
@@ -38,7 +38,7 @@ async def test_exited_after_an_error_is_a_normal_end(iut: Iut) -> None:
         await start_program(session)
         await session.send(log("the program panicked", "Error"), EXITED)
         await hang_up(session)
-        said = await outcome(session)
+        said = await user_outcome(session)
         check(said == "exited", "'exited' from the operation 'outcome'", f"received {said}")
 
 
@@ -49,7 +49,7 @@ async def test_exited_without_a_newline(iut: Iut) -> None:
         await start_program(session)
         await session.send_bytes(encode(EXITED).removesuffix(b"\n"))
         await hang_up(session)
-        said = await outcome(session)
+        said = await user_outcome(session)
         expected = "'exited' from the operation 'outcome' after an Exited without a newline"
         check(said == "exited", expected, f"received {said}")
 
@@ -68,7 +68,7 @@ async def test_close_without_exited(iut: Iut, when: str) -> None:
             raise Inconclusive("the frontend closed the session first")
         await session.send(*busy)
         await hang_up(session)
-        said = await outcome(session)
+        said = await user_outcome(session)
         check(said == "error", "'error' from the operation 'outcome'", f"received {said}")
 
 

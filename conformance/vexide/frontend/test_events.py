@@ -49,7 +49,7 @@ async def test_event_while_running(iut: Iut, event: str) -> None:
     """The session continues after an event of a running program in its canonical form."""
     async with open_session(iut) as session:
         if event in MOTORS and session.instance.upper.offers("configure"):
-            await session.instance.upper("configure", port=1, device=MOTOR)
+            await session.operate("configure", port=1, device=MOTOR)
         await session.send(answer())
         await start_program(session)
         if event in MOTORS and not messages_named(session, "ConfigureDevice"):

@@ -94,7 +94,7 @@ async def test_user_cannot_hurry(iut: Iut) -> None:
             raise NotExercised(f"needs one of the hooks {', '.join(OPERATIONS)}: give --hook")
         for name in offered:
             # A frontend can refuse an operation that is not possible yet.
-            await upper(name, **OPERATIONS[name])
+            await session.operate(name, **OPERATIONS[name])
         await _check_no_other_message(session)
 
 
@@ -107,7 +107,7 @@ async def test_silent_upon_an_early_event(iut: Iut, event: Any) -> None:
         # A frontend can close the stream after this event.
         await session.send(event)
         if session.instance.upper.offers("start"):
-            await session.instance.upper("start")
+            await session.operate("start")
         # After Ready, StartExecution is allowed: the specification does not say which rule comes
         # first.
         await _check_no_other_message(session, *([START] if event == READY else []))

@@ -165,7 +165,7 @@ async def test_drawing(iut: Iut, name: str) -> None:
         await start_program(session)
         await session.send(_CLEAR, event)
         outside = OUTSIDE if name != "clear" else []
-        wrong = await _differs(session, [*spots, *outside])
+        wrong = await _first_difference(session, [*spots, *outside])
         check(not wrong, f"the screen after {name}", wrong)
 
 
@@ -177,7 +177,7 @@ async def test_many_drawings(iut: Iut) -> None:
         {"Rectangle": {"top_left": {"x": x, "y": y}, "bottom_right": {"x": x + 4, "y": y + 4}}}
         for x, y in places
     ]
-    async with _cleared(iut) as session:
+    async with _open_cleared(iut) as session:
         corners = [{"Pixel": {"pos": {"x": x, "y": HEIGHT - 1}}} for x in (0, WIDTH - 1)]
         pixels = [
             draw(corner, GREEN) for draw, corner in zip((_stroke, _fill), corners, strict=True)
@@ -186,7 +186,7 @@ async def test_many_drawings(iut: Iut) -> None:
         await session.send(*filled, *pixels, segmentation=whole)
         spots = [Spot(x + 2, y + 2, GREEN, 2) for x, y in places]
         spots += [Spot(x, HEIGHT - 1, GREEN) for x in (0, WIDTH - 1)]
-        wrong = await _differs(session, spots)
+        wrong = await _first_difference(session, spots)
         check(not wrong, f"the screen after {len(spots)} drawings in one write", wrong)
 
 
@@ -196,20 +196,20 @@ async def test_drawings_in_order(iut: Iut) -> None:
     below = {"Rectangle": {"top_left": {"x": 290, "y": 190}, "bottom_right": {"x": 330, "y": 240}}}
     inside = {"Rectangle": {"top_left": {"x": 130, "y": 80}, "bottom_right": {"x": 170, "y": 120}}}
     drawings = [_fill(below, GREEN), drawing(PIXELS), _fill(BOX, BLUE), _fill(inside, GREEN)]
-    async with _cleared(iut) as session:
+    async with _open_cleared(iut) as session:
         await session.send(*drawings, segmentation=whole)
         spots = [*COPIED, Spot(295, 195, GREEN), Spot(110, 60, BLUE), Spot(150, 100, GREEN)]
-        wrong = await _differs(session, spots)
+        wrong = await _first_difference(session, spots)
         check(not wrong, "the screen after overlapping drawings in one write", wrong)
 
 
 @requirement("screen.drawing")
 async def test_drawing_while_touched(iut: Iut) -> None:
     """A drawing that comes while the user touches the display appears."""
-    async with _cleared(iut) as session:
+    async with _open_cleared(iut) as session:
         await operate(session, "touch", x=400, y=250, event="Pressed")
         await session.send(_fill(BOX, BLUE))
-        wrong = await _differs(session, [Spot(150, 100, BLUE)])
+        wrong = await _first_difference(session, [Spot(150, 100, BLUE)])
         await operate(session, "touch", x=400, y=250, event="Released")
         check(not wrong, "the screen after a drawing during a touch", wrong)
 
@@ -217,10 +217,12 @@ async def test_drawing_while_touched(iut: Iut) -> None:
 @requirement("screen.drawing")
 async def test_another_buffer(iut: Iut) -> None:
     """A second pixel buffer appears at its own place with its own pixels."""
-    async with _cleared(iut) as session:
+    async with _open_cleared(iut) as session:
         second = _copy(100, 20, white=range(10, 20))
         await session.send(drawing(PIXELS), drawing(second))
-        wrong = await _differs(session, [Spot(102, 22, BLACK), Spot(113, 22, WHITE), *COPIED])
+        wrong = await _first_difference(
+            session, [Spot(102, 22, BLACK), Spot(113, 22, WHITE), *COPIED]
+        )
         check(not wrong, "the screen after two pixel buffers", wrong)
 
 
@@ -233,7 +235,7 @@ async def test_drawing_beyond_the_edges(iut: Iut) -> None:
         {"Pixel": {"pos": {"x": 490, "y": 120}}},
     )
     copied = (_copy(-8, 250, white=range(8)), _copy(472, 5, white=range(8, 20)))
-    async with _cleared(iut) as session:
+    async with _open_cleared(iut) as session:
         await session.send(*(_fill(shape, GREEN) for shape in beyond))
         await session.send(*map(drawing, copied), _fill(BOX, BLUE))
         # These places would change if a frontend wrote past the end of a line in its memory.
@@ -241,14 +243,14 @@ async def test_drawing_beyond_the_edges(iut: Iut) -> None:
         left = [Spot(x, y, BLACK) for x in (420, 476) for y in (180, 200, 228, 251)]
         right += [Spot(4, y, BLACK) for y in (7, 8)]
         spots = [Spot(150, 100, BLUE), Spot(10, 121, BLACK), *right, *left]
-        wrong = await _differs(session, spots)
+        wrong = await _first_difference(session, spots)
         check(not wrong, "the screen after a box and drawings across the edges", wrong)
 
 
 @requirement("screen.double-buffering")
 async def test_double_buffering(iut: Iut) -> None:
     """While double buffering is on, drawings appear only after each ScreenRender."""
-    async with _cleared(iut) as session:
+    async with _open_cleared(iut) as session:
         await session.send({"ScreenDoubleBufferMode": {"enable": True}})
         before = [Spot(150, 100, BLACK), Spot(302, 202, BLACK)]
         steps = (
@@ -261,10 +263,10 @@ async def test_double_buffering(iut: Iut) -> None:
         for events, after in steps:
             await session.send(*events)
             await session.until_closed(session.seconds("quiet"))
-            early = await _differs(session, before)
+            early = await _first_difference(session, before)
             check(not early, "no change of the screen before ScreenRender", early)
             await session.send("ScreenRender")
-            late = await _differs(session, after)
+            late = await _first_difference(session, after)
             check(not late, "the new drawings on the screen after ScreenRender", late)
             before = after
 
@@ -272,15 +274,15 @@ async def test_double_buffering(iut: Iut) -> None:
 @requirement("screen.double-buffering")
 async def test_double_buffering_ends(iut: Iut) -> None:
     """After double buffering ends, drawings appear without ScreenRender and stay visible."""
-    async with _cleared(iut) as session:
+    async with _open_cleared(iut) as session:
         await session.send({"ScreenDoubleBufferMode": {"enable": True}}, _fill(BOX, BLUE))
         await session.send("ScreenRender", {"ScreenDoubleBufferMode": {"enable": False}})
         await session.send(_fill(BOX, GREEN))
-        wrong = await _differs(session, [Spot(150, 100, GREEN)])
+        wrong = await _first_difference(session, [Spot(150, 100, GREEN)])
         check(not wrong, "the drawing on the screen without ScreenRender", wrong)
         await session.send("ScreenRender")
         await session.until_closed(session.seconds("quiet"))
-        wrong = await _differs(session, [Spot(150, 100, GREEN)])
+        wrong = await _first_difference(session, [Spot(150, 100, GREEN)])
         check(
             not wrong,
             "the drawing to stay after a ScreenRender, because double buffering is off",
@@ -289,46 +291,46 @@ async def test_double_buffering_ends(iut: Iut) -> None:
 
 
 @contextlib.asynccontextmanager
-async def _cleared(iut: Iut) -> AsyncIterator[Session]:
+async def _open_cleared(iut: Iut) -> AsyncIterator[Session]:
     """Open a running session with a black screen.
 
     Raises Inconclusive if a simple box does not appear on the screen or cannot be cleared.
     """
-    if wrong := await iut.cached("what differs of a box", lambda: _box_differs(iut)):
+    if wrong := await iut.cached("what differs of a box", lambda: _box_difference(iut)):
         raise Inconclusive(f"a simple box does not appear (screen.drawing): {wrong}")
     async with open_in_setup(iut) as session:
         await start_program(session)
         await session.send(_CLEAR)
-        if wrong := await _differs(session, [Spot(150, 100, BLACK)]):
+        if wrong := await _first_difference(session, [Spot(150, 100, BLACK)]):
             raise Inconclusive(f"the screen is not cleared (screen.drawing): {wrong}")
         yield session
 
 
-async def _box_differs(iut: Iut) -> str:
+async def _box_difference(iut: Iut) -> str:
     async with open_in_setup(iut) as session:
         await start_program(session)
         drawn = ((_fill(BOX, BLUE), BLUE), (_fill(BOX, GREEN), GREEN), (_CLEAR, BLACK))
         for event, ink in drawn:
             await session.send(event)
-            if wrong := await _differs(session, [Spot(150, 100, ink)]):
+            if wrong := await _first_difference(session, [Spot(150, 100, ink)]):
                 return wrong
         return ""
 
 
-async def _differs(session: Session, spots: Sequence[Spot]) -> str:
+async def _first_difference(session: Session, spots: Sequence[Spot]) -> str:
     """Return the first difference from the expected spots; empty if all spots are right.
 
     Polls until the response timeout. The timeout starts again whenever more spots are right,
     because the frontend is still drawing.
     """
-    left, least = session.left("response"), len(spots)
+    left, least = session.countdown("response"), len(spots)
     while True:
         screen = await _screen(session)
-        wrong = [spot for spot in spots if not screen.has(spot)]
+        wrong = [spot for spot in spots if not screen.is_shown(spot)]
         if not wrong:
             return ""
         if len(wrong) < least:
-            left, least = session.left("response"), len(wrong)
+            left, least = session.countdown("response"), len(wrong)
         if left() < 0:
             spot = wrong[0]
             wanted, came = tuple(spot.color.values()), screen.at(spot.x, spot.y)
@@ -354,7 +356,7 @@ class Screen:
             return (0, 0, 0)
         return tuple(self.pixels[3 * (row * self.width + column) :][:3])
 
-    def has(self, spot: Spot) -> bool:
+    def is_shown(self, spot: Spot) -> bool:
         reach = range(-spot.around, spot.around + 1)
         wanted = tuple(spot.color.values())
         return any(

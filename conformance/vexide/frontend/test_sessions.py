@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from conformance.cases import compared, requirement
-from conformance.definitions import locate
+from conformance.definitions import locations
 from conformance.iut import Iut
 from conformance.judging import captures
 from conformance.judging.captures import Capture
@@ -34,7 +34,7 @@ PECULIAR = {
 
 
 def _sessions() -> Iterator[Any]:
-    folder = locate.folder("captures", "vexide")
+    folder = locations.folder("captures", "vexide")
     for path in sorted(folder.glob("*.jsonl")) if folder else ():
         if path.stem.startswith(("session-", "example-")) and _playable(captures.read(path)):
             decides = PECULIAR.get(path.stem, "encoding.externally-tagged")
@@ -103,7 +103,7 @@ async def _user_who_starts(session: Session) -> AsyncIterator[None]:
             if messages_named(session, START) or session.ended:
                 return
             with contextlib.suppress(Inconclusive):
-                await session.instance.upper("start")
+                await session.operate("start")
 
     if not session.instance.upper.offers("start"):
         yield

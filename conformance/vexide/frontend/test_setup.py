@@ -94,12 +94,12 @@ async def test_waits_for_ready(iut: Iut) -> None:
     """No StartExecution comes before Ready, not even after a Log with the text Ready."""
     async with open_in_setup(iut) as session:
         await session.send(SIGNATURE, log('"Ready"'), log("Ready"))
-        await _no_start(session)
+        await _check_no_start(session)
         if session.instance.upper.offers("start"):
             # A frontend that took a Log for Ready possibly shows this only after the user wants to
             # start.
-            await session.instance.upper("start")
-            await _no_start(session)
+            await session.operate("start")
+            await _check_no_start(session)
         await start_program(session)
 
 
@@ -109,8 +109,8 @@ async def test_waits_for_ready_in_silence(iut: Iut) -> None:
     """No StartExecution comes while the simulator is silent, even if the user waits long."""
     async with open_in_setup(iut) as session:
         if session.instance.upper.offers("start"):
-            await session.instance.upper("start")
-        await _no_start(session, "response")
+            await session.operate("start")
+        await _check_no_start(session, "response")
         await start_program(session)
 
 
@@ -120,12 +120,12 @@ async def test_user_cannot_overrule_ready(iut: Iut) -> None:
     async with open_in_setup(iut) as session:
         await session.wait_for("CompetitionMode")
         # A frontend can refuse the user's wish or remember it.
-        await session.instance.upper("start")
-        await _no_start(session)
+        await session.operate("start")
+        await _check_no_start(session)
         await start_program(session)
 
 
-async def _no_start(session: Session, within: str | None = None) -> None:
+async def _check_no_start(session: Session, within: str | None = None) -> None:
     absent(await session.wait_for(START, within=within), "no StartExecution before Ready")
 
 
@@ -196,7 +196,7 @@ async def test_device_configured_anew(iut: Iut) -> None:
             require_fit(session, came[-1])
             event = came[-1].event
             check(
-                _configures(came[-1], number),
+                _is_configuration_of(came[-1], number),
                 expected,
                 "the last ConfigureDevice has another device",
                 event,
@@ -271,7 +271,7 @@ async def test_controller_before_start(iut: Iut, kind: str) -> None:
     """A ControllerUpdate with the user's input or gamepad comes before StartExecution."""
     chosen = {"UUID": GAMEPADS[0]} if kind == "UUID" else raw_state(axis1=65)["ControllerUpdate"]
     async with open_session(iut) as session:
-        done = await session.instance.upper("controller", **chosen)
+        done = await session.operate("controller", **chosen)
         if kind == "UUID" and not done.ok:
             raise NotExercised(f"the frontend accepts no UUID of a gamepad: {done.why}")
         done.required("controller")
@@ -368,14 +368,16 @@ def _missing_ports(session: Session, ports: Iterable[int], start: Message) -> li
     """Return the Smart ports whose device did not come before StartExecution."""
     came = commands_before(session, "ConfigureDevice", start)
     require_fit(session, *came)
-    return [number for number in ports if not any(_configures(each, number) for each in came)]
+    return [
+        number for number in ports if not any(_is_configuration_of(each, number) for each in came)
+    ]
 
 
 def _is_for_port(message: Message, number: int) -> bool:
     return _fields(message).get("port") in ({"Smart": number}, number)
 
 
-def _configures(message: Message, number: int) -> bool:
+def _is_configuration_of(message: Message, number: int) -> bool:
     device, wanted = _fields(message).get("device"), motor(number)["Motor"]
     sent = device.get("Motor") if isinstance(device, dict) else None
     if not (_is_for_port(message, number) and isinstance(sent, dict)):

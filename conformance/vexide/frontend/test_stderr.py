@@ -55,7 +55,7 @@ async def test_much_text_on_stderr(iut: Iut, when: str) -> None:
             await start_program(session)
         read = f"{len(MUCH)} bytes on standard error to be read"
         try:
-            with session.deadline(read, session.left("response", "response")) as left:
+            with session.deadline(read, session.countdown("response", "response")) as left:
                 await in_time(complain(session, MUCH), left)
         except TimeoutError:
             raise Violation(read, "the frontend stopped reading them") from None
@@ -74,11 +74,11 @@ async def test_ready_on_stderr(iut: Iut) -> None:
             # A frontend that starts without any Ready does this here, once the handshake is
             # finished.
             await session.wait_for("CompetitionMode")
-            await upper("start")
+            await session.operate("start")
         await require_ready_first(session)
         await complain(session, encode(READY))
         if upper.offers("start"):
-            await upper("start")
+            await session.operate("start")
         early = await session.wait_for(START)
         absent(early, "no StartExecution after a Ready on standard error")
         await start_program(session)

@@ -40,7 +40,7 @@ MODES = (
 async def test_axes(iut: Iut) -> None:
     """Each axis is sent in its own field after each change."""
     ends = (dict.fromkeys(AXES, value) for value in (64, 127, -127))
-    await _controls(iut, AXES, *ends, {})
+    await _check_controls(iut, AXES, *ends, {})
 
 
 @requirement("controller.told")
@@ -50,7 +50,7 @@ async def test_buttons(iut: Iut) -> None:
     The user's input is sent as a Raw state, even if a gamepad was chosen before.
     """
     pressed = ({name: True} for name in INPUTS if name not in AXES)
-    await _controls(iut, *pressed, {}, gamepad=GAMEPADS[0])
+    await _check_controls(iut, *pressed, {}, gamepad=GAMEPADS[0])
 
 
 @requirement("controller.told")
@@ -59,7 +59,7 @@ async def test_buttons(iut: Iut) -> None:
 )
 async def test_inputs_that_cannot_be_read_yet(iut: Iut, barred: dict[str, Any]) -> None:
     """An input in a mode that bars the controller is sent before the mode ends."""
-    await _controls(iut, {"axis1": 64}, {}, barred=barred)
+    await _check_controls(iut, {"axis1": 64}, {}, barred=barred)
 
 
 def _limited_axis(told: Any) -> Any:
@@ -67,7 +67,7 @@ def _limited_axis(told: Any) -> Any:
     return max(-127, min(127, told)) if isinstance(told, int) else told
 
 
-async def _controls(
+async def _check_controls(
     iut: Iut, *changes: dict[str, Any], barred: dict[str, Any] | None = None, gamepad: str = ""
 ) -> None:
     """Make each of these changes and require a Raw state with it.
@@ -78,7 +78,7 @@ async def _controls(
     async with open_in_setup(iut, starting=False) as session:
         await start_if_possible(iut, session)
         if gamepad:
-            await session.instance.upper("controller", UUID=gamepad)
+            await session.operate("controller", UUID=gamepad)
         for changed in changes:
             if barred:
                 await operate(session, "competition", **competition(**barred)["CompetitionMode"])
@@ -102,7 +102,7 @@ async def test_gamepads(iut: Iut) -> None:
     """The UUID of the chosen gamepad is sent unchanged, also after a second choice."""
     async with open_in_setup(iut, starting=False) as session:
         await start_if_possible(iut, session)
-        first = await session.instance.upper("controller", UUID=GAMEPADS[0])
+        first = await session.operate("controller", UUID=GAMEPADS[0])
         if not first.ok:
             raise NotExercised(f"the frontend accepts no UUID of a gamepad: {first.why}")
         for gamepad in reversed(GAMEPADS):
@@ -123,7 +123,7 @@ async def test_competition_modes(iut: Iut) -> None:
     async with open_in_setup(iut, starting=False) as session:
         await start_if_possible(iut, session)
         for mode in MODES:
-            await _tells_mode(session, mode)
+            await _check_mode_told(session, mode)
 
 
 @requirement("competition.told")
@@ -132,13 +132,13 @@ async def test_competition_mode_after_a_while(iut: Iut) -> None:
     """A change of the competition mode is sent also after a while without messages."""
     async with open_in_setup(iut, starting=False) as session:
         await start_if_possible(iut, session)
-        await _tells_mode(session, MODES[0])
+        await _check_mode_told(session, MODES[0])
         if await session.until_closed():
             raise Inconclusive("the frontend ended the session itself (exit.internal-error)")
-        await _tells_mode(session, MODES[3])
+        await _check_mode_told(session, MODES[3])
 
 
-async def _tells_mode(session: Session, mode: dict[str, Any]) -> None:
+async def _check_mode_told(session: Session, mode: dict[str, Any]) -> None:
     def fits(content: Any) -> bool:
         told = content if isinstance(content, dict) else {}
         named = {**told, "mode": name_of(told.get("mode"))}
@@ -255,7 +255,7 @@ async def _expect_command(
     await operate(session, operation, **arguments)
     if behind:
         await operate(session, "competition", **behind["CompetitionMode"])
-    left = session.left("response")
+    left = session.countdown("response")
     while True:
         commands = messages_named(session, name)
         if any(fits(command.value[name]) for command in commands[earlier:]):

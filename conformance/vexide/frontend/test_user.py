@@ -96,12 +96,12 @@ async def test_second_finger(iut: Iut) -> None:
         # The frontend chooses which touch counts and when the other touch ends. The operation can
         # even refuse the second touch.
         for x, y, event in ((400, 200, "Pressed"), (10, 10, "Released")):
-            await session.instance.upper("touch", x=x, y=y, event=event)
+            await session.operate("touch", x=x, y=y, event=event)
             await session.wait_for("Touch")
         # No Held is sent for the second finger: a frontend that only passes on operations would
         # fail.
         await session.wait_for("Touch", within="response")
-        await session.instance.upper("touch", x=400, y=200, event="Released")
+        await session.operate("touch", x=400, y=200, event="Released")
         await session.wait_for("Touch")
         _require_touches(session)
 

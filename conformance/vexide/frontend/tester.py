@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from conformance.cases import check
-from conformance.definitions.keywords import shown as brief
+from conformance.definitions.keywords import short_json as brief
 from conformance.iut import Iut
 from conformance.segmentation import Segmentation
-from conformance.session import Session, Within
+from conformance.session import Session, Timeout
 from conformance.verdicts import Inconclusive, NotExercised
 from conformance.vexide.commands import START
 from conformance.vexide.events import EXITED, PROGRAM, READY, UNSETTLED, answer, log
@@ -18,6 +18,7 @@ from conformance.vexide.tester import messages_named
 from conformance.wire import Message
 
 _POLL = 0.02  # seconds between two polls of the user's view
+_VIEWS = ("outcome", "screen")
 _NO_LOGS = "nothing gives the logs during a session"
 _MARKER = "conformance-that-follows"
 _A_RESPONSE = 4  # lines that a slow frontend can read within the response timeout
@@ -77,12 +78,12 @@ def reading_time(session: Session, lines: int) -> float:
     return max(response, min(reading, session.instance.configuration.max_wait / 2))
 
 
-def _reading_timeout(session: Session, lines: int) -> Within:
+def _reading_timeout(session: Session, lines: int) -> Timeout:
     """Return the timeout of a single wait: "response", or longer for many lines."""
-    return "response" if lines <= _A_RESPONSE else session.left(reading_time(session, lines))
+    return "response" if lines <= _A_RESPONSE else session.countdown(reading_time(session, lines))
 
 
-async def require_ready_first(session: Session, within: Within | None = None) -> None:
+async def require_ready_first(session: Session, within: Timeout | None = None) -> None:
     """Raise Inconclusive if StartExecution comes although no Ready was sent."""
     if await session.wait_for(START, within=within):
         raise Inconclusive("StartExecution came without a Ready (start.waits-for-ready)")
@@ -103,7 +104,7 @@ async def expect_start(session: Session, to: str = "after Ready", lines: int = 1
 
 
 async def _wait_for_start(
-    session: Session, lines: int = 1, at_last: Within = "response"
+    session: Session, lines: int = 1, at_last: Timeout = "response"
 ) -> Message | None:
     """Return the StartExecution that follows a Ready sent earlier, or None.
 
@@ -112,18 +113,18 @@ async def _wait_for_start(
     return await _start(session, lines, at_last)
 
 
-async def _start(session: Session, lines: int, at_last: Within) -> Message | None:
+async def _start(session: Session, lines: int, at_last: Timeout) -> Message | None:
     upper, within = session.instance.upper, _reading_timeout(session, lines)
     if not upper.offers("start"):
         return await session.wait_for(START, within=within)
     message = await session.wait_for(START)
     if within == "response":
-        within = session.left(session.seconds("quiet"))
+        within = session.countdown(session.seconds("quiet"))
     # If the frontend had not read Ready at the first press of start, the second press counts.
     for seconds in (within, at_last):
         if message is None and not session.ended:
             with contextlib.suppress(Inconclusive):
-                await upper("start")
+                await session.operate("start")
             message = await session.wait_for(START, within=seconds)
     return message
 
@@ -147,16 +148,18 @@ async def operate(session: Session, operation: str, **arguments: Any) -> Any:
 
     Raises NotExercised if the operation is not available, and Inconclusive if it fails.
     """
-    return (await session.instance.upper(operation, **arguments)).required(operation)
+    # The tester asks for the user's view again and again; the transcript keeps only actions.
+    run = session.instance.upper if operation in _VIEWS else session.operate
+    return (await run(operation, **arguments)).required(operation)
 
 
-async def outcome(session: Session, lines: int = 1) -> str | None:
+async def user_outcome(session: Session, lines: int = 1) -> str | None:
     """Return how the session ended for the user: "exited", "error", or None if unknown.
 
     Polls the operation until the response timeout. Raises NotExercised if the operation answers in
     an unknown form.
     """
-    left = session.left(reading_time(session, lines))
+    left = session.countdown(reading_time(session, lines))
     while True:
         result = await operate(session, "outcome")
         if result and not (isinstance(result, dict) and "outcome" in result):
@@ -178,8 +181,8 @@ async def is_readable(session: Session, marker: str) -> bool:
     Raises NotExercised if the output does not contain the text and no hook provides the logs.
     """
     # If no hook provided logs during one session, expect none during another session.
-    vain = session.memory.get(_NO_LOGS) and not session.finished
-    left = session.left("quiet" if vain else "response")
+    vain = session.memory.get(_NO_LOGS) and not session.closed_by_suite
+    left = session.countdown("quiet" if vain else "response")
     upper, process = session.instance.upper, session.instance.process
     while True:
         if process and marker in process.stderr.text + process.stdout.text:
@@ -251,7 +254,7 @@ async def end_session(session: Session, lines: int = 1) -> bool | None:
     if session.instance.errors is None:
         return False
     if session.instance.upper.offers("outcome"):
-        return await outcome(session) is not None
+        return await user_outcome(session) is not None
     return None
 
 
@@ -320,14 +323,14 @@ async def _describe_ignored(
             return ""
         await hang_up(session)
         try:
-            said = await outcome(session, lines)
+            said = await user_outcome(session, lines)
         except Inconclusive:
             # The process that reports the outcome has possibly crashed.
             await session.assert_alive(after)
             raise
         return "" if said == "exited" else f"the operation 'outcome' returned {said}"
     if not known.leaves and await iut.cached("its own output shows a Log", lambda: _logs(iut)):
-        if await _shows_log(session):
+        if await _is_showing_log(session):
             return ""
         await session.assert_alive(after)
         return "the frontend does not show a Log that was sent then"
@@ -349,10 +352,10 @@ async def _describe_ignored(
 
 async def _logs(iut: Iut) -> bool:
     async with open_in_setup(iut, starting=False) as session:
-        return await _shows_log(session)
+        return await _is_showing_log(session)
 
 
-async def _shows_log(session: Session) -> bool:
+async def _is_showing_log(session: Session) -> bool:
     await session.send(log(_MARKER, "Error"))
     try:
         return await is_readable(session, _MARKER)
@@ -409,7 +412,7 @@ async def _ask(iut: Iut) -> None:
         with contextlib.suppress(Inconclusive, TimeoutError):
             async with asyncio.timeout(session.seconds("response")):
                 for name in iut.role.hooks:
-                    await upper.has(name)
+                    await upper.is_offered(name)
 
 
 async def _observe(iut: Iut) -> PlainSession:
@@ -422,7 +425,7 @@ async def _observe(iut: Iut) -> PlainSession:
         await session.send(READY)
         # A StartExecution that is only late is judged by start.sent.
         start = await _wait_for_start(session) or await session.wait_for(
-            START, within=session.left("response", "response")
+            START, within=session.countdown("response", "response")
         )
         await session.send(EXITED)
         asked = session.instance.upper.offers("outcome")
@@ -431,7 +434,7 @@ async def _observe(iut: Iut) -> PlainSession:
         closed = await session.until_closed()
         ended = closed or bool(await end_session(session))
         _end_process(session)
-        tells = asked and await outcome(session) == "exited"
+        tells = asked and await user_outcome(session) == "exited"
         why = None if start else await _why_not_started(session)
         return PlainSession(why, leaves, ended, ended and not closed, tells)
 

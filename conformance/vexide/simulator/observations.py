@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from conformance.cases import check
-from conformance.harness.deadlines import Left
-from conformance.session import Session, Within
+from conformance.harness.deadlines import Countdown
+from conformance.session import Session, Timeout
 from conformance.verdicts import Inconclusive, NotExercised, Violation
 from conformance.vexide.tester import messages_named
 from conformance.wire import Message
@@ -64,7 +64,7 @@ async def wait_until_running(
     A Log with the program's text counts, because another requirement decides about such Logs.
     ``within`` is the timeout for the program. ``requirement`` is passed to ``wait_for``.
     """
-    left = session.left(within)
+    left = session.countdown(within)
 
     def enough() -> float:
         return 0.0 if session.memory.get(_AS_LOG) and logs_with_output(session) else left()
@@ -85,7 +85,7 @@ def smart_port(port: object) -> object:
 async def check_not_ended(session: Session) -> None:
     """Raise Violation if the simulator ended the session although its program had not ended."""
     if session.ended and not messages_named(session, "Exited"):
-        await session.settled()
+        await session.settle_process()
         raise Violation(
             "the session to continue", f"the session ended{session.instance.describe_end()}"
         )
@@ -138,16 +138,16 @@ def _bytes(data: Any) -> bytes:
 
 async def serial_until(session: Session, wanted: bytes) -> bytes:
     """Collect serial data until the data contains ``wanted`` or the program's time is over."""
-    left = session.left("program")
+    left = session.countdown("program")
     while wanted not in (data := serial_bytes(session)) and left() > 0:
         if not await _wait_for_more(session, left):
             break
     return data
 
 
-async def _wait_for_more(session: Session, left: Left) -> bool:
+async def _wait_for_more(session: Session, left: Countdown) -> bool:
     """Wait for more serial data; wait less if the program writes only to other channels."""
-    within: Within = left
+    within: Timeout = left
     if other_channels(session) and not serial_bytes(session):
         within = "response" if session.memory.get(SPEAKS, True) else "quiet"
     return await session.wait_for("Serial", within=within) is not None
@@ -160,7 +160,7 @@ async def wait_for_report(session: Session, kind: str, accept: Callable[[str], b
     before, and Inconclusive if the program writes nothing at all.
     """
     # If no probe program has written anything yet in this run, a wait would show nothing new.
-    left = session.left("program" if session.memory.get(SPEAKS, True) else "quiet")
+    left = session.countdown("program" if session.memory.get(SPEAKS, True) else "quiet")
     ended = False
     while True:
         text = serial_text(session)
@@ -229,7 +229,7 @@ async def check_capacity(
         for battery in messages_named(session, "Battery")[stale:]:
             _check_battery_event(battery, wanted, wanted if battery in later[1:] else earlier)
         return not (behind and len(later) == 1)
-    left = session.left("program")
+    left = session.countdown("program")
     while len(messages_named(session, "Battery")) <= stale:
         if not await session.wait_for("Battery", within=left):
             raise NotExercised(

@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass
 from typing import Any
 
-from conformance.harness.deadlines import Left
+from conformance.harness.deadlines import Countdown
 from conformance.iut import Iut
 from conformance.segmentation import Segmentation
 from conformance.session import Session
@@ -62,9 +62,9 @@ class Driving:
     configured: tuple[int, ...]
     reporting: tuple[int, ...]
 
-    def left(self, session: Session) -> Left:
+    def left(self, session: Session) -> Countdown:
         """Return the deadline for updates of all motors."""
-        return session.left("program")
+        return session.countdown("program")
 
 
 @contextlib.asynccontextmanager
@@ -90,8 +90,8 @@ async def _learn_form(iut: Iut) -> str:
         # A sign that does not come soon probably never comes. The other observations then run in
         # parallel, if several instances are possible.
         await asyncio.wait({trying}, timeout=iut.configuration.seconds("response"))
-        floods = any(iut.testbed.timeouts.floods.long(session) for session in iut.sessions)
-        if not (trying.done() or floods or iut.configuration.fixed):
+        floods = any(iut.testbed.timeouts.floods.is_long(session) for session in iut.sessions)
+        if not (trying.done() or floods or iut.configuration.has_fixed_address):
             bare, tagged = await asyncio.gather(_observe(iut, program, "bare"), trying)
         else:
             tagged = await trying
@@ -106,14 +106,14 @@ async def _learn_form(iut: Iut) -> str:
     return "bare" if better else "tagged"
 
 
-async def takes_mode(iut: Iut, *, running: bool = False) -> bool:
+async def can_take_mode(iut: Iut, *, running: bool = False) -> bool:
     """Return True if the program sees a mode sent after Ready.
 
     With ``running``, the mode is sent after StartExecution. A program that reports no mode at all
     counts as True.
     """
     commands = [competition(mode="Auto"), START]
-    return await _sees(
+    return await _is_seen(
         iut,
         [*(reversed(commands) if running else commands)],
         "competition",
@@ -121,7 +121,7 @@ async def takes_mode(iut: Iut, *, running: bool = False) -> bool:
     )
 
 
-async def _sees(iut: Iut, commands: list[Any], kind: str, accept: Callable[[str], bool]) -> bool:
+async def _is_seen(iut: Iut, commands: list[Any], kind: str, accept: Callable[[str], bool]) -> bool:
     """Return True if the probe program reports the expected effect of commands sent after Ready.
 
     A program that reports nothing of this kind counts as True.
@@ -194,7 +194,7 @@ async def _first_to_show(iut: Iut) -> str | None:
         # A sign that does not come soon probably never comes, so the other programs are tried, too.
         await asyncio.wait({printing}, timeout=iut.configuration.seconds("response"))
         others = [name for name in _OTHERS if _first_declared(iut, name)]
-        if not printing.done() and not iut.configuration.fixed:
+        if not printing.done() and not iut.configuration.has_fixed_address:
             shown = await asyncio.gather(*(_observe(iut, name, "") for name in others))
             printed = printing.done() and printing.result().ran
             for name, each in zip(others, shown, strict=True):
@@ -245,12 +245,14 @@ async def refused_form(iut: Iut, command: Any) -> tuple[Session, ...]:
 
 
 async def _find_refused_form(iut: Iut, command: Any) -> tuple[Session, ...]:
-    if await _runs_after(iut, command) or not await _runs_after(iut, command_in_dialect(command)):
+    if await _does_run_after(iut, command) or not await _does_run_after(
+        iut, command_in_dialect(command)
+    ):
         return ()
     return tuple(iut.sessions[-2:])
 
 
-async def _runs_after(iut: Iut, command: Any) -> bool:
+async def _does_run_after(iut: Iut, command: Any) -> bool:
     program = await visible_program(iut)
     async with iut.session(program=program) as session:
         await session.send(hello())
@@ -323,11 +325,11 @@ def _setup(session: Session, form: str) -> list[Any]:
 
 async def _run(session: Session, program: str | None) -> None:
     """Follow the program: a program of the suite runs for ever, other programs can end."""
-    left = session.left("program")
+    left = session.countdown("program")
     if program is not None:
         if not await wait_until_running(session):
             return
-        left = session.left("response")
+        left = session.countdown("response")
     wanted = {"drive": "DeviceUpdate", "print": "Serial"}.get(program or "", "Exited")
     while not messages_named(session, wanted):
         if not await session.wait_for(wanted, within=left):

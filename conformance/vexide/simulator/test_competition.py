@@ -24,7 +24,7 @@ async def test_default_competition(iut: Iut) -> None:
         await shake_hands(session)
         await session.expect("Ready")
         await session.send(START)
-        await _sees_mode(session, DEFAULT)
+        await _is_mode_seen(session, DEFAULT)
 
 
 @requirement("competition.update")
@@ -43,7 +43,7 @@ async def test_competition_mode(iut: Iut, field: str, when: str) -> None:
             await start(session)
             await wait_for_report(session, "competition", lambda said: said != "nothing")
             await session.send(competition(**mode))
-        await _sees_mode(session, mode)
+        await _is_mode_seen(session, mode)
 
 
 @requirement("competition.update")
@@ -60,7 +60,7 @@ async def test_competition_changes(iut: Iut) -> None:
         await wait_for_report(session, "competition", lambda said: said != "nothing")
         for mode in changes:
             await session.send(competition(**mode))
-            await _sees_mode(session, mode)
+            await _is_mode_seen(session, mode)
 
 
 @requirement("competition.update")
@@ -74,10 +74,10 @@ async def test_competition_after_many_changes(iut: Iut) -> None:
             await session.send(competition(enabled=bool(number % 2)))
         await session.send(competition(**latest))
         # A simulator that reads one command per step has not reached the last command yet.
-        left = session.left("program")
+        left = session.countdown("program")
         while left() > 0 and await session.wait_for("Serial"):
             pass
-        await _sees_mode(session, latest)
+        await _is_mode_seen(session, latest)
 
 
 @requirement("competition.update")
@@ -90,10 +90,10 @@ async def test_competition_changes_after_a_while(iut: Iut) -> None:
         await session.wait_for("Exited", within="response")
         mode = {**DEFAULT, "mode": "Auto", "is_competition": True}
         await session.send(competition(**mode))
-        await _sees_mode(session, mode)
+        await _is_mode_seen(session, mode)
 
 
-async def _sees_mode(session: Session, mode: dict[str, Any]) -> None:
+async def _is_mode_seen(session: Session, mode: dict[str, Any]) -> None:
     wanted = _mode_words(mode)
     said = await wait_for_report(session, "competition", lambda line: line.split() == wanted)
     if said.split() == wanted:

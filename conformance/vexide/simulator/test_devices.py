@@ -69,13 +69,13 @@ async def test_motor_goes_on_reporting(iut: Iut) -> None:
     """A motor reports as long as it turns."""
     async with open_session(iut, program="drive") as session:
         await start(session, motor(session, 1))
-        left = session.left("response")
+        left = session.countdown("response")
         while await session.wait_for("DeviceUpdate", within=left):
             pass
         updates = messages_named(session, "DeviceUpdate")
         if not _is_turning(updates):
             raise NotExercised("no motor continued to turn in the program 'drive'")
-        later = await session.wait_for("DeviceUpdate", within=session.left("response"))
+        later = await session.wait_for("DeviceUpdate", within=session.countdown("response"))
         if not later and session.ended:
             raise Inconclusive("the stream ended while a motor turned (exit.exited-sent)")
         came = f"received {len(updates)} updates, the last of a turning motor"
@@ -91,7 +91,7 @@ async def test_motor_reports_while_disabled(iut: Iut, mode: dict[str, Any]) -> N
         before, last = map(_motor, (await _wait_until_turning(session))[-2:])
         step = abs(last["position"] - before["position"])
         await session.send(competition(**mode))
-        if not await _falls_silent(session):
+        if not await _has_fallen_silent(session):
             return
         if session.ended:
             raise Inconclusive("the stream ended while a motor turned (exit.exited-sent)")
@@ -118,7 +118,7 @@ async def _wait_until_turning(session: Session) -> list[Message]:
 
     A motor that accelerates slowly has time to turn visibly.
     """
-    left = session.left("response")
+    left = session.countdown("response")
     while not _is_turning(messages_named(session, "DeviceUpdate")):
         if not await session.wait_for("DeviceUpdate", within=left):
             raise NotExercised("no motor turned in the program 'drive'")
@@ -127,9 +127,9 @@ async def _wait_until_turning(session: Session) -> list[Message]:
     return updates
 
 
-async def _falls_silent(session: Session) -> bool:
+async def _has_fallen_silent(session: Session) -> bool:
     """Return True if no DeviceUpdate comes for a while; False if they keep coming long enough."""
-    left = session.left("response", "response")
+    left = session.countdown("response", "response")
     while left() > 0:
         if not await session.wait_for("DeviceUpdate", within="response"):
             require_fit(session, messages_named(session, "DeviceUpdate")[-1])
@@ -142,7 +142,7 @@ async def test_brake_modes_are_reported(iut: Iut) -> None:
     """A motor reports each brake mode, also while it is at rest, and its stop."""
     async with open_session(iut, program="brake") as session:
         await start(session, motor(session, 1), motor(session, 20), requirement=SETUP)
-        left = session.left("program")
+        left = session.countdown("program")
         while left() > 0 and await session.wait_for("DeviceUpdate", within=left):
             if all(_modes(session, port)[-1:] == ["Hold"] for port in (1, 20)):
                 break
@@ -265,14 +265,14 @@ def _is_turning(updates: list[Message]) -> bool:
 @pytest.mark.parametrize("light", [3, 4], ids=["first", "second"])
 async def test_inertia(iut: Iut, light: int) -> None:
     """The lighter of two motors that differ only in inertia gains more speed."""
-    await _inertia_shows(iut, light, 7 - light)
+    await _check_inertia(iut, light, 7 - light)
 
 
-async def _inertia_shows(iut: Iut, light: int, heavy: int) -> None:
+async def _check_inertia(iut: Iut, light: int, heavy: int) -> None:
     async with open_session(iut, program="drive") as session:
         inertias = {light: LIGHT, heavy: HEAVY}
         await start(session, *(motor(session, port, inertia=inertias[port]) for port in (3, 4)))
-        await _gains_more(session, light, heavy)
+        await _check_gains_more(session, light, heavy)
 
 
 @requirement("devices.last-configuration")
@@ -283,12 +283,12 @@ async def test_last_configuration(iut: Iut) -> None:
         again = (motor(session, 3, inertia=LIGHT), motor(session, 4, inertia=HEAVY))
         await start(session, *first, *again, requirement=SETUP)
         try:
-            await _gains_more(session, 3, 4)
+            await _check_gains_more(session, 3, 4)
             return
         except Violation as violation:
             missed = violation
     try:
-        await _inertia_shows(iut, 3, 4)
+        await _check_inertia(iut, 3, 4)
     except Violation:
         raise Inconclusive(
             "inertia has no effect even if a motor is configured only once (motor.inertia)"
@@ -296,9 +296,9 @@ async def test_last_configuration(iut: Iut) -> None:
     raise missed
 
 
-async def _gains_more(session: Session, light: int, heavy: int) -> None:
+async def _check_gains_more(session: Session, light: int, heavy: int) -> None:
     """Check that the light motor's top reported speed is clearly above the heavy motor's."""
-    left = session.left("response")
+    left = session.countdown("response")
     fastest = {light: 0.0, heavy: 0.0}
     seen: set[object] = set()
     steady = 0

@@ -87,7 +87,7 @@ async def test_counts_while_disabled(iut: Iut, given: Input) -> None:
                     check(given.wanted(said), expected, f"the program saw {given.kind} {said}")
 
     enabled: dict[str, Any] = {}
-    await compared(iut, play, {"enabled": False, "mode": "Auto"}, enabled, iut.deciding)
+    await compared(iut, play, {"enabled": False, "mode": "Auto"}, enabled, iut.requirement_id)
 
 
 async def _wait_until_enabled(session: Session, is_competition: bool) -> None:

@@ -63,7 +63,7 @@ async def wait_for_own_end(iut: Iut, session: Session) -> None:
         raise NotExercised("the simulator's own program does not end; declare [programs] return")
     await start(session, *(motor(session, number) for number in ALL_PORTS), requirement=SETUP)
     # The program is known to end, so a longer timeout is safe.
-    if await session.wait_for("Exited", within=session.left(*3 * ["program"])):
+    if await session.wait_for("Exited", within=session.countdown(*3 * ["program"])):
         return
     if session.ended:
         came = f"the stream ended without Exited{session.instance.describe_end()}"

@@ -114,7 +114,7 @@ async def test_cut_configuration(iut: Iut, cut: Segmentation) -> None:
     known = await find_driving_program(iut, 0, 7, 20)
     async with open_session(iut, program=known.program, segmentation=cut) as session:
         await start(session, *(motor(session, number) for number in known.configured))
-        await _all_driven(iut, session, known)
+        await _check_all_driven(iut, session, known)
 
 
 @requirement("framing.segmentation")
@@ -174,7 +174,7 @@ async def _forty_lines(iut: Iut, segmentation: Segmentation | None) -> None:
         await session.send(first, *filler, *others, segmentation=segmentation)
         await session.expect("Ready")
         await session.send(competition(), START)
-        await _all_driven(iut, session, known)
+        await _check_all_driven(iut, session, known)
 
 
 @requirement("framing.segmentation")
@@ -244,7 +244,7 @@ async def test_lines_of_any_length(iut: Iut, sizes: Sequence[int]) -> None:
             await session.send_bytes(pad(competition(), sizes[-1]))
             await session.expect("Ready")
             await session.send_bytes(pad(START, sizes[0]))
-            await _all_driven(iut, session, known)
+            await _check_all_driven(iut, session, known)
 
     await compared(iut, play, sizes, [SHORT] * len(sizes), "framing.white-space")
 
@@ -330,7 +330,7 @@ async def test_any_order_of_fields(iut: Iut) -> None:
         )
         await session.expect("Ready")
         await session.send(START)
-        await _all_driven(iut, session, known)
+        await _check_all_driven(iut, session, known)
 
 
 @requirement("framing.white-space")
@@ -370,7 +370,7 @@ async def test_any_spelling_of_an_inertia(iut: Iut, number: str) -> None:
         await session.send(competition())
         await session.expect("Ready")
         await session.send(START)
-        await _all_driven(iut, session, known)
+        await _check_all_driven(iut, session, known)
 
 
 @requirement("framing.long-lines")
@@ -428,19 +428,19 @@ async def _whole_session(iut: Iut, sockets: bool = False) -> None:
         check(ran, f"the program to run{over}", "StartExecution had no effect")
 
 
-async def _all_driven(iut: Iut, session: Session, known: Driving) -> None:
+async def _check_all_driven(iut: Iut, session: Session, known: Driving) -> None:
     """Check that the program drives every configured motor, which its DeviceUpdates show.
 
     Raises Inconclusive if a motor is not driven in a plain session either.
     """
     silent: set[int] = iut.memory.setdefault(_SILENT, set())
-    left = await _not_driven(session, known, silent)
+    left = await _ports_not_driven(session, known, silent)
     if not left:
         return
     if left - silent:
         async with open_session(iut, program=known.program) as plain:
             await start(plain, *(motor(plain, number) for number in known.configured))
-            silent |= left & await _not_driven(plain, known, silent)
+            silent |= left & await _ports_not_driven(plain, known, silent)
     always = left & silent
     ports = ", ".join(map(str, sorted(always or left)))
     if always:
@@ -454,7 +454,7 @@ async def _all_driven(iut: Iut, session: Session, known: Driving) -> None:
     )
 
 
-async def _not_driven(session: Session, known: Driving, silent: set[int]) -> set[int]:
+async def _ports_not_driven(session: Session, known: Driving, silent: set[int]) -> set[int]:
     """Return the ports without an update.
 
     Ports that are known to be silent are not waited for.

@@ -53,29 +53,29 @@ async def test_touch(iut: Iut, when: str) -> None:
             await start(session)
             await wait_for_report(session, "competition", lambda said: said != "nothing")
             await session.send(pressed)
-        await _sees_touch(session, "Pressed 10 20")
+        await _check_touch_seen(session, "Pressed 10 20")
         # A finger can move during a touch, also after Held.
         for x, y in ((470, 260), (30, 40)):
             await session.send(touch(x, y, "Held"))
-            await _sees_touch(session, f"Held {x} {y}")
+            await _check_touch_seen(session, f"Held {x} {y}")
         await session.send(touch(30, 40, "Released"))
-        await _sees_touch(session, "Released")
+        await _check_touch_seen(session, "Released")
         # Zero is a valid coordinate.
         await session.send(touch(0, 0, "Pressed"))
-        await _sees_touch(session, "Pressed 0 0")
+        await _check_touch_seen(session, "Pressed 0 0")
 
 
-async def _sees_touch(session: Session, wanted: str) -> None:
+async def _check_touch_seen(session: Session, wanted: str) -> None:
     said = await wait_for_report(session, "touch", lambda line: line == wanted)
     # A program that usually reports touches has possibly lost this touch.
-    if said == "nothing" and not await _reports_touches(session):
+    if said == "nothing" and not await _can_report_touches(session):
         raise NotExercised(
             "the program 'probe' reports no touch; let it write lines such as `touch Pressed 10 20`"
         )
     check(said == wanted, f"the program to see the touch {wanted}", f"the program saw {said}")
 
 
-async def _reports_touches(session: Session) -> bool:
+async def _can_report_touches(session: Session) -> bool:
     await session.send(touch(30, 40, "Pressed"))
     return await wait_for_report(session, "touch", lambda line: line != "nothing") != "nothing"
 
@@ -249,7 +249,7 @@ def _blame_null_root(session: Session) -> Iterator[None]:
 @requirement("encoding.optional-null")
 async def test_null_root(iut: Iut) -> None:
     """USD with a null root means that there is no card."""
-    await _no_root(iut, {"root": None})
+    await _check_no_root(iut, {"root": None})
 
 
 @requirement("encoding.optional-absent")
@@ -257,11 +257,15 @@ async def test_absent_root(iut: Iut) -> None:
     """USD without a root means that there is no card, like a null root."""
     without: dict[str, None] = {}
     await compared(
-        iut, functools.partial(_no_root, iut), without, {"root": None}, "encoding.optional-null"
+        iut,
+        functools.partial(_check_no_root, iut),
+        without,
+        {"root": None},
+        "encoding.optional-null",
     )
 
 
-async def _no_root(iut: Iut, none: dict[str, None]) -> None:
+async def _check_no_root(iut: Iut, none: dict[str, None]) -> None:
     program = program_or_own(iut, "probe") or await visible_program(iut)
     with tempfile.TemporaryDirectory(prefix="conformance-") as folder:
         async with open_session(iut, program=program) as session:

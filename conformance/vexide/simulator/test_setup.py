@@ -21,10 +21,10 @@ from conformance.vexide.commands import (
 from conformance.vexide.simulator.observations import EXECUTION, UPDATES
 from conformance.vexide.simulator.probe_sessions import (
     accepted_commands,
+    can_take_mode,
     find_driving_program,
     open_session,
     slow_program,
-    takes_mode,
     visible_program,
     wait_for_output,
 )
@@ -108,13 +108,13 @@ async def _expect_ready(iut: Iut, session: Session, to: str) -> Message:
     except Violation:
         program = session.instance.program
         if session.ended or await iut.cached(
-            f"Ready of {program}", lambda: _becomes_ready(iut, program)
+            f"Ready of {program}", lambda: _check_becomes_ready(iut, program)
         ):
             raise
     raise Inconclusive("no Ready comes without any command either (ready.sent)")
 
 
-async def _becomes_ready(iut: Iut, program: str | None) -> bool:
+async def _check_becomes_ready(iut: Iut, program: str | None) -> bool:
     async with open_session(iut, program=program) as session:
         await shake_hands(session)
         return await session.wait_for("Ready", within="startup") is not None
@@ -139,10 +139,10 @@ async def test_setup_after_ready(iut: Iut) -> None:
 async def test_mode_after_ready(iut: Iut) -> None:
     """A mode that is set between Ready and StartExecution reaches the program."""
     iut.require("probe")
-    if await takes_mode(iut):
+    if await can_take_mode(iut):
         return
     missed = iut.sessions[-1]
-    if not await takes_mode(iut, running=True):
+    if not await can_take_mode(iut, running=True):
         raise Inconclusive("a later mode does not reach the program either (competition.update)")
     expected = "a mode between Ready and StartExecution to reach the program, like a later mode"
     raise Violation(expected, "the program does not see it").shown_in(missed)
@@ -343,7 +343,7 @@ async def _check_ignored(iut: Iut, session: Session, ready: Message, surely: boo
         absent(sign, "no effect of a StartExecution before Ready")
     except Violation as violation:
         violation.shown_in(session)
-        if await _runs_unasked(iut, session.instance.program):
+        if await _is_running_unasked(iut, session.instance.program):
             raise Inconclusive(
                 "the program also runs without any StartExecution (start.not-before)"
             ) from None
@@ -353,7 +353,7 @@ async def _check_ignored(iut: Iut, session: Session, ready: Message, surely: boo
         raise Violation("the program to run after the second StartExecution", "received no output")
 
 
-async def _runs_unasked(iut: Iut, program: str | None) -> bool:
+async def _is_running_unasked(iut: Iut, program: str | None) -> bool:
     """Return True if the program runs without any StartExecution."""
     async with open_session(iut, program=program) as session:
         await shake_hands(session)

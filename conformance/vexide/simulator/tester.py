@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator
 from typing import Any
 
 from conformance.cases import check
-from conformance.harness.deadlines import Left
+from conformance.harness.deadlines import Countdown
 from conformance.harness.instance import Instance
 from conformance.iut import Iut
 from conformance.segmentation import Segmentation
@@ -37,9 +37,9 @@ async def shake_hands(session: Session) -> Message:
     return await session.expect("Handshake", to="in answer to the Handshake command")
 
 
-def first_answer_deadline(session: Session) -> Left:
+def first_answer_deadline(session: Session) -> Countdown:
     """Return the deadline for an answer of a new process, which is possibly still starting."""
-    return session.left(session.due)
+    return session.countdown(session.reaction_time)
 
 
 async def make_ready(session: Session, *setup: Any, requirement: str | None = None) -> None:
@@ -105,7 +105,7 @@ async def check_still_follows(iut: Iut, command: Any, after: str, may_close: boo
     """
     async with open_session(iut, program="probe") as session:
         await start(session)
-        if not await _follows(session, "Auto"):
+        if not await _is_following(session, "Auto"):
             raise Inconclusive(
                 "the program does not see a change before the command either (competition.update)"
             )
@@ -113,22 +113,22 @@ async def check_still_follows(iut: Iut, command: Any, after: str, may_close: boo
         if may_close and await session.until_closed("quiet"):
             await session.assert_alive(after)
             return
-        if await _follows(session, "Driver"):
+        if await _is_following(session, "Driver"):
             return
-    if not await iut.cached("a second change of mode is seen", lambda: _sees_two_changes(iut)):
+    if not await iut.cached("a second change of mode is seen", lambda: _can_see_two_changes(iut)):
         raise Inconclusive(
             "the program does not see a second change of the mode either (competition.update)"
         )
     check(False, f"the running program to see a change after {after}", "the simulator hangs")
 
 
-async def _sees_two_changes(iut: Iut) -> bool:
+async def _can_see_two_changes(iut: Iut) -> bool:
     async with open_session(iut, program="probe") as session:
         await start(session)
-        return await _follows(session, "Auto") and await _follows(session, "Driver")
+        return await _is_following(session, "Auto") and await _is_following(session, "Driver")
 
 
-async def _follows(session: Session, mode: str) -> bool:
+async def _is_following(session: Session, mode: str) -> bool:
     """Change the competition mode; return True if the program sees the new mode."""
     await session.send(competition(mode=mode))
     wanted = f"mode={mode}"
@@ -159,7 +159,7 @@ async def another_session(
     except (Unreachable, Violation) as error:
         served = isinstance(error, Violation) and session.received
         alive = isinstance(error, Violation) and (process is None or not process.exit)
-        if served or alive or (process and process.crashed):
+        if served or alive or (process and process.has_crashed):
             raise
         raise NotExercised(
             "the simulator serves one session and accepts no further session; only a simulator "

@@ -317,7 +317,7 @@ class StuckByOne(Server):
 
     def send_curve(self, curve: list[Vector]) -> None:
         super().send_curve(curve)
-        if self.stream.behind:
+        if self.stream.append_to:
             self.stuck.append(self)
 
     def welcome(self) -> None:

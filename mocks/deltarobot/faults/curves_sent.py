@@ -190,7 +190,7 @@ class ForgetsWhatDoesNotFit(Server):
 
     def write(self, data: bytes) -> None:
         for at in range(0, len(data), 512):
-            if not self.stream.behind:
+            if not self.stream.append_to:
                 super().write(data[at : at + 512])
 
 

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from conformance.codec import Frame
-from conformance.openroberta import naming
+from conformance.openroberta import message_names
 from conformance.openroberta.codec import encode, request
 from mocks.deviations import variant
 from mocks.openroberta.http import Caller
@@ -93,7 +93,7 @@ class TriesOtherPathsFirst(Robot):
     """Tries the path without /rest before the right path, as a published robot does."""
 
     async def ask(self, value: Any, patience: float) -> Frame | None:
-        if value["path"] == naming.PUSHCMD:
+        if value["path"] == message_names.PUSHCMD:
             answer = await super().ask({**value, "path": "/pushcmd"}, patience)
             if answer is None or answer.value.get("status") != 404:
                 return answer
@@ -121,7 +121,7 @@ class LooksFirst(Robot):
     async def ask(self, value: Any, patience: float) -> Frame | None:
         if value["path"] not in self.seen:
             self.seen.add(value["path"])
-            for method in naming.LOOKING:
+            for method in message_names.LOOKING:
                 await super().ask({**self.get(value["path"]), "method": method}, patience)
         return await super().ask(value, patience)
 
@@ -242,7 +242,7 @@ class ImpatientPush(Robot):
     """Gives up a push after 0.33 s, and pushes again."""
 
     async def ask(self, value: Any, patience: float) -> Frame | None:
-        pushes = value["path"] == naming.PUSHCMD and value["json"]["cmd"] == "push"
+        pushes = value["path"] == message_names.PUSHCMD and value["json"]["cmd"] == "push"
         return await super().ask(value, 0.33 if pushes else patience)
 
 
@@ -251,7 +251,7 @@ class GivesUpAsAnswersCome(AConnectionForEach):
     """Disconnects without reading an answer to a registration or push, and asks again."""
 
     async def ask(self, value: Any, patience: float) -> Frame | None:
-        if value["path"] == naming.PUSHCMD:
+        if value["path"] == message_names.PUSHCMD:
             with contextlib.suppress(OSError, TimeoutError):
                 async with asyncio.timeout(patience):
                     await _unread(self.caller.host, encode(value))
@@ -297,7 +297,7 @@ class PushesBeforeItFetches(Robot):
     """Confirms the download with a push before it fetches the program."""
 
     async def download(self) -> None:
-        asked = self.post(naming.PUSHCMD, self.data("push"))
+        asked = self.post(message_names.PUSHCMD, self.data("push"))
         await self.make_caller().ask(asked, 0.1)
         await super().download()
 
@@ -309,9 +309,9 @@ class PushesAllTheTime(Robot):
     pushes = 0
 
     async def ask(self, value: Any, patience: float) -> Frame | None:
-        if value["path"] == naming.PUSHCMD:
+        if value["path"] == message_names.PUSHCMD:
             self.pushes += value["json"]["cmd"] == "push"
-        if self.pushes != 9 or value["path"] != naming.PUSHCMD:
+        if self.pushes != 9 or value["path"] != message_names.PUSHCMD:
             return await super().ask(value, patience)
         callers = [self.make_caller() for _ in range(5)]
         asked = [asyncio.create_task(caller.ask(value, patience)) for caller in callers]
@@ -401,7 +401,7 @@ class AsksTwice(Robot):
     """Requests each program twice, and runs the second answer."""
 
     async def ask(self, value: Any, patience: float) -> Frame | None:
-        if value["path"] == naming.DOWNLOAD:
+        if value["path"] == message_names.DOWNLOAD:
             await super().ask(value, patience)
         return await super().ask(value, patience)
 

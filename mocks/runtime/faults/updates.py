@@ -6,6 +6,7 @@ from typing import Any
 from conformance.runtime.codec import encode
 from mocks.datagrams import Datagrams
 from mocks.deviations import fault
+from mocks.runtime.faults.dying import die
 from mocks.runtime.update_publisher import Publisher, Values
 
 
@@ -386,3 +387,13 @@ class OneGoesAliasesGo(Publisher):
     def disconnect(self, uid: str) -> None:
         super().disconnect(uid)
         self.aliases.clear()
+
+
+@fault("dies-of-its-last-device", violates="update.first-values", subtle=True)
+class DiesOfItsLastDevice(Publisher):
+    """Crashes when its only device disconnects."""
+
+    def disconnect(self, uid: str) -> None:
+        super().disconnect(uid)
+        if not self.devices:
+            die()

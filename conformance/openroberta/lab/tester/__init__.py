@@ -5,15 +5,15 @@ import contextlib
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from typing import Any
 
-from conformance.harness.deadlines import counting
+from conformance.harness.deadlines import countdown_from
 from conformance.harness.instance import Instance
 from conformance.iut import Iut
-from conformance.openroberta import naming
+from conformance.openroberta import message_names
 from conformance.openroberta.codec import request
 from conformance.openroberta.lab.tester.robot import AGAIN, Robot, new_token
 from conformance.openroberta.values import same
 from conformance.segmentation import Segmentation, whole
-from conformance.session import Session, Within
+from conformance.session import Session, Timeout
 from conformance.verdicts import Inconclusive, NotExercised, Unreachable, Violation
 
 
@@ -33,7 +33,7 @@ class RobotsTester:
     def robot(self, **told: Any) -> Robot:
         return Robot(self, **told)
 
-    async def linked(self, **told: Any) -> Robot:
+    async def open_linked(self, **told: Any) -> Robot:
         """Return a robot that is registered and linked."""
         robot = self.robot(**told)
         await robot.link()
@@ -62,11 +62,11 @@ class RobotsTester:
     def seconds(self, timing: str) -> float:
         return self.iut.seconds(timing)
 
-    async def awake(self) -> None:
+    async def wait_until_awake(self) -> None:
         """Wait until the lab answers, so that it reads later requests without delay."""
         robot = self.robot()
-        exchange = await robot.ask(naming.PUSHCMD, robot.object("register", "token"))
-        await exchange.refused("refuses.token")
+        exchange = await robot.ask(message_names.PUSHCMD, robot.object("register", "token"))
+        await exchange.check_refused("refuses.token")
 
     async def _found_out(self, what: str, find: Callable[[], Awaitable[bool]]) -> bool:
         """Return a fact about the lab, which is found out once in a run."""
@@ -83,7 +83,7 @@ class RobotsTester:
         async def asked() -> bool:
             try:
                 # An unknown token tests the operation without any effect.
-                answered = await self.upper(operation, token=new_token())
+                answered = await self.run_operation(operation, token=new_token())
             except NotExercised:
                 return False
             if answered.ok:
@@ -95,49 +95,49 @@ class RobotsTester:
             return operation in hooks
         return await self._found_out(f"offers {operation}", asked)
 
-    async def needs(self, operation: str) -> None:
+    async def require_operation(self, operation: str) -> None:
         """Raise NotExercised if the lab does not offer this operation."""
         if not await self.offers(operation):
-            await self.upper(operation, token=new_token())
+            await self.run_operation(operation, token=new_token())
 
-    async def pairs(self) -> bool:
+    async def can_pair(self) -> bool:
         """True if 'pair' succeeds for the only robot of a fresh lab. Found out once in a run."""
 
         async def alone() -> bool:
             async with playing(self.iut) as other:
                 robot = other.robot()
                 await robot.register()
-                entered = await other.insists("pair", token=robot.token)
+                entered = await other.retry("pair", token=robot.token)
                 return bool(entered.ok)
 
         return await self._found_out("pair succeeds", alone)
 
-    async def upper(self, operation: str, **arguments: Any) -> Any:
+    async def run_operation(self, operation: str, **arguments: Any) -> Any:
         """Return the answer of an operation. Raises NotExercised if it is not offered."""
         return await self.instance.upper(operation, **arguments)
 
-    async def insists(self, operation: str, **arguments: Any) -> Any:
+    async def retry(self, operation: str, **arguments: Any) -> Any:
         """Retry an operation until it succeeds, because the lab can be slow to read requests.
 
         Returns the last answer if the operation still fails after the response time.
         """
-        left = self.iut.left("response")
+        left = self.iut.countdown("response")
         while True:
             await asyncio.sleep(AGAIN)
-            answered = await self.upper(operation, **arguments)
+            answered = await self.run_operation(operation, **arguments)
             if answered.ok or left() < 0:
                 return answered
 
-    async def user(self, operation: str, **arguments: Any) -> Any:
+    async def require_result(self, operation: str, **arguments: Any) -> Any:
         """Return the result of an operation. Raises Inconclusive if it fails in all retries."""
-        return (await self.insists(operation, **arguments)).required(operation)
+        return (await self.retry(operation, **arguments)).required(operation)
 
     async def state(self, robot: Robot) -> Mapping[str, Any]:
         """Return the state of a robot as the user sees it.
 
         Raises Inconclusive if the operation 'state' returns no state.
         """
-        answered = await self.upper("state", token=robot.token)
+        answered = await self.run_operation("state", token=robot.token)
         seen = answered.result if answered.ok else answered.error
         if not isinstance(seen, Mapping) or not isinstance(seen.get("state"), str):
             raise Inconclusive(
@@ -145,13 +145,13 @@ class RobotsTester:
             )
         return seen
 
-    async def becomes(self, robot: Robot, key: str, wanted: Any, within: Within) -> Any:
+    async def wait_for_state(self, robot: Robot, key: str, wanted: Any, within: Timeout) -> Any:
         """Wait until the user sees this value of a robot; return the last value.
 
         ``within`` is the name of a timing, seconds, or the rest of a timeout. Seconds are not
         extended on a busy machine: during them the value must not appear.
         """
-        left = counting(self.iut.left(within) if isinstance(within, str) else within)
+        left = countdown_from(self.iut.countdown(within) if isinstance(within, str) else within)
         while True:
             seen = (await self.state(robot)).get(key)
             if same(seen, wanted) or left() < 0:

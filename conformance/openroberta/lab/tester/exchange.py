@@ -2,9 +2,9 @@
 
 from collections.abc import Awaitable, Callable
 
-from conformance.openroberta import naming
-from conformance.openroberta.naming import is_error, refuses
-from conformance.session import Session, Within
+from conformance.openroberta import message_names
+from conformance.openroberta.message_names import is_error, is_refusal
+from conformance.session import Session, Timeout
 from conformance.verdicts import Conclusion, Inconclusive, Violation
 from conformance.wire import Message
 
@@ -39,7 +39,7 @@ class Exchange:
         self.asked = session.now
 
     async def answer(
-        self, *names: str, within: Within = "response", requirement: str | None = None
+        self, *names: str, within: Timeout = "response", requirement: str | None = None
     ) -> Message:
         """Return the answer. Raises Violation if none comes or the name is not one of these."""
         what = f"the answer to {self.name}"
@@ -63,7 +63,7 @@ class Exchange:
                 return None
             raise
 
-    async def refused(self, requirement: str | None = None) -> None:
+    async def check_refused(self, requirement: str | None = None) -> None:
         """Raise Violation unless the request is refused: by an error, an abort, or a disconnect.
 
         Raises Inconclusive if abort comes when the hold time of a registration can be over.
@@ -72,9 +72,9 @@ class Exchange:
         if message is None:
             return
         # The lab may have taken a malformed request for a registration.
-        if self._over(message, "Register"):
+        if self._can_end_hold(message, "Register"):
             raise self.wrong("an error", message, requirement)
-        if not refuses(message.name, message.value):
+        if not is_refusal(message.name, message.value):
             raise self.violation("an error", message, requirement)
 
     async def assert_unanswered(self) -> None:
@@ -136,7 +136,9 @@ class Exchange:
             raise self.failed(f"{name} as {what}", f"{came} within {latest:.1f} s", about)
         took = message.at - self.asked
         if message.name != name or took < earliest:
-            unknown = message.name == naming.RESPONSE and "cmd" in message.value.get("json", {})
+            unknown = message.name == message_names.RESPONSE and "cmd" in message.value.get(
+                "json", {}
+            )
             other = requirement or ("commands.lab" if unknown else about)
             other = early if message.name == name else self._due(message, earliest, other)
             raise self.wrong(f"{name}, after {earliest:.2f} s or later,", message, other)
@@ -144,7 +146,7 @@ class Exchange:
 
     def _due(self, message: Message, earliest: float, requirement: str | None) -> str | None:
         """Return the requirement that another answer violates: an early command, its own one."""
-        early = message.at - self.asked < earliest and message.name in naming.CALLS
+        early = message.at - self.asked < earliest and message.name in message_names.CALLS
         return None if early else requirement
 
     def wrong(self, expected: str, message: Message, requirement: str | None = None) -> Conclusion:
@@ -152,7 +154,7 @@ class Exchange:
 
         The conclusion is Inconclusive if the hold time of the request was just over.
         """
-        if self._over(message, self.name):
+        if self._can_end_hold(message, self.name):
             took, (_, timing) = message.at - self.asked, _ENDING[self.name]
             return Inconclusive(
                 f"expected {expected}; the hold of {self.name} ended after {took:.2f} s, "
@@ -160,7 +162,7 @@ class Exchange:
             )
         return self.violation(expected, message, requirement)
 
-    def _over(self, message: Message, name: str) -> bool:
+    def _can_end_hold(self, message: Message, name: str) -> bool:
         """True if this answer can be the end of the hold of such a request."""
         answer, timing = _ENDING.get(name, ("", ""))
         return message.name == answer and (
@@ -190,7 +192,7 @@ async def assert_refused(ask: Callable[[], Awaitable[Exchange]]) -> None:
     for tries_left in reversed(range(TRIES)):
         exchange = await ask()
         try:
-            await exchange.refused()
+            await exchange.check_refused()
             return
         except Inconclusive:
             if not tries_left:

@@ -4,7 +4,7 @@ import asyncio
 import secrets
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from conformance.openroberta import naming
+from conformance.openroberta import message_names
 from conformance.openroberta.lab.tester.exchange import Exchange
 from conformance.segmentation import Segmentation, whole
 from conformance.session import Session
@@ -91,13 +91,13 @@ class Robot:
         return {name: value for name, value in told.items() if name != without}
 
     async def register(self, **how: Any) -> Exchange:
-        return await self.ask(naming.PUSHCMD, self.object("register"), **how)
+        return await self.ask(message_names.PUSHCMD, self.object("register"), **how)
 
     async def push(self, **how: Any) -> Exchange:
-        return await self.ask(naming.PUSHCMD, self.object("push"), **how)
+        return await self.ask(message_names.PUSHCMD, self.object("push"), **how)
 
     async def download(self, **how: Any) -> Exchange:
-        return await self.ask(naming.DOWNLOAD, self.object("push"), **how)
+        return await self.ask(message_names.DOWNLOAD, self.object("push"), **how)
 
     async def ask(
         self, path: str, body: Any, *, method: str = "POST", segmentation: Segmentation = whole
@@ -105,9 +105,9 @@ class Robot:
         """Send a request, on a new connection unless the robot keeps its connection."""
         value = self.tester.request(method, path, self.headers, body)
         session = self._session
-        if session is None or not self.keeps or _ends(session):
+        if session is None or not self.keeps or _is_closed_after_answer(session):
             session = self._session = await self.tester.connection()
-        exchange = Exchange(session, naming.name_of(value))
+        exchange = Exchange(session, message_names.name_of(value))
         await session.send(value, segmentation=segmentation)
         return exchange
 
@@ -120,8 +120,8 @@ class Robot:
         self, exchange: Exchange, requirement: str | None = "register.repeat"
     ) -> None:
         """Let the user enter the token while this registration is held."""
-        refused, left = 0, self.tester.iut.left("response")
-        while not (entered := await self.tester.upper("pair", token=self.token)).ok:
+        refused, left = 0, self.tester.iut.countdown("response")
+        while not (entered := await self.tester.run_operation("pair", token=self.token)).ok:
             # The lab may not have read the registration yet; then it accepts the token later.
             refused += 1
             expected = "the token of a registration to be accepted"
@@ -130,7 +130,7 @@ class Robot:
                 raise exchange.wrong(expected, message, requirement)
             if message is not None or left() < 0:
                 why = f"the operation 'pair' failed: {entered.why}"
-                if not await self.tester.pairs():
+                if not await self.tester.can_pair():
                     raise Inconclusive(why)
                 raise exchange.failed(expected, why, requirement)
             await asyncio.sleep(AGAIN)
@@ -156,7 +156,7 @@ class Robot:
         If the push is answered before, or the user has to wait, the robot goes on pushing.
         `exchange` is a push that is already unanswered.
         """
-        await self.tester.needs(operation)
+        await self.tester.require_operation(operation)
         exchange = exchange or await self.push()
         loop = asyncio.get_running_loop()
         response = exchange.session.seconds("response")
@@ -179,7 +179,7 @@ class Robot:
 
     async def _done(self, operation: str) -> tuple[Any, float]:
         """Retry an operation while it fails; return its answer and the time of its end."""
-        answered = await self.tester.insists(operation, token=self.token)
+        answered = await self.tester.retry(operation, token=self.token)
         return answered, asyncio.get_running_loop().time()
 
     @property
@@ -207,14 +207,14 @@ class Robot:
         if message.name != "File":
             if message.name == "Refusal" or "json" in message.value:
                 raise exchange.wrong("File", message, "run.bytes")
-            if self.tester.iut.deciding == "run.filename":
+            if self.tester.iut.requirement_id == "run.filename":
                 what = "the header field Filename in the answer to DownloadRequest"
                 raise exchange.failed(what, "received none", None, message.event)
         self._ran = True
         return message
 
 
-def _ends(session: Session) -> bool:
+def _is_closed_after_answer(session: Session) -> bool:
     """True if the lab closes the connection after its last answer, which is lawful."""
     if session.ended or not session.received:
         return session.ended

@@ -5,14 +5,14 @@ from conformance.openroberta.lab.tester.robot import Robot
 from conformance.openroberta.lab.tester.timing import late_after
 
 
-async def serves_unregistered(tester: RobotsTester) -> bool:
+async def can_serve_unregistered(tester: RobotsTester) -> bool:
     """Return True if a robot that never registered can push after its token was entered."""
     other = tester.robot()
-    await tester.upper("pair", token=other.token)
-    return await serves(tester, other)
+    await tester.run_operation("pair", token=other.token)
+    return await is_serving(tester, other)
 
 
-async def serves(tester: RobotsTester, robot: Robot) -> bool:
+async def is_serving(tester: RobotsTester, robot: Robot) -> bool:
     """Return True if a push of this robot is answered with repeat."""
     push = await robot.push()
     within = late_after(tester, "push_hold")

@@ -4,11 +4,11 @@ import asyncio
 import contextlib
 from collections.abc import AsyncIterator, Sequence
 
-from conformance.harness.deadlines import Left, counting
+from conformance.harness.deadlines import Countdown, countdown_from
 from conformance.harness.instance import Instance
 from conformance.iut import Iut
 from conformance.openroberta.codec import response
-from conformance.openroberta.naming import LOOKING
+from conformance.openroberta.message_names import LOOKING
 from conformance.openroberta.robot.tester.exchange import BYTES, NAME, POLLING, Exchange
 from conformance.running.timeouts import GRACE
 from conformance.session import Session
@@ -87,7 +87,7 @@ class LabTester:
         begun = bool(self.asked or self.others)
         starting = 0.0 if begun else self.iut.configuration.seconds("startup")
         asked = self._loop.time()
-        lasting = self.iut.testbed.timeouts.lasting(starting + full)
+        lasting = self.iut.testbed.timeouts.growing_timeout(starting + full)
         grace = self._grace(full) if begun else 0.0
         before = len(self.others) if self.asked else 0
         found = await self._polled(names, lambda: asked + lasting() + grace - self._loop.time())
@@ -110,7 +110,7 @@ class LabTester:
             raise Late(f"expected {expected}; received it after {took:.1f} s", took)
         return found
 
-    async def _polled(self, names: tuple[str, ...], left: Left) -> Exchange | None:
+    async def _polled(self, names: tuple[str, ...], left: Countdown) -> Exchange | None:
         """Return the next request that a test answers, without a repeated request for a program."""
         began = self._loop.time()
         found = await self.wait_for(*POLLING, within=left)
@@ -122,7 +122,7 @@ class LabTester:
                 await before_it.again(found)
                 found = await self.wait_for(*POLLING, within=lambda: left() + anew)
         if self.instance.process is None and len(self.asked) == 1:
-            found = await self._begun(found)
+            found = await self._wait_for_registration(found)
         return found
 
     def _reached(self, seconds: float) -> None:
@@ -132,14 +132,14 @@ class LabTester:
         process, end = self.instance.process, self.instance.describe_end()
         # If the robot has exited, the tester stopped waiting at that time.
         within = "" if process and process.exit else f" within {round(seconds, 2):g} s"
-        raise Unreachable(f"the IUT did not connect{within}{end}{self.instance.slow}")
+        raise Unreachable(f"the IUT did not connect{within}{end}{self.instance.slow_hint}")
 
     async def program_request(self, requirement: str | None = None) -> Exchange:
         """Return the request for an announced program; the robot can send a push first."""
         before = len(self.others)
         asked = await self.next("DownloadRequest", "Push", requirement=requirement)
         if asked.name == "Push":
-            found = await self.wait_for("DownloadRequest", within=self.iut.left("response"))
+            found = await self.wait_for("DownloadRequest", within=self.iut.countdown("response"))
             if found is None:
                 strayed = self._strayed(("DownloadRequest",), before)
                 known = "http.paths" if strayed else requirement
@@ -148,16 +148,16 @@ class LabTester:
             return found
         return asked
 
-    def early(self, fetching: Exchange) -> list[Exchange]:
+    def unanswered_pushes(self, fetching: Exchange) -> list[Exchange]:
         """Return the unanswered pushes at the time when a program is sent."""
         self._cursor = len(self.asked)
         return [
             asked
             for asked in self.asked
-            if asked.name == "Push" and asked.waits_still and asked.session is not fetching.session
+            if asked.name == "Push" and asked.is_waiting and asked.session is not fetching.session
         ]
 
-    async def _begun(self, found: Exchange | None) -> Exchange | None:
+    async def _wait_for_registration(self, found: Exchange | None) -> Exchange | None:
         """Wait for the registration of a robot that was started by hand.
 
         The tester makes the robot register again, and discards its requests until then.
@@ -165,7 +165,7 @@ class LabTester:
         while found and found.name != "Register":
             told = found.name == "Push" and self.updates
             await (found.command("update") if told else found.refuse(500))
-            found = await self.wait_for(*POLLING, within=self.iut.left("startup"))
+            found = await self.wait_for(*POLLING, within=self.iut.countdown("startup"))
         if found:
             self.asked, self._cursor = [found], 1
         return found
@@ -173,11 +173,11 @@ class LabTester:
     def _strayed(self, names: tuple[str, ...], start: int) -> Exchange | None:
         """Return the request that the robot evidently sent to a wrong path instead."""
         part = _PARTS[0] if "DownloadRequest" in names else _PARTS[1]
-        return next((other for other in self.others[start:] if other.strays_to(part)), None)
+        return next((other for other in self.others[start:] if other.is_stray(part)), None)
 
-    async def wait_for(self, *names: str, within: float | Left) -> Exchange | None:
+    async def wait_for(self, *names: str, within: float | Countdown) -> Exchange | None:
         """Return the next request with one of these names, or None after the timeout."""
-        left = counting(within)
+        left = countdown_from(within)
         while True:
             while self._cursor < len(self.asked):
                 asked = self.asked[self._cursor]
@@ -189,7 +189,7 @@ class LabTester:
 
     async def other(self, *names: str, within: float, start: int = 0) -> Exchange | None:
         """Return the first other request with one of these names, starting at index `start`."""
-        left = counting(within)
+        left = countdown_from(within)
         while True:
             for entry in self.others[start:]:
                 if entry.name in names:
@@ -213,12 +213,12 @@ class LabTester:
         """Return the additional seconds in which a request still counts as late."""
         return GRACE * min(full, self.iut.configuration.seconds("response"))
 
-    async def _await(self, window: Left) -> bool:
+    async def _await(self, window: Countdown) -> bool:
         """Wait for the next event. Returns False after the timeout or if the robot has exited."""
         if self.failure:
             raise self.failure
         process = self.instance.process
-        left = self._left(window)
+        left = self._remaining(window)
         if left <= 0 or (process and process.exit and not self._open()):
             return False
         self._news.clear()
@@ -227,7 +227,7 @@ class LabTester:
                 await self._news.wait()
         return True
 
-    def _left(self, window: Left) -> float:
+    def _remaining(self, window: Countdown) -> float:
         """Return the seconds that are left of a timeout.
 
         At most the response time is left if the robot sends unreadable bytes or uses a wrong path.
@@ -274,7 +274,7 @@ class LabTester:
         if memory.get(gone) or not self.updates:
             return None
         await push.command("update")
-        asked = await self.wait_for("Register", "Push", within=self.iut.left("startup"))
+        asked = await self.wait_for("Register", "Push", within=self.iut.countdown("startup"))
         if asked is None or asked.name == "Push":
             memory[gone] = True
             return None
@@ -291,7 +291,7 @@ class LabTester:
     @property
     def updates(self) -> bool:
         """True if the robot can be sent update, because it does not exclude updates."""
-        return not self.iut.configuration.leaves_out("update.gets")
+        return not self.iut.configuration.reason_to_leave_out("update.gets")
 
     @property
     def program(self) -> bytes:
@@ -311,12 +311,12 @@ class LabTester:
         """Accept the robot's connections until the task is cancelled."""
         async with asyncio.TaskGroup() as group:
             for _ in range(_MOST):
-                opened = await self._opened(connections)
+                opened = await self._accept_connections(connections)
                 if opened is None:
                     return
                 group.create_task(self._serve(opened))
 
-    async def _opened(self, connections: contextlib.AsyncExitStack) -> Session | None:
+    async def _accept_connections(self, connections: contextlib.AsyncExitStack) -> Session | None:
         while True:
             try:
                 return await connections.enter_async_context(self.iut.connect(self.instance))
@@ -343,16 +343,16 @@ class LabTester:
         if asked.name in POLLING:
             self._astray = None
             held = (other for other in self.asked if other.name == asked.name == "Push")
-            self.hasty = self.hasty or any(other.waits_still for other in held)
+            self.hasty = self.hasty or any(other.is_waiting for other in held)
             before = self.asked[-1] if self.asked else None
-            if before and before.again and asked.follows(before):
+            if before and before.again and asked.is_repeat(before):
                 self.asked[-1] = asked
                 await before.again(asked)
                 return
             self.asked.append(asked)
         else:
             self.others.append(asked)
-            self._astray = self._astray or (asked.at if asked.strays_to(*_PARTS) else None)
+            self._astray = self._astray or (asked.at if asked.is_stray(*_PARTS) else None)
         self._news.set()
         match asked.name:
             case "TlsHello":

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from wsproto.utilities import generate_accept_token
 
-from conformance.openroberta import naming
+from conformance.openroberta import message_names
 from conformance.openroberta.codec import UPGRADE, Decoder, encode, response
 from conformance.segmentation import Segmentation, whole
 from conformance.session import Session
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 POLLING = ("Register", "Push", "DownloadRequest")
 """Requests that a test answers; the tester answers all others as any lab does."""
 
-_CALLED_AWAY = {"Register": ("Repeat",), "Push": naming.CALLS}
+_CALLED_AWAY = {"Register": ("Repeat",), "Push": message_names.CALLS}
 """By request: the answers after which a robot does not send this request again."""
 # times that an unread answer is repeated; a robot that never reads answers must not loop for ever
 _MOST_UNREAD = 2
@@ -59,7 +59,7 @@ class Exchange:
         return found
 
     @property
-    def waits_still(self) -> bool:
+    def is_waiting(self) -> bool:
         """True if the robot still waits for its answer on an open connection."""
         gone = self.session.ended or self.session in self.tester.ended
         return not (self.answered or gone)
@@ -71,17 +71,17 @@ class Exchange:
         said = asked["headers"].get("connection", "").lower()
         return "close" in said or (asked["version"] == "1.0" and "keep" not in said)
 
-    def strays_to(self, *parts: str) -> bool:
+    def is_stray(self, *parts: str) -> bool:
         """True if this is a protocol request at a wrong path, and no mere query.
 
         The path contains one of `parts`, or the body is a robot's data object.
         """
         asked = self.message.value
-        if self.name != "Request" or asked["method"] in naming.LOOKING:
+        if self.name != "Request" or asked["method"] in message_names.LOOKING:
             return False
         return "cmd" in self.data or any(part in asked["path"].lower() for part in parts)
 
-    def follows(self, before: "Exchange") -> bool:
+    def is_repeat(self, before: "Exchange") -> bool:
         """True if the robot sends this request because the last answer was lost.
 
         The tester then repeats that answer. An answer is lost if the robot had closed the
@@ -108,7 +108,7 @@ class Exchange:
     def _answering(self) -> "list[Exchange]":
         """Mark the request as answered; return the pushes that a lab answers after it."""
         self.answered = True
-        return self.tester.early(self) if self.name == "DownloadRequest" else []
+        return self.tester.unanswered_pushes(self) if self.name == "DownloadRequest" else []
 
     async def _send(self, data: bytes, segmentation: Segmentation | None = None) -> None:
         decoder, before = Decoder(), len(self.session.sent)
@@ -161,12 +161,12 @@ class Exchange:
         for push in early:
             await push.command("repeat")
 
-    async def waits(self, seconds: float, expected: str) -> None:
+    async def check_waits(self, seconds: float, expected: str) -> None:
         """Raise Violation unless the robot waits these seconds for its answer."""
         other = await self.tester.wait_for(*POLLING, within=seconds)
         if other is not None:
             raise other._wrong(expected, f"received {other.name} after {other.at - self.at:.2f} s")
-        ended = next((each.at for each in self.session.theirs if each.event == "closed"), 0.0)
+        ended = next((each.at for each in self.session.iut_events if each.event == "closed"), 0.0)
         if ended - self.message.at > _FINISHES:
             raise self._wrong(expected, "it closed the connection")
 

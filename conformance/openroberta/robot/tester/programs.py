@@ -29,7 +29,7 @@ async def run_in_silence(tester: LabTester, push: Exchange, slow: str) -> Exchan
             await other.session.poll_until(
                 lambda: _more_run(tester, before),
                 "its program to have been run",
-                tester.iut.left(*PROGRAM),
+                tester.iut.countdown(*PROGRAM),
             )
             await assert_all_run(tester, 1, before)
             _, data = await find_latest_program(tester) or ("", None)
@@ -41,7 +41,7 @@ async def run_in_silence(tester: LabTester, push: Exchange, slow: str) -> Exchan
     hasty = tester.hasty
     # A push during an even slower program is not the last one: another push follows the end.
     beside = await tester.wait_for("Push", within=_LONGER)
-    if beside and push.waits_still and not hasty:
+    if beside and push.is_waiting and not hasty:
         expected, came = (
             "nothing while a program runs",
             "received two pushes without an answer between them",

@@ -9,7 +9,7 @@ from weakref import WeakKeyDictionary
 from conformance.harness.instance import Instance
 from conformance.iut import Iut
 from conformance.segmentation import Segmentation
-from conformance.session import Session, Within
+from conformance.session import Session, Timeout
 from conformance.simspark.codec import encode
 from conformance.simspark.tester import expressions
 from conformance.verdicts import Inconclusive, NotExercised, Violation
@@ -91,11 +91,11 @@ async def create(iut: Iut, session: Session) -> None:
     await session.send(expressions(f"(scene {iut.configuration.value('scene')})"))
     early = iut.memory.get("perceptors before init")
     # The server has already sent data to other clients, so it is past startup.
-    due = "response" if session.instance.spoke else session.left(session.due)
-    within: dict[bool | None, Within] = {
+    due = "response" if session.instance.has_spoken else session.countdown(session.reaction_time)
+    within: dict[bool | None, Timeout] = {
         True: due,
         False: "quiet",
-        None: session.left("response", "response"),
+        None: session.countdown("response", "response"),
     }
     came = await session.wait_for(*PERCEPTORS, within=within[early], requirement=AGAIN_AND_AGAIN)
     if not session.ended:
@@ -112,7 +112,7 @@ async def _wait_for_name(iut: Iut, session: Session) -> None:
     known = iut.memory.get("players are numbered")
     usual = known is not False and not _has_no_perceptors(iut)
     late = iut.memory.get("perceptors before init") and not session.received
-    left = session.left(*((2 if late else 3) * ["response"] if usual else ["quiet"]))
+    left = session.countdown(*((2 if late else 3) * ["response"] if usual else ["quiet"]))
     told: dict[str, str] = {}
     while _name(told) is None:
         if left() <= 0:
@@ -191,7 +191,7 @@ async def skip_received(session: Session) -> None:
         pass
 
 
-async def perceptors(session: Session, within: Within | None = None) -> Message:
+async def perceptors(session: Session, within: Timeout | None = None) -> Message:
     """Return the next group of perceptors. Raises Violation if it does not arrive."""
     return await session.expect(
         *PERCEPTORS, within=within, to="to come again and again", requirement=AGAIN_AND_AGAIN
@@ -277,7 +277,7 @@ async def hinge_angles(agent: Session, name: str, count: int) -> list[float]:
     several messages.
     """
     found: list[float] = []
-    left = agent.left("response")
+    left = agent.countdown("response")
     while len(found) < count and left() > 0:
         message = await agent.wait_for(*PERCEPTORS, within=left)
         if message is None:
@@ -291,7 +291,7 @@ def _one_message(effector: str) -> bytes:
     return encode(expressions(effector))
 
 
-async def turns(
+async def check_turns(
     iut: Iut,
     agent: Session,
     speed: float,
@@ -323,13 +323,13 @@ async def turns(
             about,
         ) from none
     await agent.send(expressions(f"({effector} 0)"))
-    await _rests(agent, name)
+    await _wait_until_still(agent, name)
     return angle[-1] - before
 
 
-async def _rests(agent: Session, name: str) -> None:
+async def _wait_until_still(agent: Session, name: str) -> None:
     """Wait until a hinge has stopped. Effectors can take a while to act."""
-    left, angles = agent.left("response"), list[float]()
+    left, angles = agent.countdown("response"), list[float]()
     while message := await agent.wait_for(*PERCEPTORS, within=left):
         angles += [] if (found := hinge(message, name)) is None else [found]
         if len(angles) >= _STILL and max(angles[-_STILL:]) - min(angles[-_STILL:]) < TURNED / 10:

@@ -24,7 +24,7 @@ async def check_execution_at_once(watch: Watch) -> None:
         await watch.settle()
     except Violation as none:
         await watch.command("(ball)")
-        if await watch.stays_false(
+        if await watch.is_still_false(
             lambda view: view.value("score_left") != before, watch.session.seconds("response")
         ):
             raise
@@ -52,7 +52,7 @@ async def check_order(watch: Watch) -> None:
             await watch.wait_until(
                 lambda view, last=goals: scored(view) == last,  # type: ignore[misc]
                 f"show score_right {goals}, the last of {AT_ONCE} scores in one burst",
-                within=watch.patience(),
+                within=watch.effect_deadline(),
                 requirement=about,
                 now=told,
             )

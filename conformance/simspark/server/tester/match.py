@@ -59,7 +59,7 @@ class Match:
             then=lambda view: place.is_occupied(view, BESIDE),
         )
 
-    async def placed(self) -> tuple[Place, Place]:
+    async def put_apart(self) -> tuple[Place, Place]:
         """Put the agent of each team at a vacant place, and return both places.
 
         Raises Violation if the left agent moves when the right one is moved.
@@ -76,7 +76,7 @@ class Match:
             )
         return left, right
 
-    async def left_goes(self, left: Place, right: Place) -> None:
+    async def disconnect_left(self, left: Place, right: Place) -> None:
         """Disconnect the agent of the left team, and check that this agent disappears.
 
         `left` and `right` are the positions of both agents. Raises Violation if no agent disappears
@@ -95,7 +95,7 @@ class Match:
                 "move-agent.right-one",
             )
 
-    async def select_the_other(self, team: str) -> None:
+    async def select_other(self, team: str) -> None:
         """Select the agent of the other team."""
         other = "Right" if team == "Left" else "Left"
         await self.watch.command(f"(select {self.names[other]})")
@@ -112,7 +112,7 @@ class Match:
         return [Name(unum, team) for unum in range(1, LAST + 1) if unum != self.names[team].unum]
 
 
-async def numbers_shared(iut: Iut) -> bool:
+async def can_share_numbers(iut: Iut) -> bool:
     """Return True if an agent is accepted with a number that the other team uses.
 
     Raises Inconclusive if it is not accepted with another number either.
@@ -132,13 +132,15 @@ async def match(iut: Iut) -> AsyncIterator[Match]:
     The play mode is PlayOn, and the ball is far away. Raises Violation if the monitor does not see
     the agents come, or both are on one side.
     """
-    shared = await iut.cached("numbers shared", lambda: numbers_shared(iut))
+    shared = await iut.cached("numbers shared", lambda: can_share_numbers(iut))
     async with iut.instance() as instance, watch_server(iut, instance) as watch:
         unum = next_number(iut, instance)
         async with play_agent(iut, instance, OWN[0], unum) as one:
-            await watch.full("when an agent comes", more=True, requirement="full.node-added")
+            await watch.wait_for_full(
+                "when an agent comes", more=True, requirement="full.node-added"
+            )
             async with play_agent(iut, instance, OWN[1], unum if shared else 0) as other:
-                await watch.full(
+                await watch.wait_for_full(
                     "when another agent comes", more=True, requirement="full.node-added"
                 )
                 yield await _start_match(watch, unum, one, other)
@@ -162,7 +164,7 @@ async def _start_match(watch: Watch, unum: int, one: Session, other: Session) ->
     )
 
 
-async def leaves(watch: Watch, place: Place, command: str, whose: str) -> None:
+async def check_leaves(watch: Watch, place: Place, command: str, whose: str) -> None:
     """Send a command, and wait until no agent is at the place any more."""
     await watch.command(command)
     await watch.wait_until(
@@ -172,7 +174,7 @@ async def leaves(watch: Watch, place: Place, command: str, whose: str) -> None:
     )
 
 
-async def stays(watch: Watch, place: Place, whose: str, after: str) -> None:
+async def check_stays(watch: Watch, place: Place, whose: str, after: str) -> None:
     """Raise Violation if an agent has left its place."""
     await watch.settle()
     check(

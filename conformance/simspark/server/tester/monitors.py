@@ -8,11 +8,11 @@ from math import hypot, inf
 from typing import Any
 
 from conformance.cases import check
-from conformance.harness.deadlines import Left
+from conformance.harness.deadlines import Countdown
 from conformance.harness.instance import Instance
 from conformance.iut import Iut
 from conformance.segmentation import Segmentation
-from conformance.session import Session, Within
+from conformance.session import Session, Timeout
 from conformance.simspark.codec import encode
 from conformance.simspark.tester import expressions
 from conformance.simspark.view import STATES, View
@@ -51,16 +51,16 @@ class Watch:
         self.waiting += 1
         await self.session.send(expressions(text), segmentation=segmentation)
 
-    def patience(self) -> Left:
+    def effect_deadline(self) -> Countdown:
         """Return the deadline for the effect of all sent messages: one state for each message."""
-        return self.session.left("response", *self.waiting * ["monitor"])
+        return self.session.countdown("response", *self.waiting * ["monitor"])
 
     async def wait_until(
         self,
         holds: Callable[[View], Any],
         to: str,
         *,
-        within: Within | None = None,
+        within: Timeout | None = None,
         requirement: str | None = None,
         now: Callable[[View], str] | None = None,
         then: Callable[[View], Any] | None = None,
@@ -109,7 +109,9 @@ class Watch:
                     of[number] = time
             return max(first) < inf
 
-        await self.wait_until(all_came, to, within=self.session.left(*3 * ["response"]), now=now)
+        await self.wait_until(
+            all_came, to, within=self.session.countdown(*3 * ["response"]), now=now
+        )
         return [*zip(without, first, strict=True)]
 
     async def state(self) -> Message:
@@ -121,7 +123,7 @@ class Watch:
         for _ in range(count):
             await self.state()
 
-    async def full(self, why: str, more: bool, requirement: str | None = None) -> None:
+    async def wait_for_full(self, why: str, more: bool, requirement: str | None = None) -> None:
         """Wait for a full scene graph with more, or fewer, nodes than before.
 
         ``requirement`` is the requirement to blame; the default is that of the test.
@@ -146,14 +148,14 @@ class Watch:
         A new score shows this, because a server executes the commands of a monitor in order.
         """
         try:
-            await self.obeys("other commands", "score.set")
+            await self.check_obeyed("other commands", "score.set")
         except Violation as none:
             if self.session.ended:
                 raise Violation(none.expected, none.came) from none
             raise
         await self.state()
 
-    async def stays_false(self, happens: Callable[[View], Any], seconds: float) -> bool:
+    async def is_still_false(self, happens: Callable[[View], Any], seconds: float) -> bool:
         """Return True if ``happens`` does not become true for so many seconds."""
         deadline = self.session.now + seconds
         while message := await self.session.wait_for(*STATES, within=deadline - self.session.now):
@@ -162,7 +164,7 @@ class Watch:
                 return False
         return True
 
-    async def shows_only_in_full(
+    async def is_shown_only_in_full(
         self, holds: Callable[[View], Any], otherwise: str, again: str = ""
     ) -> bool:
         """Return True if only a requested full scene graph shows that ``holds`` is true.
@@ -170,14 +172,14 @@ class Watch:
         ``again`` is a command that is sent once more before the request. Raises Inconclusive if the
         full graph does not show it either.
         """
-        if not await self.stays_false(holds, self.session.seconds("response")):
+        if not await self.is_still_false(holds, self.session.seconds("response")):
             return False
         await self.command(f"{again}(reqfullstate)")
-        if await self.stays_false(holds, self.session.seconds("response")):
+        if await self.is_still_false(holds, self.session.seconds("response")):
             raise Inconclusive(otherwise)
         return True
 
-    async def scores(self, left: int, right: int, how: str) -> None:
+    async def check_score(self, left: int, right: int, how: str) -> None:
         """Raise Violation unless the states show this score.
 
         The violation is of score.set if the score stays at another value. ``how`` completes
@@ -195,13 +197,15 @@ class Watch:
             )
         except Violation as wrong:
             shown = score(self.view)
-            if not await self.stays_false(
+            if not await self.is_still_false(
                 lambda view: score(view) != shown, self.session.seconds("quiet")
             ):
                 wrong.requirement = "score.set"
             raise
 
-    async def obeys(self, after: str, requirement: str | None = None, *, upon: bytes = b"") -> None:
+    async def check_obeyed(
+        self, after: str, requirement: str | None = None, *, upon: bytes = b""
+    ) -> None:
         """Raise Violation unless a command, a new score, still has its effect.
 
         The bytes `upon` are sent in one write with the command.
@@ -215,7 +219,7 @@ class Watch:
             # meanwhile.
             lambda view: view.value("score_left") in (goals, goals + 1),
             f"show a score that was set after {after}",
-            within=self.patience(),
+            within=self.effect_deadline(),
             requirement=requirement,
             now=lambda view: f"score_left is {view.state.get('score_left')}",
         )
@@ -375,7 +379,7 @@ async def watch_server(
                 view.play_modes and view.fulls and (view.fulls > 1 or "play_mode" in view.state)
             ),
             "begin with the environment, the game state and the scene",
-            within=session.left(session.due),
+            within=session.countdown(session.reaction_time),
             requirement="monitors.environment-first",
         )
         if begins:

@@ -4,7 +4,7 @@ import asyncio
 from typing import Any
 
 from conformance.codec import Frame
-from conformance.openroberta import naming
+from conformance.openroberta import message_names
 from mocks.deviations import fault
 from mocks.openroberta.faults import die
 from mocks.openroberta.robot import COMMANDS, Robot
@@ -66,7 +66,7 @@ class FirstErrorEnds(Robot):
 
     async def ask(self, value: Any, patience: float) -> Frame | None:
         answer = await super().ask(value, patience)
-        pushes = value["path"] == naming.PUSHCMD
+        pushes = value["path"] == message_names.PUSHCMD
         if pushes and answer and answer.name == "Refusal":
             await asyncio.sleep(3600)
         return answer

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from conformance.openroberta import naming
+from conformance.openroberta import message_names
 from mocks.deviations import fault
 from mocks.openroberta.robot import Robot
 
@@ -167,7 +167,7 @@ class ThirdPushPoll(_Telling):
     """Sends poll instead of push in its second push."""
 
     def post(self, path: str, data: dict[str, Any]) -> Any:
-        polls = path == naming.PUSHCMD and data["cmd"] == "push" and self.pushes == 2
+        polls = path == message_names.PUSHCMD and data["cmd"] == "push" and self.pushes == 2
         return super().post(path, {**data, "cmd": "poll"} if polls else data)
 
     def alter(self, told: dict[str, Any], cmd: str) -> None:

@@ -4,7 +4,7 @@ import asyncio
 from typing import Any
 
 from conformance.codec import Frame
-from conformance.openroberta import naming
+from conformance.openroberta import message_names
 from mocks.deviations import fault
 from mocks.openroberta.robot import Robot
 
@@ -14,7 +14,7 @@ class PushesFirst(Robot):
     """Pushes once before it registers."""
 
     async def play(self) -> None:
-        await self.ask(self.post(naming.PUSHCMD, self.data("push")), 1)
+        await self.ask(self.post(message_names.PUSHCMD, self.data("push")), 1)
         await super().play()
 
 
@@ -25,7 +25,7 @@ class PushesWhileItRegisters(Robot):
     async def register(self) -> str:
         async def push() -> None:
             await asyncio.sleep(0.05)
-            await self.make_caller().ask(self.post(naming.PUSHCMD, self.data("push")), 1)
+            await self.make_caller().ask(self.post(message_names.PUSHCMD, self.data("push")), 1)
 
         early = asyncio.create_task(push())
         try:
@@ -118,8 +118,8 @@ class PushesAhead(Robot):
     pushes = 0
 
     async def ask(self, value: Any, patience: float) -> Frame | None:
-        self.pushes += value["path"] == naming.PUSHCMD
-        if self.pushes <= 4 or value["path"] != naming.PUSHCMD:
+        self.pushes += value["path"] == message_names.PUSHCMD
+        if self.pushes <= 4 or value["path"] != message_names.PUSHCMD:
             return await super().ask(value, patience)
         callers = [self.make_caller() for _ in range(6)]
         await asyncio.gather(*(caller.open() for caller in callers))
@@ -145,7 +145,7 @@ class EighthPushRegisters(_Counting):
 
     async def ask(self, value: Any, patience: float) -> Frame | None:
         if self.pushes == 8:
-            value = self.post(naming.PUSHCMD, self.data("register"))
+            value = self.post(message_names.PUSHCMD, self.data("register"))
         return await super().ask(value, patience)
 
 

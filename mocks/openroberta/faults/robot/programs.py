@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from conformance.codec import Frame
-from conformance.openroberta import naming
+from conformance.openroberta import message_names
 from mocks.deviations import fault
 from mocks.openroberta.robot import Robot
 
@@ -48,7 +48,7 @@ class AsksAgainLater(Robot):
         self.downloads += 1
         await super().download()
         if self.downloads == 2:
-            await self.ask(self.post(naming.DOWNLOAD, self.data("push")), 1)
+            await self.ask(self.post(message_names.DOWNLOAD, self.data("push")), 1)
 
 
 @fault("later-registrations-without-programs", violates="run.requests-file", subtle=True)
@@ -70,7 +70,7 @@ class _Asking(Robot):
     """Requests programs with a changed data object."""
 
     def post(self, path: str, data: dict[str, Any]) -> Any:
-        return super().post(path, self.altered(data) if path == naming.DOWNLOAD else data)
+        return super().post(path, self.altered(data) if path == message_names.DOWNLOAD else data)
 
     def altered(self, data: dict[str, Any]) -> dict[str, Any]:
         raise NotImplementedError
@@ -139,7 +139,11 @@ class RunsErrors(Robot):
 
     async def ask(self, value: Any, patience: float) -> Frame | None:
         answer = await super().ask(value, patience)
-        if value["path"] == naming.DOWNLOAD and answer is not None and answer.name == "Refusal":
+        if (
+            value["path"] == message_names.DOWNLOAD
+            and answer is not None
+            and answer.name == "Refusal"
+        ):
             await self.run("error", b"")
         return answer
 
@@ -151,7 +155,7 @@ class LostUponErrors(Robot):
     async def ask(self, value: Any, patience: float) -> Frame | None:
         answer = await super().ask(value, patience)
         broken = answer is None or answer.name is None
-        if value["path"] == naming.DOWNLOAD and broken:
+        if value["path"] == message_names.DOWNLOAD and broken:
             await asyncio.sleep(3600)
         return answer
 
@@ -236,12 +240,12 @@ class _Chatty(Robot):
 
     def push_early(self) -> None:
         """Send the next push now, on another connection."""
-        push = self.post(naming.PUSHCMD, self.data("push"))
+        push = self.post(message_names.PUSHCMD, self.data("push"))
         asked = self.make_caller().ask(push, self.settings.push_patience)
         self.early = asyncio.create_task(asked)
 
     async def ask(self, value: Any, patience: float) -> Frame | None:
-        if self.early and value["path"] == naming.PUSHCMD:
+        if self.early and value["path"] == message_names.PUSHCMD:
             early, self.early = self.early, None
             return await early
         return await super().ask(value, patience)

@@ -5,7 +5,7 @@ from typing import Any
 from urllib.parse import urlencode
 
 from conformance.codec import Frame
-from conformance.openroberta import naming
+from conformance.openroberta import message_names
 from mocks.deviations import fault
 from mocks.openroberta.http import Caller
 from mocks.openroberta.robot import Robot
@@ -90,7 +90,7 @@ class GetsPrograms(Robot):
 
     def post(self, path: str, data: dict[str, Any]) -> Any:
         asked = super().post(path, data)
-        return {**asked, "method": "GET"} if path == naming.DOWNLOAD else asked
+        return {**asked, "method": "GET"} if path == message_names.DOWNLOAD else asked
 
 
 class _Body(_Raw):
@@ -169,7 +169,7 @@ class ProgramAtPushcmd(Robot):
     """Requests programs at /download, and goes on without them."""
 
     def post(self, path: str, data: dict[str, Any]) -> Any:
-        return super().post("/download" if path == naming.DOWNLOAD else path, data)
+        return super().post("/download" if path == message_names.DOWNLOAD else path, data)
 
 
 @fault("pushes-with-a-slash", violates="http.paths", subtle=True)
@@ -177,7 +177,7 @@ class PushesWithASlash(Robot):
     """Pushes at /rest/pushcmd/, a path that does not exist."""
 
     def post(self, path: str, data: dict[str, Any]) -> Any:
-        pushes = path == naming.PUSHCMD and data["cmd"] == "push"
+        pushes = path == message_names.PUSHCMD and data["cmd"] == "push"
         return super().post(f"{path}/" if pushes else path, data)
 
 
@@ -207,5 +207,7 @@ class ProgramsAsForms(Robot):
         asked = super().post(path, data)
         form = {"content-type": "application/x-www-form-urlencoded"}
         return (
-            {**asked, "headers": {**asked["headers"], **form}} if path == naming.DOWNLOAD else asked
+            {**asked, "headers": {**asked["headers"], **form}}
+            if path == message_names.DOWNLOAD
+            else asked
         )

@@ -3,7 +3,7 @@
 import asyncio
 from typing import Any
 
-from conformance.openroberta import naming
+from conformance.openroberta import message_names
 from conformance.openroberta.codec import request
 from mocks.deviations import fault
 from mocks.openroberta.robot import UPDATES, Robot
@@ -43,7 +43,7 @@ class PostsForUpdates(Robot):
 
     def get(self, path: str) -> Any:
         if path == UPDATES[-1]:
-            return request("POST", naming.UPDATE + path, self.headers(), self.data("push"))
+            return request("POST", message_names.UPDATE + path, self.headers(), self.data("push"))
         return super().get(path)
 
 
@@ -72,7 +72,7 @@ class PushesBeforeUpdates(Robot):
     """Confirms the update with a push before the end of the update."""
 
     async def update(self) -> None:
-        asked = self.post(naming.PUSHCMD, self.data("push"))
+        asked = self.post(message_names.PUSHCMD, self.data("push"))
         heard = asyncio.create_task(self.make_caller().ask(asked, 0.1))
         await super().update()
         await heard
@@ -84,7 +84,7 @@ class PushesBetweenUpdates(Robot):
 
     async def update(self) -> None:
         for path in self.updates():
-            for asked in (self.get(path), self.post(naming.PUSHCMD, self.data("push"))):
+            for asked in (self.get(path), self.post(message_names.PUSHCMD, self.data("push"))):
                 await self.ask(asked, self.settings.push_patience)
 
 

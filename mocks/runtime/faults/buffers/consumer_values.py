@@ -394,3 +394,15 @@ class SixteenParametersOpened(Consumer):
         if len(self.peripheral(type_).params) > 16:
             raise ValueError(f"{name} has too many parameters")
         return super().open(name, type_)
+
+
+@fault("same-value-not-written", violates="set-value.bit", subtle=True)
+class SameValueNotWritten(Consumer):
+    """Does nothing if the new value is equal to the one in the write block."""
+
+    async def set_value(self, buffer: Buffer, name: str, value: Any) -> Warned:
+        if buffer.peripheral[name].writeable:
+            async with self.operation(buffer):
+                if buffer[buffer.param("write", name).name] == value:
+                    return Warned(None, [])
+        return await super().set_value(buffer, name, value)

@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from mocks.deviations import fault
+from mocks.runtime.faults.dying import die
 from mocks.runtime.gamepad_sender import Pad, Sender
 
 
@@ -245,3 +246,13 @@ class LeftNotQuite(Sender):
 
     def axis(self, value: float) -> Any:
         return super().axis(max(value, -127 / 128))
+
+
+@fault("dies-of-many-buttons", violates="gamepad.buttons", subtle=True)
+class DiesOfManyButtons(Sender):
+    """Crashes if more than three buttons of a gamepad are pressed."""
+
+    def mask(self, buttons: Sequence[bool]) -> Any:
+        if sum(buttons) > 3:
+            die()
+        return super().mask(buttons)

@@ -154,7 +154,7 @@ class ForgetsWhatDoesNotFit(Server):
 
     def encode(self, text: str, connection: Connection) -> bytes:
         data = super().encode(text, connection)
-        return data[: len(data) // 2] if connection.stream.behind else data
+        return data[: len(data) // 2] if connection.stream.append_to else data
 
 
 @fault("lengths-of-sixteen-bits", violates="frame.length-prefix", subtle=True)

@@ -1,6 +1,8 @@
 """Faults of the frontend with its user's actions: touches, controllers, ports."""
 
 import asyncio
+import os
+import signal
 from typing import Any
 
 from conformance.vexide.codec import name_of
@@ -402,3 +404,12 @@ class AdiPortsFromOne(Altering, Frontend):
     def alter(self, name: str, content: Any) -> None:
         if name == "AdiInput" and content["port"] < 7:
             content["port"] += 1
+
+
+@fault("dies-of-a-button", violates="controller.told", subtle=True)
+class DiesOfAButton(Steering):
+    """Crashes when the user presses the button sel."""
+
+    def steer(self, state: dict[str, Any]) -> None:
+        if state["button_sel"]:
+            os.kill(os.getpid(), signal.SIGKILL)

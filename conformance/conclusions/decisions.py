@@ -1,0 +1,222 @@
+"""Decides verdicts from evidence: of one test when it ends, of one requirement at the end.
+
+All functions are pure. Merging only ever worsens.
+"""
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+from conformance.definitions.protocol import Protocol, Requirement
+from conformance.evidence import Evidence, Kind, Result, failed_prerequisite
+from conformance.verdicts import Verdict, merge, violated
+
+_WITHOUT_VERDICT = {
+    Kind.MISSING_MEANS: Verdict.NOT_EXERCISED,
+    Kind.UNREACHABLE: Verdict.INCONCLUSIVE,
+}
+
+
+def decide_test(
+    requirement: Requirement, evidence: Sequence[Evidence], presumed: Collection[str]
+) -> tuple[Verdict, str]:
+    """The verdict of a test of this requirement, and the reason.
+
+    ``presumed`` are the requirement's prerequisites, direct and indirect.
+    """
+    concluded = next((each for each in evidence if not each.judged), None)
+    if concluded is None:
+        found = next(
+            (e for e in evidence if e.requirement == requirement.id and e.is_against), None
+        )
+        return (violated(requirement.level), found.message) if found else (Verdict.PASS, "")
+    if concluded.kind is Kind.SUITE_FAULT:
+        return Verdict.INCONCLUSIVE, "the suite itself failed here, not the IUT"
+    if not concluded.is_against:
+        verdict = _WITHOUT_VERDICT.get(concluded.kind, Verdict.INCONCLUSIVE)
+        return verdict, concluded.message
+    if concluded.requirement != requirement.id:
+        return Verdict.INCONCLUSIVE, concluded.message
+    if before := failed_prerequisite(concluded, evidence, presumed):
+        return Verdict.INCONCLUSIVE, (
+            f"the session violated its prerequisite {before.requirement} before "
+            f"({before.message}); then: {concluded.message}"
+        )
+    return violated(requirement.level), concluded.message
+
+
+class TrialResult(StrEnum):
+    """The result of an experiment about a requirement that failed at the end of a session."""
+
+    STANDS = "stands"
+    """The requirement that the end violates."""
+    CONSEQUENCE = "consequence"
+    """Its test passes if the culprit is left out."""
+    INDEPENDENT = "independent"
+    """Its test fails without the culprit, by other evidence."""
+    UNDECIDED = "undecided"
+    """Its test decides nothing without the culprit."""
+
+
+@dataclass(frozen=True)
+class Trial:
+    """The test of one requirement, run again without the culprit.
+
+    ``reproduce`` is the command of that run; ``evidence`` is what it found, if it is independent.
+    """
+
+    requirement: str
+    test: str
+    shown: TrialResult
+    detail: str = ""
+    reproduce: str = ""
+    evidence: Evidence | None = None
+
+
+@dataclass(frozen=True)
+class Culprit:
+    """The message that ends sessions, as far as experiments have shown it.
+
+    ``way`` is that of the ends (`End.way`). ``label`` is the message that ends the session and
+    ``value`` its content in words; both are empty if the end was not reproduced. ``capture`` is
+    the file with the smallest session. ``replays`` counts the sessions that were played for it.
+    ``tests`` are the ids of the tests whose sessions ended so, ``trials`` the masked runs.
+    """
+
+    way: tuple[str, str]
+    label: str = ""
+    value: str = ""
+    capture: str | None = None
+    event: int | None = None
+    replays: int = 0
+    tests: tuple[str, ...] = ()
+    trials: tuple[Trial, ...] = ()
+
+    def trial(self, requirement: str) -> Trial | None:
+        """The trial of a requirement, if there is one."""
+        return next((each for each in self.trials if each.requirement == requirement), None)
+
+
+Absence = tuple[tuple[str, ...], tuple[str, str] | None]
+"""The names of messages that did not come, and the way in which the session ended, if it did."""
+
+
+@dataclass(frozen=True)
+class Fact:
+    """Evidence against a requirement, the test that gave it, and why it does not count, if so.
+
+    ``explained`` completes "not decided: …", and is empty if the fact counts.
+    """
+
+    evidence: Evidence
+    result: Result
+    explained: str = ""
+
+    @property
+    def is_counted(self) -> bool:
+        """True if the fact violates its requirement."""
+        return not self.explained
+
+
+def facts(results: Sequence[Result], culprits: Sequence[Culprit], protocol: Protocol) -> list[Fact]:
+    """All evidence against requirements in a run, each decided once.
+
+    Three things take a fact its weight, and nothing else does:
+
+    - its own session violated a prerequisite before;
+    - a prerequisite has failed for the same missing message, which has its own evidence;
+    - an experiment showed that it is a consequence of a culprit, or could not decide without it.
+    """
+    against = [(each, result) for result in results for each in result.evidence if each.is_against]
+    missing = _missing_by_requirement(against, protocol)
+    return [_fact(each, result, missing, culprits, protocol) for each, result in against]
+
+
+def _fact(
+    fact: Evidence,
+    result: Result,
+    missing: Mapping[str, set[Absence]],
+    culprits: Sequence[Culprit],
+    protocol: Protocol,
+) -> Fact:
+    for culprit in culprits:
+        trial = culprit.trial(fact.requirement) if _was_ended_by(fact, result, culprit) else None
+        if trial:
+            if trial.shown is TrialResult.CONSEQUENCE:
+                return Fact(fact, result, f"its test passes if {culprit.label} is left out")
+            if trial.shown is TrialResult.UNDECIDED:
+                why = f"{culprit.label} ends the session, and its test needs {culprit.label}"
+                return Fact(fact, result, why)
+            return Fact(trial.evidence or fact, result)
+    return Fact(fact, result, _explanation(fact, result, missing, protocol))
+
+
+def _was_ended_by(fact: Evidence, result: Result, culprit: Culprit) -> bool:
+    way = fact.end.way if fact.end else None
+    return fact.kind is Kind.END and culprit.way == way and result.id in culprit.tests
+
+
+def _explanation(
+    fact: Evidence,
+    result: Result,
+    missing: Mapping[str, set[Absence]],
+    protocol: Protocol,
+) -> str:
+    """Why a fact does not count because of a prerequisite; empty if it counts."""
+    presumed = protocol.prerequisites(fact.requirement)
+    if before := failed_prerequisite(fact, result.evidence, presumed):
+        return f"the session violated its prerequisite {before.requirement} before"
+    for name in presumed:
+        if same := _absences(fact) & missing.get(name, set()):
+            names = " or ".join(next(iter(same))[0])
+            return f"{names} did not come for its prerequisite {name} either"
+    return ""
+
+
+def _absences(fact: Evidence) -> set[Absence]:
+    """The messages that did not come, each with the way in which the session ended."""
+    if fact.kind not in (Kind.TIMEOUT, Kind.END):
+        return set()
+    return {(names, fact.end.way if fact.end else None) for names in fact.missing}
+
+
+def _missing_by_requirement(
+    against: Sequence[tuple[Evidence, Result]], protocol: Protocol
+) -> dict[str, set[Absence]]:
+    """By requirement, the messages whose absence it failed for."""
+    found: dict[str, set[Absence]] = {}
+    for fact, result in against:
+        presumed = protocol.prerequisites(fact.requirement)
+        if not failed_prerequisite(fact, result.evidence, presumed):
+            found.setdefault(fact.requirement, set()).update(_absences(fact))
+    return found
+
+
+def decide_requirement(
+    requirement: Requirement, results: Sequence[Result], known: Sequence[Fact]
+) -> tuple[Verdict, str]:
+    """The verdict of a requirement and the reason, from the tests that decide it and all facts.
+
+    ``results`` are the results that show something. The reason is empty if none was given.
+    """
+    mine = [fact for fact in known if fact.evidence.requirement == requirement.id]
+    counting = [fact for fact in mine if fact.is_counted]
+    if counting:
+        own = [fact for fact in counting if fact.result.requirement == requirement.id]
+        return violated(requirement.level), (own or counting)[0].evidence.message
+    if mine:
+        first = mine[0]
+        return Verdict.INCONCLUSIVE, f"{first.evidence.message} (not decided: {first.explained})"
+    deciding = [result for result in results if result.requirement == requirement.id]
+    exercised = any(requirement.id in result.observed.exercised for result in results)
+    verdict = merge([*(r.verdict for r in deciding), *([Verdict.PASS] if exercised else [])])
+    return verdict, next(_reasons(deciding, verdict), "")
+
+
+def _reasons(deciding: Sequence[Result], verdict: Verdict) -> Iterator[str]:
+    if verdict is Verdict.PASS:
+        left = [r.detail for r in deciding if r.verdict is Verdict.NOT_EXERCISED]
+        if left:
+            yield f"{len(left)} of {len(deciding)} tests of it were not exercised: {left[0]}"
+        return
+    yield from (result.detail for result in deciding if result.verdict is verdict)

@@ -1,0 +1,67 @@
+"""Finds an error in how the IUT reads every message, which explains all other failures."""
+
+from typing import Any
+
+from conformance.deltarobot import tester
+from conformance.deltarobot.codec import SAID, encode
+from conformance.deltarobot.handshake import open_session
+from conformance.deltarobot.messages import HANDSHAKE, unknown
+from conformance.deltarobot.tester import Form
+from conformance.iut import Iut
+
+
+async def are_identifiers_reversed(iut: Iut) -> bool:
+    """Return True if the IUT reads identifiers, or all numbers, in big-endian byte order.
+
+    The last session of the IUT is the evidence.
+    """
+    for form in (_reversed_identifier, _reversed_numbers):
+        if await _is_understood(iut, form):
+            return True
+    return False
+
+
+def _reversed_identifier(value: Any) -> bytes:
+    data = encode(value)
+    return data[1::-1] + data[2:]
+
+
+def _reversed_numbers(value: Any) -> bytes:
+    data = encode(value)
+    return data[1::-1] + (data[2:] if "magic" in value else data[:1:-1])
+
+
+async def _is_understood(iut: Iut, form: Form) -> bool:
+    """Return True if the IUT serves a peer whose messages have this form."""
+    async with iut.session() as session:
+        await session.send_bytes(b"".join(map(form, HANDSHAKE)))
+        return await tester.of(session).has_served_in_form(session, form)
+
+
+async def are_lengths_reversed(iut: Iut) -> bool:
+    """Return True if the IUT reads lengths in big-endian byte order.
+
+    It then takes 256 bytes of contents for 65536, and understands nothing before these have
+    arrived.
+    """
+
+    async def found() -> bool:
+        length, turned = 0x100, 0x10000
+        async with open_session(iut) as session:
+            before = len(session.events)
+            await session.send(unknown(0xF321, "ff" * length))
+            if await tester.of(session).is_in_step(iut, session):
+                return False
+            ours = (event for event in session.events[before:] if event.sender == session.peer)
+            contents = sum(len(event.data or b"") for event in ours) - SAID
+            await session.send_bytes(b"\xff" * (turned - contents))
+            return await tester.of(session).is_in_step(iut, session)
+
+    return await iut.cached("lengths turned", found)
+
+
+async def is_in_step(iut: Iut, *messages: Any) -> bool:
+    """Return True if the IUT understands the next message after these messages."""
+    async with open_session(iut) as session:
+        await session.send(*messages)
+        return await tester.of(session).is_in_step(iut, session)

@@ -1,0 +1,78 @@
+"""Runs a command again after each change of one of some files."""
+
+import contextlib
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from conformance.conclusions import stored_reports
+from conformance.conclusions.comparison import compare
+from conformance.reporting import changes
+from conformance.running import interruption
+
+_PAUSE = 0.3  # seconds between two looks
+
+
+def files_of(command: Sequence[str], folder: Path) -> list[Path]:
+    """The files that the words of a command name, below the folder that it is run in."""
+    return [path for word in command if (path := folder / word).is_file()]
+
+
+def watch(words: Sequence[str], files: Sequence[Path], report: Path) -> int:
+    """Run the words, and again after each change; the last exit code, once it is interrupted.
+
+    After each run but the first, print how ``report`` differs from that of the run before.
+    """
+    code, latest = 0, _report(report)
+    # Both signals are heeded even where whoever started this ignores them, as a shell does for what
+    # runs in the background.
+    with interruption.orderly(), contextlib.suppress(KeyboardInterrupt):
+        while True:
+            before = _stamps(files)
+            code = _run(words)
+            earlier, latest = latest, _report(report)
+            if earlier and latest:
+                found = compare(earlier, latest, "the run before").to_json()
+                print("\n".join(["Since the run before:", *changes.lines(found)]))
+            names = ", ".join(os.path.relpath(path) for path in files)
+            print(f"\nwaiting for a change of {names} (Ctrl-C ends)", flush=True)
+            while _stamps(files) == before:
+                time.sleep(_PAUSE)
+            # A file that has changed may still be being written.
+            while (now := _stamps(files)) != before:
+                before = now
+                time.sleep(_PAUSE)
+            print(flush=True)
+    return code
+
+
+def _report(path: Path) -> dict[str, Any] | None:
+    """The report that a run has written, if there is one."""
+    return stored_reports.load(path) if path.is_file() else None
+
+
+def _run(words: Sequence[str]) -> int:
+    sys.stdout.flush()
+    process = subprocess.Popen(words)
+    try:
+        return process.wait()
+    finally:
+        if process.poll() is None:
+            process.terminate()
+            process.wait()
+
+
+def _stamps(files: Sequence[Path]) -> list[tuple[int, int]]:
+    """The times and sizes of files; a file that is just being written can be missing."""
+    stamps = []
+    for path in files:
+        try:
+            status = path.stat()
+            stamps.append((status.st_mtime_ns, status.st_size))
+        except FileNotFoundError:
+            stamps.append((0, 0))
+    return stamps

@@ -1,0 +1,36 @@
+"""Sets up Hypothesis for a run: the same seed draws the same examples, wherever the suite lies."""
+
+import os
+
+import hypothesis
+from hypothesis.internal.conjecture import providers
+from hypothesis.internal.constants_ast import Constants
+
+from conformance.definitions import locations
+
+DRAWS = 4
+"""Examples that are drawn for each one that is run; those that cover nothing new are left out."""
+
+
+def set_up(examples: int) -> None:
+    """Let each property run so many examples, or fewer if no more can be drawn that cover more."""
+    # Hypothesis looks for constants in all modules outside of site-packages, for half a second. A
+    # checkout would then draw other examples than an installed suite.
+    providers._get_local_constants = Constants
+    # The files that Hypothesis keeps between runs are useless here, except its table of Unicode.
+    hypothesis.configuration.set_hypothesis_home_dir(locations.cache_folder() or os.devnull)
+    hypothesis.settings.register_profile(
+        "conformance",
+        max_examples=DRAWS * examples,
+        deadline=None,
+        database=None,
+        # Hypothesis turns it on wherever CI is set, and then ignores the seed.
+        derandomize=False,
+        print_blob=False,
+        report_multiple_bugs=False,
+        verbosity=hypothesis.Verbosity.quiet,
+        # To explain failures it would trace all that is drawn, for minutes, and nobody sees it.
+        phases=(hypothesis.Phase.generate, hypothesis.Phase.shrink),
+        suppress_health_check=list(hypothesis.HealthCheck),
+    )
+    hypothesis.settings.load_profile("conformance")

@@ -1,0 +1,125 @@
+"""Malformed texts and wrong lengths, and checks that the IUT survives them."""
+
+from collections.abc import Callable
+from contextlib import AbstractAsyncContextManager
+from typing import Protocol
+
+from conformance.cases import check, compared
+from conformance.iut import Iut
+from conformance.session import Session
+from conformance.simspark.codec import LENGTH, frame
+
+GIBIBYTE = 1 << 30
+_DEPTH = 100_000
+
+TEXTS = {
+    "never closed": frame(b"(reqfullstate (a"),
+    "closed too often": frame(b")))) (a)) ("),
+    "not ASCII": frame(b"(reqfullstate \xff\xfe)(\xc3\xa4 \x80)"),
+    "binary": frame(bytes(range(256))),
+    "nested deeply": frame(b"(" * _DEPTH + b")" * _DEPTH),
+    "nested deeply and never closed": frame(b"(" * _DEPTH),
+}
+"""Complete messages with a correct length and a malformed text, by the kind of error."""
+
+# A lenient server can execute this command at any later time. Therefore tests must not check for
+# its effect.
+_TEXT = b"(reqfullstate (a)(b))"
+LENGTHS = {
+    "its own four bytes too large": (len(_TEXT) + 4).to_bytes(4, "big") + _TEXT,
+    "one too small": (len(_TEXT) - 1).to_bytes(4, "big") + _TEXT,
+    "in the other byte order": len(_TEXT).to_bytes(4, "little") + _TEXT,
+    "missing": _TEXT,
+}
+"""Messages with a wrong length, by the kind of error."""
+
+
+HIGH_BITS = (24, 31)  # bit numbers of a length, which readers with a signed or short length ignore
+
+
+def message_beyond_bit(bit: int, inside: bytes) -> bytes:
+    """Return the beginning of a message whose length has one of the high bits set.
+
+    A reader that ignores the bit sees a short text, and then ``inside`` as a separate message.
+    """
+    begun = b"(a (b"
+    return ((1 << bit) + len(begun)).to_bytes(LENGTH.size, "big") + begun + inside
+
+
+def check_read_in_full(bit: int, inside: bool) -> None:
+    """Raise Violation if the IUT took the contents of an incomplete message for a message.
+
+    ``inside`` says that the effect of the contents was seen.
+    """
+    check(
+        not inside,
+        f"the IUT to read a length above {1 << bit:#x} in full",
+        "the IUT took bytes inside the incomplete message for a message",
+    )
+
+
+def memory(session: Session) -> int:
+    """Return the peak memory of the IUT's process in bytes, or 0 if unknown."""
+    process = session.instance.process
+    return process.peak if process else 0
+
+
+class Tester(Protocol):
+    """Interface of the server that the suite plays against a client."""
+
+    session: Session
+
+    def long(self, size: int) -> bytes:
+        """Return a usual message whose text has `size` bytes."""
+
+    async def check_goes_on(
+        self, after: str, *, may_close: bool = False, upon: bytes = b""
+    ) -> None:
+        """Raise Violation unless the client takes the messages that follow.
+
+        With ``may_close``, closing the connection is also a pass. ``upon`` are bytes sent in one
+        write with the next message.
+        """
+
+
+async def check_survived(
+    iut: Iut,
+    begun: Callable[[Iut], AbstractAsyncContextManager[Tester]],
+    data: bytes,
+    what: str,
+) -> None:
+    """Raise Violation unless the client survives a malformed message.
+
+    The client must close the connection or take the next messages.
+    """
+
+    async def play(malformed: bool) -> None:
+        async with begun(iut) as tester:
+            usual = tester.long(len(data) - LENGTH.size)
+            if malformed:
+                await tester.check_goes_on(what, may_close=True, upon=data)
+            else:
+                await tester.session.send_bytes(usual)
+                await tester.check_goes_on("a long message of the usual form")
+
+    await compared(iut, play, True, False, "frame.length-prefix")
+
+
+async def check_outlived(session: Session, data: bytes, then: bytes, what: str) -> None:
+    """Send `data`, then the bytes `then`, then close; raise Violation if the IUT dies.
+
+    Also raises Violation if the process uses a gibibyte of memory or more.
+    """
+    for some in (data, then):
+        await session.send_bytes(some)
+        await session.until_closed(session.seconds("quiet") / 2)
+    await session.assert_alive(what)
+    taken = memory(session)
+    check(
+        taken < GIBIBYTE,
+        "less than 1024 MiB of memory in use",
+        f"the process used {taken >> 20} MiB",
+    )
+    await session.finish()
+    await session.until_closed(session.seconds("quiet"))
+    await session.assert_alive(f"{what}, and the end of the connection")
