@@ -4,6 +4,9 @@ Deviations are in `mocks/<protocol>/faults/`, `variants/` and `lenient/`, a modu
 Each one is a subclass of a mock, or of a class that mocks inherit from. A deviation belongs to each
 role whose mock inherits from all of its bases; `roles` restricts it to some of these roles.
 
+Most deviations only change a step or two (`mocks.steps`). They stand in a `Table`, by requirement
+and name. Other deviations are classes with a decorator: `fault`, `variant` or `lenient`.
+
 Every mock imports this module when it starts. Modules that are needed only for lists or errors are
 imported where they are used.
 """
@@ -13,6 +16,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from types import ModuleType
 from typing import Any, TypeVar
+
+from mocks.steps import Change
 
 Peer = TypeVar("Peer", bound=type[Any])
 
@@ -44,6 +49,53 @@ class Deviation:
     needs: Mapping[str, str] = field(default_factory=dict)
     roles: tuple[str, ...] = ()
     company: int = COMPANY
+
+
+class Fault:
+    """A fault that changes steps of a mock; see `Deviation` for the other fields."""
+
+    subtle = False
+
+    def __init__(
+        self,
+        summary: str,
+        *changes: Change,
+        needs: Mapping[str, str] | None = None,
+        roles: tuple[str, ...] = (),
+        company: int = COMPANY,
+    ) -> None:
+        self.summary = summary
+        self.changes = changes
+        self.needs = needs or {}
+        self.roles = roles
+        self.company = company
+
+
+class Subtle(Fault):
+    """A fault that is visible only in rare circumstances."""
+
+    subtle = True
+
+
+class Table:
+    """The simple deviations of a mock, or of a base class of mocks: `peers`.
+
+    `table[requirement] = {name: Fault(…)}` adds deviations. A later change of the same step is
+    made around the earlier ones.
+    """
+
+    def __init__(self, base: type[Any]) -> None:
+        self._base = base
+        self.peers: list[type[Any]] = []
+
+    def __setitem__(self, requirement: str, deviations: Mapping[str, Fault]) -> None:
+        for name, one in deviations.items():
+            peer = type(self._base.__name__, (self._base,), {"__doc__": one.summary})
+            for change in one.changes:
+                peer = change.applied(peer)
+            told = (one.summary, one.subtle, one.needs, one.roles, one.company)
+            peer.deviation = Deviation(name, requirement, *told)  # type: ignore[attr-defined]
+            self.peers.append(peer)
 
 
 def fault(
@@ -197,16 +249,22 @@ def _peers(role: str, kind: str) -> dict[str, type[Any]]:
     package = f"mocks.{role.partition('/')[0]}.{kind}"
     peers: dict[str, type[Any]] = {}
     for module in _modules(package):
-        for peer in vars(module).values():
-            declared = vars(peer).get("deviation") if isinstance(peer, type) else None
-            if declared is None or peer.__module__ != module.__name__:
-                continue
+        for peer in _declared_in(module):
+            declared = peer.deviation
             named = not declared.roles or role.partition("/")[2] in declared.roles
             if named and all(issubclass(usual, base) for base in _made_of(peer, package)):
                 if declared.name in peers:
                     raise ValueError(f"{role} has two {kind} with the name {declared.name!r}")
                 peers[declared.name] = peer
     return peers
+
+
+def _declared_in(module: ModuleType) -> Iterator[type[Any]]:
+    for value in vars(module).values():
+        if isinstance(value, Table):
+            yield from value.peers
+        elif getattr(value, "__module__", "") == module.__name__ and "deviation" in vars(value):
+            yield value
 
 
 def _made_of(peer: type[Any], package: str) -> Iterator[type[Any]]:

@@ -1,17 +1,53 @@
-"""Base classes of faults: mocks that hang, crash or alter messages."""
+"""Building blocks of faults: conditions on messages, and changes of sent messages."""
 
 import os
 import signal
+from collections.abc import Callable
 from copy import deepcopy
 from typing import Any
 
 from conformance.vexide.codec import name_of
+from mocks.steps import Change, Function, When, alter, always, having
 from mocks.vexide.session import Session
 
+RUNNING = having("started")
+"""While the program runs: StartExecution has come, or has been sent."""
 
-def die() -> None:
-    """Kill this process with SIGKILL, as an operating system kills a faulty program."""
-    os.kill(os.getpid(), signal.SIGKILL)
+ENABLED = When(lambda simulator, *rest: simulator.robot.competition["enabled"])
+"""While the competition mode lets the robot of a simulator move."""
+
+
+def named(*names: str) -> When:
+    """If the step is about a message of these names."""
+    return When(lambda _, message, *rest: name_of(message) in names)
+
+
+def edit(name: str, change: Callable[[Any, Any], object], when: Function = always) -> Change:
+    """Send messages of this name with other content.
+
+    `change` takes the peer and a copy of the content, and changes the copy.
+    """
+
+    def edited(peer: Any, message: Any) -> Any:
+        copy = deepcopy(message)
+        change(peer, copy[name])
+        return copy
+
+    return alter("send", edited, named(name) & (lambda peer, sent: when(peer, sent[name])))
+
+
+def fields(name: str, *path: str, when: Function = always, **changes: Any) -> Change:
+    """Send messages of this name with other fields in the object at a path of their content.
+
+    A function makes the new value of the old value. Other values are the new value.
+    """
+
+    def change(_: Any, content: Any) -> None:
+        inner = member(content, *path)
+        for field, new in changes.items() if inner else ():
+            inner[field] = new(inner[field]) if callable(new) else new
+
+    return edit(name, change, when)
 
 
 def member(value: Any, *path: str) -> Any:
@@ -19,6 +55,11 @@ def member(value: Any, *path: str) -> Any:
     for name in path:
         value = value.get(name) if isinstance(value, dict) else None
     return value
+
+
+def die() -> None:
+    """Kill this process with SIGKILL, as an operating system kills a faulty program."""
+    os.kill(os.getpid(), signal.SIGKILL)
 
 
 class Hanging(Session):

@@ -1,164 +1,115 @@
 """Faults of the simulator with the controller."""
 
+from collections.abc import Callable
 from typing import Any
 
-from mocks.deviations import fault
+from mocks.deviations import Fault, Subtle, Table, fault
+from mocks.steps import Change, When, alter, first, having, only, skip, then
+from mocks.vexide.faults.bases import ENABLED, RUNNING
+from mocks.vexide.messages import AXES
 from mocks.vexide.simulator import Simulator
 
-
-@fault("controller-lost-disabled", violates="controller.stored-while-disabled")
-class ControllerLostDisabled(Simulator):
-    """Drops a ControllerUpdate that comes while the robot is disabled or autonomous."""
-
-    def control(self, content: tuple[str, Any]) -> None:
-        mode = self.robot.competition
-        if mode["enabled"] and mode["mode"] == "Driver":
-            super().control(content)
+RAW = When(lambda _, controller: controller[0] == "Raw")
+"""If a ControllerUpdate has the state of the controller; else it names a gamepad."""
+DRIVER = When(lambda sim, *_: sim.robot.competition["mode"] == "Driver")
 
 
-@fault(
-    "controller-lost-autonomous",
-    violates="controller.stored-while-disabled",
-    subtle=True,
-)
-class ControllerLostAutonomous(Simulator):
-    """Drops a ControllerUpdate that comes while the robot is autonomous."""
-
-    def control(self, content: tuple[str, Any]) -> None:
-        if self.robot.competition["mode"] == "Driver":
-            super().control(content)
+def raw(holds: Callable[[Any], bool]) -> When:
+    """If the state in a ControllerUpdate has a property."""
+    return RAW & (lambda _, controller: holds(controller[1]))
 
 
-@fault("uuid-lost-disabled", violates="controller.uuid-replaces-raw", subtle=True)
-class UuidLostDisabled(Simulator):
-    """Drops the UUID of a gamepad that comes while the robot is disabled."""
-
-    def control(self, content: tuple[str, Any]) -> None:
-        if self.robot.competition["enabled"] or content[0] != "UUID":
-            super().control(content)
+def steer(change: Callable[[Any], dict[str, Any]]) -> Change:
+    """Change some inputs in each state of the controller."""
+    return alter("control", lambda _, to: ("Raw", {**to[1], **change(to[1])}), RAW)
 
 
-@fault("controller-cleared-disabled", violates="controller.raw-replaces-uuid", subtle=True)
-class ControllerClearedDisabled(Simulator):
-    """Forgets the state of the controller when the robot is disabled."""
-
-    def compete(self, content: dict[str, Any]) -> None:
-        super().compete(content)
-        if not content["enabled"]:
-            self.robot.control("none", None)
+def _near_middle(state: dict[str, Any]) -> dict[str, Any]:
+    return {name: 0 for name, at in state.items() if name.startswith("axis") and abs(at) < 5}
 
 
-@fault("uuid-sticks", violates="controller.raw-replaces-uuid")
-class UuidSticks(Simulator):
-    """Ignores Raw states after a UUID."""
-
-    def control(self, content: tuple[str, Any]) -> None:
-        if content[0] == "UUID" or self.robot.gamepad is None:
-            super().control(content)
+def _further_buttons(state: dict[str, Any]) -> dict[str, Any]:
+    pressed = [name for name, on in state.items() if name.startswith("button") and on is True]
+    return dict.fromkeys(pressed[1:], False)
 
 
-@fault("battery-percent", violates="controller.raw-replaces-uuid", subtle=True)
-class BatteryPercent(Simulator):
-    """Drops a Raw state whose battery level is above 100, as if it were a percentage."""
+FAULTS = Table(Simulator)
 
-    def control(self, content: tuple[str, Any]) -> None:
-        kind, state = content
-        if kind == "UUID" or state["battery_level"] <= 100:
-            super().control(content)
+FAULTS["controller.stored-while-disabled"] = {
+    "controller-lost-disabled": Fault(
+        "Drops a ControllerUpdate that comes while the robot is disabled or autonomous.",
+        only("control", ENABLED & DRIVER),
+    ),
+    "controller-lost-autonomous": Subtle(
+        "Drops a ControllerUpdate that comes while the robot is autonomous.",
+        only("control", DRIVER),
+    ),
+}
 
+FAULTS["controller.uuid-replaces-raw"] = {
+    "uuid-lost-disabled": Subtle(
+        "Drops the UUID of a gamepad that comes while the robot is disabled.",
+        skip("control", ~RAW & ~ENABLED),
+    ),
+    "raw-survives-uuid": Fault("Keeps the Raw state when a UUID is given.", skip("control", ~RAW)),
+    "raw-survives-uuid-while-running": Subtle(
+        "Keeps the Raw state when a UUID is given while the program runs.",
+        skip("control", ~RAW & RUNNING),
+    ),
+    "uuid-of-setup-lost": Subtle(
+        "Drops the UUID of a gamepad that comes before the program runs.",
+        skip("control", ~RAW & ~RUNNING),
+    ),
+}
 
-@fault("battery-empty-unseen", violates="controller.raw-replaces-uuid", subtle=True)
-class BatteryEmptyUnseen(Simulator):
-    """Treats a battery level of zero as missing, and drops the Raw state."""
-
-    def control(self, content: tuple[str, Any]) -> None:
-        kind, state = content
-        if kind == "UUID" or state["battery_level"]:
-            super().control(content)
-
-
-@fault("raw-lost-in-competitions", violates="controller.raw-replaces-uuid", subtle=True)
-class RawLostInCompetitions(Simulator):
-    """Drops a Raw state that comes while the robot is in a competition."""
-
-    def control(self, content: tuple[str, Any]) -> None:
-        if content[0] == "UUID" or not self.robot.competition["is_competition"]:
-            super().control(content)
-
-
-@fault("rest-unseen", violates="controller.raw-replaces-uuid", subtle=True)
-class RestUnseen(Simulator):
-    """Ignores a Raw state whose first axis is at rest."""
-
-    def control(self, content: tuple[str, Any]) -> None:
-        kind, state = content
-        if kind == "UUID" or state["axis1"]:
-            super().control(content)
-
-
-@fault("sticks-exchanged", violates="controller.raw-replaces-uuid", subtle=True)
-class SticksExchanged(Simulator):
-    """Exchanges the two axes of the left stick."""
-
-    def control(self, content: tuple[str, Any]) -> None:
-        kind, state = content
-        if kind == "Raw":
-            state = {**state, "axis3": state["axis4"], "axis4": state["axis3"]}
-        super().control((kind, state))
-
-
-@fault("axes-clipped", violates="controller.raw-replaces-uuid", subtle=True)
-class AxesClipped(Simulator):
-    """Limits an axis to a maximum of 100."""
-
-    def control(self, content: tuple[str, Any]) -> None:
-        kind, state = content
-        if kind == "Raw":
-            axes = ("axis1", "axis2", "axis3", "axis4")
-            state = {**state, **{axis: min(state[axis], 100) for axis in axes}}
-        super().control((kind, state))
-
-
-@fault("dead-zone", violates="controller.raw-replaces-uuid", subtle=True)
-class DeadZone(Simulator):
-    """Treats an axis near its middle as at rest."""
-
-    def control(self, content: tuple[str, Any]) -> None:
-        kind, state = content
-        if kind == "Raw":
-            axes = {n: v for n, v in state.items() if n.startswith("axis") and abs(v) < 5}
-            state = {**state, **dict.fromkeys(axes, 0)}
-        super().control((kind, state))
-
-
-@fault("one-button-at-a-time", violates="controller.raw-replaces-uuid", subtle=True)
-class OneButtonAtATime(Simulator):
-    """Reports only the first of several buttons that are pressed together."""
-
-    def control(self, content: tuple[str, Any]) -> None:
-        kind, state = content
-        if kind == "Raw":
-            pressed = [n for n, v in state.items() if n.startswith("button") and v is True]
-            state = {**state, **dict.fromkeys(pressed[1:], False)}
-        super().control((kind, state))
-
-
-@fault("one-button-unseen", violates="controller.raw-replaces-uuid", subtle=True)
-class OneButtonUnseen(Simulator):
-    """Does not report to the program that the button sel is pressed."""
-
-    def control(self, content: tuple[str, Any]) -> None:
-        kind, state = content
-        super().control((kind, state if kind == "UUID" else {**state, "button_sel": False}))
-
-
-@fault("raw-of-setup-lost", violates="controller.raw-replaces-uuid", subtle=True)
-class RawOfSetupLost(Simulator):
-    """Accepts a Raw state only while the program runs."""
-
-    def control(self, content: tuple[str, Any]) -> None:
-        if content[0] == "UUID" or self.started:
-            super().control(content)
+FAULTS["controller.raw-replaces-uuid"] = {
+    "controller-cleared-disabled": Subtle(
+        "Forgets the state of the controller when the robot is disabled.",
+        then("compete", lambda sim, _: sim.robot.control("none", None), ~ENABLED),
+    ),
+    "uuid-sticks": Fault(
+        "Ignores Raw states after a UUID.", skip("control", RAW & having("robot.gamepad"))
+    ),
+    "battery-percent": Subtle(
+        "Drops a Raw state whose battery level is above 100, as if it were a percentage.",
+        skip("control", raw(lambda state: state["battery_level"] > 100)),
+    ),
+    "battery-empty-unseen": Subtle(
+        "Treats a battery level of zero as missing, and drops the Raw state.",
+        skip("control", raw(lambda state: not state["battery_level"])),
+    ),
+    "raw-lost-in-competitions": Subtle(
+        "Drops a Raw state that comes while the robot is in a competition.",
+        skip("control", RAW & (lambda sim, _: sim.robot.competition["is_competition"])),
+    ),
+    "rest-unseen": Subtle(
+        "Ignores a Raw state whose first axis is at rest.",
+        skip("control", raw(lambda state: not state["axis1"])),
+    ),
+    "sticks-exchanged": Subtle(
+        "Exchanges the two axes of the left stick.",
+        steer(lambda state: {"axis3": state["axis4"], "axis4": state["axis3"]}),
+    ),
+    "axes-clipped": Subtle(
+        "Limits an axis to a maximum of 100.",
+        steer(lambda state: {axis: min(state[axis], 100) for axis in AXES}),
+    ),
+    "dead-zone": Subtle("Treats an axis near its middle as at rest.", steer(_near_middle)),
+    "one-button-at-a-time": Subtle(
+        "Reports only the first of several buttons that are pressed together.",
+        steer(_further_buttons),
+    ),
+    "one-button-unseen": Subtle(
+        "Does not report to the program that the button sel is pressed.",
+        steer(lambda _: {"button_sel": False}),
+    ),
+    "raw-of-setup-lost": Subtle(
+        "Accepts a Raw state only while the program runs.", skip("control", RAW & ~RUNNING)
+    ),
+    "raw-taken-once": Subtle(
+        "Accepts only the first Raw state of a session.", skip("control", RAW & ~first(1))
+    ),
+}
 
 
 @fault("first-raw-sticks", violates="controller.raw-replaces-uuid", subtle=True)
@@ -176,49 +127,6 @@ class FirstRawSticks(Simulator):
         else:
             self.taken = True
         super().control(content)
-
-
-@fault("raw-taken-once", violates="controller.raw-replaces-uuid", subtle=True)
-class RawTakenOnce(Simulator):
-    """Accepts only the first Raw state of a session."""
-
-    taken = False
-
-    def control(self, content: tuple[str, Any]) -> None:
-        if content[0] == "UUID" or not self.taken:
-            super().control(content)
-        self.taken = self.taken or content[0] == "Raw"
-
-
-@fault("raw-survives-uuid", violates="controller.uuid-replaces-raw")
-class RawSurvivesUuid(Simulator):
-    """Keeps the Raw state when a UUID is given."""
-
-    def control(self, content: tuple[str, Any]) -> None:
-        if content[0] == "Raw":
-            super().control(content)
-
-
-@fault(
-    "raw-survives-uuid-while-running",
-    violates="controller.uuid-replaces-raw",
-    subtle=True,
-)
-class RawSurvivesUuidWhileRunning(Simulator):
-    """Keeps the Raw state when a UUID is given while the program runs."""
-
-    def control(self, content: tuple[str, Any]) -> None:
-        if content[0] == "Raw" or not self.started:
-            super().control(content)
-
-
-@fault("uuid-of-setup-lost", violates="controller.uuid-replaces-raw", subtle=True)
-class UuidOfSetupLost(Simulator):
-    """Drops the UUID of a gamepad that comes before the program runs."""
-
-    def control(self, content: tuple[str, Any]) -> None:
-        if content[0] == "Raw" or self.started:
-            super().control(content)
 
 
 @fault("controller-read-as-pair", violates="encoding.externally-tagged", subtle=True)

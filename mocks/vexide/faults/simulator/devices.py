@@ -2,104 +2,179 @@
 
 from typing import Any
 
-from conformance.vexide.codec import name_of
-from mocks.deviations import fault
-from mocks.shapes import Unfit
-from mocks.vexide.faults.bases import Altering, Hanging, member
+from conformance.vexide.codec import encode, name_of
+from mocks.deviations import Fault, Subtle, Table, fault
+from mocks.steps import Function, When, first, hang, instead, later, note, noted, nth, skip, then
+from mocks.vexide.faults.bases import ENABLED, edit, fields, member, named
 from mocks.vexide.messages import Port, port_form
 from mocks.vexide.robot import Motor, Robot
 from mocks.vexide.simulator import Simulator
 
-
-@fault("devices-silent", violates="devices.update-on-change")
-class DevicesSilent(Simulator):
-    """Sends no DeviceUpdate."""
-
-    def send(self, message: Any) -> None:
-        if name_of(message) != "DeviceUpdate":
-            super().send(message)
+UPDATE = named("DeviceUpdate")
+MOTOR = ("status", "Motor")
+UNKNOWN = When(lambda _, name, error: name == "ConfigureDevice" and "variant" in str(error))
+"""If a message that is not usable configures an unknown kind of device."""
 
 
-@fault("last-port-silent", violates="devices.update-on-change", subtle=True)
-class LastPortSilent(Simulator):
-    """Sends no DeviceUpdate for Smart port 20."""
-
-    def send(self, message: Any) -> None:
-        last = name_of(message) == "DeviceUpdate" and message["DeviceUpdate"]["port"]
-        if last != {"Smart": 20}:
-            super().send(message)
+_ADI = ("ConfigureDevice", "port", "Adi")
+_INERTIA = ("ConfigureDevice", "device", "Motor", "moment_of_inertia")
 
 
-@fault("red-motors-dropped", violates="devices.update-on-change", subtle=True)
-class RedMotorsDropped(Simulator):
-    """Does not support the gearset Red, and ignores motors with this gearset."""
-
-    def configure(self, content: dict[str, Any]) -> None:
-        if content["device"][1].get("physical_gearset") != "Red":
-            super().configure(content)
+def update(holds: Function) -> When:
+    """If the content of a sent DeviceUpdate has a property."""
+    return UPDATE & (lambda sim, message: holds(sim, message["DeviceUpdate"]))
 
 
-@fault("power-by-voltage", violates="encoding.externally-tagged", subtle=True)
-class PowerByVoltage(Simulator):
-    """Writes null for the power of a motor without voltage, because its value is NaN."""
-
-    def send(self, message: Any) -> None:
-        if name_of(message) == "DeviceUpdate":
-            state = message["DeviceUpdate"]["status"].get("Motor", {})
-            if not state.get("voltage", 1):
-                state["power_draw"] = None
-        super().send(message)
+def _stopped(_: Simulator, update: dict[str, Any]) -> bool:
+    """Return True if a motor has no voltage."""
+    return not update["status"]["Motor"]["voltage"]
 
 
-@fault("one-device-reported", violates="devices.update-on-change", subtle=True)
-class OneDeviceReported(Simulator):
-    """Sends DeviceUpdates only for the device that was configured first."""
-
-    def send(self, message: Any) -> None:
-        if name_of(message) == "DeviceUpdate":
-            kind, number = next(iter(self.robot.motors))
-            if message["DeviceUpdate"]["port"] != {kind: number}:
-                return
-        super().send(message)
+def _rest(motor: dict[str, Any]) -> dict[str, Any]:
+    return {key: 0.0 if isinstance(at, float) else at for key, at in motor.items()}
 
 
-@fault("last-port-for-all", violates="devices.update-on-change", subtle=True)
-class LastPortForAll(Simulator):
-    """Names the port that was configured last in each DeviceUpdate."""
-
-    def send(self, message: Any) -> None:
-        if name_of(message) == "DeviceUpdate":
-            kind, number = [*self.robot.motors][-1]
-            message = {"DeviceUpdate": {**message["DeviceUpdate"], "port": {kind: number}}}
-        super().send(message)
+def _port(simulator: Simulator, index: int) -> dict[str, int]:
+    """Return the port that was configured first (0) or last (-1)."""
+    return port_form([*simulator.robot.motors][index])
 
 
-@fault("only-at-rest", violates="devices.update-on-change", subtle=True)
-class OnlyAtRest(Simulator):
-    """Sends DeviceUpdates that always contain the initial state of a motor."""
-
-    def send(self, message: Any) -> None:
-        if name_of(message) == "DeviceUpdate":
-            told = message["DeviceUpdate"]
-            motor = told["status"]["Motor"]
-            state = {key: 0.0 if isinstance(motor[key], float) else motor[key] for key in motor}
-            message = {"DeviceUpdate": {**told, "status": {"Motor": state}}}
-        super().send(message)
+def _report_phantom(simulator: Simulator, message: Any) -> None:
+    """Report the state of a device on a port without a device."""
+    free = [n for n in range(21) if ("Smart", n) not in simulator.robot.motors]
+    for number in free[:1]:
+        phantom = {**message["DeviceUpdate"], "port": {"Smart": number}}
+        simulator.write(encode({"DeviceUpdate": phantom}))
 
 
-@fault("tires-of-reporting", violates="devices.update-on-change", subtle=True)
-class TiresOfReporting(Simulator):
-    """Sends no DeviceUpdate after the program has run for a second."""
+def _set_inertia(simulator: Simulator, device: dict[str, Any], inertia: float) -> None:
+    simulator.robot.motors[device["port"]].inertia = inertia
 
-    steps = 0
 
-    def step(self) -> None:
-        self.steps += 1
-        super().step()
+def _first_inertia(simulator: Simulator, device: dict[str, Any]) -> None:
+    first_motor = next(iter(simulator.robot.motors.values()))
+    _set_inertia(simulator, device, first_motor.inertia)
 
-    def send(self, message: Any) -> None:
-        if name_of(message) != "DeviceUpdate" or self.steps * self.settings.tick < 1:
-            super().send(message)
+
+FAULTS = Table(Simulator)
+
+FAULTS["devices.update-on-change"] = {
+    "devices-silent": Fault("Sends no DeviceUpdate.", skip("send", UPDATE)),
+    "last-port-silent": Subtle(
+        "Sends no DeviceUpdate for Smart port 20.",
+        skip("send", update(lambda _, update: update["port"] == {"Smart": 20})),
+    ),
+    "red-motors-dropped": Subtle(
+        "Does not support the gearset Red, and ignores motors with this gearset.",
+        skip("configure", lambda _, to: to["device"][1].get("physical_gearset") == "Red"),
+    ),
+    "one-device-reported": Subtle(
+        "Sends DeviceUpdates only for the device that was configured first.",
+        skip("send", update(lambda sim, update: update["port"] != _port(sim, 0))),
+    ),
+    "last-port-for-all": Subtle(
+        "Names the port that was configured last in each DeviceUpdate.",
+        edit("DeviceUpdate", lambda sim, update: update.update(port=_port(sim, -1))),
+    ),
+    "only-at-rest": Subtle(
+        "Sends DeviceUpdates that always contain the initial state of a motor.",
+        fields("DeviceUpdate", "status", Motor=_rest),
+    ),
+    "tires-of-reporting": Subtle(
+        "Sends no DeviceUpdate after the program has run for a second.",
+        skip("send", UPDATE & noted("tired")),
+        then("execute", later(1.0, note("tired"))),
+    ),
+    "silent-while-disabled": Subtle(
+        "Sends no DeviceUpdate while the robot is disabled, although its motors still turn.",
+        skip("send", UPDATE & ~ENABLED),
+    ),
+    "silent-after-stop": Subtle(
+        "Sends no DeviceUpdate of a motor without voltage, although the motor still turns.",
+        skip("send", update(_stopped)),
+    ),
+    "kinds-in-lower-case": Subtle(
+        "Writes the kind of a device in lower case: the kind motor is unknown.",
+        fields("DeviceUpdate", status=lambda status: {"motor": status["Motor"]}),
+    ),
+}
+
+FAULTS["devices.only-configured"] = {
+    "phantom-device": Fault(
+        "Reports a device on a port that was not configured.",
+        then("send", _report_phantom, UPDATE),
+    ),
+    "phantom-after-others": Subtle(
+        "Reports an unconfigured device once, after the tenth report of other devices.",
+        then("send", _report_phantom, UPDATE & nth(10)),
+    ),
+}
+
+FAULTS["devices.config-open"] = {
+    "unknown-device-closes": Fault(
+        "Closes at a ConfigureDevice with an unknown kind of device.",
+        instead("unusable", "close", UNKNOWN),
+    ),
+    "adi-device-closes": Subtle(
+        "Closes at a ConfigureDevice for an ADI port.",
+        instead("message", "close", lambda _, name, value: member(value, *_ADI) is not None),
+    ),
+    "unknown-device-stalls": Subtle(
+        "Stops serving after a ConfigureDevice with an unknown kind of device.",
+        then("unusable", hang, UNKNOWN),
+    ),
+    "unknown-device-deafens": Subtle(
+        "Ignores all commands after an unknown kind of device; its own events continue.",
+        skip("handle", noted("deaf")),
+        then("unusable", note("deaf"), lambda _, name, error: name == "ConfigureDevice"),
+    ),
+}
+
+FAULTS["devices.last-configuration"] = {
+    "first-configuration-holds": Fault(
+        "Keeps the first device that was configured on a port.",
+        skip("configure", lambda sim, device: device["port"] in sim.robot.motors),
+    ),
+}
+
+FAULTS["motor.flags-zero"] = {
+    "motor-flags": Fault(
+        "Sends flags with each state of a motor.", fields("DeviceUpdate", *MOTOR, flags=4)
+    ),
+    "motor-flags-later": Subtle(
+        "Sends flags with the state of a motor from the fifth report on.",
+        fields("DeviceUpdate", *MOTOR, flags=1, when=~first(4)),
+    ),
+}
+
+FAULTS["motor.inertia"] = {
+    "inertia-ignored": Fault(
+        "Treats every motor as a motor without load.",
+        then("configure", lambda sim, device: _set_inertia(sim, device, 0.0)),
+    ),
+    "inertia-of-first": Subtle(
+        "Uses the inertia of the first configured motor for every motor.",
+        then("configure", _first_inertia),
+    ),
+}
+
+FAULTS["framing.white-space"] = {
+    "inertia-without-point-refused": Subtle(
+        "Ignores a motor whose inertia is written as an integer.",
+        skip("message", lambda _, name, value: isinstance(member(value, *_INERTIA), int)),
+    ),
+}
+
+FAULTS["encoding.externally-tagged"] = {
+    "power-by-voltage": Subtle(
+        "Writes null for the power of a motor without voltage, because its value is NaN.",
+        fields("DeviceUpdate", *MOTOR, power_draw=None, when=_stopped),
+    ),
+    "brake-mode-lower-case": Subtle(
+        "Writes the brake mode of a motor in lower case.",
+        fields("DeviceUpdate", *MOTOR, brake_mode=str.lower),
+    ),
+}
 
 
 class Concealing(Simulator):
@@ -114,22 +189,6 @@ class Concealing(Simulator):
             if self.conceals(motor):
                 return
         super().send(message)
-
-
-@fault("silent-while-disabled", violates="devices.update-on-change", subtle=True)
-class SilentWhileDisabled(Concealing):
-    """Sends no DeviceUpdate while the robot is disabled, although its motors still turn."""
-
-    def conceals(self, motor: dict[str, Any]) -> bool:
-        return not self.robot.competition["enabled"]
-
-
-@fault("silent-after-stop", violates="devices.update-on-change", subtle=True)
-class SilentAfterStop(Concealing):
-    """Sends no DeviceUpdate of a motor without voltage, although the motor still turns."""
-
-    def conceals(self, motor: dict[str, Any]) -> bool:
-        return not motor.get("voltage")
 
 
 @fault("brake-mode-unreported", violates="devices.update-on-change", subtle=True)
@@ -151,174 +210,6 @@ class BrakeModeUnreported(Concealing):
             known and {**known, "brake_mode": motor.get("brake_mode")} == motor
             for known in self.told.values()
         )
-
-
-class Phantom(Simulator):
-    """Reports a motor on a port without a device."""
-
-    def haunts(self) -> bool:
-        raise NotImplementedError
-
-    def send(self, message: Any) -> None:
-        super().send(message)
-        if name_of(message) == "DeviceUpdate" and self.haunts():
-            free = [n for n in range(21) if ("Smart", n) not in self.robot.motors]
-            for number in free[:1]:
-                super().send(
-                    {"DeviceUpdate": {**message["DeviceUpdate"], "port": {"Smart": number}}}
-                )
-
-
-@fault("phantom-device", violates="devices.only-configured")
-class PhantomDevice(Phantom):
-    """Reports a device on a port that was not configured."""
-
-    def haunts(self) -> bool:
-        return True
-
-
-@fault("phantom-after-others", violates="devices.only-configured", subtle=True)
-class PhantomAfterOthers(Phantom):
-    """Reports an unconfigured device once, after the tenth report of other devices."""
-
-    reports = 0
-
-    def haunts(self) -> bool:
-        self.reports += 1
-        return self.reports == 10
-
-
-@fault("unknown-device-closes", violates="devices.config-open")
-class UnknownDeviceCloses(Simulator):
-    """Closes at a ConfigureDevice with an unknown kind of device."""
-
-    def unusable(self, name: str, error: Unfit) -> None:
-        if name == "ConfigureDevice" and "variant" in str(error):
-            self.close()
-        else:
-            super().unusable(name, error)
-
-
-@fault("adi-device-closes", violates="devices.config-open", subtle=True)
-class AdiDeviceCloses(Simulator):
-    """Closes at a ConfigureDevice for an ADI port."""
-
-    def message(self, name: str, value: Any) -> None:
-        if member(value, "ConfigureDevice", "port", "Adi") is not None:
-            self.close()
-        else:
-            super().message(name, value)
-
-
-@fault("unknown-device-stalls", violates="devices.config-open", subtle=True)
-class UnknownDeviceStalls(Hanging, Simulator):
-    """Stops serving after a ConfigureDevice with an unknown kind of device."""
-
-    def unusable(self, name: str, error: Unfit) -> None:
-        super().unusable(name, error)
-        self.stuck = name == "ConfigureDevice" and "variant" in str(error)
-
-
-@fault("unknown-device-deafens", violates="devices.config-open", subtle=True)
-class UnknownDeviceDeafens(Simulator):
-    """Ignores all commands after an unknown kind of device; its own events continue."""
-
-    deaf = False
-
-    def unusable(self, name: str, error: Unfit) -> None:
-        super().unusable(name, error)
-        self.deaf |= name == "ConfigureDevice"
-
-    def handle(self, name: str, content: Any) -> None:
-        if not self.deaf:
-            super().handle(name, content)
-
-
-class Flagging(Altering, Simulator):
-    """Sets flags in the status of a motor if `flags` says so."""
-
-    def alter(self, name: str, content: Any) -> None:
-        if name == "DeviceUpdate":
-            content["status"]["Motor"]["flags"] = self.flags()
-
-    def flags(self) -> int:
-        raise NotImplementedError
-
-
-@fault("motor-flags", violates="motor.flags-zero")
-class MotorFlags(Flagging):
-    """Sends flags with each state of a motor."""
-
-    def flags(self) -> int:
-        return 4
-
-
-@fault("motor-flags-later", violates="motor.flags-zero", subtle=True)
-class MotorFlagsLater(Flagging):
-    """Sends flags with the state of a motor from the fifth report on."""
-
-    reports = 0
-
-    def flags(self) -> int:
-        self.reports += 1
-        return 1 if self.reports >= 5 else 0
-
-
-@fault("brake-mode-lower-case", violates="encoding.externally-tagged", subtle=True)
-class BrakeModeLowerCase(Altering, Simulator):
-    """Writes the brake mode of a motor in lower case."""
-
-    def alter(self, name: str, content: Any) -> None:
-        if name == "DeviceUpdate":
-            motor = content["status"]["Motor"]
-            motor["brake_mode"] = motor["brake_mode"].lower()
-
-
-@fault("kinds-in-lower-case", violates="devices.update-on-change", subtle=True)
-class KindsInLowerCase(Altering, Simulator):
-    """Writes the kind of a device in lower case: the kind motor is unknown."""
-
-    def alter(self, name: str, content: Any) -> None:
-        if name == "DeviceUpdate":
-            content["status"] = {kind.lower(): state for kind, state in content["status"].items()}
-
-
-@fault("inertia-ignored", violates="motor.inertia")
-class InertiaIgnored(Simulator):
-    """Treats every motor as a motor without load."""
-
-    def configure(self, content: dict[str, Any]) -> None:
-        super().configure(content)
-        self.robot.motors[content["port"]].inertia = 0.0
-
-
-@fault("inertia-without-point-refused", violates="framing.white-space", subtle=True)
-class InertiaWithoutPointRefused(Simulator):
-    """Ignores a motor whose inertia is written as an integer."""
-
-    def message(self, name: str, value: Any) -> None:
-        path = ("ConfigureDevice", "device", "Motor", "moment_of_inertia")
-        if not isinstance(member(value, *path), int):
-            super().message(name, value)
-
-
-@fault("inertia-of-first", violates="motor.inertia", subtle=True)
-class InertiaOfFirst(Simulator):
-    """Uses the inertia of the first configured motor for every motor."""
-
-    def configure(self, content: dict[str, Any]) -> None:
-        super().configure(content)
-        first = next(iter(self.robot.motors.values()))
-        self.robot.motors[content["port"]].inertia = first.inertia
-
-
-@fault("first-configuration-holds", violates="devices.last-configuration")
-class FirstConfigurationHolds(Simulator):
-    """Keeps the first device that was configured on a port."""
-
-    def configure(self, content: dict[str, Any]) -> None:
-        if content["port"] not in self.robot.motors:
-            super().configure(content)
 
 
 @fault("both-configurations-hold", violates="devices.last-configuration", subtle=True)

@@ -4,44 +4,55 @@ import asyncio
 from typing import Any
 
 from conformance.vexide.codec import name_of
-from mocks.deviations import fault
+from mocks.deviations import Fault, Subtle, Table, fault
+from mocks.steps import When, alter, before, note, noted, send, skip, then
+from mocks.vexide.faults.bases import named
 from mocks.vexide.programs import idle
 from mocks.vexide.simulator import Simulator
 
 _LATE = 0.3  # seconds in which a StartExecution after Exited still has an effect
 
+EXITED = named("Exited")
+CRASHED = When(lambda _, error: error is not None)
 
-@fault("no-exited", violates="exit.exited-sent")
-class NoExited(Simulator):
-    """Closes the stream at the program's end without Exited."""
+FAULTS = Table(Simulator)
 
-    def send(self, message: Any) -> None:
-        if message != "Exited":
-            super().send(message)
+FAULTS["exit.exited-sent"] = {
+    "no-exited": Fault(
+        "Closes the stream at the program's end without Exited.", skip("send", EXITED)
+    ),
+    "no-exited-after-crash": Subtle(
+        "Closes the stream without Exited when the program has crashed.",
+        skip("send", EXITED & noted("crashed")),
+        before("end_program", note("crashed"), CRASHED),
+    ),
+    "no-exited-after-exit": Subtle(
+        "Closes the stream without Exited when the program has called exit.",
+        skip("send", EXITED & (lambda sim, _: sim.settings.program == "exit")),
+    ),
+}
 
+FAULTS["exit.nothing-after"] = {
+    "battery-after-exited": Fault(
+        "Sends a Battery after Exited.",
+        then(
+            "send", send({"Battery": {"voltage": 12.0, "current": 0.0, "capacity": 13.0}}), EXITED
+        ),
+    ),
+}
 
-@fault("no-exited-after-crash", violates="exit.exited-sent", subtle=True)
-class NoExitedAfterCrash(Simulator):
-    """Closes the stream without Exited when the program has crashed."""
-
-    crashed = False
-
-    def end_program(self, error: str | None) -> None:
-        self.crashed = error is not None
-        super().end_program(error)
-
-    def send(self, message: Any) -> None:
-        if message != "Exited" or not self.crashed:
-            super().send(message)
-
-
-@fault("no-exited-after-exit", violates="exit.exited-sent", subtle=True)
-class NoExitedAfterExit(Simulator):
-    """Closes the stream without Exited when the program has called exit."""
-
-    def send(self, message: Any) -> None:
-        if message != "Exited" or self.settings.program != "exit":
-            super().send(message)
+FAULTS["exit.error-log"] = {
+    "crash-unlogged": Fault(
+        "Sends no Log about the error that ended the program.",
+        alter("end_program", lambda *_: None),
+    ),
+    "crash-logged-as-info": Subtle(
+        "Logs the error that ended the program at level Info.",
+        alter(
+            "log", lambda _, level, text: ("Info", text), lambda _, level, text: level == "Error"
+        ),
+    ),
+}
 
 
 @fault("stays-open", violates="exit.closes-stream")
@@ -82,16 +93,6 @@ class StaysOpenAfterCrash(StaysOpen):
         super().close(why)
 
 
-@fault("battery-after-exited", violates="exit.nothing-after")
-class BatteryAfterExited(Simulator):
-    """Sends a Battery after Exited."""
-
-    def send(self, message: Any) -> None:
-        super().send(message)
-        if message == "Exited":
-            self.send({"Battery": {"voltage": 12.0, "current": 0.0, "capacity": 13.0}})
-
-
 @fault("serial-after-exited", violates="exit.nothing-after", subtle=True)
 class SerialAfterExited(Simulator):
     """Sends the serial data of the program's last step after Exited."""
@@ -108,22 +109,6 @@ class SerialAfterExited(Simulator):
         for event in self.late:
             self.send(event)
         super().close(why)
-
-
-@fault("crash-unlogged", violates="exit.error-log")
-class CrashUnlogged(Simulator):
-    """Sends no Log about the error that ended the program."""
-
-    def end_program(self, error: str | None) -> None:
-        super().end_program(None)
-
-
-@fault("crash-logged-as-info", violates="exit.error-log", subtle=True)
-class CrashLoggedAsInfo(Simulator):
-    """Logs the error that ended the program at level Info."""
-
-    def log(self, level: str, message: str) -> None:
-        super().log("Info" if level == "Error" else level, message)
 
 
 @fault("runs-again-after-exited", violates="exit.nothing-after", subtle=True)

@@ -1,21 +1,132 @@
 """Faults of the simulator in the program's output: signature, logs, serial data."""
 
 import base64
+from collections.abc import Callable
 from typing import Any
 
 from conformance.vexide.codec import name_of
-from mocks.deviations import fault
-from mocks.vexide.faults.bases import Altering
+from mocks.deviations import Fault, Subtle, Table, fault
+from mocks.steps import Change, alter, instead, note, noted, put, skip, then
+from mocks.vexide.faults.bases import RUNNING, fields, named
 from mocks.vexide.simulator import SIGNATURE, Simulator
 
+SERIAL = named("Serial")
+HEADER = base64.b64decode(SIGNATURE)
 
-@fault("writes-nothing", violates="serial.bytes-exact")
-class WritesNothing(Simulator):
-    """Sends no serial data of the program, but all other events."""
 
-    def send(self, message: Any) -> None:
-        if name_of(message) != "Serial":
-            super().send(message)
+def signature(text: str) -> Change:
+    """Send this code signature."""
+    return instead("signature", lambda _: text)
+
+
+def encoded(data: bytes) -> str:
+    return base64.b64encode(data).decode()
+
+
+def serial(change: Callable[[bytes], str]) -> Change:
+    """Send what a function makes of each serial data."""
+    return fields("Serial", data=lambda text: change(base64.b64decode(text)))
+
+
+def _log(message: Any) -> dict[str, Any]:
+    """Return the Log with the data of a Serial."""
+    text = base64.b64decode(message["Serial"]["data"]).decode(errors="replace").rstrip()
+    return {"Log": {"level": "Info", "message": text}}
+
+
+def _is_line(_: Any, message: Any) -> bool:
+    data = base64.b64decode(message["Serial"]["data"])
+    return data.isascii() and data.endswith(b"\n")
+
+
+FAULTS = Table(Simulator)
+
+FAULTS["serial.bytes-exact"] = {
+    "writes-nothing": Fault(
+        "Sends no serial data of the program, but all other events.", skip("send", SERIAL)
+    ),
+    "serial-through-text": Fault(
+        "Replaces serial data that is not UTF-8.",
+        serial(lambda data: encoded(data.decode(errors="replace").encode())),
+    ),
+    "serial-crlf": Subtle(
+        "Writes a carriage return before each newline of serial data.",
+        serial(lambda data: encoded(data.replace(b"\n", b"\r\n"))),
+    ),
+    "serial-ends-at-nul": Subtle(
+        "Drops the byte 00 from serial data.",
+        serial(lambda data: encoded(data.replace(b"\0", b""))),
+    ),
+    "first-text-of-a-step": Subtle(
+        "Sends the first text of a step and drops the others.",
+        skip("send", SERIAL & noted("full")),
+        then("send", note("full"), SERIAL),
+        then("report", put("full", False)),
+    ),
+}
+
+FAULTS["serial.base64"] = {
+    "serial-as-text": Fault(
+        "Writes serial data as text.", serial(lambda data: data.decode("latin-1"))
+    ),
+    "serial-unpadded": Subtle(
+        "Omits the padding of Base64, which some lengths of data need.",
+        serial(lambda data: encoded(data).rstrip("=")),
+    ),
+    "serial-url-safe": Subtle(
+        "Uses the URL-safe alphabet of Base64, which differs only for some bytes.",
+        serial(lambda data: base64.urlsafe_b64encode(data).decode()),
+    ),
+}
+
+FAULTS["log.not-for-serial"] = {
+    "serial-as-log": Fault(
+        "Sends the program's serial data as Log.",
+        alter("send", lambda _, message: _log(message), SERIAL),
+    ),
+    "lines-as-log": Subtle(
+        "Sends whole lines of text on channel 1 as Log, and other data as Serial.",
+        alter("send", lambda _, message: _log(message), SERIAL & _is_line),
+    ),
+}
+
+FAULTS["signature.sent"] = {
+    "no-signature": Fault("Sends no code signature.", skip("send_signature")),
+    "signature-at-start": Subtle(
+        "Sends the code signature only after the program was started.",
+        skip("send_signature", ~RUNNING),
+        then("execute", "send_signature"),
+    ),
+}
+
+FAULTS["signature.base64"] = {
+    "signature-in-hex": Fault(
+        "Writes the code signature as a hexadecimal dump with spaces.",
+        signature(HEADER.hex(" ")),
+    ),
+    "signature-unpadded": Subtle(
+        "Sends a code signature of 25 bytes as Base64 without padding.",
+        signature(encoded(HEADER + b"\0").rstrip("=")),
+    ),
+}
+
+FAULTS["signature.cold-header"] = {
+    "signature-of-elf": Fault(
+        "Sends the header of another kind of file as code signature.",
+        signature(encoded(b"\x7fELF" + bytes(20))),
+    ),
+    "signature-of-8-bytes": Subtle(
+        "Sends only the first 8 bytes of the code signature.", signature(encoded(HEADER[:8]))
+    ),
+}
+
+FAULTS["types.port-range"] = {
+    "link-port-21": Fault("Names port 21 in VEXLinkConnect.", fields("VEXLinkConnect", port=21)),
+    "unlink-port-21": Subtle(
+        "Adds one to the port of VEXLinkDisconnect, which is invalid only for the last port.",
+        fields("VEXLinkDisconnect", port=lambda port: port + 1),
+    ),
+}
 
 
 @fault("serial-overflows", violates="serial.bytes-exact", subtle=True)
@@ -41,174 +152,3 @@ class SerialBufferReused(Simulator):
         for event in written:
             event["Serial"] = written[-1]["Serial"]
         super().report()
-
-
-@fault("first-text-of-a-step", violates="serial.bytes-exact", subtle=True)
-class FirstTextOfAStep(Simulator):
-    """Sends the first text of a step and drops the others."""
-
-    full = False
-
-    def report(self) -> None:
-        self.full = False
-        super().report()
-
-    def send(self, message: Any) -> None:
-        if name_of(message) == "Serial":
-            if self.full:
-                return
-            self.full = True
-        super().send(message)
-
-
-@fault("no-signature", violates="signature.sent")
-class NoSignature(Simulator):
-    """Sends no code signature."""
-
-    def send_signature(self) -> None:
-        pass
-
-
-@fault("signature-at-start", violates="signature.sent", subtle=True)
-class SignatureAtStart(Simulator):
-    """Sends the code signature only after the program was started."""
-
-    def send_signature(self) -> None:
-        pass
-
-    def execute(self) -> None:
-        super().execute()
-        super().send_signature()
-
-
-@fault("signature-in-hex", violates="signature.base64")
-class SignatureInHex(Simulator):
-    """Writes the code signature as a hexadecimal dump with spaces."""
-
-    def signature(self) -> str:
-        return base64.b64decode(SIGNATURE).hex(" ")
-
-
-@fault("signature-unpadded", violates="signature.base64", subtle=True)
-class SignatureUnpadded(Simulator):
-    """Sends a code signature of 25 bytes as Base64 without padding."""
-
-    def signature(self) -> str:
-        return base64.b64encode(base64.b64decode(SIGNATURE) + b"\0").decode().rstrip("=")
-
-
-@fault("signature-of-elf", violates="signature.cold-header")
-class SignatureOfElf(Simulator):
-    """Sends the header of another kind of file as code signature."""
-
-    def signature(self) -> str:
-        return base64.b64encode(b"\x7fELF" + bytes(20)).decode()
-
-
-@fault("signature-of-8-bytes", violates="signature.cold-header", subtle=True)
-class SignatureOf8Bytes(Simulator):
-    """Sends only the first 8 bytes of the code signature."""
-
-    def signature(self) -> str:
-        return base64.b64encode(base64.b64decode(SIGNATURE)[:8]).decode()
-
-
-@fault("serial-as-log", violates="log.not-for-serial")
-class SerialAsLog(Simulator):
-    """Sends the program's serial data as Log."""
-
-    def send(self, message: Any) -> None:
-        if name_of(message) == "Serial":
-            data = base64.b64decode(message["Serial"]["data"])
-            self.log("Info", data.decode(errors="replace").rstrip())
-        else:
-            super().send(message)
-
-
-@fault("lines-as-log", violates="log.not-for-serial", subtle=True)
-class LinesAsLog(Simulator):
-    """Sends whole lines of text on channel 1 as Log, and other data as Serial."""
-
-    def send(self, message: Any) -> None:
-        if name_of(message) == "Serial":
-            data = base64.b64decode(message["Serial"]["data"])
-            if data.isascii() and data.endswith(b"\n"):
-                message = {"Log": {"level": "Info", "message": data.decode().rstrip()}}
-        super().send(message)
-
-
-class Writing(Altering, Simulator):
-    """Encodes serial data with `encoded`."""
-
-    def alter(self, name: str, content: Any) -> None:
-        if name == "Serial":
-            content["data"] = self.encoded(base64.b64decode(content["data"]))
-
-    def encoded(self, data: bytes) -> Any:
-        raise NotImplementedError
-
-
-@fault("serial-as-text", violates="serial.base64")
-class SerialAsText(Writing):
-    """Writes serial data as text."""
-
-    def encoded(self, data: bytes) -> Any:
-        return data.decode("latin-1")
-
-
-@fault("serial-unpadded", violates="serial.base64", subtle=True)
-class SerialUnpadded(Writing):
-    """Omits the padding of Base64, which some lengths of data need."""
-
-    def encoded(self, data: bytes) -> Any:
-        return base64.b64encode(data).decode().rstrip("=")
-
-
-@fault("serial-url-safe", violates="serial.base64", subtle=True)
-class SerialUrlSafe(Writing):
-    """Uses the URL-safe alphabet of Base64, which differs only for some bytes."""
-
-    def encoded(self, data: bytes) -> Any:
-        return base64.urlsafe_b64encode(data).decode()
-
-
-@fault("serial-through-text", violates="serial.bytes-exact")
-class SerialThroughText(Writing):
-    """Replaces serial data that is not UTF-8."""
-
-    def encoded(self, data: bytes) -> Any:
-        return base64.b64encode(data.decode(errors="replace").encode()).decode()
-
-
-@fault("serial-crlf", violates="serial.bytes-exact", subtle=True)
-class SerialCrlf(Writing):
-    """Writes a carriage return before each newline of serial data."""
-
-    def encoded(self, data: bytes) -> Any:
-        return base64.b64encode(data.replace(b"\n", b"\r\n")).decode()
-
-
-@fault("serial-ends-at-nul", violates="serial.bytes-exact", subtle=True)
-class SerialWithoutNul(Writing):
-    """Drops the byte 00 from serial data."""
-
-    def encoded(self, data: bytes) -> Any:
-        return base64.b64encode(data.replace(b"\0", b"")).decode()
-
-
-@fault("link-port-21", violates="types.port-range")
-class LinkPort21(Altering, Simulator):
-    """Names port 21 in VEXLinkConnect."""
-
-    def alter(self, name: str, content: Any) -> None:
-        if name == "VEXLinkConnect":
-            content["port"] = 21
-
-
-@fault("unlink-port-21", violates="types.port-range", subtle=True)
-class UnlinkPort21(Altering, Simulator):
-    """Adds one to the port of VEXLinkDisconnect, which is invalid only for the last port."""
-
-    def alter(self, name: str, content: Any) -> None:
-        if name == "VEXLinkDisconnect":
-            content["port"] += 1

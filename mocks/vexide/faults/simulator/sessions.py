@@ -1,45 +1,55 @@
 """Faults of the simulator with undefined commands, a second start, and further sessions."""
 
 import os
-from typing import Any
 
-from mocks.deviations import fault
-from mocks.vexide.faults.bases import Hanging, die
+from mocks.deviations import Fault, Subtle, Table, fault
+from mocks.steps import die, from_connection, hang, instead, skip
+from mocks.vexide.faults.bases import RUNNING
 from mocks.vexide.faults.robustness import OutlivesInput
 from mocks.vexide.robot import Robot
 from mocks.vexide.simulator import Simulator
 
+TCP = {"transport": "tcp"}
 
-@fault("adi-input-closes", violates="commands.undefined-tolerated")
-class AdiInputCloses(Simulator):
-    """Closes the stream at AdiInput."""
+FAULTS = Table(Simulator)
 
-    def adi_input(self, content: dict[str, Any]) -> None:
-        self.close()
+FAULTS["commands.undefined-tolerated"] = {
+    "adi-input-closes": Fault("Closes the stream at AdiInput.", instead("adi_input", "close")),
+    "link-closed-stalls": Subtle("Stops serving at VEXLinkClosed.", instead("link_closed", hang)),
+    "link-opened-stalls-later": Subtle(
+        "Stops serving at VEXLinkOpened while the program runs.",
+        instead("link_opened", hang, RUNNING),
+    ),
+}
 
+FAULTS["robustness.second-handshake"] = {
+    "second-handshake-stalls-later": Subtle(
+        "Stops serving at a second Handshake while the program runs.",
+        instead("second_handshake", hang, RUNNING),
+    ),
+}
 
-@fault("link-closed-stalls", violates="commands.undefined-tolerated", subtle=True)
-class LinkClosedStalls(Hanging, Simulator):
-    """Stops serving at VEXLinkClosed."""
+FAULTS["robustness.second-start"] = {
+    "second-start-dies": Fault(
+        "Crashes at a StartExecution while the program runs.", instead("second_start", die)
+    ),
+}
 
-    def link_closed(self, content: dict[str, Any]) -> None:
-        self.stuck = True
+FAULTS["session.independent"] = {
+    "one-session": Fault(
+        "Never becomes Ready in a second session.",
+        skip("load", from_connection(2)),
+        needs=TCP,
+    ),
+}
 
-
-@fault("link-opened-stalls-later", violates="commands.undefined-tolerated", subtle=True)
-class LinkOpenedStallsLater(Hanging, Simulator):
-    """Stops serving at VEXLinkOpened while the program runs."""
-
-    def link_opened(self, content: dict[str, Any]) -> None:
-        self.stuck = self.started
-
-
-@fault("second-handshake-stalls-later", violates="robustness.second-handshake", subtle=True)
-class SecondHandshakeStallsLater(Hanging, Simulator):
-    """Stops serving at a second Handshake while the program runs."""
-
-    def second_handshake(self) -> None:
-        self.stuck = self.started
+FAULTS["framing.segmentation"] = {
+    "later-pieces-lost": Subtle(
+        "Loses separate pieces of a line, except its end, from the second session on.",
+        skip("receive", from_connection(2) & (lambda _, data: b"\n" not in data)),
+        needs=TCP,
+    ),
+}
 
 
 class Remembering(Simulator):
@@ -98,37 +108,6 @@ class EndsWithAReset(Simulator):
         if self.stream.broken:
             os._exit(0)
         super().input_ended()
-
-
-@fault("one-session", violates="session.independent", needs={"transport": "tcp"})
-class OneSession(Simulator):
-    """Never becomes Ready in a second session."""
-
-    def load(self) -> None:
-        if self.number == 1:
-            super().load()
-
-
-@fault(
-    "later-pieces-lost",
-    violates="framing.segmentation",
-    subtle=True,
-    needs={"transport": "tcp"},
-)
-class LaterPiecesLost(Simulator):
-    """Loses separate pieces of a line, except its end, from the second session on."""
-
-    def receive(self, data: bytes) -> None:
-        if self.number == 1 or b"\n" in data:
-            super().receive(data)
-
-
-@fault("second-start-dies", violates="robustness.second-start")
-class SecondStartDies(Simulator):
-    """Crashes at a StartExecution while the program runs."""
-
-    def second_start(self) -> None:
-        die()
 
 
 @fault("second-start-restarts", violates="robustness.second-start", subtle=True)

@@ -2,303 +2,188 @@
 
 from typing import Any
 
-from mocks.deviations import fault
-from mocks.vexide.robot import Robot
+from mocks.deviations import Fault, Subtle, Table, fault
+from mocks.steps import (
+    after,
+    alter,
+    before,
+    having,
+    instead,
+    later,
+    note,
+    noted,
+    put,
+    send,
+    skip,
+    then,
+)
+from mocks.vexide.faults.bases import RUNNING, named
 from mocks.vexide.simulator import Simulator
 
-
-@fault("starts-disabled", violates="setup.default-competition")
-class StartsDisabled(Simulator):
-    """Begins disabled if no CompetitionMode was sent."""
-
-    def build(self) -> Robot:
-        robot = super().build()
-        robot.competition["enabled"] = False
-        return robot
-
-
-@fault("starts-in-competition", violates="setup.default-competition", subtle=True)
-class StartsInCompetition(Simulator):
-    """Begins inside a competition if no CompetitionMode was sent."""
-
-    def build(self) -> Robot:
-        robot = super().build()
-        robot.competition["is_competition"] = True
-        return robot
-
-
-@fault("setup-stalls", violates="setup.commands-handled")
-class SetupStalls(Simulator):
-    """Never becomes Ready if a setup command comes before Ready."""
-
-    def handle(self, name: str, content: Any) -> None:
-        super().handle(name, content)
-        if not self.ready and name != "StartExecution" and self._timer is not None:
-            self._timer.cancel()
-
-
-@fault("setup-overflows", violates="setup.commands-handled", subtle=True)
-class SetupOverflows(Simulator):
-    """Ends the session at the fifth command before Ready."""
-
-    waiting = 0
-
-    def handle(self, name: str, content: Any) -> None:
-        super().handle(name, content)
-        self.waiting += not self.ready
-        if self.waiting >= 5:
-            self.close()
-
-
-@fault("waits-for-start-only", violates="setup.commands-handled", subtle=True)
-class WaitsForStartOnly(Simulator):
-    """Ignores commands between Ready and StartExecution."""
-
-    def handle(self, name: str, content: Any) -> None:
-        if self.started or not self.ready or name == "StartExecution":
-            super().handle(name, content)
-
-
-@fault("last-port-deafens", violates="setup.commands-handled", subtle=True)
-class LastPortDeafens(Simulator):
-    """Ignores all commands after Smart port 20 is configured; its own events continue."""
-
-    deaf = False
-
-    def handle(self, name: str, content: Any) -> None:
-        if not self.deaf:
-            super().handle(name, content)
-        self.deaf |= name == "ConfigureDevice" and content["port"] == ("Smart", 20)
-
-
-@fault("thirty-commands", violates="setup.commands-handled", subtle=True)
-class ThirtyCommands(Simulator):
-    """Ignores all commands after the first thirty, unless the program runs by then."""
-
-    taken = 0
-
-    def handle(self, name: str, content: Any) -> None:
-        self.taken += not self.started
-        if self.taken <= 30:
-            super().handle(name, content)
-
-
-@fault("never-ready", violates="ready.sent")
-class NeverReady(Simulator):
-    """Does not send Ready."""
-
-    def load(self) -> None:
-        pass
-
-
-@fault("slow-load-given-up", violates="ready.sent", subtle=True)
-class SlowLoadGivenUp(Simulator):
-    """Sends no Ready if the program needs half a second or more to load."""
-
-    def load(self) -> None:
-        if self.settings.load_time < 0.5:
-            super().load()
-
-
-@fault("ready-when-asked", violates="ready.sent", subtle=True)
-class ReadyWhenAsked(Simulator):
-    """Sends Ready only after a command has come."""
-
-    def load(self) -> None:
-        pass
-
-    def handle(self, name: str, content: Any) -> None:
-        super().handle(name, content)
-        if self._timer is None:
-            super().load()
-
-
-@fault("ready-twice", violates="ready.once")
-class ReadyTwice(Simulator):
-    """Sends Ready twice."""
-
-    def become_ready(self) -> None:
-        super().become_ready()
-        self.send("Ready")
-
-
-@fault("ready-again", violates="ready.once", subtle=True)
-class ReadyAgain(Simulator):
-    """Sends Ready again when the competition mode changes while the program runs."""
-
-    def compete(self, content: dict[str, Any]) -> None:
-        super().compete(content)
-        if self.started:
-            self.send("Ready")
-
-
-@fault("starts-early", violates="start.ignored-before-ready")
-class StartsEarly(Simulator):
-    """Starts the program after Ready because of an earlier StartExecution."""
-
-    early = False
-
-    def early_start(self) -> None:
-        self.early = True
-
-    def become_ready(self) -> None:
-        super().become_ready()
-        if self.early:
-            self.execute()
-
-
-@fault("runs-before-ready", violates="start.ignored-before-ready", subtle=True)
-class RunsBeforeReady(Simulator):
-    """Runs the program at a StartExecution before Ready; Ready comes as usual."""
-
-    def early_start(self) -> None:
-        self.execute()
-
-
-@fault("early-start-blocks", violates="start.ignored-before-ready", subtle=True)
-class EarlyStartBlocks(Simulator):
-    """Accepts only the first StartExecution, even if it comes before Ready."""
-
-    def early_start(self) -> None:
-        self.started = True
-
-
-@fault("never-starts", violates="start.begins-execution")
-class NeverStarts(Simulator):
-    """Ignores StartExecution."""
-
-    def execute(self) -> None:
-        self.started = True
-
-
-@fault("starts-when-configured", violates="start.begins-execution", subtle=True)
-class StartsWhenConfigured(Simulator):
-    """Starts only if a device has been configured."""
-
-    def execute(self) -> None:
-        if self.robot.motors:
-            super().execute()
-
-
-@fault("starts-by-itself", violates="start.not-before")
-class StartsByItself(Simulator):
-    """Runs the program as soon as the program is loaded."""
-
-    def become_ready(self) -> None:
-        super().become_ready()
-        self.execute()
-
-
-@fault("drives-before-start", violates="start.not-before", subtle=True)
-class DrivesBeforeStart(Simulator):
-    """Applies a voltage to the motors as soon as the program is loaded."""
-
-    def become_ready(self) -> None:
-        super().become_ready()
-        for motor in self.robot.motors.values():
-            motor.voltage = 6.0
-        self.robot.step(self.settings.tick)
-        self.robot.events[:] = [each for each in self.robot.events if "DeviceUpdate" in each]
-        self.report()
-
-
-@fault("starts-by-competition", violates="start.not-before", subtle=True)
-class StartsByCompetition(Simulator):
-    """Runs the program at a CompetitionMode after Ready, without StartExecution."""
-
-    def compete(self, content: dict[str, Any]) -> None:
-        super().compete(content)
-        if self.ready and not self.started:
-            self.execute()
-
-
-@fault("competition-ignored", violates="competition.update")
-class CompetitionIgnored(Simulator):
-    """Keeps the competition mode from the program's start."""
-
-    def compete(self, content: dict[str, Any]) -> None:
-        if not self.started:
-            super().compete(content)
-
-
-@fault("competition-once", violates="competition.update", subtle=True)
-class CompetitionOnce(Simulator):
-    """Accepts only one change of the competition mode while the program runs."""
-
-    changes = 0
-
-    def compete(self, content: dict[str, Any]) -> None:
-        self.changes += self.started
-        if self.changes < 2:
-            super().compete(content)
-
-
-@fault("dies-when-disabled", violates="competition.update", subtle=True)
-class DiesWhenDisabled(Simulator):
-    """Crashes at a CompetitionMode that disables the robot while the program runs."""
-
-    def compete(self, content: dict[str, Any]) -> None:
-        if self.started and not content["enabled"]:
-            raise RuntimeError("no state is kept of a disabled robot")
-        super().compete(content)
-
-
-@fault("hundred-commands", violates="competition.update", subtle=True)
-class HundredCommands(Simulator):
-    """Accepts the first hundred commands while the program runs and ignores the others."""
-
-    taken = 0
-
-    def handle(self, name: str, content: Any) -> None:
-        self.taken += self.started
-        if self.taken <= 100:
-            super().handle(name, content)
-
-
-@fault("deaf-while-running", violates="competition.update")
-class DeafWhileRunning(Simulator):
-    """Ignores all commands while the program runs."""
-
-    def handle(self, name: str, content: Any) -> None:
-        if not self.started:
-            super().handle(name, content)
-
-
-@fault("deaf-after-a-while", violates="competition.update", subtle=True)
-class DeafAfterAWhile(Simulator):
-    """Ignores all commands after the program has run for a second."""
-
-    steps = 0
-
-    def step(self) -> None:
-        self.steps += 1
-        super().step()
-
-    def handle(self, name: str, content: Any) -> None:
-        if self.steps * self.settings.tick < 1:
-            super().handle(name, content)
-
-
-@fault("mode-lost-when-disabled", violates="competition.update", subtle=True)
-class ModeLostWhenDisabled(Simulator):
-    """Ignores the mode in a CompetitionMode that disables the robot."""
-
-    def compete(self, content: dict[str, Any]) -> None:
-        if not content["enabled"]:
-            content["mode"] = self.robot.competition["mode"]
-        super().compete(content)
-
-
-@fault("gives-up-waiting", violates="start.begins-execution", subtle=True)
-class GivesUpWaiting(Simulator):
-    """Unloads its program if StartExecution does not come within a second after Ready."""
-
-    def become_ready(self) -> None:
-        super().become_ready()
-        self.schedule(1.0, self.unload)
-
-    def unload(self) -> None:
-        self.ready = False
+READY = having("ready")
+START = named("StartExecution")
+LOADING = having("_timer")
+"""While the program loads, or later: a step of the simulator is scheduled."""
+
+
+def _cancel(simulator: Simulator, *_: Any) -> None:
+    """Cancel the next scheduled step: Ready, or a step of the program."""
+    if simulator._timer is not None:
+        simulator._timer.cancel()
+
+
+def _drive(simulator: Simulator) -> None:
+    """Apply a voltage to the motors, and report only their states."""
+    robot = simulator.robot
+    for motor in robot.motors.values():
+        motor.voltage = 6.0
+    robot.step(simulator.settings.tick)
+    robot.events[:] = [each for each in robot.events if "DeviceUpdate" in each]
+    simulator.report()
+
+
+def _crash(*_: Any) -> None:
+    raise RuntimeError("no state is kept of a disabled robot")
+
+
+def _disables(_: Simulator, mode: dict[str, Any]) -> bool:
+    return not mode["enabled"]
+
+
+def _old_mode(simulator: Simulator, mode: dict[str, Any]) -> dict[str, Any]:
+    return {**mode, "mode": simulator.robot.competition["mode"]}
+
+
+FAULTS = Table(Simulator)
+
+FAULTS["setup.default-competition"] = {
+    "starts-disabled": Fault(
+        "Begins disabled if no CompetitionMode was sent.",
+        then("opened", lambda sim: sim.robot.competition.update(enabled=False)),
+    ),
+    "starts-in-competition": Subtle(
+        "Begins inside a competition if no CompetitionMode was sent.",
+        then("opened", lambda sim: sim.robot.competition.update(is_competition=True)),
+    ),
+}
+
+FAULTS["setup.commands-handled"] = {
+    "setup-stalls": Fault(
+        "Never becomes Ready if a setup command comes before Ready.",
+        then("handle", _cancel, ~READY & ~START),
+    ),
+    "setup-overflows": Subtle(
+        "Ends the session at the fifth command before Ready.",
+        then("handle", "close", ~READY & after(4)),
+    ),
+    "waits-for-start-only": Subtle(
+        "Ignores commands between Ready and StartExecution.",
+        skip("handle", READY & ~RUNNING & ~START),
+    ),
+    "last-port-deafens": Subtle(
+        "Ignores all commands after Smart port 20 is configured; its own events continue.",
+        skip("handle", noted("deaf")),
+        then("configure", note("deaf"), lambda _, device: device["port"] == ("Smart", 20)),
+    ),
+    "thirty-commands": Subtle(
+        "Ignores all commands after the first thirty, unless the program runs by then.",
+        skip("handle", ~RUNNING & after(30)),
+    ),
+}
+
+FAULTS["ready.sent"] = {
+    "never-ready": Fault("Does not send Ready.", skip("load")),
+    "slow-load-given-up": Subtle(
+        "Sends no Ready if the program needs half a second or more to load.",
+        skip("load", lambda sim: sim.settings.load_time >= 0.5),
+    ),
+    "ready-when-asked": Subtle(
+        "Sends Ready only after a command has come.",
+        skip("load", ~noted("asked")),
+        then("handle", "load", ~LOADING),
+        before("handle", note("asked")),
+    ),
+}
+
+FAULTS["ready.once"] = {
+    "ready-twice": Fault("Sends Ready twice.", then("become_ready", send("Ready"))),
+    "ready-again": Subtle(
+        "Sends Ready again when the competition mode changes while the program runs.",
+        then("compete", send("Ready"), RUNNING),
+    ),
+}
+
+FAULTS["start.ignored-before-ready"] = {
+    "starts-early": Fault(
+        "Starts the program after Ready because of an earlier StartExecution.",
+        instead("early_start", note("early")),
+        then("become_ready", "execute", noted("early")),
+    ),
+    "runs-before-ready": Subtle(
+        "Runs the program at a StartExecution before Ready; Ready comes as usual.",
+        instead("early_start", "execute"),
+    ),
+    "early-start-blocks": Subtle(
+        "Accepts only the first StartExecution, even if it comes before Ready.",
+        instead("early_start", put("started", True)),
+    ),
+}
+
+FAULTS["start.begins-execution"] = {
+    "never-starts": Fault("Ignores StartExecution.", instead("execute", put("started", True))),
+    "starts-when-configured": Subtle(
+        "Starts only if a device has been configured.", skip("execute", ~having("robot.motors"))
+    ),
+    "gives-up-waiting": Subtle(
+        "Unloads its program if StartExecution does not come within a second after Ready.",
+        then("become_ready", later(1.0, put("ready", False))),
+    ),
+}
+
+FAULTS["start.not-before"] = {
+    "starts-by-itself": Fault(
+        "Runs the program as soon as the program is loaded.",
+        then("become_ready", "execute"),
+    ),
+    "drives-before-start": Subtle(
+        "Applies a voltage to the motors as soon as the program is loaded.",
+        then("become_ready", _drive),
+    ),
+    "starts-by-competition": Subtle(
+        "Runs the program at a CompetitionMode after Ready, without StartExecution.",
+        then("compete", "execute", READY & ~RUNNING),
+    ),
+}
+
+FAULTS["competition.update"] = {
+    "competition-ignored": Fault(
+        "Keeps the competition mode from the program's start.", skip("compete", RUNNING)
+    ),
+    "competition-once": Subtle(
+        "Accepts only one change of the competition mode while the program runs.",
+        skip("compete", RUNNING & after(1)),
+    ),
+    "dies-when-disabled": Subtle(
+        "Crashes at a CompetitionMode that disables the robot while the program runs.",
+        before("compete", _crash, RUNNING & _disables),
+    ),
+    "hundred-commands": Subtle(
+        "Accepts the first hundred commands while the program runs and ignores the others.",
+        skip("handle", RUNNING & after(100)),
+    ),
+    "deaf-while-running": Fault(
+        "Ignores all commands while the program runs.", skip("handle", RUNNING)
+    ),
+    "deaf-after-a-while": Subtle(
+        "Ignores all commands after the program has run for a second.",
+        skip("handle", noted("late")),
+        then("execute", later(1.0, note("late"))),
+    ),
+    "mode-lost-when-disabled": Subtle(
+        "Ignores the mode in a CompetitionMode that disables the robot.",
+        alter("compete", _old_mode, _disables),
+    ),
+}
 
 
 @fault("starved-by-commands", violates="start.begins-execution", subtle=True)

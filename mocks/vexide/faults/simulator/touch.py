@@ -2,66 +2,14 @@
 
 from typing import Any
 
-from mocks.deviations import fault
+from mocks.deviations import Fault, Subtle, Table
+from mocks.steps import When, alter, before, instead, put, skip, then
+from mocks.vexide.faults.bases import ENABLED, RUNNING
 from mocks.vexide.robot import Robot
 from mocks.vexide.simulator import Simulator
 
-
-@fault("touch-ignored", violates="touch.registered")
-class TouchIgnored(Simulator):
-    """Ignores Touch."""
-
-    def touch(self, content: dict[str, Any]) -> None:
-        pass
-
-
-@fault("touch-transposed", violates="touch.registered", subtle=True)
-class TouchTransposed(Simulator):
-    """Exchanges the coordinates of a held touch, but of no other touch."""
-
-    def touch(self, content: dict[str, Any]) -> None:
-        if content["event"] == "Held":
-            x, y = content["pos"]["x"], content["pos"]["y"]
-            content = {**content, "pos": {"x": y, "y": x}}
-        super().touch(content)
-
-
-@fault("touch-at-zero-ignored", violates="touch.registered", subtle=True)
-class TouchAtZeroIgnored(Simulator):
-    """Ignores a touch if a coordinate is zero."""
-
-    def touch(self, content: dict[str, Any]) -> None:
-        if content["pos"]["x"] and content["pos"]["y"]:
-            super().touch(content)
-
-
-@fault("touch-held-still", violates="touch.registered", subtle=True)
-class TouchHeldStill(Simulator):
-    """Does not notice that a held touch moves."""
-
-    def touch(self, content: dict[str, Any]) -> None:
-        before = self.robot.touch or {"event": "Released"}
-        if content["event"] != "Held" or before["event"] != "Held":
-            super().touch(content)
-
-
-@fault("touch-before-start-only", violates="touch.registered", subtle=True)
-class TouchBeforeStartOnly(Simulator):
-    """Ignores Touch while the program runs."""
-
-    def touch(self, content: dict[str, Any]) -> None:
-        if not self.started:
-            super().touch(content)
-
-
-@fault("touch-lost-disabled", violates="touch.registered", subtle=True)
-class TouchLostDisabled(Simulator):
-    """Forgets a touch of the display when the robot is disabled."""
-
-    def compete(self, content: dict[str, Any]) -> None:
-        super().compete(content)
-        if not content["enabled"]:
-            self.robot.touch = None
+HELD = When(lambda _, touch: touch["event"] == "Held")
+HELD_BEFORE = When(lambda sim, *_: (sim.robot.touch or {}).get("event") == "Held")
 
 
 class Untouched(Robot):
@@ -72,25 +20,40 @@ class Untouched(Robot):
             super().serial(channel, data)
 
 
-@fault("touch-ignored-disabled", violates="touch.registered", subtle=True)
-class TouchIgnoredDisabled(Simulator):
-    """Ignores a touch while the robot is disabled; the program reports only touches."""
-
-    def build(self) -> Robot:
-        return Untouched()
-
-    def touch(self, content: dict[str, Any]) -> None:
-        if self.robot.competition["enabled"]:
-            super().touch(content)
+def _turned(_: Simulator, touch: dict[str, Any]) -> dict[str, Any]:
+    return {**touch, "pos": {"x": touch["pos"]["y"], "y": touch["pos"]["x"]}}
 
 
-@fault("touch-of-setup-lost", violates="touch.registered", subtle=True)
-class TouchOfSetupLost(Simulator):
-    """Starts its program without the touches of setup; the program reports only touches."""
+FAULTS = Table(Simulator)
 
-    def build(self) -> Robot:
-        return Untouched()
-
-    def execute(self) -> None:
-        self.robot.touch = None
-        super().execute()
+FAULTS["touch.registered"] = {
+    "touch-ignored": Fault("Ignores Touch.", skip("touch")),
+    "touch-transposed": Subtle(
+        "Exchanges the coordinates of a held touch, but of no other touch.",
+        alter("touch", _turned, HELD),
+    ),
+    "touch-at-zero-ignored": Subtle(
+        "Ignores a touch if a coordinate is zero.",
+        skip("touch", lambda _, touch: 0 in touch["pos"].values()),
+    ),
+    "touch-held-still": Subtle(
+        "Does not notice that a held touch moves.", skip("touch", HELD & HELD_BEFORE)
+    ),
+    "touch-before-start-only": Subtle(
+        "Ignores Touch while the program runs.", skip("touch", RUNNING)
+    ),
+    "touch-lost-disabled": Subtle(
+        "Forgets a touch of the display when the robot is disabled.",
+        then("compete", put("robot.touch", None), ~ENABLED),
+    ),
+    "touch-ignored-disabled": Subtle(
+        "Ignores a touch while the robot is disabled; the program reports only touches.",
+        instead("build", lambda *_: Untouched()),
+        skip("touch", ~ENABLED),
+    ),
+    "touch-of-setup-lost": Subtle(
+        "Starts its program without the touches of setup; the program reports only touches.",
+        instead("build", lambda *_: Untouched()),
+        before("execute", put("robot.touch", None)),
+    ),
+}

@@ -2,38 +2,37 @@
 
 import os
 import stat
-from typing import Any
 
-from mocks.deviations import fault
+from mocks.deviations import Fault, Subtle, Table, fault
+from mocks.steps import alter, send, then, write
+from mocks.vexide.faults.bases import RUNNING, named
 from mocks.vexide.simulator import Simulator
 
+FAULTS = Table(Simulator)
 
-@fault("blank-after-ready", violates="framing.json-lines", subtle=True)
-class BlankAfterReady(Simulator):
-    """Writes one blank line after Ready."""
+FAULTS["framing.json-lines"] = {
+    "blank-after-ready": Subtle(
+        "Writes one blank line after Ready.", then("become_ready", write(b"\n"))
+    ),
+}
 
-    def become_ready(self) -> None:
-        super().become_ready()
-        self.write(b"\n")
+FAULTS["roles.own-messages"] = {
+    "echoes-commands": Fault(
+        "Sends each command back as an acknowledgement.",
+        then("handle", send({"AdiInput": {"port": 0, "voltage": 0.0}})),
+    ),
+    "echoes-competition": Subtle(
+        "Sends a CompetitionMode back, but only while the program runs.",
+        then("compete", lambda sim, mode: sim.send({"CompetitionMode": mode}), RUNNING),
+    ),
+}
 
-
-@fault("echoes-commands", violates="roles.own-messages")
-class EchoesCommands(Simulator):
-    """Sends each command back as an acknowledgement."""
-
-    def handle(self, name: str, content: Any) -> None:
-        super().handle(name, content)
-        self.send({"AdiInput": {"port": 0, "voltage": 0.0}})
-
-
-@fault("echoes-competition", violates="roles.own-messages", subtle=True)
-class EchoesCompetition(Simulator):
-    """Sends a CompetitionMode back, but only while the program runs."""
-
-    def compete(self, content: dict[str, Any]) -> None:
-        super().compete(content)
-        if self.started:
-            self.send({"CompetitionMode": content})
+FAULTS["encoding.externally-tagged"] = {
+    "ready-as-object": Subtle(
+        "Sends Ready as an object that contains an empty object.",
+        alter("send", lambda *_: {"Ready": {}}, named("Ready")),
+    ),
+}
 
 
 @fault("pipes-only", violates="transport.standard-streams", needs={"transport": "stdio"})
@@ -45,14 +44,6 @@ class PipesOnly(Simulator):
             self.close()
         else:
             super().receive(data)
-
-
-@fault("ready-as-object", violates="encoding.externally-tagged", subtle=True)
-class ReadyAsObject(Simulator):
-    """Sends Ready as an object that contains an empty object."""
-
-    def send(self, message: Any) -> None:
-        super().send({"Ready": {}} if message == "Ready" else message)
 
 
 @fault("last-line-of-a-read", violates="framing.segmentation", subtle=True)

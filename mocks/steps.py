@@ -1,0 +1,277 @@
+"""Describe simple deviations: what a peer leaves out, adds, changes, repeats or delays.
+
+A mock does everything in methods, called steps here: it receives bytes, takes a message, handles
+it, sends, writes and closes. `skip("touch")` is a change of a step: the peer does not handle Touch.
+
+- `skip`, `only`, `instead`, `before`, `then`, `alter`, `repeat` and `delay` make changes.
+- Their conditions are functions. `having`, `noted`, `first`, `after`, `nth`, `every`, `since`
+  and `from_connection` make conditions, which can be joined by `&`, `|` and `~`.
+- Their deeds are functions, or names of steps: `"close"`. `send`, `write`, `put`, `note`, `call`,
+  `later`, `hang` and `die` make deeds.
+
+All of these functions take the peer and the arguments of the step. A deviation that needs more than
+this is a class of its own, see `mocks.deviations`.
+"""
+
+import asyncio
+import os
+import signal
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import reduce
+from inspect import isawaitable, iscoroutinefunction
+from operator import attrgetter
+from typing import Any
+
+Function = Callable[..., Any]
+"""A condition or a deed: a function of a peer and of the arguments of a step."""
+Deed = Function | str
+"""A function, or the name of another step, which is done without arguments."""
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """A change of a step.
+
+    `play` is called in place of the step. Its arguments are the usual step, the peer, and the
+    arguments of the step.
+    """
+
+    step: str
+    play: Function
+
+    def applied(self, base: type[Any]) -> type[Any]:
+        """Return a subclass of a mock, or of a base of mocks, with this change."""
+        play, name = self.play, self.step
+
+        def step(peer: Any, *args: Any) -> Any:
+            return play(getattr(super(changed, peer), name), peer, *args)
+
+        async def awaited(peer: Any, *args: Any) -> Any:
+            result = step(peer, *args)
+            return await result if isawaitable(result) else result
+
+        member = awaited if iscoroutinefunction(getattr(base, name)) else step
+        changed = type(base.__name__, (base,), {name: member})
+        return changed
+
+
+class When:
+    """A condition that can be joined with others.
+
+    The right one of two conditions is asked only if needed.
+    """
+
+    def __init__(self, holds: Function) -> None:
+        self._holds = holds
+
+    def __call__(self, peer: Any, *args: Any) -> bool:
+        return bool(self._holds(peer, *args))
+
+    def __and__(self, other: Function) -> "When":
+        return When(lambda *args: self(*args) and other(*args))
+
+    def __or__(self, other: Function) -> "When":
+        return When(lambda *args: self(*args) or other(*args))
+
+    def __invert__(self) -> "When":
+        return When(lambda *args: not self(*args))
+
+
+always = When(lambda *args: True)
+
+
+# Changes
+
+
+def skip(step: str, when: Function = always) -> Change:
+    """Leave out the step."""
+    return instead(step, lambda *args: None, when)
+
+
+def only(step: str, when: Function) -> Change:
+    """Leave out the step unless the condition holds."""
+    return skip(step, ~When(when))
+
+
+def instead(step: str, deed: Deed, when: Function = always) -> Change:
+    """Do something else; the result of the deed is the result of the step."""
+    done = _function(deed)
+    return Change(step, lambda usual, *args: done(*args) if when(*args) else usual(*args[1:]))
+
+
+def before(step: str, deed: Deed, when: Function = always) -> Change:
+    """Do something more before the step."""
+    done = _function(deed)
+
+    def play(usual: Function, peer: Any, *args: Any) -> Any:
+        if when(peer, *args):
+            done(peer, *args)
+        return usual(*args)
+
+    return Change(step, play)
+
+
+def then(step: str, deed: Deed, when: Function = always) -> Change:
+    """Do something more after the step, if the condition holds by then."""
+    done = _function(deed)
+
+    def play(usual: Function, peer: Any, *args: Any) -> Any:
+        result = usual(*args)
+        if when(peer, *args):
+            done(peer, *args)
+        return result
+
+    return Change(step, play)
+
+
+def alter(step: str, change: Function, when: Function = always) -> Change:
+    """Do the step with another argument; `change` returns a tuple if there are several."""
+
+    def play(usual: Function, peer: Any, *args: Any) -> Any:
+        if when(peer, *args):
+            changed = change(peer, *args)
+            args = changed if len(args) > 1 else (changed,)
+        return usual(*args)
+
+    return Change(step, play)
+
+
+def returning(step: str, change: Function, when: Function = always) -> Change:
+    """Return another result of the step; `change` takes the peer, the result and the arguments."""
+
+    def play(usual: Function, peer: Any, *args: Any) -> Any:
+        result = usual(*args)
+        return change(peer, result, *args) if when(peer, *args) else result
+
+    return Change(step, play)
+
+
+def repeat(step: str, when: Function = always) -> Change:
+    """Do the step twice."""
+
+    def play(usual: Function, peer: Any, *args: Any) -> Any:
+        if when(peer, *args):
+            usual(*args)
+        return usual(*args)
+
+    return Change(step, play)
+
+
+def delay(step: str, seconds: float, when: Function = always) -> Change:
+    """Do the step later."""
+
+    def play(usual: Function, peer: Any, *args: Any) -> Any:
+        if not when(peer, *args):
+            return usual(*args)
+        asyncio.get_running_loop().call_later(seconds, usual, *args)
+        return None
+
+    return Change(step, play)
+
+
+# Conditions
+
+
+def having(path: str) -> When:
+    """While an attribute of the peer, such as `robot.motors`, is true."""
+    return When(lambda peer, *args: attrgetter(path)(peer))
+
+
+def noted(name: str) -> When:
+    """After the deed `note` of the same name, if its condition held then."""
+    return When(lambda peer, *args: getattr(peer, name, False))
+
+
+def first(count: int) -> When:
+    """The first times that the condition is asked in a session."""
+    return _counted(lambda number: number <= count)
+
+
+def after(count: int) -> When:
+    """Every time but the first times that the condition is asked in a session."""
+    return _counted(lambda number: number > count)
+
+
+def nth(count: int) -> When:
+    """Only one time, counted from 1 in a session."""
+    return _counted(lambda number: number == count)
+
+
+def every(count: int) -> When:
+    """Each second, third or other time that the condition is asked in a session."""
+    return _counted(lambda number: number % count == 0)
+
+
+def _counted(chosen: Callable[[int], bool]) -> When:
+    key = object()
+
+    def holds(peer: Any, *args: Any) -> bool:
+        asked = vars(peer).setdefault("asked", {})
+        asked[key] = asked.get(key, 0) + 1
+        return chosen(asked[key])
+
+    return When(holds)
+
+
+def since(when: Function) -> When:
+    """From the first time that another condition holds."""
+    key = object()
+
+    def holds(peer: Any, *args: Any) -> bool:
+        begun = vars(peer).setdefault("begun", set())
+        if key not in begun and when(peer, *args):
+            begun.add(key)
+        return key in begun
+
+    return When(holds)
+
+
+def from_connection(number: int) -> When:
+    """In this connection of the process and all later ones, counted from 1."""
+    return When(lambda peer, *args: peer.number >= number)
+
+
+# Deeds
+
+
+def send(message: Any) -> Function:
+    return lambda peer, *args: peer.send(message)
+
+
+def write(data: bytes) -> Function:
+    return lambda peer, *args: peer.write(data)
+
+
+def call(step: str, *given: Any) -> Function:
+    """Do another step with these arguments."""
+    return lambda peer, *args: getattr(peer, step)(*given)
+
+
+def note(name: str, when: Function = always) -> Function:
+    """Note under a name whether a condition holds now; `noted` asks for it."""
+    return lambda peer, *args: setattr(peer, name, when(peer, *args))
+
+
+def put(path: str, value: Any) -> Function:
+    """Set an attribute of the peer, such as `robot.capacity`."""
+    *way, name = path.split(".")
+    return lambda peer, *args: setattr(reduce(getattr, way, peer), name, value)
+
+
+def later(seconds: float, deed: Deed) -> Function:
+    return lambda *args: asyncio.get_running_loop().call_later(seconds, _function(deed), *args)
+
+
+def _function(deed: Deed) -> Function:
+    return call(deed) if isinstance(deed, str) else deed
+
+
+def hang(peer: Any, *args: Any) -> None:
+    """Read and write nothing more; the stream stays open."""
+    peer.receive = peer.write = lambda data: None
+
+
+def die(*args: Any) -> None:
+    """Kill the process, as an operating system kills a faulty program."""
+    os.kill(os.getpid(), signal.SIGKILL)
