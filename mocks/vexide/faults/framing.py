@@ -6,40 +6,174 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from conformance import codec
 from conformance.codec import Frame
 from conformance.vexide.codec import Decoder, encode
-from mocks.deviations import fault
+from mocks.deviations import Fault, Subtle, Table, fault
 from mocks.misreading import FirstOfARead
-from mocks.vexide.faults.bases import Hanging
+from mocks.steps import When, alter, first, hang, instead, only, returning, skip
 from mocks.vexide.session import Session
 
-
-@fault("pretty-printed", violates="framing.json-lines")
-class PrettyPrinted(Session):
-    """Writes its messages over several lines, indented."""
-
-    def send(self, message: Any) -> None:
-        self.write(json.dumps(message, indent=2).encode() + b"\n")
+HANDSHAKE = When(lambda _, frame: frame.name == "Handshake")
 
 
-@fault("no-newline", violates="framing.json-lines")
-class NoNewline(Session):
-    """Writes messages directly after each other, without a newline."""
-
-    def write(self, data: bytes) -> None:
-        super().write(data.removesuffix(b"\n"))
+def text(pattern: bytes) -> When:
+    """If the text of a message has a match of a pattern."""
+    return When(lambda _, frame: re.search(pattern, frame.raw))
 
 
-@fault("newline-between", violates="framing.json-lines", subtle=True)
-class NewlineBetween(Session):
-    """Writes a newline before each message except the first, and none after it."""
+def _is_own_spelling(_: Session, frame: Frame) -> bool:
+    return frame.name is None or frame.raw.strip() == encode(frame.value).strip()
 
-    between = b""
 
-    def write(self, data: bytes) -> None:
-        super().write(self.between + data.removesuffix(b"\n"))
-        self.between = b"\n"
+def _is_in_usual_order(peer: Session, frame: Frame) -> bool:
+    """Return True if all known fields of a message come in the order of its shape."""
+    shape = peer.INCOMING.variants.get(frame.name or "")
+    if not isinstance(shape, Mapping) or not isinstance(frame.value, dict):
+        return True
+    content = frame.value[frame.name]
+    return [name for name in content if name in shape] == [n for n in shape if n in content]
+
+
+def _version_is_first(_: Session, frame: Frame) -> bool:
+    return bool(next(iter(frame.value["Handshake"])) == "version")
+
+
+def _is_balanced(text: bytes) -> bool:
+    return text.count(b"{") == text.count(b"}")
+
+
+def _outside_of_texts(text: bytes) -> bytes:
+    """Return a line without its texts, if each quote after a backslash is escaped."""
+    return re.sub(rb'"(?:\\"|[^"])*+"?', b"", text)
+
+
+def _depth(text: bytes) -> int:
+    steps = ((byte in b"{[") - (byte in b"}]") for byte in text)
+    return max(itertools.accumulate(steps), default=0)
+
+
+def _first_version(_: Session, value: Any) -> Any:
+    """Return a Handshake with the first version in its text, even that of a nested field."""
+    found = re.search(rb'"version":(\d+)', encode(value))
+    if not found or not isinstance(value["Handshake"], dict):
+        return value
+    return {"Handshake": {**value["Handshake"], "version": int(found[1])}}
+
+
+FAULTS = Table(Session)
+
+FAULTS["framing.json-lines"] = {
+    "pretty-printed": Fault(
+        "Writes its messages over several lines, indented.",
+        instead("send", lambda peer, sent: peer.write(json.dumps(sent, indent=2).encode() + b"\n")),
+    ),
+    "no-newline": Fault(
+        "Writes messages directly after each other, without a newline.",
+        alter("write", lambda _, data: data.removesuffix(b"\n")),
+    ),
+    "newline-between": Subtle(
+        "Writes a newline before each message except the first, and none after it.",
+        alter("write", lambda _, data: data.removesuffix(b"\n"), first(1)),
+        alter("write", lambda _, data: b"\n" + data.removesuffix(b"\n"), ~first(1)),
+    ),
+}
+
+FAULTS["framing.segmentation"] = {
+    "first-line-of-a-read": Subtle(
+        "Reads the first of several lines that arrive together and forgets the others.",
+        returning("make_decoder", lambda _, decoder: FirstOfARead(decoder)),
+    ),
+    "text-reads": Subtle(
+        "Loses data that arrives cut inside a multi-byte character.",
+        only("receive", lambda _, data: "\ufffd" not in data.decode(errors="replace")),
+    ),
+    "reads-decoded-apart": Subtle(
+        "Replaces a character that arrives in two reads by other characters.",
+        alter("receive", lambda _, data: data.decode(errors="replace").encode()),
+    ),
+    "splits-text": Subtle(
+        "Treats a line separator inside a text as the end of a line.",
+        alter("receive", lambda _, data: data.replace("\u2028".encode(), b"\n")),
+    ),
+    "buffer-of-1024": Subtle(
+        "Reads a line that fills its buffer of 1024 bytes as two lines.",
+        skip("take", lambda _, frame: len(frame.raw) == 1024),
+    ),
+    "buffer-of-65536": Subtle(
+        "Loses a line whose newline does not fit into its buffer of 65536 bytes.",
+        skip("take", lambda _, frame: len(frame.raw) == 65537),
+    ),
+}
+
+FAULTS["framing.white-space"] = {
+    "own-spelling-only": Fault(
+        "Ignores a message that is not spelled as its own encoder spells it.",
+        only("take", _is_own_spelling),
+    ),
+    "no-escapes": Subtle(
+        "Ignores a message with a character written as \\u escape.", skip("take", text(rb"\\u"))
+    ),
+    "escapes-end": Subtle(
+        "Ends the session at a Handshake in which a name contains a \\u escape.",
+        instead("take", "close", HANDSHAKE & ~text(b'"version"')),
+    ),
+    "ascii-only": Subtle(
+        "Ends the session at a Handshake with a character beyond ASCII.",
+        instead("take", "close", HANDSHAKE & (lambda _, frame: not frame.raw.isascii())),
+    ),
+    "no-exponents": Subtle(
+        "Ends the session at a number with an exponent.",
+        instead("take", "close", text(rb"\d[eE][-+]?\d+\s*[],}]")),
+    ),
+    "twenty-digits": Subtle(
+        "Ignores a message with a number of more than twenty digits.",
+        skip("take", text(rb"[:,]\s*-?[\d.]{21,}")),
+        roles=("simulator",),
+    ),
+    "small-exponents": Subtle(
+        "Ends the session at a number whose exponent has another size than its value.",
+        instead("take", "close", text(rb"[eE][-+]?([4-9]|\d\d)\s*[],}]")),
+    ),
+    "ordered-fields": Subtle(
+        "Ignores a message whose fields come in an unexpected order.",
+        only("take", _is_in_usual_order),
+    ),
+    "fields-by-position": Subtle(
+        "Ends the session at a Handshake whose first field is not the version.",
+        instead("take", "close", HANDSHAKE & ~When(_version_is_first)),
+    ),
+}
+
+FAULTS["framing.long-lines"] = {
+    "buffer-64k": Subtle(
+        "Closes the session at a line of more than 64 KiB.",
+        instead("make_decoder", lambda _: Decoder(limit=65536)),
+        instead("take", "close", lambda _, frame: "a line of more than" in (frame.error or "")),
+    ),
+    "drops-long-lines": Subtle(
+        "Ignores a line of more than 8 KiB and continues.",
+        skip("take", lambda _, frame: len(frame.raw) > 8192),
+    ),
+}
+
+FAULTS["handshake.unknown-fields"] = {
+    "braces-counted-in-texts": Subtle(
+        "Ignores a message with unbalanced braces, and counts braces within texts, too.",
+        only("take", lambda _, frame: _is_balanced(frame.raw)),
+    ),
+    "quote-behind-a-backslash": Subtle(
+        "Treats each quote after a backslash as escaped, even after two backslashes.",
+        only("take", lambda _, frame: _is_balanced(_outside_of_texts(frame.raw))),
+    ),
+    "eight-deep": Subtle(
+        "Ignores a message with more than eight levels of nesting.",
+        skip("take", lambda _, frame: _depth(frame.raw) > 8),
+    ),
+    "first-version-in-the-text": Subtle(
+        "Uses the first version in the text of a Handshake, even from a nested field.",
+        alter("handshake", _first_version),
+    ),
+}
 
 
 @fault("one-message-a-read", violates="framing.segmentation")
@@ -49,14 +183,6 @@ class OneMessageARead(Session):
     def receive(self, data: bytes) -> None:
         for frame in Decoder().feed(data.replace(b"\n", b" ") + b"\n"):
             self.take(frame)
-
-
-@fault("first-line-of-a-read", violates="framing.segmentation", subtle=True)
-class FirstLineOfARead(Session):
-    """Reads the first of several lines that arrive together and forgets the others."""
-
-    def make_decoder(self) -> codec.Decoder:
-        return FirstOfARead(super().make_decoder())
 
 
 @fault("one-line-a-read", violates="framing.segmentation", subtle=True)
@@ -73,26 +199,6 @@ class OneLineARead(Session):
             self.take(self.waiting.pop(0))
 
 
-@fault("text-reads", violates="framing.segmentation", subtle=True)
-class TextReads(Session):
-    """Loses data that arrives cut inside a multi-byte character."""
-
-    def receive(self, data: bytes) -> None:
-        try:
-            data.decode()
-        except UnicodeDecodeError:
-            return
-        super().receive(data)
-
-
-@fault("reads-decoded-apart", violates="framing.segmentation", subtle=True)
-class ReadsDecodedApart(Session):
-    """Replaces a character that arrives in two reads by other characters."""
-
-    def receive(self, data: bytes) -> None:
-        super().receive(data.decode(errors="replace").encode())
-
-
 @fault("two-pieces", violates="framing.segmentation", subtle=True)
 class TwoPieces(Session):
     """Loses the middle of a line that arrives in more than three pieces."""
@@ -105,154 +211,8 @@ class TwoPieces(Session):
             super().receive(data)
 
 
-@fault("splits-text", violates="framing.segmentation", subtle=True)
-class SplitsText(Session):
-    """Treats a line separator inside a text as the end of a line."""
-
-    def receive(self, data: bytes) -> None:
-        super().receive(data.replace("\u2028".encode(), b"\n"))
-
-
-@fault("buffer-of-1024", violates="framing.segmentation", subtle=True)
-class BufferOf1024(Session):
-    """Reads a line that fills its buffer of 1024 bytes as two lines."""
-
-    def take(self, frame: Frame) -> None:
-        if len(frame.raw) != 1024:
-            super().take(frame)
-
-
-@fault("buffer-of-65536", violates="framing.segmentation", subtle=True)
-class BufferOf65536(Session):
-    """Loses a line whose newline does not fit into its buffer of 65536 bytes."""
-
-    def take(self, frame: Frame) -> None:
-        if len(frame.raw) != 65537:
-            super().take(frame)
-
-
-@fault("own-spelling-only", violates="framing.white-space")
-class OwnSpellingOnly(Session):
-    """Ignores a message that is not spelled as its own encoder spells it."""
-
-    def take(self, frame: Frame) -> None:
-        if frame.name is None or frame.raw.strip() == encode(frame.value).strip():
-            super().take(frame)
-
-
-@fault("no-escapes", violates="framing.white-space", subtle=True)
-class NoEscapes(Session):
-    """Ignores a message with a character written as \\u escape."""
-
-    def take(self, frame: Frame) -> None:
-        if b"\\u" not in frame.raw:
-            super().take(frame)
-
-
-@fault("escapes-end", violates="framing.white-space", subtle=True)
-class EscapesEnd(Session):
-    """Ends the session at a Handshake in which a name contains a \\u escape."""
-
-    def take(self, frame: Frame) -> None:
-        if frame.name != "Handshake" or b'"version"' in frame.raw:
-            super().take(frame)
-        else:
-            self.close()
-
-
-@fault("ascii-only", violates="framing.white-space", subtle=True)
-class AsciiOnly(Session):
-    """Ends the session at a Handshake with a character beyond ASCII."""
-
-    def take(self, frame: Frame) -> None:
-        if frame.name != "Handshake" or frame.raw.isascii():
-            super().take(frame)
-        else:
-            self.close()
-
-
-@fault("no-exponents", violates="framing.white-space", subtle=True)
-class NoExponents(Session):
-    """Ends the session at a number with an exponent."""
-
-    def take(self, frame: Frame) -> None:
-        if re.search(rb"\d[eE][-+]?\d+\s*[],}]", frame.raw):
-            self.close()
-        else:
-            super().take(frame)
-
-
-@fault("twenty-digits", violates="framing.white-space", subtle=True, roles=("simulator",))
-class TwentyDigits(Session):
-    """Ignores a message with a number of more than twenty digits."""
-
-    def take(self, frame: Frame) -> None:
-        if not re.search(rb"[:,]\s*-?[\d.]{21,}", frame.raw):
-            super().take(frame)
-
-
-@fault("small-exponents", violates="framing.white-space", subtle=True)
-class SmallExponents(Session):
-    """Ends the session at a number whose exponent has another size than its value."""
-
-    def take(self, frame: Frame) -> None:
-        if re.search(rb"[eE][-+]?([4-9]|\d\d)\s*[],}]", frame.raw):
-            self.close()
-        else:
-            super().take(frame)
-
-
-@fault("ordered-fields", violates="framing.white-space", subtle=True)
-class OrderedFields(Session):
-    """Ignores a message whose fields come in an unexpected order."""
-
-    def take(self, frame: Frame) -> None:
-        shape = self.INCOMING.variants.get(frame.name or "")
-        if isinstance(shape, Mapping) and isinstance(frame.value, dict):
-            content = frame.value[frame.name]
-            if [name for name in content if name in shape] != [n for n in shape if n in content]:
-                return
-        super().take(frame)
-
-
-@fault("fields-by-position", violates="framing.white-space", subtle=True)
-class FieldsByPosition(Session):
-    """Ends the session at a Handshake whose first field is not the version."""
-
-    def take(self, frame: Frame) -> None:
-        fields = frame.value["Handshake"] if frame.name == "Handshake" else {"version": 1}
-        if next(iter(fields)) == "version":
-            super().take(frame)
-        else:
-            self.close()
-
-
-@fault("buffer-64k", violates="framing.long-lines", subtle=True)
-class SmallBuffer(Session):
-    """Closes the session at a line of more than 64 KiB."""
-
-    def __init__(self, *args: Any) -> None:
-        super().__init__(*args)
-        self.decoder = Decoder(limit=65536)
-
-    def take(self, frame: Frame) -> None:
-        if "a line of more than" in (frame.error or ""):
-            self.close()
-        else:
-            super().take(frame)
-
-
-@fault("drops-long-lines", violates="framing.long-lines", subtle=True)
-class DropsLongLines(Session):
-    """Ignores a line of more than 8 KiB and continues."""
-
-    def take(self, frame: Frame) -> None:
-        if len(frame.raw) <= 8192:
-            super().take(frame)
-
-
 @fault("buffer-1m", violates="framing.long-lines", subtle=True)
-class FullBuffer(Hanging):
+class FullBuffer(Session):
     """Stops serving at a line of more than 1 MiB."""
 
     held = 0
@@ -261,45 +221,6 @@ class FullBuffer(Hanging):
         _, newline, rest = data.rpartition(b"\n")
         self.held = len(rest) if newline else self.held + len(data)
         if self.held > 1024 * 1024:
-            self.stuck = True
-        super().receive(data)
-
-
-@fault("braces-counted-in-texts", violates="handshake.unknown-fields", subtle=True)
-class BracesCountedInTexts(Session):
-    """Ignores a message with unbalanced braces, and counts braces within texts, too."""
-
-    def take(self, frame: Frame) -> None:
-        if frame.raw.count(b"{") == frame.raw.count(b"}"):
-            super().take(frame)
-
-
-@fault("quote-behind-a-backslash", violates="handshake.unknown-fields", subtle=True)
-class QuoteBehindABackslash(Session):
-    """Treats each quote after a backslash as escaped, even after two backslashes."""
-
-    def take(self, frame: Frame) -> None:
-        outside = re.sub(rb'"(?:\\"|[^"])*+"?', b"", frame.raw)
-        if outside.count(b"{") == outside.count(b"}"):
-            super().take(frame)
-
-
-@fault("eight-deep", violates="handshake.unknown-fields", subtle=True)
-class EightDeep(Session):
-    """Ignores a message with more than eight levels of nesting."""
-
-    def take(self, frame: Frame) -> None:
-        steps = ((byte in b"{[") - (byte in b"}]") for byte in frame.raw)
-        if max(itertools.accumulate(steps), default=0) <= 8:
-            super().take(frame)
-
-
-@fault("first-version-in-the-text", violates="handshake.unknown-fields", subtle=True)
-class FirstVersionInTheText(Session):
-    """Uses the first version in the text of a Handshake, even from a nested field."""
-
-    def handshake(self, value: Any) -> None:
-        found = re.search(rb'"version":(\d+)', encode(value))
-        if found and isinstance(value["Handshake"], dict):
-            value["Handshake"]["version"] = int(found[1])
-        super().handshake(value)
+            hang(self)
+        else:
+            super().receive(data)

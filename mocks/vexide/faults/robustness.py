@@ -2,90 +2,65 @@
 
 import asyncio
 
-from conformance.codec import Frame
-from mocks.deviations import fault
-from mocks.shapes import Unfit
-from mocks.vexide.faults.bases import Hanging, die
+from mocks.deviations import Fault, Subtle, Table, fault
+from mocks.steps import When, before, die, hang, instead, then
 from mocks.vexide.session import Session
 
-
-@fault("unknown-name-dies", violates="robustness.unknown-message")
-class UnknownNameDies(Session):
-    """Crashes at a message with an unknown name."""
-
-    def unknown(self, name: str) -> None:
-        die()
-
-
-@fault("unknown-word-hangs", violates="robustness.unknown-message", subtle=True)
-class UnknownWordHangs(Hanging):
-    """Stops serving at an unknown message that is a bare name."""
-
-    def take(self, frame: Frame) -> None:
-        known = frame.name is None or frame.name in self.INCOMING.variants
-        if self.handshaken and not known and isinstance(frame.value, str):
-            self.stuck = True
-        super().take(frame)
+UNKNOWN_WORD = When(
+    lambda peer, frame: (
+        peer.handshaken
+        and isinstance(frame.value, str)
+        and frame.name not in peer.INCOMING.variants
+    )
+)
 
 
-@fault("malformed-dies", violates="robustness.malformed-line")
-class MalformedDies(Session):
-    """Crashes at a line that is not a message."""
-
-    def malformed(self, frame: Frame) -> None:
-        die()
+def _inside_of_a_value(_: Session, name: str, fields: list[str]) -> bool:
+    return any("." in field for field in fields)
 
 
-@fault("bad-text-dies", violates="robustness.malformed-line", subtle=True)
-class BadTextDies(Session):
-    """Crashes at a line that is not UTF-8."""
+FAULTS = Table(Session)
 
-    def malformed(self, frame: Frame) -> None:
-        if "not UTF-8" in (frame.error or ""):
-            die()
-        super().malformed(frame)
+FAULTS["robustness.unknown-message"] = {
+    "unknown-name-dies": Fault(
+        "Crashes at a message with an unknown name.", instead("unknown", die)
+    ),
+    "unknown-word-hangs": Subtle(
+        "Stops serving at an unknown message that is a bare name.",
+        before("take", hang, UNKNOWN_WORD),
+    ),
+}
 
+FAULTS["robustness.malformed-line"] = {
+    "malformed-dies": Fault("Crashes at a line that is not a message.", instead("malformed", die)),
+    "bad-text-dies": Subtle(
+        "Crashes at a line that is not UTF-8.",
+        before("malformed", die, lambda _, frame: "not UTF-8" in (frame.error or "")),
+    ),
+    "unfit-hangs": Subtle(
+        "Stops serving at a known message with a value that does not fit its type.",
+        then("unusable", hang, lambda _, name, error: "unknown variant" not in str(error)),
+    ),
+}
 
-@fault("unfit-hangs", violates="robustness.malformed-line", subtle=True)
-class UnfitHangs(Hanging):
-    """Stops serving at a known message with a value that does not fit its type."""
+FAULTS["robustness.unknown-fields"] = {
+    "strange-field-dies": Fault(
+        "Crashes at an unknown field in a message.", instead("report_unknown_fields", die)
+    ),
+    "strange-inner-field-hangs": Subtle(
+        "Stops serving at an unknown field inside a value of a message.",
+        then("report_unknown_fields", hang, _inside_of_a_value),
+    ),
+}
 
-    def unusable(self, name: str, error: Unfit) -> None:
-        super().unusable(name, error)
-        self.stuck = "unknown variant" not in str(error)
-
-
-@fault("strange-field-dies", violates="robustness.unknown-fields")
-class StrangeFieldDies(Session):
-    """Crashes at an unknown field in a message."""
-
-    def report_unknown_fields(self, name: str, fields: list[str]) -> None:
-        die()
-
-
-@fault("strange-inner-field-hangs", violates="robustness.unknown-fields", subtle=True)
-class StrangeInnerFieldHangs(Hanging):
-    """Stops serving at an unknown field inside a value of a message."""
-
-    def report_unknown_fields(self, name: str, fields: list[str]) -> None:
-        super().report_unknown_fields(name, fields)
-        self.stuck = any("." in field for field in fields)
-
-
-@fault("second-handshake-dies", violates="robustness.second-handshake")
-class SecondHandshakeDies(Session):
-    """Crashes at a second Handshake."""
-
-    def second_handshake(self) -> None:
-        die()
-
-
-@fault("second-handshake-hangs", violates="robustness.second-handshake", subtle=True)
-class SecondHandshakeHangs(Hanging):
-    """Stops serving at a second Handshake."""
-
-    def second_handshake(self) -> None:
-        self.stuck = True
+FAULTS["robustness.second-handshake"] = {
+    "second-handshake-dies": Fault(
+        "Crashes at a second Handshake.", instead("second_handshake", die)
+    ),
+    "second-handshake-hangs": Subtle(
+        "Stops serving at a second Handshake.", instead("second_handshake", hang)
+    ),
+}
 
 
 @fault("outlives-input", violates="robustness.input-end")
