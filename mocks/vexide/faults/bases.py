@@ -1,14 +1,11 @@
 """Building blocks of faults: conditions on messages, and changes of sent messages."""
 
-import os
-import signal
 from collections.abc import Callable
 from copy import deepcopy
 from typing import Any
 
 from conformance.vexide.codec import name_of
 from mocks.steps import Change, Function, When, alter, always, having
-from mocks.vexide.session import Session
 
 RUNNING = having("started")
 """While the program runs: StartExecution has come, or has been sent."""
@@ -55,36 +52,3 @@ def member(value: Any, *path: str) -> Any:
     for name in path:
         value = value.get(name) if isinstance(value, dict) else None
     return value
-
-
-def die() -> None:
-    """Kill this process with SIGKILL, as an operating system kills a faulty program."""
-    os.kill(os.getpid(), signal.SIGKILL)
-
-
-class Hanging(Session):
-    """Can stop serving while the stream stays open (`stuck`)."""
-
-    stuck = False
-
-    def receive(self, data: bytes) -> None:
-        if not self.stuck:
-            super().receive(data)
-
-    def write(self, data: bytes) -> None:
-        if not self.stuck:
-            super().write(data)
-
-
-class Altering(Session):
-    """Alters the messages that it sends: `alter` can change a copy of the content in place."""
-
-    def send(self, message: Any) -> None:
-        copy = deepcopy(message)
-        name = name_of(copy)
-        if name is not None and isinstance(copy, dict):
-            self.alter(name, copy[name])
-        super().send(copy)
-
-    def alter(self, name: str, content: Any) -> None:
-        raise NotImplementedError

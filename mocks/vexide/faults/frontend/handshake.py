@@ -2,69 +2,79 @@
 
 from typing import Any
 
-from conformance.codec import Frame
-from mocks.deviations import fault
+from mocks.deviations import Fault, Subtle, Table, fault
+from mocks.steps import When, before, first, instead, put, skip, then
+from mocks.vexide.faults.bases import fields
 from mocks.vexide.frontend import Frontend
 
-
-@fault("waits-to-be-greeted", violates="handshake.frontend-begins")
-class WaitsToBeGreeted(Frontend):
-    """Sends no Handshake until the simulator has sent one Handshake."""
-
-    def opened(self) -> None:
-        pass
-
-    def handle_handshake(self, content: dict[str, Any], strange: list[str]) -> None:
-        self.send(self.greeting())
-        super().handle_handshake(content, strange)
+STRANGE = When(lambda _, content, strange: strange)
+"""If the Handshake has unknown fields."""
+EARLY = When(lambda frontend, frame: not frontend.handshaken and frame.name != "Handshake")
+"""If an event comes before the Handshake."""
 
 
-@fault("greets-when-spoken-to", violates="handshake.frontend-begins", subtle=True)
-class GreetsWhenSpokenTo(Frontend):
-    """Sends its Handshake only after the simulator has sent data."""
-
-    greeted_it = False
-
-    def opened(self) -> None:
-        pass
-
-    def receive(self, data: bytes) -> None:
-        if not self.greeted_it:
-            self.greeted_it = True
-            self.send(self.greeting())
-        super().receive(data)
+def _greet(frontend: Frontend, *_: Any) -> None:
+    frontend.send(frontend.greeting())
 
 
-@fault("unknown-handshake-field-ends", violates="handshake.unknown-fields")
-class UnknownHandshakeFieldEnds(Frontend):
-    """Ends the session at an unknown field in the Handshake."""
-
-    def handle_handshake(self, content: dict[str, Any], strange: list[str]) -> None:
-        if strange:
-            self.refuse(f"unknown fields in the Handshake: {', '.join(strange)}")
-        else:
-            super().handle_handshake(content, strange)
+def _refuse(frontend: Frontend, content: Any, strange: list[str]) -> None:
+    frontend.refuse(f"unknown fields in the Handshake: {', '.join(strange)}")
 
 
-@fault("unknown-handshake-field-stalls", violates="handshake.unknown-fields", subtle=True)
-class UnknownHandshakeFieldStalls(Frontend):
-    """Never starts the program after an unknown field in the Handshake."""
-
-    def handle_handshake(self, content: dict[str, Any], strange: list[str]) -> None:
-        self.started = bool(strange)
-        super().handle_handshake(content, strange)
+def _take_for_answer(frontend: Frontend, event: Any) -> None:
+    frontend.handshaken = True
+    frontend.set_up()
 
 
-@fault("setup-before-answer", violates="handshake.nothing-before")
-class SetupBeforeAnswer(Frontend):
-    """Sends its setup directly after its Handshake, without waiting for the answer."""
+FAULTS = Table(Frontend)
 
-    def opened(self) -> None:
-        super().opened()
-        self.set_up()
+FAULTS["handshake.frontend-begins"] = {
+    "waits-to-be-greeted": Fault(
+        "Sends no Handshake until the simulator has sent one Handshake.",
+        skip("opened"),
+        before("handle_handshake", _greet),
+    ),
+    "greets-when-spoken-to": Subtle(
+        "Sends its Handshake only after the simulator has sent data.",
+        skip("opened"),
+        before("receive", _greet, first(1)),
+    ),
+}
 
-    def handle_handshake(self, content: dict[str, Any], strange: list[str]) -> None:
-        self.handshaken = True
+FAULTS["handshake.unknown-fields"] = {
+    "unknown-handshake-field-ends": Fault(
+        "Ends the session at an unknown field in the Handshake.",
+        instead("handle_handshake", _refuse, STRANGE),
+    ),
+    "unknown-handshake-field-stalls": Subtle(
+        "Never starts the program after an unknown field in the Handshake.",
+        before("handle_handshake", put("started", True), STRANGE),
+    ),
+}
+
+FAULTS["handshake.nothing-before"] = {
+    "setup-before-answer": Fault(
+        "Sends its setup directly after its Handshake, without waiting for the answer.",
+        then("opened", "set_up"),
+        instead("handle_handshake", put("handshaken", True)),
+    ),
+    "any-event-answers": Subtle(
+        "Treats the first event of any kind as the answer to its Handshake.",
+        before("take", _take_for_answer, EARLY),
+    ),
+}
+
+FAULTS["handshake.version-one"] = {
+    "version-two": Fault("Offers version 2, which does not exist.", fields("Handshake", version=2)),
+}
+
+FAULTS["handshake.field-types"] = {
+    "version-as-text": Fault("Writes its version as a string.", fields("Handshake", version="1")),
+    "no-extensions-null": Subtle(
+        "Sends null if it has no extensions to offer.",
+        fields("Handshake", extensions=lambda names: names or None),
+    ),
+}
 
 
 @fault("devices-before-answer", violates="handshake.nothing-before", subtle=True)
@@ -83,44 +93,3 @@ class DevicesBeforeAnswer(Frontend):
     def set_up(self) -> None:
         self.send_competition()
         self.send_state()
-
-
-@fault("any-event-answers", violates="handshake.nothing-before", subtle=True)
-class AnyEventAnswers(Frontend):
-    """Treats the first event of any kind as the answer to its Handshake."""
-
-    def take(self, frame: Frame) -> None:
-        if frame.name != "Handshake" and not self.handshaken:
-            self.handshaken = True
-            self.set_up()
-        super().take(frame)
-
-
-@fault("version-two", violates="handshake.version-one")
-class VersionTwo(Frontend):
-    """Offers version 2, which does not exist."""
-
-    def greeting(self) -> dict[str, Any]:
-        greeting = super().greeting()
-        greeting["Handshake"]["version"] = 2
-        return greeting
-
-
-@fault("version-as-text", violates="handshake.field-types")
-class VersionAsText(Frontend):
-    """Writes its version as a string."""
-
-    def greeting(self) -> dict[str, Any]:
-        greeting = super().greeting()
-        greeting["Handshake"]["version"] = "1"
-        return greeting
-
-
-@fault("no-extensions-null", violates="handshake.field-types", subtle=True)
-class NoExtensionsNull(Frontend):
-    """Sends null if it has no extensions to offer."""
-
-    def greeting(self) -> dict[str, Any]:
-        greeting = super().greeting()
-        greeting["Handshake"]["extensions"] = list(self.world.extensions) or None
-        return greeting

@@ -1,13 +1,104 @@
 """Faults of the frontend in the picture on its screen."""
 
-import asyncio
 from collections.abc import Mapping
+from functools import reduce
 from typing import Any
 
-from mocks.deviations import fault
+from mocks.deviations import Fault, Subtle, Table, fault
+from mocks.steps import Change, alter, delay, first, having, only, since, skip, then
 from mocks.vexide.display import HEIGHT, WIDTH, Display, Point
 from mocks.vexide.frontend import Frontend
 from mocks.vexide.terminal import Terminal
+
+BLACK = {"r": 0, "g": 0, "b": 0}
+
+
+def display(*changes: Change) -> Change:
+    """Use a display with these changes."""
+    changed = reduce(lambda base, change: change.applied(base), changes, Display)
+    return then("__init__", lambda frontend, *_: setattr(frontend, "display", changed()))
+
+
+def row(change: Any) -> Change:
+    """Draw the rows of shapes elsewhere: `change` takes and returns y, left and right."""
+    return display(alter("_row", lambda _, y, left, right, color: (*change(y, left, right), color)))
+
+
+def _show(display: Display, *_: Any) -> None:
+    display._shown[:] = display._target
+
+
+def _run_on(display: Display, y: int, left: int, right: int, color: bytes) -> None:
+    if right >= WIDTH and y + 1 < HEIGHT:
+        Display._row(display, y + 1, max(left - WIDTH, 0), right - WIDTH, color)
+
+
+def _is_left_of_screen(_: Display, command: tuple[str, Any], color: Any) -> bool:
+    kind, content = command
+    return kind == "CopyBuffer" and content["top_left"]["x"] < 0
+
+
+def _exchange_red_and_blue(_: Display, command: Any, color: Mapping[str, int]) -> Any:
+    return command, {**color, "r": color["b"], "b": color["r"]}
+
+
+FAULTS = Table(Frontend)
+
+FAULTS["screen.drawing"] = {
+    "screen-upside-down": Fault(
+        "Counts coordinates from the bottom of the screen.",
+        row(lambda y, left, right: (HEIGHT - 1 - y, left, right)),
+    ),
+    "hundred-drawings": Subtle(
+        "Shows the first hundred drawings of a session and ignores the others.",
+        display(only("draw", first(100))),
+    ),
+    "fills-overtaken": Subtle(
+        "Fills a shape with a delay, so that later drawings come below it.",
+        delay("draw", 0.01, lambda _, drawing: drawing["command"][0] == "Fill"),
+    ),
+    "undrawn-while-touched": Subtle(
+        "Draws nothing while its user touches the display.", skip("draw", having("touched"))
+    ),
+    "clear-is-black": Subtle(
+        "Fills the screen with black at ScreenClear, with any colour.",
+        display(alter("clear", lambda *_: BLACK)),
+    ),
+    "circle-as-outline": Subtle(
+        "Draws only the outline of a filled circle.",
+        display(alter("_circle", lambda _, form, fill, color: (form, False, color))),
+    ),
+    "red-and-blue-exchanged": Subtle(
+        "Exchanges red and blue of filled or outlined shapes.",
+        display(alter("draw", _exchange_red_and_blue)),
+    ),
+    "lines-run-on": Subtle(
+        "Draws parts beyond the right edge at the left edge, one row lower.",
+        display(then("_row", _run_on)),
+    ),
+    "dies-beyond-the-edge": Subtle(
+        "Draws nothing more after pixels were copied to the left of the screen.",
+        display(skip("draw", since(_is_left_of_screen))),
+    ),
+    "last-column-undrawn": Subtle(
+        "Draws no part of a shape in the last column of the screen.",
+        row(lambda y, left, right: (y, left, min(right, WIDTH - 2))),
+    ),
+}
+
+FAULTS["screen.double-buffering"] = {
+    "buffer-shown-at-once": Fault(
+        "Shows drawings at once although double buffering is on.", display(skip("double_buffer"))
+    ),
+    "clear-unbuffered": Subtle(
+        "Clears the screen at once although double buffering is on.",
+        display(then("clear", _show)),
+    ),
+    "buffering-sticks": Subtle(
+        "Continues to buffer drawings after double buffering was disabled.",
+        display(only("double_buffer", lambda _, enable: enable)),
+    ),
+}
 
 
 class Showing(Frontend):
@@ -18,66 +109,6 @@ class Showing(Frontend):
     def __init__(self, world: Any, terminal: Terminal) -> None:
         super().__init__(world, terminal)
         self.display = self.DISPLAY()
-
-
-@fault("screen-upside-down", violates="screen.drawing")
-class ScreenUpsideDown(Showing):
-    """Counts coordinates from the bottom of the screen."""
-
-    class DISPLAY(Display):
-        def _row(self, y: int, left: int, right: int, color: bytes) -> None:
-            super()._row(HEIGHT - 1 - y, left, right, color)
-
-
-@fault("hundred-drawings", violates="screen.drawing", subtle=True)
-class HundredDrawings(Showing):
-    """Shows the first hundred drawings of a session and ignores the others."""
-
-    class DISPLAY(Display):
-        count = 0
-
-        def draw(self, command: tuple[str, Any], color: Mapping[str, int]) -> None:
-            self.count += 1
-            if self.count <= 100:
-                super().draw(command, color)
-
-
-@fault("fills-overtaken", violates="screen.drawing", subtle=True)
-class FillsOvertaken(Frontend):
-    """Fills a shape with a delay, so that later drawings come below it."""
-
-    def draw(self, content: dict[str, Any]) -> None:
-        kind, _ = content["command"]
-        wait = 0.01 if kind == "Fill" else 0.0
-        asyncio.get_running_loop().call_later(wait, super().draw, content)
-
-
-@fault("undrawn-while-touched", violates="screen.drawing", subtle=True)
-class UndrawnWhileTouched(Frontend):
-    """Draws nothing while its user touches the display."""
-
-    def draw(self, content: dict[str, Any]) -> None:
-        if self.touched is None:
-            super().draw(content)
-
-
-@fault("clear-unbuffered", violates="screen.double-buffering", subtle=True)
-class ClearUnbuffered(Showing):
-    """Clears the screen at once although double buffering is on."""
-
-    class DISPLAY(Display):
-        def clear(self, color: Mapping[str, int]) -> None:
-            super().clear(color)
-            self._shown[:] = self._target
-
-
-@fault("clear-is-black", violates="screen.drawing", subtle=True)
-class ClearIsBlack(Showing):
-    """Fills the screen with black at ScreenClear, with any colour."""
-
-    class DISPLAY(Display):
-        def clear(self, color: Mapping[str, int]) -> None:
-            super().clear({"r": 0, "g": 0, "b": 0})
 
 
 @fault("last-row-uncleared", violates="screen.drawing", subtle=True)
@@ -91,35 +122,6 @@ class LastRowUncleared(Showing):
             self._target[-3 * WIDTH :] = row
 
 
-@fault("circle-as-outline", violates="screen.drawing", subtle=True)
-class CircleAsOutline(Showing):
-    """Draws only the outline of a filled circle."""
-
-    class DISPLAY(Display):
-        def _circle(self, form: Mapping[str, Any], fill: bool, color: bytes) -> None:
-            super()._circle(form, False, color)
-
-
-@fault("red-and-blue-exchanged", violates="screen.drawing", subtle=True)
-class RedAndBlueExchanged(Showing):
-    """Exchanges red and blue of filled or outlined shapes."""
-
-    class DISPLAY(Display):
-        def draw(self, command: tuple[str, Any], color: Mapping[str, int]) -> None:
-            super().draw(command, {**color, "r": color["b"], "b": color["r"]})
-
-
-@fault("lines-run-on", violates="screen.drawing", subtle=True)
-class LinesRunOn(Showing):
-    """Draws parts beyond the right edge at the left edge, one row lower."""
-
-    class DISPLAY(Display):
-        def _row(self, y: int, left: int, right: int, color: bytes) -> None:
-            super()._row(y, left, right, color)
-            if right >= WIDTH and y + 1 < HEIGHT:
-                super()._row(y + 1, max(left - WIDTH, 0), right - WIDTH, color)
-
-
 @fault("copied-lines-run-on", violates="screen.drawing", subtle=True)
 class CopiedLinesRunOn(Showing):
     """Copies pixels from beyond the left edge to the right edge, as in adjacent memory."""
@@ -131,20 +133,6 @@ class CopiedLinesRunOn(Showing):
             if beyond > 0:
                 at, to = {"x": WIDTH - beyond, "y": top_left["y"]}, bottom_right["y"]
                 super()._copy(at, {"x": WIDTH, "y": to}, stride, buffer)
-
-
-@fault("dies-beyond-the-edge", violates="screen.drawing", subtle=True)
-class DiesBeyondTheEdge(Showing):
-    """Draws nothing more after pixels were copied to the left of the screen."""
-
-    class DISPLAY(Display):
-        dead = False
-
-        def draw(self, command: tuple[str, Any], color: Mapping[str, int]) -> None:
-            kind, content = command
-            self.dead |= kind == "CopyBuffer" and content["top_left"]["x"] < 0
-            if not self.dead:
-                super().draw(command, color)
 
 
 @fault("stride-ignored", violates="screen.drawing", subtle=True)
@@ -163,15 +151,6 @@ class BufferOf64K(Showing):
     class DISPLAY(Display):
         def _copy(self, top_left: Point, bottom_right: Point, stride: int, buffer: bytes) -> None:
             super()._copy(top_left, bottom_right, stride, buffer[:65536])
-
-
-@fault("last-column-undrawn", violates="screen.drawing", subtle=True)
-class LastColumnUndrawn(Showing):
-    """Draws no part of a shape in the last column of the screen."""
-
-    class DISPLAY(Display):
-        def _row(self, y: int, left: int, right: int, color: bytes) -> None:
-            super()._row(y, left, min(right, WIDTH - 2), color)
 
 
 @fault("buffer-upside-down", violates="screen.drawing", subtle=True)
@@ -212,15 +191,6 @@ class OneCopy(Showing):
             self.copied = True
 
 
-@fault("buffer-shown-at-once", violates="screen.double-buffering")
-class BufferShownAtOnce(Showing):
-    """Shows drawings at once although double buffering is on."""
-
-    class DISPLAY(Display):
-        def double_buffer(self, enable: bool) -> None:
-            pass
-
-
 @fault("render-shows-the-last-buffer", violates="screen.double-buffering", subtle=True)
 class RenderShowsTheLastBuffer(Showing):
     """Shows the last buffer at a ScreenRender, even after double buffering was disabled."""
@@ -237,13 +207,3 @@ class RenderShowsTheLastBuffer(Showing):
             if self._target is self._shown:
                 self._shown[:] = self.kept
             super().render()
-
-
-@fault("buffering-sticks", violates="screen.double-buffering", subtle=True)
-class BufferingSticks(Showing):
-    """Continues to buffer drawings after double buffering was disabled."""
-
-    class DISPLAY(Display):
-        def double_buffer(self, enable: bool) -> None:
-            if enable:
-                super().double_buffer(enable)

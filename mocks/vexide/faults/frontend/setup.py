@@ -1,147 +1,151 @@
 """Faults of the frontend in setup and start."""
 
-import asyncio
 from typing import Any
 
-from mocks.deviations import fault
+from mocks.deviations import Fault, Subtle, Table, fault
+from mocks.steps import before, having, instead, later, note, noted, only, put, skip, then
 from mocks.vexide import messages
-from mocks.vexide.faults.bases import Altering
+from mocks.vexide.faults.bases import RUNNING, fields
 from mocks.vexide.frontend import Frontend
 
-
-@fault("devices-unsent", violates="setup.configure-devices")
-class DevicesUnsent(Frontend):
-    """Sends no configuration of devices."""
-
-    def configure_devices(self) -> None:
-        pass
+LIVE = having("live")
+READY = having("is_ready")
 
 
-@fault("last-device-unsent", violates="setup.configure-devices", subtle=True)
-class LastDeviceUnsent(Frontend):
-    """Omits the device that was configured last, if there are several."""
-
-    def configure_devices(self) -> None:
-        ports = list(self.world.devices)
-        for port in ports[:-1] or ports:
-            self.configure_device(port)
+def _start_unready(frontend: Frontend, *_: Any) -> None:
+    """Start the program if its user wants, as after Ready."""
+    frontend.is_ready = True
+    frontend.start_if_wanted()
 
 
-@fault("last-port-unsent", violates="setup.configure-devices", subtle=True)
-class LastPortUnsent(Frontend):
-    """Omits the device on Smart port 20."""
-
-    def configure_device(self, port: tuple[str, int]) -> None:
-        if port != ("Smart", 20):
-            super().configure_device(port)
+def _configure_all_but_last(frontend: Frontend) -> None:
+    ports = list(frontend.world.devices)
+    for port in ports[:-1] or ports:
+        frontend.configure_device(port)
 
 
-@fault("like-devices-once", violates="setup.configure-devices", subtle=True)
-class LikeDevicesOnce(Frontend):
-    """Sends only one of several equal devices."""
-
-    def configure_devices(self) -> None:
-        sent: list[Any] = []
-        for port, device in self.world.devices.items():
-            if device not in sent:
-                self.configure_device(port)
-            sent.append(device)
+def _configure_different(frontend: Frontend) -> None:
+    sent: list[Any] = []
+    for port, device in frontend.world.devices.items():
+        if device not in sent:
+            frontend.configure_device(port)
+        sent.append(device)
 
 
-@fault("devices-after-start", violates="setup.configure-devices", subtle=True)
-class DevicesAfterStart(Frontend):
-    """Sends the configuration of devices after StartExecution."""
+DEFAULT_MODE = fields("CompetitionMode", enabled=True, mode="Driver", when=~RUNNING)
 
-    def configure_devices(self) -> None:
-        pass
+FAULTS = Table(Frontend)
 
-    def start(self) -> None:
-        super().start()
-        super().configure_devices()
+FAULTS["setup.configure-devices"] = {
+    "devices-unsent": Fault("Sends no configuration of devices.", skip("configure_devices")),
+    "last-device-unsent": Subtle(
+        "Omits the device that was configured last, if there are several.",
+        instead("configure_devices", _configure_all_but_last),
+    ),
+    "last-port-unsent": Subtle(
+        "Omits the device on Smart port 20.",
+        skip("configure_device", lambda _, port: port == ("Smart", 20)),
+    ),
+    "like-devices-once": Subtle(
+        "Sends only one of several equal devices.",
+        instead("configure_devices", _configure_different),
+    ),
+    "devices-after-start": Subtle(
+        "Sends the configuration of devices after StartExecution.",
+        only("configure_devices", RUNNING),
+        then("start", "configure_devices"),
+    ),
+    "first-device-stays": Subtle(
+        "Keeps the first device of a port when the user configures another device.",
+        skip("user_configures", lambda it, to: messages.port(to["port"]) in it.world.devices),
+    ),
+    "inertia-in-hundredths": Subtle(
+        "Rounds moments of inertia to two decimals.",
+        fields(
+            "ConfigureDevice",
+            "device",
+            "Motor",
+            moment_of_inertia=lambda inertia: round(inertia, 2),
+        ),
+    ),
+}
 
+FAULTS["setup.competition-mode"] = {
+    "competition-unsent": Fault(
+        "Sends no CompetitionMode before the start.", only("send_competition", RUNNING)
+    ),
+    "competition-after-start": Subtle(
+        "Sends the CompetitionMode after StartExecution.",
+        only("send_competition", RUNNING),
+        then("start", "send_competition"),
+    ),
+}
 
-@fault("first-device-stays", violates="setup.configure-devices", subtle=True)
-class FirstDeviceStays(Frontend):
-    """Keeps the first device of a port when the user configures another device."""
+FAULTS["setup.starting-state"] = {
+    "state-unsent": Fault(
+        "Sends a default mode before the start, and none of the user's choices.",
+        DEFAULT_MODE,
+        skip("send_state"),
+        only("send_controller", RUNNING),
+    ),
+    "state-after-start": Subtle(
+        "Sends a default mode before StartExecution, and the user's choices after it.",
+        DEFAULT_MODE,
+        only("send_state", RUNNING),
+        only("send_controller", RUNNING),
+        then("start", "send_competition"),
+        then("start", "send_state"),
+    ),
+    "gamepad-of-setup-unsent": Subtle(
+        "Sends the state of a controller that was chosen before the handshake, but no gamepad.",
+        skip("send_state", lambda frontend: "UUID" in (frontend.world.controller or {})),
+    ),
+    "mode-lost-while-loading": Subtle(
+        "Sends no competition mode that its user chooses while the simulator loads.",
+        skip("user_competes", LIVE & ~READY),
+    ),
+    "devices-until-ready": Subtle(
+        "Starts when the user wants, but sends no device that is configured during the wait.",
+        before("set_up", put("wanted", False)),
+        skip("user_configures", READY),
+    ),
+}
 
-    async def user_configures(self, args: dict[str, Any]) -> Any:
-        if messages.port(args["port"]) not in self.world.devices:
-            await super().user_configures(args)
+FAULTS["start.waits-for-ready"] = {
+    "starts-at-once": Fault(
+        "Sends StartExecution at the end of its setup, without waiting for Ready.",
+        then("set_up", _start_unready),
+    ),
+    "log-overrules-ready": Subtle(
+        "Treats a Log that mentions Ready as Ready, once the user wants to start.",
+        then("log", note("mentioned"), lambda _, log: "Ready" in log["message"]),
+        before("user_starts", put("is_ready", True), noted("mentioned")),
+    ),
+    "any-event-is-ready": Subtle(
+        "Treats the first event after the handshake as Ready.", then("handle", _start_unready)
+    ),
+    "ready-timeout": Subtle(
+        "Waits half a second for Ready, then starts without it.",
+        then("set_up", later(0.5, _start_unready)),
+    ),
+    "user-waits-half-a-second": Subtle(
+        "Starts half a second after the user's wish, even without Ready.",
+        before("user_starts", later(0.5, _start_unready)),
+    ),
+    "user-overrules-ready": Subtle(
+        "Starts the program at the user's wish, even before Ready.",
+        before("user_starts", put("is_ready", True), LIVE),
+    ),
+}
 
-
-@fault("inertia-in-hundredths", violates="setup.configure-devices", subtle=True)
-class InertiaInHundredths(Altering, Frontend):
-    """Rounds moments of inertia to two decimals."""
-
-    def alter(self, name: str, content: Any) -> None:
-        if name == "ConfigureDevice":
-            motor = content["device"]["Motor"]
-            motor["moment_of_inertia"] = round(motor["moment_of_inertia"], 2)
-
-
-@fault("competition-unsent", violates="setup.competition-mode")
-class CompetitionUnsent(Frontend):
-    """Sends no CompetitionMode before the start."""
-
-    def send_competition(self) -> None:
-        if self.started:
-            super().send_competition()
-
-
-@fault("competition-after-start", violates="setup.competition-mode", subtle=True)
-class CompetitionAfterStart(CompetitionUnsent):
-    """Sends the CompetitionMode after StartExecution."""
-
-    def start(self) -> None:
-        super().start()
-        self.send_competition()
-
-
-@fault("state-unsent", violates="setup.starting-state")
-class StateUnsent(Frontend):
-    """Sends a default mode before the start, and none of the user's choices."""
-
-    def send_competition(self) -> None:
-        chosen = self.world.competition
-        if not self.started:
-            self.world.competition = {**chosen, "enabled": True, "mode": "Driver"}
-        super().send_competition()
-        self.world.competition = chosen
-
-    def send_state(self) -> None:
-        pass
-
-    def send_controller(self) -> None:
-        if self.started:
-            super().send_controller()
-
-
-@fault("gamepad-of-setup-unsent", violates="setup.starting-state", subtle=True)
-class GamepadOfSetupUnsent(Frontend):
-    """Sends the state of a controller that was chosen before the handshake, but no gamepad."""
-
-    def send_state(self) -> None:
-        if "UUID" not in (self.world.controller or {}):
-            super().send_state()
-
-
-@fault("mode-lost-while-loading", violates="setup.starting-state", subtle=True)
-class ModeLostWhileLoading(Frontend):
-    """Sends no competition mode that its user chooses while the simulator loads."""
-
-    async def user_competes(self, args: dict[str, Any]) -> Any:
-        if self.is_ready or not self.live:
-            await super().user_competes(args)
-
-
-@fault("state-after-start", violates="setup.starting-state", subtle=True)
-class StateAfterStart(StateUnsent):
-    """Sends a default mode before StartExecution, and the user's choices after it."""
-
-    def start(self) -> None:
-        super().start()
-        Frontend.send_competition(self)
-        Frontend.send_state(self)
+FAULTS["start.sent"] = {
+    "never-starts": Fault("Does not send StartExecution.", skip("start")),
+    "starts-signed-only": Subtle(
+        "Does not start a program without a code signature.",
+        only("start", noted("signed")),
+        then("signature", note("signed")),
+    ),
+}
 
 
 @fault("devices-of-the-handshake-only", violates="setup.starting-state", subtle=True)
@@ -154,109 +158,3 @@ class DevicesOfTheHandshakeOnly(Frontend):
             self.world.devices[port] = args["device"]
         else:
             await super().user_configures(args)
-
-
-@fault("devices-until-ready", violates="setup.starting-state", subtle=True)
-class DevicesUntilReady(Frontend):
-    """Starts when the user wants, but sends no device that is configured during the wait."""
-
-    def set_up(self) -> None:
-        self.wanted = False
-        super().set_up()
-
-    async def user_configures(self, args: dict[str, Any]) -> Any:
-        if not self.is_ready:
-            await super().user_configures(args)
-
-
-@fault("starts-at-once", violates="start.waits-for-ready")
-class StartsAtOnce(Frontend):
-    """Sends StartExecution at the end of its setup, without waiting for Ready."""
-
-    def set_up(self) -> None:
-        super().set_up()
-        self.is_ready = True
-        self.start_if_wanted()
-
-
-@fault("log-overrules-ready", violates="start.waits-for-ready", subtle=True)
-class LogOverrulesReady(Frontend):
-    """Treats a Log that mentions Ready as Ready, once the user wants to start."""
-
-    mentioned = False
-
-    def log(self, content: dict[str, Any]) -> None:
-        super().log(content)
-        self.mentioned = self.mentioned or "Ready" in content["message"]
-
-    async def user_starts(self, args: dict[str, Any]) -> Any:
-        self.is_ready = self.is_ready or self.mentioned
-        await super().user_starts(args)
-
-
-@fault("any-event-is-ready", violates="start.waits-for-ready", subtle=True)
-class AnyEventIsReady(Frontend):
-    """Treats the first event after the handshake as Ready."""
-
-    def handle(self, name: str, content: Any) -> None:
-        super().handle(name, content)
-        self.is_ready = True
-        self.start_if_wanted()
-
-
-@fault("ready-timeout", violates="start.waits-for-ready", subtle=True)
-class ReadyTimeout(Frontend):
-    """Waits half a second for Ready, then starts without it."""
-
-    def set_up(self) -> None:
-        super().set_up()
-        asyncio.get_running_loop().call_later(0.5, self.give_up)
-
-    def give_up(self) -> None:
-        self.is_ready = True
-        self.start_if_wanted()
-
-
-@fault("user-waits-half-a-second", violates="start.waits-for-ready", subtle=True)
-class UserWaitsHalfASecond(Frontend):
-    """Starts half a second after the user's wish, even without Ready."""
-
-    async def user_starts(self, args: dict[str, Any]) -> Any:
-        await super().user_starts(args)
-        asyncio.get_running_loop().call_later(0.5, self.give_up)
-
-    def give_up(self) -> None:
-        self.is_ready = True
-        self.start_if_wanted()
-
-
-@fault("user-overrules-ready", violates="start.waits-for-ready", subtle=True)
-class UserOverrulesReady(Frontend):
-    """Starts the program at the user's wish, even before Ready."""
-
-    async def user_starts(self, args: dict[str, Any]) -> Any:
-        if self.live and not self.started:
-            self.start()
-
-
-@fault("never-starts", violates="start.sent")
-class NeverStarts(Frontend):
-    """Does not send StartExecution."""
-
-    def start(self) -> None:
-        pass
-
-
-@fault("starts-signed-only", violates="start.sent", subtle=True)
-class StartsSignedOnly(Frontend):
-    """Does not start a program without a code signature."""
-
-    signed = False
-
-    def signature(self, content: str) -> None:
-        super().signature(content)
-        self.signed = True
-
-    def start(self) -> None:
-        if self.signed:
-            super().start()
