@@ -2,15 +2,12 @@
 
 A mock does everything in methods, called steps here: it receives bytes, takes a message, handles
 it, sends, writes and closes. `skip("touch")` is a change of a step: the peer does not handle Touch.
+A change has a step, often a deed, and often a condition. Conditions are joined by `&`, `|` and `~`.
 
-- `skip`, `only`, `instead`, `before`, `then`, `alter`, `repeat` and `delay` make changes.
-- Their conditions are functions. `having`, `noted`, `first`, `after`, `nth`, `every`, `since`
-  and `from_connection` make conditions, which can be joined by `&`, `|` and `~`.
-- Their deeds are functions, or names of steps: `"close"`. `send`, `write`, `put`, `note`, `call`,
-  `later`, `hang` and `die` make deeds.
+    then("compete", send("Ready"), RUNNING & first(2))
 
-All of these functions take the peer and the arguments of the step. A deviation that needs more than
-this is a class of its own, see `mocks.deviations`.
+Conditions and deeds are functions of the peer and of the arguments of the step. Functions of your
+own go where these words do not reach. A deviation that needs more is a class (`mocks.deviations`).
 """
 
 import asyncio
@@ -24,49 +21,44 @@ from operator import attrgetter
 from typing import Any
 
 Function = Callable[..., Any]
-"""A condition or a deed: a function of a peer and of the arguments of a step."""
+"""A function of a peer and of the arguments of a step."""
 Deed = Function | str
 """A function, or the name of another step, which is done without arguments."""
 
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """A change of a step.
-
-    `play` is called in place of the step. Its arguments are the usual step, the peer, and the
-    arguments of the step.
-    """
+    """A change of a step: `play` is called in its place, with the usual step as first argument."""
 
     step: str
     play: Function
 
     def applied(self, base: type[Any]) -> type[Any]:
         """Return a subclass of a mock, or of a base of mocks, with this change."""
-        play, name = self.play, self.step
+
+        def usual(peer: Any, *args: Any) -> Any:
+            return getattr(super(changed, peer), self.step)(*args)
 
         def step(peer: Any, *args: Any) -> Any:
-            return play(getattr(super(changed, peer), name), peer, *args)
+            return self.play(usual, peer, *args)
 
         async def awaited(peer: Any, *args: Any) -> Any:
             result = step(peer, *args)
             return await result if isawaitable(result) else result
 
-        member = awaited if iscoroutinefunction(getattr(base, name)) else step
-        changed = type(base.__name__, (base,), {name: member})
+        member = awaited if iscoroutinefunction(getattr(base, self.step)) else step
+        changed = type(base.__name__, (base,), {self.step: member})
         return changed
 
 
 class When:
-    """A condition that can be joined with others.
-
-    The right one of two conditions is asked only if needed.
-    """
+    """A condition; the second of two joined conditions is asked only if it decides."""
 
     def __init__(self, holds: Function) -> None:
         self._holds = holds
 
-    def __call__(self, peer: Any, *args: Any) -> bool:
-        return bool(self._holds(peer, *args))
+    def __call__(self, *args: Any) -> bool:
+        return bool(self._holds(*args))
 
     def __and__(self, other: Function) -> "When":
         return When(lambda *args: self(*args) and other(*args))
@@ -97,16 +89,16 @@ def only(step: str, when: Function) -> Change:
 def instead(step: str, deed: Deed, when: Function = always) -> Change:
     """Do something else; the result of the deed is the result of the step."""
     done = _function(deed)
-    return Change(step, lambda usual, *args: done(*args) if when(*args) else usual(*args[1:]))
+    return Change(step, lambda usual, *args: done(*args) if when(*args) else usual(*args))
 
 
 def before(step: str, deed: Deed, when: Function = always) -> Change:
     """Do something more before the step."""
     done = _function(deed)
 
-    def play(usual: Function, peer: Any, *args: Any) -> Any:
-        if when(peer, *args):
-            done(peer, *args)
+    def play(usual: Function, *args: Any) -> Any:
+        if when(*args):
+            done(*args)
         return usual(*args)
 
     return Change(step, play)
@@ -116,33 +108,11 @@ def then(step: str, deed: Deed, when: Function = always) -> Change:
     """Do something more after the step, if the condition holds by then."""
     done = _function(deed)
 
-    def play(usual: Function, peer: Any, *args: Any) -> Any:
+    def play(usual: Function, *args: Any) -> Any:
         result = usual(*args)
-        if when(peer, *args):
-            done(peer, *args)
+        if when(*args):
+            done(*args)
         return result
-
-    return Change(step, play)
-
-
-def alter(step: str, change: Function, when: Function = always) -> Change:
-    """Do the step with another argument; `change` returns a tuple if there are several."""
-
-    def play(usual: Function, peer: Any, *args: Any) -> Any:
-        if when(peer, *args):
-            changed = change(peer, *args)
-            args = changed if len(args) > 1 else (changed,)
-        return usual(*args)
-
-    return Change(step, play)
-
-
-def returning(step: str, change: Function, when: Function = always) -> Change:
-    """Return another result of the step; `change` takes the peer, the result and the arguments."""
-
-    def play(usual: Function, peer: Any, *args: Any) -> Any:
-        result = usual(*args)
-        return change(peer, result, *args) if when(peer, *args) else result
 
     return Change(step, play)
 
@@ -150,8 +120,8 @@ def returning(step: str, change: Function, when: Function = always) -> Change:
 def repeat(step: str, when: Function = always) -> Change:
     """Do the step twice."""
 
-    def play(usual: Function, peer: Any, *args: Any) -> Any:
-        if when(peer, *args):
+    def play(usual: Function, *args: Any) -> Any:
+        if when(*args):
             usual(*args)
         return usual(*args)
 
@@ -161,13 +131,30 @@ def repeat(step: str, when: Function = always) -> Change:
 def delay(step: str, seconds: float, when: Function = always) -> Change:
     """Do the step later."""
 
-    def play(usual: Function, peer: Any, *args: Any) -> Any:
-        if not when(peer, *args):
-            return usual(*args)
-        asyncio.get_running_loop().call_later(seconds, usual, *args)
-        return None
+    def play(usual: Function, *args: Any) -> Any:
+        return later(seconds, usual)(*args) if when(*args) else usual(*args)
 
     return Change(step, play)
+
+
+def alter(step: str, change: Function, when: Function = always) -> Change:
+    """Do the step with another argument.
+
+    `change` returns the argument, or a tuple if there are several arguments.
+    """
+
+    def play(usual: Function, peer: Any, *args: Any) -> Any:
+        if when(peer, *args):
+            changed = change(peer, *args)
+            args = changed if len(args) > 1 else (changed,)
+        return usual(peer, *args)
+
+    return Change(step, play)
+
+
+def returning(step: str, change: Callable[[Any], Any]) -> Change:
+    """Return what `change` makes of the result of the step."""
+    return Change(step, lambda usual, *args: change(usual(*args)))
 
 
 # Conditions
@@ -248,15 +235,15 @@ def call(step: str, *given: Any) -> Function:
     return lambda peer, *args: getattr(peer, step)(*given)
 
 
-def note(name: str, when: Function = always) -> Function:
-    """Note under a name whether a condition holds now; `noted` asks for it."""
-    return lambda peer, *args: setattr(peer, name, when(peer, *args))
-
-
 def put(path: str, value: Any) -> Function:
     """Set an attribute of the peer, such as `robot.capacity`."""
     *way, name = path.split(".")
     return lambda peer, *args: setattr(reduce(getattr, way, peer), name, value)
+
+
+def note(name: str, when: Function = always) -> Function:
+    """Note under a name whether a condition holds now; `noted` asks for it."""
+    return lambda peer, *args: setattr(peer, name, when(peer, *args))
 
 
 def later(seconds: float, deed: Deed) -> Function:
@@ -275,3 +262,8 @@ def hang(peer: Any, *args: Any) -> None:
 def die(*args: Any) -> None:
     """Kill the process, as an operating system kills a faulty program."""
     os.kill(os.getpid(), signal.SIGKILL)
+
+
+def exit_process(*args: Any) -> None:
+    """End the process with the exit status 0."""
+    os._exit(0)

@@ -1,4 +1,4 @@
-"""Words for simple deviations: each change, condition and deed, on a peer of a few lines."""
+"""Words for simple deviations, tried on a peer of a few lines."""
 
 import asyncio
 from typing import Any
@@ -88,7 +88,7 @@ def is_odd(_: Peer, number: int) -> bool:
         ([then("take", write(b"!"), nth(2))], [1, 2, b"!", 3, 4]),
         ([then("take", call("send", "!"), every(2))], [1, 2, "!", 3, 4, "!"]),
         ([alter("send", lambda _, number: -number, is_odd)], [-1, 2, -3, 4]),
-        ([returning("answer", lambda _, result, number: result + number)], [2, 4, 6, 8]),
+        ([returning("answer", lambda result: 2 * result)], [2, 4, 6, 8]),
         ([repeat("take", first(1))], [1, 1, 2, 3, 4]),
         ([skip("take", after(2))], [1, 2]),
         ([skip("take", ~first(1) & is_odd)], [1, 2, 4]),

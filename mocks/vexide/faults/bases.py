@@ -34,9 +34,10 @@ def edit(name: str, change: Callable[[Any, Any], object], when: Function = alway
 
 
 def fields(name: str, *path: str, when: Function = always, **changes: Any) -> Change:
-    """Send messages of this name with other fields in the object at a path of their content.
+    """Send messages of this name with other fields.
 
-    A function makes the new value of the old value. Other values are the new value.
+    `path` leads to the object with these fields. A new value that is a function makes the value of
+    the old value.
     """
 
     def change(_: Any, content: Any) -> None:

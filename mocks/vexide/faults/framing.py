@@ -81,7 +81,7 @@ FAULTS["framing.json-lines"] = {
 FAULTS["framing.segmentation"] = {
     "first-line-of-a-read": Subtle(
         "Reads the first of several lines that arrive together and forgets the others.",
-        returning("make_decoder", lambda _, decoder: FirstOfARead(decoder)),
+        returning("make_decoder", FirstOfARead),
     ),
     "text-reads": Subtle(
         "Loses data that arrives cut inside a multi-byte character.",

@@ -26,7 +26,7 @@ from mocks.vexide.faults.bases import RUNNING, member, named
 from mocks.vexide.frontend import Frontend
 
 EXIT = call("conclude", "exited", "the robot program has ended")
-"""Tell the user that the program has ended normally."""
+"""Report to the user that the program has ended normally."""
 UNKNOWN_STATUS = named("DeviceUpdate") & (lambda _, name, error: "variant" in str(error))
 
 
