@@ -1,35 +1,22 @@
-"""Building blocks of several faults: sudden death, a misplaced message, a wrong reader."""
-
-import os
-import signal
-from typing import Any
+"""Building blocks of several faults: conditions, a peer that tires, a wrong reader."""
 
 from conformance.codec import Frame
 from conformance.deltarobot.codec import SIZES, VARIABLE, Decoder, frame
 from mocks.deltarobot.session import Session
+from mocks.steps import When, from_connection, having
 
 Header = tuple[int, int, int]
 """The identifier, the bytes before the contents, and the bytes of contents."""
 
 
-def die() -> None:
-    """Kill the own process, like a program with a fatal error."""
-    os.kill(os.getpid(), signal.SIGKILL)
+SHAKEN = having("shaken")
+"""After the peer's handshake is complete."""
+LATER = from_connection(2)
 
 
-class AfterThird(Session):
-    """Performs an action once, after the third message that it sends."""
-
-    sent = 0
-
-    def send(self, value: Any) -> None:
-        super().send(value)
-        self.sent += 1
-        if self.sent == 3:
-            self.after_third()
-
-    def after_third(self) -> None:
-        raise NotImplementedError
+def named(*names: str) -> When:
+    """If the step is about a message of these names."""
+    return When(lambda _, frame, *rest: frame.name in names)
 
 
 class Tiring(Session):

@@ -1,124 +1,195 @@
 """Faults at the end of a session, and in the robustness against unusual input."""
 
 import asyncio
+from collections.abc import Callable
 from typing import Any
 
-from conformance.codec import Frame
 from conformance.deltarobot.codec import UNKNOWN, message
-from mocks.deltarobot.faults.building import die
+from mocks.deltarobot.faults.building import SHAKEN, named
 from mocks.deltarobot.session import END, MAGIC, VERSION, Session
-from mocks.deviations import fault
+from mocks.deviations import Fault, Subtle, Table, fault
+from mocks.steps import (
+    Change,
+    When,
+    before,
+    die,
+    first,
+    instead,
+    note,
+    noted,
+    only,
+    send,
+    skip,
+    then,
+)
 from mocks.streams import Stream
 
-
-@fault("no-word-at-the-end", violates="end.announced")
-class NoWordAtTheEnd(Session):
-    """Announces that it refuses a handshake, but never the end of a session."""
-
-    def announce_end(self, reason: str) -> None:
-        if not self.shaken:
-            super().announce_end(reason)
+OVERSIZED = named("Oversized")
 
 
-@fault("answers-after-the-end", violates="end.heeded")
-class AnswersAfterTheEnd(Session):
-    """Goes on sending after the peer's end of transmission, as if only receiving ended."""
-
-    over = False
-
-    def peer_ends(self, value: Any) -> None:
-        self.over = True
-
-    def take(self, frame: Frame) -> None:
-        if not self.over or frame.name == "Ping":
-            super().take(frame)
+def reason(change: Callable[[str], str]) -> Change:
+    """Announce the end with what a function makes of the reason."""
+    return instead(
+        "announce_end",
+        lambda peer, reason: peer.send(message(END, reason=change(reason))),
+    )
 
 
-@fault("reason-in-latin-1", violates="end.reason-ascii")
-class ReasonInLatin1(Session):
-    """Puts letters that are not ASCII into its reason."""
-
-    def announce_end(self, reason: str) -> None:
-        self.send(message(END, reason=f"{reason} \xab\xe9\xbb"))
+def told(holds: Callable[[str], bool]) -> When:
+    """If the reason of the peer's end has a property."""
+    return When(lambda _, value: holds(value["reason"]))
 
 
-@fault("reason-in-utf-16", violates="end.reason-ascii", subtle=True)
-class ReasonInUtf16(Session):
-    """Sends the reason in UTF-16, the memory format of a QString."""
-
-    def announce_end(self, reason: str) -> None:
-        self.send(message(END, reason=reason.encode("utf-16-le").decode("latin-1")))
+def _announce(peer: Session, reason: str) -> None:
+    peer.announce_end(reason)
 
 
-@fault("reason-as-qstring", violates="end.reason-ascii", subtle=True)
-class ReasonAsQString(Session):
-    """Sends the reason as QDataStream writes a QString: its length, then UTF-16."""
-
-    def announce_end(self, reason: str) -> None:
-        text = reason.encode("utf-16-le")
-        contents = len(text).to_bytes(4, "little") + text
-        self.send(message(END, reason=contents.decode("latin-1")))
+def _as_qstring(reason: str) -> str:
+    text = reason.encode("utf-16-le")
+    return (len(text).to_bytes(4, "little") + text).decode("latin-1")
 
 
-@fault("reason-with-its-length", violates="end.reason-ascii", subtle=True)
-class ReasonWithItsLength(Session):
-    """Puts a byte with the length of the reason before it, as a BinaryWriter does."""
-
-    def announce_end(self, reason: str) -> None:
-        self.send(message(END, reason=f"{chr(len(reason))}{reason}"))
+def _refuse_in_big_endian(peer: Session, why: str) -> None:
+    reason = why.encode("ascii", "replace")
+    peer.write(b"\x06\xf0" + len(reason).to_bytes(4, "big") + reason)
+    peer.close()
 
 
-@fault("refusal-in-big-endian", violates="frame.variable-length", subtle=True)
-class RefusalInBigEndian(Session):
-    """Refuses a peer with a reason whose length is in big-endian."""
+FAULTS = Table(Session)
 
-    def refuse(self, why: str) -> None:
-        reason = why.encode("ascii", "replace")
-        self.write(b"\x06\xf0" + len(reason).to_bytes(4, "big") + reason)
-        self.close()
+FAULTS["end.announced"] = {
+    "no-word-at-the-end": Fault(
+        "Announces that it refuses a handshake, but never the end of a session.",
+        skip("announce_end", SHAKEN),
+    ),
+}
 
+FAULTS["end.heeded"] = {
+    "answers-after-the-end": Fault(
+        "Goes on sending after the peer's end of transmission, as if only receiving ended.",
+        instead("peer_ends", note("over")),
+        only("take", named("Ping") | ~noted("over")),
+    ),
+}
 
-@fault("wants-a-reason", violates="end.reason-optional")
-class WantsAReason(Session):
-    """Ignores an end of transmission without a reason."""
+FAULTS["end.reason-ascii"] = {
+    "reason-in-latin-1": Fault(
+        "Puts letters that are not ASCII into its reason.",
+        reason(lambda text: f"{text} \xab\xe9\xbb"),
+    ),
+    "reason-in-utf-16": Subtle(
+        "Sends the reason in UTF-16, the memory format of a QString.",
+        reason(lambda text: text.encode("utf-16-le").decode("latin-1")),
+    ),
+    "reason-as-qstring": Subtle(
+        "Sends the reason as QDataStream writes a QString: its length, then UTF-16.",
+        reason(_as_qstring),
+    ),
+    "reason-with-its-length": Subtle(
+        "Puts a byte with the length of the reason before it, as a BinaryWriter does.",
+        reason(lambda text: f"{chr(len(text))}{text}"),
+    ),
+}
 
-    def peer_ends(self, value: Any) -> None:
-        if value["reason"]:
-            super().peer_ends(value)
+FAULTS["frame.variable-length"] = {
+    "refusal-in-big-endian": Subtle(
+        "Refuses a peer with a reason whose length is in big-endian.",
+        instead("refuse", _refuse_in_big_endian),
+    ),
+}
 
+FAULTS["end.reason-optional"] = {
+    "wants-a-reason": Fault(
+        "Ignores an end of transmission without a reason.", only("peer_ends", told(bool))
+    ),
+}
 
-@fault("stays-open", violates="end.closes")
-class StaysOpen(Session):
-    """Leaves the connection open after its end of transmission."""
+FAULTS["end.closes"] = {
+    "stays-open": Fault(
+        "Leaves the connection open after its end of transmission.",
+        instead("end", _announce, SHAKEN),
+    ),
+    "refuses-and-stays": Subtle(
+        "Leaves the connection open after an end of transmission that refuses its peer.",
+        only("end", SHAKEN),
+        instead("end", _announce, ~SHAKEN & first(1)),
+    ),
+}
 
-    def end(self, reason: str) -> None:
-        if self.shaken:
-            self.announce_end(reason)
-        else:
-            super().end(reason)
+FAULTS["end.nothing-after"] = {
+    "one-more-word": Subtle(
+        "Sends two ends of transmission.",
+        then("announce_end", send(message(END, reason="really"))),
+    ),
+}
 
+FAULTS["end.received"] = {
+    "dies-of-reason": Subtle(
+        "Crashes on a reason that is not ASCII.",
+        before("peer_ends", die, told(lambda reason: not reason.isascii())),
+    ),
+    "reason-as-format": Subtle(
+        "Crashes on a reason with a percent sign, which it uses as a format string.",
+        before("peer_ends", die, told(lambda reason: "%" in reason)),
+    ),
+    "dies-of-long-reasons": Subtle(
+        "Crashes on an end of transmission whose reason has more than 4096 bytes.",
+        before("peer_ends", die, told(lambda reason: len(reason) > 4096)),
+    ),
+}
 
-@fault("refuses-and-stays", violates="end.closes", subtle=True)
-class RefusesAndStays(Session):
-    """Leaves the connection open after an end of transmission that refuses its peer."""
+FAULTS["end.abrupt"] = {
+    "dies-of-abrupt-ends": Fault(
+        "Crashes if the peer disconnects without an end of transmission.",
+        instead("input_ended", die),
+    ),
+    "dies-inside-messages": Subtle(
+        "Crashes if the peer disconnects inside a message.",
+        before("input_ended", die, lambda peer: peer.decoder.end()),
+    ),
+}
 
-    refused = False
+FAULTS["robustness.foreign-messages"] = {
+    "closes-upon-foreign": Fault(
+        "Closes the connection after a message of its own role.",
+        then(
+            "skip",
+            lambda peer, frame: peer.end(f"{frame.name} is not for this side"),
+            ~named(UNKNOWN, MAGIC, VERSION),
+        ),
+    ),
+}
 
-    def end(self, reason: str) -> None:
-        if self.shaken:
-            super().end(reason)
-        elif not self.refused:
-            self.refused = True
-            self.announce_end(reason)
+FAULTS["robustness.second-handshake"] = {
+    "dies-of-second-handshake": Fault(
+        "Crashes on a second handshake.", before("skip", die, named(MAGIC, VERSION))
+    ),
+    "dies-of-other-version": Subtle(
+        "Crashes on a second version message with another version.",
+        before("skip", die, named(VERSION) & (lambda _, frame: frame.value["version"] != 1)),
+    ),
+}
 
+FAULTS["robustness.huge-length"] = {
+    "signed-lengths": Fault(
+        "Reads lengths as signed numbers and crashes on negative ones.",
+        before("take", die, OVERSIZED & (lambda _, frame: frame.value["length"] >= 1 << 31)),
+    ),
+    "dies-of-huge-curves": Subtle(
+        "Crashes on a curve that does not fit into memory.",
+        before("take", die, OVERSIZED & (lambda _, frame: frame.value["identifier"] == "0xf009")),
+    ),
+}
 
-@fault("one-more-word", violates="end.nothing-after", subtle=True)
-class OneMoreWord(Session):
-    """Sends two ends of transmission."""
-
-    def announce_end(self, reason: str) -> None:
-        super().announce_end(reason)
-        super().announce_end("really")
+FAULTS["robustness.undefined-sizes"] = {
+    "dies-of-undefined": Fault(
+        "Crashes on an undefined size identifier.", instead("undecodable", die)
+    ),
+    "dies-of-last-undefined": Subtle(
+        "Crashes on the size identifier 0xE.",
+        before("undecodable", die, lambda _, frame: "0xe006" in (frame.error or "")),
+    ),
+}
 
 
 @fault("ignores-ends", violates="end.received")
@@ -135,117 +206,3 @@ class IgnoresEnds(Session):
 
     def peer_ends(self, value: Any) -> None:
         pass
-
-
-@fault("dies-of-reason", violates="end.received", subtle=True)
-class DiesOfReason(Session):
-    """Crashes on a reason that is not ASCII."""
-
-    def peer_ends(self, value: Any) -> None:
-        if not value["reason"].isascii():
-            die()
-        super().peer_ends(value)
-
-
-@fault("reason-as-format", violates="end.received", subtle=True)
-class ReasonAsFormat(Session):
-    """Crashes on a reason with a percent sign, which it uses as a format string."""
-
-    def peer_ends(self, value: Any) -> None:
-        if "%" in value["reason"]:
-            die()
-        super().peer_ends(value)
-
-
-@fault("dies-of-abrupt-ends", violates="end.abrupt")
-class DiesOfAbruptEnds(Session):
-    """Crashes if the peer disconnects without an end of transmission."""
-
-    def input_ended(self) -> None:
-        die()
-
-
-@fault("dies-inside-messages", violates="end.abrupt", subtle=True)
-class DiesInsideMessages(Session):
-    """Crashes if the peer disconnects inside a message."""
-
-    def input_ended(self) -> None:
-        if self.decoder.end():
-            die()
-        super().input_ended()
-
-
-@fault("closes-upon-foreign", violates="robustness.foreign-messages")
-class ClosesUponForeign(Session):
-    """Closes the connection after a message of its own role."""
-
-    def skip(self, frame: Frame) -> None:
-        super().skip(frame)
-        if frame.name != UNKNOWN and frame.name not in (MAGIC, VERSION):
-            self.end(f"{frame.name} is not for this side")
-
-
-@fault("dies-of-second-handshake", violates="robustness.second-handshake")
-class DiesOfSecondHandshake(Session):
-    """Crashes on a second handshake."""
-
-    def skip(self, frame: Frame) -> None:
-        if frame.name in (MAGIC, VERSION):
-            die()
-
-
-@fault("dies-of-other-version", violates="robustness.second-handshake", subtle=True)
-class DiesOfOtherVersion(Session):
-    """Crashes on a second version message with another version."""
-
-    def skip(self, frame: Frame) -> None:
-        if frame.name == VERSION and frame.value["version"] != 1:
-            die()
-
-
-@fault("signed-lengths", violates="robustness.huge-length")
-class SignedLengths(Session):
-    """Reads lengths as signed numbers and crashes on negative ones."""
-
-    def take(self, frame: Frame) -> None:
-        if frame.name == "Oversized" and frame.value["length"] >= 1 << 31:
-            die()
-        super().take(frame)
-
-
-@fault("dies-of-huge-curves", violates="robustness.huge-length", subtle=True)
-class DiesOfHugeCurves(Session):
-    """Crashes on a curve that does not fit into memory."""
-
-    def take(self, frame: Frame) -> None:
-        if frame.name == "Oversized" and frame.value["identifier"] == "0xf009":
-            die()
-        super().take(frame)
-
-
-@fault("dies-of-undefined", violates="robustness.undefined-sizes")
-class DiesOfUndefined(Session):
-    """Crashes on an undefined size identifier."""
-
-    def undecodable(self, frame: Frame) -> None:
-        die()
-
-
-@fault("dies-of-last-undefined", violates="robustness.undefined-sizes", subtle=True)
-class DiesOfLastUndefined(Session):
-    """Crashes on the size identifier 0xE."""
-
-    def undecodable(self, frame: Frame) -> None:
-        if "0xe006" in (frame.error or ""):
-            die()
-        super().undecodable(frame)
-
-
-@fault("dies-of-long-reasons", violates="end.received", subtle=True)
-class DiesOfLongReasons(Session):
-    """Crashes on an end of transmission whose reason has more than 4096 bytes."""
-
-    def peer_ends(self, value: Any) -> None:
-        if len(value["reason"]) > 4096:
-            die()
-        super().peer_ends(value)

@@ -2,214 +2,220 @@
 
 import asyncio
 import struct
+from collections.abc import Callable
 from itertools import groupby
 from typing import Any
 
 from conformance.codec import Frame
 from mocks.deltarobot.client import Client
 from mocks.deltarobot.exercise import Vector
-from mocks.deltarobot.faults.building import die
-from mocks.deviations import fault
+from mocks.deviations import Fault, Subtle, Table, fault
+from mocks.steps import (
+    Change,
+    alter,
+    before,
+    call,
+    die,
+    first,
+    instead,
+    note,
+    noted,
+    only,
+    returning,
+    skip,
+    then,
+)
+
+Curve = list[Vector]
 
 
-@fault("no-curves", violates="exercise.curve-shown")
-class NoCurves(Client):
-    """Ignores curves."""
-
-    def curve(self, value: Any) -> None:
-        pass
+def shown(change: Callable[[Curve], Curve]) -> Change:
+    """Show what a function makes of a curve."""
+    return alter("curve", lambda _, value: {**value, "points": change(value["points"])})
 
 
-@fault("last-point-lost", violates="exercise.curve-shown", subtle=True)
-class LastPointLost(Client):
-    """Loses the last point of a curve of more than one point."""
+def joined(change: Callable[[Curve, Curve], Curve]) -> Change:
+    """Show what a function makes of the curve before and of the new curve."""
 
-    def curve(self, value: Any) -> None:
-        super().curve(value)
-        points = self.view.curve or []
-        self.view.curve = points[:-1] if len(points) > 1 else points
+    def points(client: Client, value: Any) -> Any:
+        return {**value, "points": change(client.view.curve or [], value["points"])}
 
-
-@fault("curve-of-4096", violates="exercise.curve-shown", subtle=True)
-class CurveOf4096(Client):
-    """Keeps at most 4096 points."""
-
-    def curve(self, value: Any) -> None:
-        super().curve(value)
-        self.view.curve = (self.view.curve or [])[:4096]
+    return alter("curve", points)
 
 
-@fault("hundredths", violates="frame.floats", subtle=True)
-class Hundredths(Client):
-    """Rounds all values to hundredths."""
-
-    digits = 2
-
-    def state(self) -> dict[str, Any]:
-        return {what: self.rounded(value) for what, value in super().state().items()}
-
-    def rounded(self, value: Any) -> Any:
-        if isinstance(value, list):
-            return [self.rounded(one) for one in value]
-        return round(value, self.digits) if isinstance(value, float) else value
+def vector(change: Callable[[Vector], Vector]) -> Change:
+    """Read each vector as what a function makes of the vector."""
+    return returning("vector", change)
 
 
-@fault("thousandths", violates="frame.floats", subtle=True)
-class Thousandths(Hundredths):
-    """Rounds all values to thousandths, which does not change plain numbers."""
-
-    digits = 3
-
-
-@fault("first-curve-stays", violates="exercise.curve-replaced")
-class FirstCurveStays(Client):
-    """Keeps the first point of the earlier curve, and replaces the others."""
-
-    def curve(self, value: Any) -> None:
-        before = self.view.curve or []
-        super().curve(value)
-        self.view.curve = [*before[:1], *(self.view.curve or [])[len(before[:1]) :]]
+def _normalise(client: Client, _: Any) -> None:
+    vector = client.view.desired or []
+    numbers = [c for c in vector if isinstance(c, float)]
+    length = sum(c * c for c in numbers) ** 0.5 if len(numbers) == 3 else 0.0
+    if 0 < length < 1e30:
+        client.view.desired = [c / length for c in vector]
 
 
-@fault("curves-add-up", violates="exercise.curve-replaced", subtle=True)
-class CurvesAddUp(Client):
-    """Appends the points of the next curve to the points of the curves before."""
-
-    def curve(self, value: Any) -> None:
-        before = self.view.curve or []
-        super().curve(value)
-        self.view.curve = before + (self.view.curve or [])
+def _rounded(value: Any, digits: int) -> Any:
+    if isinstance(value, dict):
+        return {what: _rounded(one, digits) for what, one in value.items()}
+    if isinstance(value, list):
+        return [_rounded(one, digits) for one in value]
+    return round(value, digits) if isinstance(value, float) else value
 
 
-@fault("shorter-curve-leaves-rest", violates="exercise.curve-replaced", subtle=True)
-class ShorterCurveLeavesRest(Client):
-    """Keeps the last points of a longer curve after the points of a shorter one."""
-
-    def curve(self, value: Any) -> None:
-        before = self.view.curve or []
-        super().curve(value)
-        now = self.view.curve or []
-        self.view.curve = now + before[len(now) :]
+def _big_endian(c: Any) -> Any:
+    return struct.unpack(">f", struct.pack("<f", c))[0] if isinstance(c, float) else 0.0
 
 
-@fault("curve-of-equal-length-stays", violates="exercise.curve-replaced", subtle=True)
-class CurveOfEqualLengthStays(Client):
-    """Ignores a curve that has as many points as the current curve."""
-
-    def curve(self, value: Any) -> None:
-        if len(self.view.curve or []) != len(value["points"]):
-            super().curve(value)
+def _normal(c: Any) -> Any:
+    return 0.0 * c if isinstance(c, float) and abs(c) < 2.0**-126 else c
 
 
-@fault("closes-upon-empty-curve", violates="exercise.odd-curves")
-class ClosesUponEmptyCurve(Client):
-    """Closes the connection after a curve without points."""
-
-    def curve(self, value: Any) -> None:
-        if not value["points"]:
-            self.end("a curve without points")
-        else:
-            super().curve(value)
+def _is_same_x(client: Client, value: Any) -> bool:
+    position = client.view.position
+    return position is not None and bool(position[0] == value["x"])
 
 
-@fault("dies-of-ragged-curve", violates="exercise.odd-curves", subtle=True)
-class DiesOfRaggedCurve(Client):
-    """Crashes on a curve that ends inside a point."""
-
-    def curve(self, value: Any) -> None:
-        if "rest" in value and value["points"]:
-            die()
-        super().curve(value)
+def _show_swapped(client: Client, value: Any) -> None:
+    x, y, z = client.vector(value)
+    client.view.position = [x, z, y]
 
 
-@fault("first-position-only", violates="progress.position")
-class FirstPositionOnly(Client):
-    """Keeps the first position for ever."""
-
-    def position(self, value: Any) -> None:
-        if self.view.position is None:
-            super().position(value)
+def _show_as_current(client: Client, value: Any) -> None:
+    Client.current(client, value)
 
 
-@fault("position-swapped", violates="progress.position", subtle=True)
-class PositionSwapped(Client):
-    """Swaps Y and Z of the position, as for an upward Y axis."""
-
-    def position(self, value: Any) -> None:
-        x, y, z = self.vector(value)
-        self.view.position = [x, z, y]
+def _show_as_desired(client: Client, value: Any) -> None:
+    Client.desired(client, value)
 
 
-@fault("current-is-desired", violates="progress.current-direction")
-class CurrentIsDesired(Client):
-    """Swaps the current and the desired direction."""
+FAULTS = Table(Client)
 
-    def current(self, value: Any) -> None:
-        self.view.desired = self.vector(value)
+FAULTS["exercise.curve-shown"] = {
+    "no-curves": Fault("Ignores curves.", skip("curve")),
+    "last-point-lost": Subtle(
+        "Loses the last point of a curve of more than one point.",
+        shown(lambda points: points[:-1] or points),
+    ),
+    "curve-of-4096": Subtle("Keeps at most 4096 points.", shown(lambda points: points[:4096])),
+    "equal-points-once": Subtle(
+        "Keeps only one of several equal consecutive points.",
+        shown(lambda points: [point for point, _ in groupby(points)]),
+    ),
+}
 
-    def desired(self, value: Any) -> None:
-        self.view.current = self.vector(value)
+FAULTS["exercise.curve-replaced"] = {
+    "first-curve-stays": Fault(
+        "Keeps the first point of the earlier curve, and replaces the others.",
+        joined(lambda old, new: [*old[:1], *new[len(old[:1]) :]]),
+    ),
+    "curves-add-up": Subtle(
+        "Appends the points of the next curve to the points of the curves before.",
+        joined(lambda old, new: old + new),
+    ),
+    "shorter-curve-leaves-rest": Subtle(
+        "Keeps the last points of a longer curve after the points of a shorter one.",
+        joined(lambda old, new: new + old[len(new) :]),
+    ),
+    "curve-of-equal-length-stays": Subtle(
+        "Ignores a curve that has as many points as the current curve.",
+        joined(lambda old, new: old if len(old) == len(new) else new),
+    ),
+    "curve-at-rest-only": Subtle(
+        "Ignores curves after it has received a position.",
+        skip("curve", lambda client, _: client.view.position is not None),
+    ),
+}
 
+FAULTS["exercise.odd-curves"] = {
+    "closes-upon-empty-curve": Fault(
+        "Closes the connection after a curve without points.",
+        instead(
+            "curve",
+            call("end", "a curve without points"),
+            lambda _, value: not value["points"],
+        ),
+    ),
+    "dies-of-ragged-curve": Subtle(
+        "Crashes on a curve that ends inside a point.",
+        before("curve", die, lambda _, value: "rest" in value and value["points"]),
+    ),
+}
 
-@fault("desired-normalised", violates="progress.desired-direction")
-class DesiredNormalised(Client):
-    """Scales the desired direction to the length 1."""
+FAULTS["progress.position"] = {
+    "first-position-only": Fault(
+        "Keeps the first position for ever.",
+        skip("position", lambda client, _: client.view.position is not None),
+    ),
+    "position-swapped": Subtle(
+        "Swaps Y and Z of the position, as for an upward Y axis.",
+        instead("position", _show_swapped),
+    ),
+    "equal-x-is-equal": Subtle(
+        "Ignores a position whose X is the same as before.", skip("position", _is_same_x)
+    ),
+}
 
-    def desired(self, value: Any) -> None:
-        vector = self.vector(value)
-        numbers = [c for c in vector if isinstance(c, float)]
-        length = sum(c * c for c in numbers) ** 0.5 if len(numbers) == 3 else 0.0
-        self.view.desired = [c / length for c in vector] if 0 < length < 1e30 else vector
+FAULTS["progress.current-direction"] = {
+    "current-is-desired": Fault(
+        "Swaps the current and the desired direction.",
+        instead("current", _show_as_desired),
+        instead("desired", _show_as_current),
+    ),
+    "later-directions-swapped": Subtle(
+        "Swaps the two directions from the second exercise of a connection on.",
+        instead("current", _show_as_desired, noted("second")),
+        instead("desired", _show_as_current, noted("second")),
+        before("curve", note("second", ~first(1))),
+    ),
+}
 
+FAULTS["progress.desired-direction"] = {
+    "desired-normalised": Fault(
+        "Scales the desired direction to the length 1.",
+        then("desired", _normalise),
+    ),
+    "rest-unseen": Subtle(
+        "Ignores a desired direction of zero, which it cannot scale to the length 1.",
+        only("desired", lambda _, value: any(value[axis] for axis in "xyz")),
+    ),
+}
 
-@fault("closes-upon-odd-u", violates="progress.unused-value")
-class ClosesUponOddU(Client):
-    """Closes the connection if U is not 0."""
+FAULTS["progress.unused-value"] = {
+    "closes-upon-odd-u": Fault(
+        "Closes the connection if U is not 0.",
+        before("vector", call("end", "U must be 0"), lambda _, value: value["u"] != 0),
+    ),
+    "u-as-weight": Subtle(
+        "Ignores vectors whose U is NaN.",
+        skip("handle", lambda _, name, value: str(value.get("u", "")).startswith("NaN")),
+    ),
+}
 
-    def vector(self, value: Any) -> Vector:
-        if value["u"] != 0:
-            self.end("U must be 0")
-        return super().vector(value)
+FAULTS["frame.floats"] = {
+    "hundredths": Subtle(
+        "Rounds all values to hundredths.", returning("state", lambda state: _rounded(state, 2))
+    ),
+    "thousandths": Subtle(
+        "Rounds all values to thousandths, which does not change plain numbers.",
+        returning("state", lambda state: _rounded(state, 3)),
+    ),
+    "big-endian-floats": Fault(
+        "Reads floats in big-endian.", vector(lambda vector: [_big_endian(c) for c in vector])
+    ),
+    "no-denormals": Subtle(
+        "Reads denormals in curves as zero.",
+        shown(lambda points: [[_normal(c) for c in point] for point in points]),
+    ),
+}
 
-
-@fault("u-as-weight", violates="progress.unused-value", subtle=True)
-class UAsWeight(Client):
-    """Ignores vectors whose U is NaN."""
-
-    def handle(self, name: str, value: Any) -> None:
-        if not str(value.get("u", "")).startswith("NaN"):
-            super().handle(name, value)
-
-
-@fault("big-endian-floats", violates="frame.floats")
-class BigEndianFloats(Client):
-    """Reads floats in big-endian."""
-
-    def vector(self, value: Any) -> Vector:
-        return [
-            struct.unpack(">f", struct.pack("<f", c))[0] if isinstance(c, float) else 0.0
-            for c in super().vector(value)
-        ]
-
-
-@fault("no-denormals", violates="frame.floats", subtle=True)
-class NoDenormals(Client):
-    """Reads denormals in curves as zero."""
-
-    def curve(self, value: Any) -> None:
-        super().curve(value)
-        self.view.curve = [
-            [0.0 * c if isinstance(c, float) and abs(c) < 2.0**-126 else c for c in point]
-            for point in self.view.curve or []
-        ]
-
-
-@fault("no-nan", violates="frame.not-finite", subtle=True)
-class NoNan(Client):
-    """Reads NaN in vectors as zero."""
-
-    def vector(self, value: Any) -> Vector:
-        return [0.0 if str(c).startswith("NaN") else c for c in super().vector(value)]
+FAULTS["frame.not-finite"] = {
+    "no-nan": Subtle(
+        "Reads NaN in vectors as zero.",
+        vector(lambda vector: [0.0 if str(c).startswith("NaN") else c for c in vector]),
+    ),
+}
 
 
 @fault("curve-inside-unknown", violates="messages.type-identifier", subtle=True)
@@ -222,32 +228,6 @@ class CurveInsideUnknown(Client):
             for found in self.make_decoder().feed(inner):
                 if found.name in self.HANDLERS and found.name != "Ping":
                     self.handle(found.name, found.value)
-
-
-@fault("equal-points-once", violates="exercise.curve-shown", subtle=True)
-class EqualPointsOnce(Client):
-    """Keeps only one of several equal consecutive points."""
-
-    def curve(self, value: Any) -> None:
-        super().curve({"points": [point for point, _ in groupby(value["points"])]})
-
-
-@fault("curve-at-rest-only", violates="exercise.curve-replaced", subtle=True)
-class CurveAtRestOnly(Client):
-    """Ignores curves after it has received a position."""
-
-    def curve(self, value: Any) -> None:
-        if self.view.position is None:
-            super().curve(value)
-
-
-@fault("equal-x-is-equal", violates="progress.position", subtle=True)
-class EqualXIsEqual(Client):
-    """Ignores a position whose X is the same as before."""
-
-    def position(self, value: Any) -> None:
-        if self.view.position is None or self.view.position[0] != value["x"]:
-            super().position(value)
 
 
 @fault("queue-too-short", violates="progress.position", subtle=True)
@@ -265,35 +245,3 @@ class QueueTooShort(Client):
 
     def emptied(self) -> None:
         self.came = 0
-
-
-@fault("rest-unseen", violates="progress.desired-direction", subtle=True)
-class RestUnseen(Client):
-    """Ignores a desired direction of zero, which it cannot scale to the length 1."""
-
-    def desired(self, value: Any) -> None:
-        if any(value[axis] for axis in "xyz"):
-            super().desired(value)
-
-
-@fault("later-directions-swapped", violates="progress.current-direction", subtle=True)
-class LaterDirectionsSwapped(Client):
-    """Swaps the two directions from the second exercise of a connection on."""
-
-    begun = 0
-
-    def curve(self, value: Any) -> None:
-        super().curve(value)
-        self.begun += 1
-
-    def current(self, value: Any) -> None:
-        if self.begun > 1:
-            super().desired(value)
-        else:
-            super().current(value)
-
-    def desired(self, value: Any) -> None:
-        if self.begun > 1:
-            super().current(value)
-        else:
-            super().desired(value)

@@ -4,11 +4,45 @@ from typing import Any
 
 from conformance.codec import Decoder, Frame
 from conformance.deltarobot.codec import SIZES, VARIABLE, encode, message
-from mocks.deltarobot.faults.building import AfterThird, Misreader
+from mocks.deltarobot.faults.building import Misreader
 from mocks.deltarobot.server import Server
 from mocks.deltarobot.session import END, HANDSHAKE, VERSION, Session
-from mocks.deviations import fault
+from mocks.deviations import Fault, Subtle, Table, fault
 from mocks.misreading import PerRead
+from mocks.steps import instead, nth, send, then, write
+
+FAULTS = Table(Session)
+
+FAULTS["frame.byte-order"] = {
+    "big-endian-version": Fault(
+        "Sends its version in big-endian.",
+        instead("send_version", send(message(VERSION, version=1 << 24))),
+    ),
+}
+
+FAULTS["frame.fixed-lengths"] = {
+    "version-of-16-bits": Fault(
+        "Sends a version of two bytes under an identifier that announces four.",
+        instead("send_version", write(encode(HANDSHAKE[VERSION])[:4])),
+    ),
+}
+
+FAULTS["frame.undefined-sizes"] = {
+    "undefined-size": Fault(
+        "Sends a message with the size identifier 0x5.",
+        then("send", write(b"\x01\x50" + bytes(8)), nth(3)),
+    ),
+}
+
+FAULTS["frame.whole-messages"] = {
+    "half-an-end": Subtle(
+        "Closes inside the length of its end of transmission.",
+        instead(
+            "announce_end",
+            lambda peer, reason: peer.write(encode(message(END, reason=reason))[:4]),
+        ),
+    ),
+}
 
 
 @fault("big-endian-identifiers", violates="frame.identifier")
@@ -41,14 +75,6 @@ class OneAtFirst(Session):
                 self.take(frame)
 
 
-@fault("big-endian-version", violates="frame.byte-order")
-class BigEndianVersion(Session):
-    """Sends its version in big-endian."""
-
-    def send_version(self) -> None:
-        self.send(message(VERSION, version=1 << 24))
-
-
 @fault("reads-big-endian-identifiers", violates="frame.byte-order")
 class ReadsBigEndianIdentifiers(Session):
     """Reads identifiers in big-endian."""
@@ -56,14 +82,6 @@ class ReadsBigEndianIdentifiers(Session):
     class Reader(Misreader):
         def identifier(self, data: bytes) -> int:
             return int.from_bytes(data, "big")
-
-
-@fault("version-of-16-bits", violates="frame.fixed-lengths")
-class VersionOf16Bits(Session):
-    """Sends a version of two bytes under an identifier that announces four."""
-
-    def send_version(self) -> None:
-        self.write(encode(HANDSHAKE[VERSION])[:4])
 
 
 @fault("eight-bits-are-none", violates="frame.fixed-lengths")
@@ -170,22 +188,6 @@ class ReasonCountsItsLength(Session):
     def announce_end(self, reason: str) -> None:
         data = reason.encode()
         self.write(b"\x06\xf0" + (len(data) + 4).to_bytes(4, "little") + data)
-
-
-@fault("undefined-size", violates="frame.undefined-sizes")
-class UndefinedSize(AfterThird):
-    """Sends a message with the size identifier 0x5."""
-
-    def after_third(self) -> None:
-        self.write(b"\x01\x50" + bytes(8))
-
-
-@fault("half-an-end", violates="frame.whole-messages", subtle=True)
-class HalfAnEnd(Session):
-    """Closes inside the length of its end of transmission."""
-
-    def announce_end(self, reason: str) -> None:
-        self.write(encode(message(END, reason=reason))[:4])
 
 
 @fault("one-message-a-read", violates="frame.segmentation")

@@ -5,95 +5,83 @@ import struct
 from conformance.codec import Frame
 from conformance.deltarobot.codec import UNKNOWN, frame
 from mocks.deltarobot.client import Client
-from mocks.deltarobot.faults.building import AfterThird
+from mocks.deltarobot.faults.building import named
 from mocks.deltarobot.session import Session
-from mocks.deviations import fault
+from mocks.deviations import Fault, Subtle, Table, fault
+from mocks.steps import When, after, call, nth, then, write
+
+NULL = When(lambda _, frame: frame.value["identifier"].endswith("000"))
+EMPTY = When(lambda _, frame: not frame.value["data"])
 
 
-def _is_null(frame: Frame) -> bool:
-    return bool(frame.value["identifier"].endswith("000"))
+def identified(start: str = "", end: str = "") -> When:
+    """If the identifier of a skipped message, such as 0xf006, begins and ends like this."""
+
+    def holds(_: Session, frame: Frame) -> bool:
+        identifier = frame.value["identifier"]
+        return bool(identifier.startswith(start) and identifier.endswith(end))
+
+    return When(holds)
 
 
-@fault("closes-upon-variable", violates="messages.unknown-skipped", subtle=True)
-class ClosesUponVariable(Session):
-    """Closes the connection after an unknown message of variable length."""
+FAULTS = Table(Session)
 
-    def skip(self, frame: Frame) -> None:
-        if frame.value["identifier"].startswith("0xf") and not _is_null(frame):
-            self.end(f"{frame.value['identifier']} is unknown")
+FAULTS["messages.unknown-skipped"] = {
+    "closes-upon-variable": Subtle(
+        "Closes the connection after an unknown message of variable length.",
+        then(
+            "skip",
+            lambda peer, frame: peer.end(f"{frame.value['identifier']} is unknown"),
+            identified("0xf") & ~NULL,
+        ),
+    ),
+    "closes-upon-highest": Subtle(
+        "Closes the connection after a message of the type 0xFFF.",
+        then("skip", call("end", "a type out of range"), identified(end="fff")),
+    ),
+    "skips-five-hundred": Subtle(
+        "Closes the connection after it has skipped 500 messages.",
+        then("skip", call("end", "too many unknown messages"), after(500)),
+    ),
+}
 
+FAULTS["messages.whole-identifier"] = {
+    "ends-by-type-alone": Fault(
+        "Takes a message of the type 0x006 and any size for an end of transmission.",
+        then("skip", "close", named(UNKNOWN) & identified(end="006")),
+    ),
+    "large-ends": Subtle(
+        "Takes a message 0x4006 for an end of transmission.",
+        then("skip", "close", named(UNKNOWN) & identified("0x4006")),
+    ),
+}
 
-@fault("closes-upon-highest", violates="messages.unknown-skipped", subtle=True)
-class ClosesUponHighest(Session):
-    """Closes the connection after a message of the type 0xFFF."""
+FAULTS["messages.null-not-sent"] = {
+    "sends-null": Fault(
+        "Sends one message of the null type.", then("send", write(frame(0x0000, b"\0")), nth(3))
+    ),
+}
 
-    def skip(self, frame: Frame) -> None:
-        if frame.value["identifier"].endswith("fff"):
-            self.end("a type out of range")
+FAULTS["messages.defined-only"] = {
+    "sends-unknown": Fault(
+        "Sends one message of a type that version 1 does not define.",
+        then("send", write(frame(0x200A, b"\0\0\0\1")), nth(3)),
+    ),
+}
 
+FAULTS["messages.null-skipped"] = {
+    "closes-upon-empty-null": Subtle(
+        "Closes the connection after a null message without contents.",
+        then("skip", call("end", "an invalid null message"), named(UNKNOWN) & NULL & EMPTY),
+    ),
+}
 
-@fault("skips-five-hundred", violates="messages.unknown-skipped", subtle=True)
-class SkipsFiveHundred(Session):
-    """Closes the connection after it has skipped 500 messages."""
-
-    skipped = 0
-
-    def skip(self, frame: Frame) -> None:
-        self.skipped += 1
-        if self.skipped > 500:
-            self.end("too many unknown messages")
-
-
-@fault("ends-by-type-alone", violates="messages.whole-identifier")
-class EndsByTypeAlone(Session):
-    """Takes a message of the type 0x006 and any size for an end of transmission."""
-
-    def skip(self, frame: Frame) -> None:
-        if frame.name == UNKNOWN and frame.value["identifier"].endswith("006"):
-            self.close()
-
-
-@fault("large-ends", violates="messages.whole-identifier", subtle=True)
-class LargeEnds(Session):
-    """Takes a message 0x4006 for an end of transmission."""
-
-    def skip(self, frame: Frame) -> None:
-        if frame.name == UNKNOWN and frame.value["identifier"] == "0x4006":
-            self.close()
-
-
-@fault("sends-null", violates="messages.null-not-sent")
-class SendsNull(AfterThird):
-    """Sends one message of the null type."""
-
-    def after_third(self) -> None:
-        self.write(frame(0x0000, b"\0"))
-
-
-@fault("sends-unknown", violates="messages.defined-only")
-class SendsUnknown(AfterThird):
-    """Sends one message of a type that version 1 does not define."""
-
-    def after_third(self) -> None:
-        self.write(frame(0x200A, b"\0\0\0\1"))
-
-
-@fault("closes-upon-empty-null", violates="messages.null-skipped", subtle=True)
-class ClosesUponEmptyNull(Session):
-    """Closes the connection after a null message without contents."""
-
-    def skip(self, frame: Frame) -> None:
-        if frame.name == UNKNOWN and _is_null(frame) and not frame.value["data"]:
-            self.end("an invalid null message")
-
-
-@fault("ends-by-low-byte", violates="messages.type-identifier", subtle=True)
-class EndsByLowByte(Session):
-    """Takes any message with an identifier 0xF?06 for an end of transmission."""
-
-    def skip(self, frame: Frame) -> None:
-        if frame.name == UNKNOWN and int(frame.value["identifier"], 16) & 0xF0FF == 0xF006:
-            self.close()
+FAULTS["messages.type-identifier"] = {
+    "ends-by-low-byte": Subtle(
+        "Takes any message with an identifier 0xF?06 for an end of transmission.",
+        then("skip", "close", named(UNKNOWN) & identified("0xf", "06")),
+    ),
+}
 
 
 class Guessing(Client):

@@ -7,30 +7,102 @@ from random import Random
 from typing import Any, ClassVar
 
 from conformance.deltarobot.codec import message
-from mocks.deltarobot.exercise import State, Vector
-from mocks.deltarobot.faults.building import Tiring, die
+from mocks.deltarobot.exercise import State
+from mocks.deltarobot.faults.building import LATER, Tiring, named
 from mocks.deltarobot.server import Server
-from mocks.deviations import fault
+from mocks.deltarobot.session import VERSION
+from mocks.deviations import Fault, Subtle, Table, fault
+from mocks.steps import before, die, first, instead, note, noted, only, skip, then
 
 
-@fault("no-pings", violates="ping.sent")
-class NoPings(Server):
-    """Sends no pings."""
-
-    def start_pings(self) -> None:
-        pass
+def _ping_with_32_bits(server: Server, number: int) -> None:
+    server.write(b"\x04\x30" + (number % 2**32).to_bytes(4, "little"))
 
 
-@fault("two-pings", violates="ping.sent", subtle=True)
-class TwoPings(Server):
-    """Stops after two pings."""
+def _answer(server: Server, value: Any) -> None:
+    server.send(message("Pong", number=value["number"]))
 
-    sent = 0
 
-    def next_ping(self) -> None:
-        self.sent += 1
-        if self.sent <= 2:
-            super().next_ping()
+def _ping_often(server: Server) -> None:
+    server.settings = replace(server.settings, ping=0.25)
+
+
+FAULTS = Table(Server)
+
+FAULTS["ping.sent"] = {
+    "no-pings": Fault("Sends no pings.", skip("start_pings")),
+    "two-pings": Subtle("Stops after two pings.", only("next_ping", first(2))),
+    "no-pings-during-exercise": Subtle(
+        "Sends no pings during an exercise, because other messages are sent then.",
+        skip("send_ping", noted("exercising")),
+        before("begin", note("exercising")),
+    ),
+}
+
+FAULTS["ping.random"] = {
+    "one-number": Fault(
+        "Sends the same number in all pings.", instead("number_of_ping", lambda _: 0xC0FFEE)
+    ),
+    "later-number-fixed": Subtle(
+        "Sends the same number in all pings to every client but the first.",
+        instead("number_of_ping", lambda _: 42, LATER),
+    ),
+    "time-as-number": Subtle(
+        "Sends the time in microseconds, four times per second.",
+        before("opened", _ping_often),
+        instead("number_of_ping", lambda _: time.monotonic_ns() // 1000),
+    ),
+}
+
+FAULTS["frame.fixed-lengths"] = {
+    "pings-of-32-bits": Subtle(
+        "Sends four bytes of number under an identifier that announces eight.",
+        instead("send_ping", _ping_with_32_bits),
+    ),
+}
+
+FAULTS["handshake.before-service"] = {
+    "pings-at-once": Fault(
+        "Sends pings before the client's handshake has arrived.",
+        then("opened", "start_pings"),
+        instead("welcome", lambda server: server.machine.join(server)),
+    ),
+    "serves-after-magic": Subtle(
+        "Serves a client whose version has not arrived yet.",
+        then(
+            "handshake",
+            "start_pings",
+            lambda server, _: server.missing == {VERSION} and not server.ended,
+        ),
+    ),
+}
+
+FAULTS["messages.unknown-skipped"] = {
+    "unknown-stops-pings": Subtle(
+        "Stops sending pings after it has received an unknown message.",
+        skip("send_ping", noted("puzzled")),
+        then("skip", note("puzzled")),
+    ),
+}
+
+FAULTS["messages.own-direction"] = {
+    "answers-itself": Fault("Sends a pong in reply to each pong.", then("pong", _answer)),
+    "answers-pings": Subtle(
+        "Sends a pong in reply to a ping, which clients must not send.",
+        then("skip", lambda server, ping: _answer(server, ping.value), named("Ping")),
+    ),
+}
+
+FAULTS["robustness.odd-pongs"] = {
+    "dies-of-wrong-pongs": Fault(
+        "Crashes on a pong that answers no ping.",
+        before("pong", die, lambda server, value: value["number"] not in server.waiting),
+    ),
+    "dies-of-missing-pongs": Subtle(
+        "Crashes if three pings are not answered.",
+        before("next_ping", die, lambda server: len(server.waiting) >= 3),
+    ),
+}
 
 
 @fault("tires-of-pings", violates="ping.sent", subtle=True)
@@ -42,21 +114,6 @@ class TiresOfPings(Tiring, Server):
     def next_ping(self) -> None:
         if not self.tired:
             super().next_ping()
-
-
-@fault("no-pings-during-exercise", violates="ping.sent", subtle=True)
-class NoPingsDuringExercise(Server):
-    """Sends no pings during an exercise, because other messages are sent then."""
-
-    exercising = False
-
-    def begin(self, curve: list[Vector]) -> None:
-        self.exercising = True
-        super().begin(curve)
-
-    def send_ping(self, number: int) -> None:
-        if not self.exercising:
-            super().send_ping(number)
 
 
 @fault("no-pings-after-exercise", violates="ping.sent", subtle=True)
@@ -72,14 +129,6 @@ class NoPingsAfterExercise(Server):
     def send_ping(self, number: int) -> None:
         if time.monotonic() < self.told + 0.05 or self.told == float("inf"):
             super().send_ping(number)
-
-
-@fault("one-number", violates="ping.random")
-class OneNumber(Server):
-    """Sends the same number in all pings."""
-
-    def number_of_ping(self) -> int:
-        return 0xC0FFEE
 
 
 @fault("counted-pings", violates="ping.random", subtle=True)
@@ -118,26 +167,6 @@ class SameNumbersInEachProcess(Server):
         return self.numbers.getrandbits(64)
 
 
-@fault("later-number-fixed", violates="ping.random", subtle=True)
-class LaterNumberFixed(Server):
-    """Sends the same number in all pings to every client but the first."""
-
-    def number_of_ping(self) -> int:
-        return super().number_of_ping() if self.number == 1 else 42
-
-
-@fault("time-as-number", violates="ping.random", subtle=True)
-class TimeAsNumber(Server):
-    """Sends the time in microseconds, four times per second."""
-
-    def __init__(self, *args: Any) -> None:
-        super().__init__(*args)
-        self.settings = replace(self.settings, ping=0.25)
-
-    def number_of_ping(self) -> int:
-        return time.monotonic_ns() // 1000
-
-
 @fault("each-number-twice", violates="ping.random", subtle=True)
 class EachNumberTwice(Server):
     """Draws a new number only for every second ping."""
@@ -150,87 +179,3 @@ class EachNumberTwice(Server):
             return self.number_of_last
         number, self.number_of_last = self.number_of_last, -1
         return number
-
-
-@fault("pings-of-32-bits", violates="frame.fixed-lengths", subtle=True)
-class PingsOf32Bits(Server):
-    """Sends four bytes of number under an identifier that announces eight."""
-
-    def send_ping(self, number: int) -> None:
-        self.write(b"\x04\x30" + (number % 2**32).to_bytes(4, "little"))
-
-
-@fault("pings-at-once", violates="handshake.before-service")
-class PingsAtOnce(Server):
-    """Sends pings before the client's handshake has arrived."""
-
-    def opened(self) -> None:
-        super().opened()
-        self.start_pings()
-
-    def welcome(self) -> None:
-        self.machine.join(self)
-
-
-@fault("serves-after-magic", violates="handshake.before-service", subtle=True)
-class ServesAfterMagic(Server):
-    """Serves a client whose version has not arrived yet."""
-
-    def handshake(self, frame: Any) -> None:
-        before = len(self.missing)
-        super().handshake(frame)
-        if before == 2 and "ProtocolMagic" not in self.missing and not self.ended:
-            self.start_pings()
-
-
-@fault("unknown-stops-pings", violates="messages.unknown-skipped", subtle=True)
-class UnknownStopsPings(Server):
-    """Stops sending pings after it has received an unknown message."""
-
-    puzzled = False
-
-    def skip(self, frame: Any) -> None:
-        self.puzzled = True
-
-    def send_ping(self, number: int) -> None:
-        if not self.puzzled:
-            super().send_ping(number)
-
-
-@fault("answers-itself", violates="messages.own-direction")
-class AnswersItself(Server):
-    """Sends a pong in reply to each pong."""
-
-    def pong(self, value: Any) -> None:
-        super().pong(value)
-        self.send(message("Pong", number=value["number"]))
-
-
-@fault("answers-pings", violates="messages.own-direction", subtle=True)
-class AnswersPings(Server):
-    """Sends a pong in reply to a ping, which clients must not send."""
-
-    HANDLERS: ClassVar = {**Server.HANDLERS, "Ping": "ping"}
-
-    def ping(self, value: Any) -> None:
-        self.send(message("Pong", number=value["number"]))
-
-
-@fault("dies-of-wrong-pongs", violates="robustness.odd-pongs")
-class DiesOfWrongPongs(Server):
-    """Crashes on a pong that answers no ping."""
-
-    def pong(self, value: Any) -> None:
-        if value["number"] not in self.waiting:
-            die()
-        super().pong(value)
-
-
-@fault("dies-of-missing-pongs", violates="robustness.odd-pongs", subtle=True)
-class DiesOfMissingPongs(Server):
-    """Crashes if three pings are not answered."""
-
-    def next_ping(self) -> None:
-        if len(self.waiting) >= 3:
-            die()
-        super().next_ping()

@@ -6,16 +6,118 @@ from typing import Any
 from conformance.deltarobot.codec import encode, message
 from mocks.deltarobot.client import Client
 from mocks.deltarobot.faults import frames
-from mocks.deltarobot.faults.building import Tiring, die
-from mocks.deviations import fault
+from mocks.deltarobot.faults.building import Tiring, named
+from mocks.deviations import Fault, Subtle, Table, fault
+from mocks.steps import (
+    alter,
+    before,
+    delay,
+    die,
+    every,
+    first,
+    instead,
+    only,
+    repeat,
+    send,
+    skip,
+    then,
+)
 
 
-@fault("no-pongs", violates="pong.each")
-class NoPongs(Client):
-    """Answers no ping."""
+def _pong_as_text(client: Client, number: int) -> None:
+    client.write(encode(message("Pong", number=number)).decode("latin-1").encode())
 
-    def ping(self, value: Any) -> None:
-        pass
+
+def _pong_with_32_bits(client: Client, number: int) -> None:
+    client.write(b"\x05\x30" + (number % 2**32).to_bytes(4, "little"))
+
+
+def _is_during_exercise(client: Client, _: Any) -> bool:
+    return client.view.curve is not None and client.view.position is not None
+
+
+FAULTS = Table(Client)
+
+FAULTS["pong.each"] = {
+    "no-pongs": Fault("Answers no ping.", skip("ping")),
+    "hundred-pongs": Subtle(
+        "Answers only the first hundred pings of a connection.", only("ping", first(100))
+    ),
+    "tenth-ping-lost": Subtle("Answers nine of ten pings.", skip("ping", every(10))),
+    "no-pong-to-zero": Subtle(
+        "Ignores a ping with the number 0.", skip("send_pong", lambda _, number: not number)
+    ),
+    "two-pongs": Subtle("Sends two pongs to every third ping.", repeat("ping", every(3))),
+    "no-pongs-during-exercise": Subtle(
+        "Answers no pings after it has received a curve and a position.",
+        skip("ping", _is_during_exercise),
+    ),
+}
+
+FAULTS["pong.number"] = {
+    "pongs-as-text": Subtle(
+        "Sends the bytes of a pong as letters in UTF-8.", instead("send_pong", _pong_as_text)
+    ),
+    "own-numbers": Fault(
+        "Puts its own random numbers into its pongs.",
+        alter("send_pong", lambda *_: secrets.randbits(64)),
+    ),
+    "numbers-of-32-bits": Subtle(
+        "Keeps only the lower 32 bits of the number.",
+        alter("send_pong", lambda _, number: number % 2**32),
+    ),
+    "numbers-of-53-bits": Subtle(
+        "Keeps the number in a double, as JavaScript does.",
+        alter("send_pong", lambda _, number: min(int(float(number)), 2**64 - 1)),
+    ),
+    "numbers-of-63-bits": Subtle(
+        "Loses the highest bit, which is the sign of a signed number.",
+        alter("send_pong", lambda _, number: number % 2**63),
+    ),
+    "numbers-saturate": Subtle(
+        "Limits numbers to the largest signed number.",
+        alter("send_pong", lambda _, number: min(number, 2**63 - 1)),
+    ),
+    "big-endian-pongs": Subtle(
+        "Reads numbers in little-endian and writes them in big-endian.",
+        alter("send_pong", lambda _, number: int.from_bytes(number.to_bytes(8, "little"), "big")),
+    ),
+}
+
+FAULTS["frame.fixed-lengths"] = {
+    "pongs-of-32-bits": Subtle(
+        "Sends four bytes of number under an identifier that announces eight.",
+        instead("send_pong", _pong_with_32_bits),
+    ),
+}
+
+FAULTS["pong.prompt"] = {
+    "slow-pongs": Fault("Needs 1.15 s for a pong.", delay("send_pong", 1.15)),
+}
+
+FAULTS["messages.own-direction"] = {
+    "pings-back": Fault(
+        "Sends a ping after the handshake.", then("welcome", send(message("Ping", number=1)))
+    ),
+    "echoes-curves": Subtle(
+        "Sends a curve back, as if to acknowledge it.",
+        then("curve", send(message("Curve", points=[]))),
+    ),
+}
+
+FAULTS["robustness.foreign-messages"] = {
+    "dies-of-pongs": Subtle(
+        "Crashes on a pong from the server with the largest number.",
+        before("skip", die, named("Pong") & (lambda _, pong: pong.value["number"] == 2**64 - 1)),
+    ),
+}
+
+FAULTS["end.no-storm"] = {
+    "storms": Fault(
+        "Connects again at once, whatever the reason of the end.",
+        instead("pause", lambda *_: 0.001),
+    ),
+}
 
 
 @fault("last-ping-of-a-read", violates="frame.segmentation", subtle=True)
@@ -32,38 +134,6 @@ class LastPingOfARead(Client):
 
     def ping(self, value: Any) -> None:
         self.latest = value["number"]
-
-
-@fault("hundred-pongs", violates="pong.each", subtle=True)
-class HundredPongs(Client):
-    """Answers only the first hundred pings of a connection."""
-
-    answered = 0
-
-    def ping(self, value: Any) -> None:
-        self.answered += 1
-        if self.answered <= 100:
-            super().ping(value)
-
-
-@fault("tenth-ping-lost", violates="pong.each", subtle=True)
-class TenthPingLost(Client):
-    """Answers nine of ten pings."""
-
-    asked = 0
-
-    def ping(self, value: Any) -> None:
-        self.asked += 1
-        if self.asked % 10:
-            super().ping(value)
-
-
-@fault("pongs-as-text", violates="pong.number", subtle=True)
-class PongsAsText(Client):
-    """Sends the bytes of a pong as letters in UTF-8."""
-
-    def send_pong(self, number: int) -> None:
-        self.write(encode(message("Pong", number=number)).decode("latin-1").encode())
 
 
 @fault("tires", violates="pong.each", subtle=True)
@@ -91,138 +161,8 @@ class EachNumberOnce(Client):
         self.answered.add(number)
 
 
-@fault("no-pong-to-zero", violates="pong.each", subtle=True)
-class NoPongToZero(Client):
-    """Ignores a ping with the number 0."""
-
-    def send_pong(self, number: int) -> None:
-        if number:
-            super().send_pong(number)
-
-
-@fault("two-pongs", violates="pong.each", subtle=True)
-class TwoPongs(Client):
-    """Sends two pongs to every third ping."""
-
-    count = 0
-
-    def ping(self, value: Any) -> None:
-        super().ping(value)
-        self.count += 1
-        if self.count % 3 == 0:
-            super().ping(value)
-
-
-@fault("no-pongs-during-exercise", violates="pong.each", subtle=True)
-class NoPongsDuringExercise(Client):
-    """Answers no pings after it has received a curve and a position."""
-
-    def ping(self, value: Any) -> None:
-        if self.view.curve is None or self.view.position is None:
-            super().ping(value)
-
-
-@fault("own-numbers", violates="pong.number")
-class OwnNumbers(Client):
-    """Puts its own random numbers into its pongs."""
-
-    def send_pong(self, number: int) -> None:
-        super().send_pong(secrets.randbits(64))
-
-
-@fault("numbers-of-32-bits", violates="pong.number", subtle=True)
-class NumbersOf32Bits(Client):
-    """Keeps only the lower 32 bits of the number."""
-
-    def send_pong(self, number: int) -> None:
-        super().send_pong(number % 2**32)
-
-
-@fault("numbers-of-53-bits", violates="pong.number", subtle=True)
-class NumbersOf53Bits(Client):
-    """Keeps the number in a double, as JavaScript does."""
-
-    def send_pong(self, number: int) -> None:
-        super().send_pong(min(int(float(number)), 2**64 - 1))
-
-
-@fault("numbers-of-63-bits", violates="pong.number", subtle=True)
-class NumbersOf63Bits(Client):
-    """Loses the highest bit, which is the sign of a signed number."""
-
-    def send_pong(self, number: int) -> None:
-        super().send_pong(number % 2**63)
-
-
-@fault("numbers-saturate", violates="pong.number", subtle=True)
-class NumbersSaturate(Client):
-    """Limits numbers to the largest signed number."""
-
-    def send_pong(self, number: int) -> None:
-        super().send_pong(min(number, 2**63 - 1))
-
-
-@fault("big-endian-pongs", violates="pong.number", subtle=True)
-class BigEndianPongs(Client):
-    """Reads numbers in little-endian and writes them in big-endian."""
-
-    def send_pong(self, number: int) -> None:
-        super().send_pong(int.from_bytes(number.to_bytes(8, "little"), "big"))
-
-
-@fault("pongs-of-32-bits", violates="frame.fixed-lengths", subtle=True)
-class PongsOf32Bits(Client):
-    """Sends four bytes of number under an identifier that announces eight."""
-
-    def send_pong(self, number: int) -> None:
-        self.write(b"\x05\x30" + (number % 2**32).to_bytes(4, "little"))
-
-
-@fault("slow-pongs", violates="pong.prompt")
-class SlowPongs(Client):
-    """Needs 1.15 s for a pong."""
-
-    def send_pong(self, number: int) -> None:
-        self.call_later(1.15, lambda: Client.send_pong(self, number))
-
-
-@fault("pings-back", violates="messages.own-direction")
-class PingsBack(Client):
-    """Sends a ping after the handshake."""
-
-    def welcome(self) -> None:
-        super().welcome()
-        self.send(message("Ping", number=1))
-
-
-@fault("echoes-curves", violates="messages.own-direction", subtle=True)
-class EchoesCurves(Client):
-    """Sends a curve back, as if to acknowledge it."""
-
-    def curve(self, value: Any) -> None:
-        super().curve(value)
-        self.send(message("Curve", points=[]))
-
-
 @fault("big-endian-lengths-read", violates="frame.byte-order", subtle=True)
 class BigEndianLengthsRead(Client):
     """Sends its version correctly, but reads lengths in big-endian."""
 
     Reader = frames.BigEndianLengths.Reader
-
-
-@fault("dies-of-pongs", violates="robustness.foreign-messages", subtle=True)
-class DiesOfPongs(Client):
-    """Crashes on a pong from the server with the largest number."""
-
-    def skip(self, frame: Any) -> None:
-        if frame.name == "Pong" and frame.value["number"] == 2**64 - 1:
-            die()
-
-
-@fault("storms", violates="end.no-storm")
-class Storms(Client):
-    """Connects again at once, whatever the reason of the end."""
-
-    def pause(self, again: float | None) -> float | None:
-        return 0.001

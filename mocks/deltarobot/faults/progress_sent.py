@@ -2,13 +2,30 @@
 
 import math
 import struct
+from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
-from typing import Any, ClassVar
+from typing import Any
 
 from conformance.deltarobot.codec import frame
 from mocks.deltarobot.exercise import State, Vector
+from mocks.deltarobot.faults.building import named
 from mocks.deltarobot.server import Server
-from mocks.deviations import fault
+from mocks.deviations import Fault, Subtle, Table, fault
+from mocks.steps import (
+    Change,
+    alter,
+    before,
+    first,
+    instead,
+    note,
+    noted,
+    nth,
+    only,
+    put,
+    skip,
+    then,
+)
 
 CODES = {
     "CurrentActuatorPosition": 0x4003,
@@ -17,47 +34,25 @@ CODES = {
 }
 
 
-@fault("vectors-without-u", violates="frame.fixed-lengths")
-class VectorsWithoutU(Server):
-    """Omits the unused number of the vectors."""
+def vectors(form: str, *more: float) -> Change:
+    """Pack the contents of each vector in a form of the module struct."""
 
-    def send_vector(self, name: str, vector: Vector) -> None:
-        self.write(struct.pack("<H3f", CODES[name], *vector))
+    def send(server: Server, name: str, vector: Vector) -> None:
+        server.write(struct.pack("<H", CODES[name]) + struct.pack(form, *vector, *more))
 
-
-@fault("vectors-of-doubles", violates="frame.fixed-lengths")
-class VectorsOfDoubles(Server):
-    """Sends vectors in double precision."""
-
-    def send_vector(self, name: str, vector: Vector) -> None:
-        self.write(struct.pack("<H4d", CODES[name], *vector, 0.0))
+    return instead("send_vector", send)
 
 
-@fault("big-endian-curves", violates="frame.floats", subtle=True)
-class BigEndianCurves(Server):
-    """Sends the floats of curves, and only these, in big-endian."""
-
-    def send_curve(self, curve: list[Vector]) -> None:
-        self.write(frame(0xF009, b"".join(struct.pack(">3f", *point) for point in curve)))
-
-
-@fault("big-endian-floats", violates="frame.floats")
-class BigEndianFloats(BigEndianCurves):
-    """Sends floats in big-endian, the default of QDataStream."""
-
-    def send_vector(self, name: str, vector: Vector) -> None:
-        self.write(frame(CODES[name], struct.pack(">4f", *vector, 0.0)))
+def numbers(change: Callable[[Vector], Vector]) -> tuple[Change, Change]:
+    """Send points and vectors with the numbers that a function makes of their numbers."""
+    return (
+        alter("send_curve", lambda _, curve: [change(point) for point in curve]),
+        alter("send_vector", lambda _, name, vector: (name, change(vector))),
+    )
 
 
-@fault("second-number-big-endian", violates="frame.floats", subtle=True)
-class SecondNumberBigEndian(Server):
-    """Sends the second number of each point and vector in big-endian."""
-
-    def send_curve(self, curve: list[Vector]) -> None:
-        super().send_curve([_mixed(point) for point in curve])
-
-    def send_vector(self, name: str, vector: Vector) -> None:
-        super().send_vector(name, _mixed(vector))
+def show(change: Callable[[State], State]) -> Change:
+    return alter("show", lambda _, state: change(state))
 
 
 def _mixed(vector: Vector) -> Vector:
@@ -65,107 +60,157 @@ def _mixed(vector: Vector) -> Vector:
     return [first, struct.unpack("<f", struct.pack(">f", second))[0], third]
 
 
-@fault("signs-lost", violates="frame.floats")
-class SignsLost(Server):
-    """Sends every float without its sign."""
-
-    def send_curve(self, curve: list[Vector]) -> None:
-        super().send_curve([[abs(c) for c in point] for point in curve])
-
-    def send_vector(self, name: str, vector: Vector) -> None:
-        super().send_vector(name, [abs(c) for c in vector])
-
-
-@fault("whole-numbers", violates="frame.floats")
-class WholeNumbers(Server):
-    """Sends every float without its fraction."""
-
-    def send_curve(self, curve: list[Vector]) -> None:
-        super().send_curve([_whole(point) for point in curve])
-
-    def send_vector(self, name: str, vector: Vector) -> None:
-        super().send_vector(name, _whole(vector))
-
-
 def _whole(vector: Vector) -> Vector:
     return [float(math.trunc(c)) if math.isfinite(c) else c for c in vector]
 
 
-@fault("three-decimals", violates="frame.floats", subtle=True)
-class ThreeDecimals(Server):
-    """Rounds every float to three decimals."""
-
-    def send_curve(self, curve: list[Vector]) -> None:
-        super().send_curve([[round(c, 3) for c in point] for point in curve])
-
-    def send_vector(self, name: str, vector: Vector) -> None:
-        super().send_vector(name, [round(c, 3) for c in vector])
+def _normal(curve: list[Vector]) -> list[Vector]:
+    return [[c if abs(c) >= 2.0**-126 else 0.0 * c for c in point] for point in curve]
 
 
-@fault("no-denormals", violates="frame.floats", subtle=True)
-class NoDenormals(Server):
-    """Sends zero in place of denormals."""
-
-    def send_curve(self, curve: list[Vector]) -> None:
-        super().send_curve([[c if abs(c) >= 2.0**-126 else 0.0 * c for c in p] for p in curve])
+def _unit(vector: Vector) -> Vector:
+    length = sum(float(c) ** 2 for c in vector) ** 0.5
+    return [c / length for c in vector] if 0 < length < 1e30 else vector
 
 
-@fault("whole-directions", violates="progress.desired-direction", subtle=True)
-class WholeDirections(Server):
-    """Sends the desired direction as 32-bit integers."""
-
-    def send_desired(self, direction: Vector) -> None:
-        numbers = [max(-(2**31), min(2**31 - 1, round(c))) for c in direction]
-        self.write(frame(0x4008, struct.pack("<4i", *numbers, 0)))
+def _aim(state: State) -> Vector:
+    return [p + d for p, d in zip(state.position, state.desired, strict=True)]
 
 
-@fault("unknown-stops-progress", violates="messages.unknown-skipped", subtle=True)
-class UnknownStopsProgress(Server):
-    """Stops the progress of an exercise after an unknown message."""
-
-    puzzled = False
-
-    def begin(self, curve: list[Vector]) -> None:
-        self.puzzled = False
-        super().begin(curve)
-
-    def skip(self, frame: Any) -> None:
-        self.puzzled = True
-
-    def show(self, state: State) -> None:
-        if not self.puzzled:
-            super().show(state)
+def _send_integers(server: Server, direction: Vector) -> None:
+    integers = [max(-(2**31), min(2**31 - 1, round(c))) for c in direction]
+    server.write(frame(0x4008, struct.pack("<4i", *integers, 0)))
 
 
-@fault("state-once", violates="progress.continuous")
-class StateOnce(Server):
-    """Sends only one state for each exercise."""
-
-    told = False
-
-    def begin(self, curve: list[Vector]) -> None:
-        self.told = False
-        super().begin(curve)
-
-    def show(self, state: State) -> None:
-        if not self.told:
-            super().show(state)
-        self.told = True
+def _send_big_endian_curve(server: Server, curve: list[Vector]) -> None:
+    server.write(frame(0xF009, b"".join(struct.pack(">3f", *point) for point in curve)))
 
 
-@fault("first-exercise-only", violates="progress.continuous", subtle=True)
-class FirstExerciseOnly(Server):
-    """Sends progress only for the first exercise of a connection."""
+def _repeat_position(server: Server, state: State) -> None:
+    """Send the position again and again, even after the end of the exercise."""
 
-    begun = 0
+    def again() -> None:
+        if not server.ended:
+            server.send_position(state.position)
+            server.call_later(0.15, again)
 
-    def begin(self, curve: list[Vector]) -> None:
-        self.begun += 1
-        super().begin(curve)
+    server.call_later(0.15, again)
 
-    def show(self, state: State) -> None:
-        if self.begun == 1:
-            super().show(state)
+
+FAULTS = Table(Server)
+
+FAULTS["frame.fixed-lengths"] = {
+    "vectors-without-u": Fault("Omits the unused number of the vectors.", vectors("<3f")),
+    "vectors-of-doubles": Fault("Sends vectors in double precision.", vectors("<4d", 0.0)),
+}
+
+FAULTS["frame.floats"] = {
+    "big-endian-curves": Subtle(
+        "Sends the floats of curves, and only these, in big-endian.",
+        instead("send_curve", _send_big_endian_curve),
+    ),
+    "big-endian-floats": Fault(
+        "Sends floats in big-endian, the default of QDataStream.",
+        instead("send_curve", _send_big_endian_curve),
+        vectors(">4f", 0.0),
+    ),
+    "second-number-big-endian": Subtle(
+        "Sends the second number of each point and vector in big-endian.", *numbers(_mixed)
+    ),
+    "signs-lost": Fault(
+        "Sends every float without its sign.",
+        *numbers(lambda vector: [abs(c) for c in vector]),
+    ),
+    "whole-numbers": Fault("Sends every float without its fraction.", *numbers(_whole)),
+    "three-decimals": Subtle(
+        "Rounds every float to three decimals.",
+        *numbers(lambda vector: [round(c, 3) for c in vector]),
+    ),
+    "no-denormals": Subtle(
+        "Sends zero in place of denormals.", alter("send_curve", lambda _, curve: _normal(curve))
+    ),
+}
+
+FAULTS["messages.unknown-skipped"] = {
+    "unknown-stops-progress": Subtle(
+        "Stops the progress of an exercise after an unknown message.",
+        skip("show", noted("puzzled")),
+        then("skip", note("puzzled")),
+        before("begin", put("puzzled", False)),
+    ),
+}
+
+FAULTS["progress.continuous"] = {
+    "state-once": Fault(
+        "Sends only one state for each exercise.",
+        skip("show", noted("told")),
+        then("show", note("told")),
+        before("begin", put("told", False)),
+    ),
+    "first-exercise-only": Subtle(
+        "Sends progress only for the first exercise of a connection.",
+        skip("show", noted("second")),
+        before("begin", note("second", ~first(1))),
+    ),
+    "desired-for-a-second": Subtle(
+        "Sends the desired direction only one hundred times.", only("send_desired", first(100))
+    ),
+    "no-desired-direction": Subtle(
+        "Sends the desired direction only three times.", only("send_desired", first(3))
+    ),
+}
+
+FAULTS["progress.position"] = {
+    "z-mirrored": Subtle(
+        "Negates Z of the position, as for a left-handed coordinate frame.",
+        alter("send_position", lambda _, position: [*position[:2], -position[2]]),
+    ),
+}
+
+FAULTS["progress.current-direction"] = {
+    "directions-swapped": Fault(
+        "Sends the desired direction as the current one.",
+        show(lambda state: replace(state, current=state.desired)),
+    ),
+    "current-of-unit-length": Subtle(
+        "Scales the current direction to the length 1.",
+        alter("send_current", lambda _, direction: _unit(direction)),
+    ),
+}
+
+FAULTS["progress.desired-direction"] = {
+    "whole-directions": Subtle(
+        "Sends the desired direction as 32-bit integers.",
+        instead("send_desired", _send_integers),
+    ),
+    "desired-from-origin": Fault(
+        "Sends the target position as the desired direction.",
+        show(lambda state: replace(state, desired=_aim(state))),
+    ),
+    "desired-z-first": Subtle(
+        "Sends the desired direction with its coordinates in the order Z, X, Y.",
+        alter("send_desired", lambda _, direction: [direction[2], *direction[:2]]),
+    ),
+}
+
+FAULTS["progress.ends"] = {
+    "goes-on-after-stop": Fault(
+        "Continues to send the last position after the end of an exercise.",
+        then("show", _repeat_position),
+    ),
+    "goes-on-after-second-stop": Subtle(
+        "Continues to send the last position after the end of its second exercise.",
+        then("show", _repeat_position, noted("second")),
+        before("begin", note("second", nth(2))),
+    ),
+}
+
+FAULTS["robustness.foreign-messages"] = {
+    "passes-curves-on": Subtle(
+        "Sends a client's curve back, as if it were the curve of the exercise.",
+        then("skip", lambda server, curve: server.send(curve.value), named("Curve")),
+    ),
+}
 
 
 @fault("once-more-after-a-while", violates="progress.ends", subtle=True)
@@ -184,51 +229,6 @@ class OnceMoreAfterAWhile(Server):
             self.send_position(state.position)
 
 
-@fault("desired-for-a-second", violates="progress.continuous", subtle=True)
-class DesiredForASecond(Server):
-    """Sends the desired direction only one hundred times."""
-
-    desired = 0
-
-    def send_desired(self, direction: Vector) -> None:
-        self.desired += 1
-        if self.desired <= 100:
-            super().send_desired(direction)
-
-
-@fault("goes-on-after-second-stop", violates="progress.ends", subtle=True)
-class GoesOnAfterSecondStop(Server):
-    """Continues to send the last position after the end of its second exercise."""
-
-    begun = 0
-
-    def begin(self, curve: list[Vector]) -> None:
-        self.begun += 1
-        super().begin(curve)
-
-    def show(self, state: State) -> None:
-        super().show(state)
-        if self.begun == 2:
-            self.call_later(0.15, lambda: self.again(state))
-
-    def again(self, state: State) -> None:
-        if not self.ended:
-            super().send_position(state.position)
-            self.call_later(0.15, lambda: self.again(state))
-
-
-@fault("no-desired-direction", violates="progress.continuous", subtle=True)
-class NoDesiredDirection(Server):
-    """Sends the desired direction only three times."""
-
-    sent = 0
-
-    def send_desired(self, direction: Vector) -> None:
-        self.sent += 1
-        if self.sent <= 3:
-            super().send_desired(direction)
-
-
 @fault("position-late", violates="progress.position")
 class PositionLate(Server):
     """Sends the first position of an exercise in all position messages."""
@@ -238,75 +238,6 @@ class PositionLate(Server):
     def send_position(self, position: Vector) -> None:
         self.first = self.first or position
         super().send_position(self.first)
-
-
-@fault("z-mirrored", violates="progress.position", subtle=True)
-class ZMirrored(Server):
-    """Negates Z of the position, as for a left-handed coordinate frame."""
-
-    def send_position(self, position: Vector) -> None:
-        x, y, z = position
-        super().send_position([x, y, -z])
-
-
-@fault("directions-swapped", violates="progress.current-direction")
-class DirectionsSwapped(Server):
-    """Sends the desired direction as the current one."""
-
-    def show(self, state: State) -> None:
-        super().show(State(state.position, state.desired, state.desired))
-
-
-@fault("current-of-unit-length", violates="progress.current-direction", subtle=True)
-class CurrentOfUnitLength(Server):
-    """Scales the current direction to the length 1."""
-
-    def send_current(self, direction: Vector) -> None:
-        length = sum(float(c) ** 2 for c in direction) ** 0.5
-        unit = [c / length for c in direction] if 0 < length < 1e30 else direction
-        super().send_current(unit)
-
-
-@fault("desired-from-origin", violates="progress.desired-direction")
-class DesiredFromOrigin(Server):
-    """Sends the target position as the desired direction."""
-
-    def show(self, state: State) -> None:
-        aim = [p + d for p, d in zip(state.position, state.desired, strict=True)]
-        super().show(State(state.position, state.current, aim))
-
-
-@fault("desired-z-first", violates="progress.desired-direction", subtle=True)
-class DesiredZFirst(Server):
-    """Sends the desired direction with its coordinates in the order Z, X, Y."""
-
-    def send_desired(self, direction: Vector) -> None:
-        x, y, z = direction
-        super().send_desired([z, x, y])
-
-
-@fault("goes-on-after-stop", violates="progress.ends")
-class GoesOnAfterStop(Server):
-    """Continues to send the last position after the end of an exercise."""
-
-    def show(self, state: State) -> None:
-        super().show(state)
-        self.call_later(0.15, lambda: self.again(state))
-
-    def again(self, state: State) -> None:
-        if not self.ended:
-            super().send_position(state.position)
-            self.call_later(0.15, lambda: self.again(state))
-
-
-@fault("passes-curves-on", violates="robustness.foreign-messages", subtle=True)
-class PassesCurvesOn(Server):
-    """Sends a client's curve back, as if it were the curve of the exercise."""
-
-    HANDLERS: ClassVar = {**Server.HANDLERS, "Curve": "foreign_curve"}
-
-    def foreign_curve(self, value: Any) -> None:
-        self.send(value)
 
 
 @fault("exercise-before-goes-on", violates="progress.position", subtle=True)
