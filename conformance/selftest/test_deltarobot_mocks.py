@@ -10,15 +10,25 @@ from conformance.definitions import protocols
 from conformance.deltarobot.codec import Decoder, encode, message
 from conformance.judging.judge import Judge
 from conformance.selftest.standing import DEADLINE, ask, ended, mock, place
+from mocks import deviations
 from mocks.deltarobot.exercise import CURVES, Hand
 from mocks.deltarobot.machine import vector
 from mocks.deltarobot.picture import draw
+from mocks.deltarobot.session import HANDSHAKE
 
 pytestmark = pytest.mark.asyncio
 
 HELLO = encode(message("ProtocolMagic", magic="DeltaRVr")) + encode(
     message("ProtocolVersion", version=1)
 )
+
+
+@pytest.mark.parametrize("role", ["deltarobot/server", "deltarobot/client"])
+async def test_each_message_of_the_peer_is_handled(role: str) -> None:
+    """Handlers of a mock name exactly the messages that its peer can send."""
+    protocol, party = protocols.load("deltarobot"), protocols.role(role).peer
+    names = {name for sender, name in protocol.messages if sender == party}
+    assert {*HANDSHAKE, *deviations.role_module(role).PEER.HANDLERS} == names
 
 
 async def test_an_exercise_between_both() -> None:

@@ -14,6 +14,7 @@ import pytest
 
 from conformance.definitions import protocols
 from conformance.vexide.codec import encode
+from mocks import deviations
 from mocks.testing import mock
 from mocks.vexide.display import HEIGHT, WIDTH, Display
 from mocks.vexide.robot import Motor
@@ -35,6 +36,16 @@ def listening(*options: str) -> Iterator[str]:
             yield process.stdout.readline().split()[-1]
         finally:
             process.terminate()
+
+
+@pytest.mark.parametrize("role", ROLES)
+def test_each_message_of_the_peer_is_read(role: str) -> None:
+    """Shapes and handlers of a mock name exactly the messages that its peer can send."""
+    protocol, party = protocols.load("vexide"), protocols.role(role).peer
+    names = {name for sender, name in protocol.messages if sender == party}
+    peer = deviations.role_module(role).PEER
+    assert set(peer.INCOMING.variants) == names
+    assert set(peer.HANDLERS) == names - {"Handshake"}
 
 
 @pytest.mark.parametrize("source", ["file", os.devnull])
