@@ -21,6 +21,10 @@ def text(pattern: bytes) -> When:
     return When(lambda _, frame: re.search(pattern, frame.raw))
 
 
+def _is_utf_8(_: Session, data: bytes) -> bool:
+    return data.decode(errors="ignore").encode() == data
+
+
 def _is_own_spelling(_: Session, frame: Frame) -> bool:
     return frame.name is None or frame.raw.strip() == encode(frame.value).strip()
 
@@ -85,7 +89,7 @@ FAULTS["framing.segmentation"] = {
     ),
     "text-reads": Subtle(
         "Loses data that arrives cut inside a multi-byte character.",
-        only("receive", lambda _, data: "\ufffd" not in data.decode(errors="replace")),
+        only("receive", _is_utf_8),
     ),
     "reads-decoded-apart": Subtle(
         "Replaces a character that arrives in two reads by other characters.",

@@ -11,8 +11,6 @@ from mocks.vexide.simulator import Simulator
 
 CARD = When(lambda _, usd: usd["root"] is not None)
 """If a USD mounts a card; a USD without root unmounts the card."""
-
-
 _CAPACITY = ("SetBatteryCapacity", "capacity")
 
 

@@ -14,8 +14,6 @@ UPDATE = named("DeviceUpdate")
 MOTOR = ("status", "Motor")
 UNKNOWN = When(lambda _, name, error: name == "ConfigureDevice" and "variant" in str(error))
 """If a message that is not usable configures an unknown kind of device."""
-
-
 _ADI = ("ConfigureDevice", "port", "Adi")
 _INERTIA = ("ConfigureDevice", "device", "Motor", "moment_of_inertia")
 

@@ -11,7 +11,6 @@ STRANGE = When(lambda _, content, strange: strange)
 HANDSHAKE = When(lambda sim, frame: sim.handshaken or frame.name == "Handshake")
 """If a message is the first Handshake, or comes after the handshake."""
 
-
 FAULTS = Table(Simulator)
 
 FAULTS["handshake.closes-incompatible"] = {
