@@ -152,9 +152,13 @@ def alter(step: str, change: Function, when: Function = always) -> Change:
     return Change(step, play)
 
 
-def returning(step: str, change: Callable[[Any], Any]) -> Change:
+def returning(step: str, change: Callable[[Any], Any], when: Function = always) -> Change:
     """Return what `change` makes of the result of the step."""
-    return Change(step, lambda usual, *args: change(usual(*args)))
+
+    def play(usual: Function, *args: Any) -> Any:
+        return change(usual(*args)) if when(*args) else usual(*args)
+
+    return Change(step, play)
 
 
 # Conditions

@@ -1,94 +1,116 @@
 """Faults of the agent in its messages: the first messages, effectors, lengths."""
 
-from mocks.deviations import fault
+from collections.abc import Callable
+
+from mocks.deviations import Fault, Subtle, Table, fault
 from mocks.simspark.agent import Agent
 from mocks.simspark.connection import Connection
 from mocks.simspark.faults.writing import Utf8
+from mocks.steps import Change, Function, When, always, before, instead, note, returning, send
+
+PLAYING = When(lambda agent: agent.game.get("pm") == ["PlayOn"])
+GOAL = When(lambda agent: str(agent.game.get("pm", [""])[0]).startswith("Goal"))
 
 
-@fault("init-first", violates="agents.create-first")
-class InitFirst(Agent):
-    """Sends init before scene."""
-
-    def opened(self) -> None:
-        self.initialise()
-        self.create()
+def groups(holds: Callable[[int], bool]) -> When:
+    """If the number of groups of perceptors that have come has a property."""
+    return When(lambda agent: holds(agent.groups))
 
 
-@fault("says-hello-first", violates="agents.create-first", subtle=True)
-class SaysHelloFirst(Agent):
-    """Says something before it has created its robot."""
-
-    def opened(self) -> None:
-        self.send("(say hello)")
-        super().opened()
+def effector(text: str, when: When) -> Change:
+    """Send an effector after the nod."""
+    return instead("occasional_effector", lambda _: text, when)
 
 
-@fault("no-init", violates="agents.init-second")
-class NoInit(Agent):
-    """Acts without an init."""
-
-    def initialise(self) -> None:
-        self.initialised = True
+def encoded(change: Callable[[bytes], bytes], when: Function = always) -> Change:
+    """Write what a function makes of a length and its text."""
+    return returning("encode", change, when)
 
 
-@fault("acts-before-init", violates="agents.init-second", subtle=True)
-class ActsBeforeInit(Agent):
-    """Moves its head once before its init."""
-
-    def initialise(self) -> None:
-        self.send("(he1 0.5)")
-        super().initialise()
+def _initialise(agent: Agent) -> None:
+    agent.initialise()
+    agent.create()
 
 
-@fault("trains", violates="monitors.only-commands-of-trainers")
-class Trains(Agent):
-    """Puts the ball in front of its feet with a trainer command."""
-
-    def occasional_effector(self) -> str:
-        return "(ball (pos 0 0 0))" if self.groups % 10 == 5 else super().occasional_effector()
+def _act(form: str) -> Change:
+    """Send the nod in another form."""
+    return instead("act", lambda agent: agent.send(form.format(agent.settings.hinge, agent.nod())))
 
 
-@fault("starts-the-game", violates="monitors.only-commands-of-trainers", subtle=True)
-class StartsTheGame(Agent):
-    """Requests the kick-off once, with a trainer command."""
-
-    def occasional_effector(self) -> str:
-        return "(kickOff Left)" if self.groups == 7 else super().occasional_effector()
+def _count_itself(data: bytes) -> bytes:
+    return len(data).to_bytes(4, "big") + data[4:]
 
 
-@fault("starts-again-after-goals", violates="monitors.only-commands-of-trainers", subtle=True)
-class StartsAgainAfterGoals(Agent):
-    """Requests the kick-off after a goal, with a trainer command."""
+FAULTS = Table(Agent)
 
-    def occasional_effector(self) -> str:
-        scored = str(self.game.get("pm", [""])[0]).startswith("Goal")
-        return "(kickOff Left)" if scored else super().occasional_effector()
+FAULTS["agents.create-first"] = {
+    "init-first": Fault("Sends init before scene.", instead("opened", _initialise)),
+    "says-hello-first": Subtle(
+        "Says something before it has created its robot.", before("opened", send("(say hello)"))
+    ),
+}
 
+FAULTS["agents.init-second"] = {
+    "no-init": Fault("Acts without an init.", instead("initialise", note("initialised"))),
+    "acts-before-init": Subtle(
+        "Moves its head once before its init.", before("initialise", send("(he1 0.5)"))
+    ),
+}
 
-@fault("unclosed", violates="text.s-expressions")
-class Unclosed(Agent):
-    """Omits the last bracket of its effectors."""
+FAULTS["monitors.only-commands-of-trainers"] = {
+    "trains": Fault(
+        "Puts the ball in front of its feet with a trainer command.",
+        effector("(ball (pos 0 0 0))", groups(lambda count: count % 10 == 5)),
+    ),
+    "starts-the-game": Subtle(
+        "Requests the kick-off once, with a trainer command.",
+        effector("(kickOff Left)", groups(lambda count: count == 7)),
+    ),
+    "starts-again-after-goals": Subtle(
+        "Requests the kick-off after a goal, with a trainer command.",
+        effector("(kickOff Left)", GOAL),
+    ),
+}
 
-    def act(self) -> None:
-        self.send(f"({self.settings.hinge} {self.nod():.2f}")
+FAULTS["text.s-expressions"] = {
+    "unclosed": Fault("Omits the last bracket of its effectors.", _act("({} {:.2f}")),
+    "unclosed-words": Subtle(
+        "Omits the bracket of the words that it says from time to time.",
+        returning("occasional_effector", lambda text: text.replace("hello_", "(hello_")),
+    ),
+    "unclosed-in-play": Subtle(
+        "Omits the last bracket of its effectors while the ball is in play.",
+        effector("(lae1 1.0", PLAYING),
+    ),
+}
 
+FAULTS["text.predicates"] = {
+    "bare-effectors": Fault("Sends effectors without brackets.", _act("{} {:.2f}")),
+    "pairs-of-effectors": Subtle(
+        "Puts two effectors into an extra list.",
+        effector("((he1 0)(he2 0))", groups(lambda count: count % 20 == 3)),
+    ),
+}
 
-@fault("unclosed-words", violates="text.s-expressions", subtle=True)
-class UnclosedWords(Agent):
-    """Omits the bracket of the words that it says from time to time."""
-
-    def occasional_effector(self) -> str:
-        return super().occasional_effector().replace("hello_", "(hello_")
-
-
-@fault("unclosed-in-play", violates="text.s-expressions", subtle=True)
-class UnclosedInPlay(Agent):
-    """Omits the last bracket of its effectors while the ball is in play."""
-
-    def occasional_effector(self) -> str:
-        playing = self.game.get("pm") == ["PlayOn"]
-        return "(lae1 1.0" if playing else super().occasional_effector()
+FAULTS["frame.length-prefix"] = {
+    "length-counts-itself": Subtle(
+        "Counts the length field itself in the length, from its fourth message on.",
+        encoded(_count_itself, lambda _, text, connection: connection.sent > 2),
+    ),
+    "first-length-counts-itself": Subtle(
+        "Counts the length field itself in its first length.",
+        encoded(_count_itself, lambda _, text, connection: not connection.sent),
+    ),
+    "length-of-a-byte": Subtle(
+        "Writes only the lowest byte of a length, after three zero bytes.",
+        encoded(lambda data: bytes(3) + data[3:]),
+    ),
+    "lengths-of-two-bytes": Fault("Writes lengths of 16 bits.", encoded(lambda data: data[2:])),
+    "writes-a-kilobyte": Subtle(
+        "Writes at most 1024 bytes of a text, after the length of the whole text.",
+        encoded(lambda data: data[: 4 + 1024]),
+    ),
+}
 
 
 @fault("team-with-an-umlaut", violates="text.ascii")
@@ -109,65 +131,6 @@ class SaysAccents(TeamWithAnUmlaut):
 
     def occasional_effector(self) -> str:
         return super().occasional_effector().replace("hello", "allô")
-
-
-@fault("bare-effectors", violates="text.predicates")
-class BareEffectors(Agent):
-    """Sends effectors without brackets."""
-
-    def act(self) -> None:
-        self.send(f"{self.settings.hinge} {self.nod():.2f}")
-
-
-@fault("pairs-of-effectors", violates="text.predicates", subtle=True)
-class PairsOfEffectors(Agent):
-    """Puts two effectors into an extra list."""
-
-    def occasional_effector(self) -> str:
-        return "((he1 0)(he2 0))" if self.groups % 20 == 3 else super().occasional_effector()
-
-
-@fault("length-counts-itself", violates="frame.length-prefix", subtle=True)
-class LengthCountsItself(Agent):
-    """Counts the length field itself in the length, from its fourth message on."""
-
-    def encode(self, text: str, connection: Connection) -> bytes:
-        data = super().encode(text, connection)
-        length = len(data) if connection.sent > 2 else len(data) - 4
-        return length.to_bytes(4, "big") + data[4:]
-
-
-@fault("first-length-counts-itself", violates="frame.length-prefix", subtle=True)
-class FirstLengthCountsItself(Agent):
-    """Counts the length field itself in its first length."""
-
-    def encode(self, text: str, connection: Connection) -> bytes:
-        data = super().encode(text, connection)
-        return data if connection.sent else len(data).to_bytes(4, "big") + data[4:]
-
-
-@fault("length-of-a-byte", violates="frame.length-prefix", subtle=True)
-class LengthOfAByte(Agent):
-    """Writes only the lowest byte of a length, after three zero bytes."""
-
-    def encode(self, text: str, connection: Connection) -> bytes:
-        return bytes(3) + super().encode(text, connection)[3:]
-
-
-@fault("lengths-of-two-bytes", violates="frame.length-prefix")
-class LengthsOfTwoBytes(Agent):
-    """Writes lengths of 16 bits."""
-
-    def encode(self, text: str, connection: Connection) -> bytes:
-        return super().encode(text, connection)[2:]
-
-
-@fault("writes-a-kilobyte", violates="frame.length-prefix", subtle=True)
-class WritesAKilobyte(Agent):
-    """Writes at most 1024 bytes of a text, after the length of the whole text."""
-
-    def encode(self, text: str, connection: Connection) -> bytes:
-        return super().encode(text, connection)[: 4 + 1024]
 
 
 @fault("longest-earlier-length", violates="text.s-expressions", subtle=True)

@@ -1,5 +1,6 @@
 """Faults of the agent in reading its perceptors."""
 
+from collections.abc import Callable
 from dataclasses import replace
 from itertools import takewhile
 from math import isinf
@@ -7,23 +8,126 @@ from typing import Any
 
 from conformance.codec import Frame
 from conformance.simspark.scene import number
-from mocks.deviations import fault
+from mocks.deviations import Fault, Subtle, Table, fault
 from mocks.simspark.agent import Agent
 from mocks.simspark.faults import decoders
-from mocks.simspark.faults.decoders import die
 from mocks.simspark.robot import PARTS
+from mocks.steps import Change, When, alter, before, die, every, skip, then
+
+KNOWN = ("time", "GS", "HJ", "GYR", "ACC", "See", "hear")
+OWN = tuple(part.perceptor for part in PARTS)
+HINGE = When(lambda _, name, values: name == "HJ")
 
 
-@fault("dies-of-unknown-perceptors", violates="text.unknown-ignored")
-class DiesOfUnknownPerceptors(Agent):
-    """Dies of an unknown perceptor."""
+def up_to(known: Callable[[Any], bool]) -> Change:
+    """Read a group only up to the first perceptor without a property."""
 
-    KNOWN = ("time", "GS", "HJ", "GYR", "ACC", "See", "hear")
+    def cut(_: Agent, frame: Frame) -> Frame:
+        return replace(frame, value=list(takewhile(known, frame.value)))
 
-    def perceive(self, name: str, values: list[Any]) -> None:
-        if name not in self.KNOWN:
-            die()
-        super().perceive(name, values)
+    return alter("heed", cut, lambda _, frame: isinstance(frame.value, list))
+
+
+def angle(change: Callable[[str], str]) -> Change:
+    """Read what a function makes of the text of an angle."""
+    return alter("perceive_hinge", lambda _, name, text: (name, change(str(text))))
+
+
+def _is_own_or_no_hinge(item: Any) -> bool:
+    hinge = isinstance(item, list) and item[:1] == ["HJ"]
+    return not hinge or any(["n", name] in item for name in OWN)
+
+
+def _take_for_right(agent: Agent, name: str, text: Any) -> None:
+    Agent.perceive_hinge(agent, f"r{name[1:]}", text)
+
+
+def _has_infinity(_: Agent, name: str, values: list[Any]) -> bool:
+    texts = [text for item in values if isinstance(item, list) for text in item[1:]]
+    return any(_is_infinite(text) for text in texts)
+
+
+def _is_infinite(text: Any) -> bool:
+    try:
+        return isinf(float(text))
+    except (TypeError, ValueError):
+        return False
+
+
+FAULTS = Table(Agent)
+
+FAULTS["text.unknown-ignored"] = {
+    "dies-of-unknown-perceptors": Fault(
+        "Dies of an unknown perceptor.",
+        before("perceive", die, lambda _, name, values: name not in KNOWN),
+    ),
+    "unknown-ends-the-group": Subtle(
+        "Ignores hinges with additional parts.",
+        skip("perceive", HINGE & (lambda _, name, values: len(values) != 2)),
+    ),
+    "hinges-by-order": Subtle(
+        "Takes the first two parts of a hinge for its name and its angle.",
+        alter("perceive", lambda _, name, values: (name, values[:2]), HINGE),
+    ),
+    "leaves-off-at-the-unknown": Subtle(
+        "Reads a group only up to the first unknown perceptor.",
+        up_to(lambda item: item and item[0] in KNOWN),
+    ),
+    "leaves-off-at-unknown-hinges": Subtle(
+        "Reads a group only up to the first hinge that its robot does not have.",
+        up_to(_is_own_or_no_hinge),
+    ),
+}
+
+FAULTS["agents.understood"] = {
+    "angles-never-zero": Subtle(
+        "Ignores an angle of 0.",
+        skip("perceive_hinge", lambda _, name, text: not number(text)),
+    ),
+    "forgets-the-untold": Subtle(
+        "Knows only the hinges of the latest message.",
+        before("heed", lambda agent, _: agent.hinges.clear()),
+    ),
+    "hinges-without-sign": Fault(
+        "Ignores the sign of an angle.", angle(lambda text: text.lstrip("-"))
+    ),
+    "one-side-for-both": Subtle(
+        "Uses the angles of the left side also for the right side.",
+        then("perceive_hinge", _take_for_right, lambda _, name, text: name.startswith("l")),
+    ),
+    "three-hundred-groups": Subtle(
+        "Ignores hinges after three hundred groups, and still acts.",
+        skip("perceive_hinge", lambda agent, name, text: agent.groups >= 300),
+    ),
+}
+
+FAULTS["robustness.odd-perceptors"] = {
+    "leaves-off-at-nothing-in-sight": Subtle(
+        "Reads a group only up to an empty See perceptor.", up_to(lambda item: item != ["See"])
+    ),
+    "dies-of-infinities": Subtle(
+        "Dies of a number that a double cannot hold.", before("perceive", die, _has_infinity)
+    ),
+    "dies-of-long-numbers": Subtle(
+        "Has a buffer of 128 bytes for the text of a number.",
+        before("perceive_hinge", die, lambda _, name, text: len(text) > 128),
+    ),
+}
+
+FAULTS["frame.segmentation"] = {
+    "every-tenth-lost": Subtle("Drops every tenth message.", skip("heed", every(10))),
+}
+
+FAULTS["text.numbers"] = {
+    "small-exponents-as-zero": Subtle(
+        "Takes every number with a negative exponent for 0.",
+        angle(lambda text: "0" if "e-" in text.lower() else text),
+    ),
+    "exponents-dropped": Subtle(
+        "Reads a number only up to its exponent.",
+        angle(lambda text: text.lower().partition("e")[0]),
+    ),
+}
 
 
 @fault("dies-of-long-words", violates="text.unknown-ignored", subtle=True)
@@ -33,23 +137,6 @@ class DiesOfLongWords(Agent):
     Reader = decoders.Words
 
 
-@fault("unknown-ends-the-group", violates="text.unknown-ignored", subtle=True)
-class UnknownEndsTheGroup(Agent):
-    """Ignores hinges with additional parts."""
-
-    def perceive(self, name: str, values: list[Any]) -> None:
-        if name != "HJ" or len(values) == 2:
-            super().perceive(name, values)
-
-
-@fault("hinges-by-order", violates="text.unknown-ignored", subtle=True)
-class HingesByOrder(Agent):
-    """Takes the first two parts of a hinge for its name and its angle."""
-
-    def perceive(self, name: str, values: list[Any]) -> None:
-        super().perceive(name, values[:2] if name == "HJ" else values)
-
-
 @fault("words-alone", violates="agents.understood", subtle=True)
 class WordsAlone(Agent):
     """Reads only the heard words of a group that contains any."""
@@ -57,54 +144,6 @@ class WordsAlone(Agent):
     def heed(self, frame: Frame) -> None:
         heard = [item for item in frame.value if item[:1] == ["hear"]]
         super().heed(replace(frame, value=heard) if heard else frame)
-
-
-@fault("angles-never-zero", violates="agents.understood", subtle=True)
-class AnglesNeverZero(Agent):
-    """Ignores an angle of 0."""
-
-    def perceive_hinge(self, name: str, text: Any) -> None:
-        if number(text):
-            super().perceive_hinge(name, text)
-
-
-@fault("leaves-off-at-the-unknown", violates="text.unknown-ignored", subtle=True)
-class LeavesOffAtTheUnknown(Agent):
-    """Reads a group only up to the first unknown perceptor."""
-
-    def heed(self, frame: Frame) -> None:
-        known = DiesOfUnknownPerceptors.KNOWN
-        if isinstance(frame.value, list):
-            read = takewhile(lambda item: item and item[0] in known, frame.value)
-            frame = replace(frame, value=list(read))
-        super().heed(frame)
-
-
-@fault("leaves-off-at-nothing-in-sight", violates="robustness.odd-perceptors", subtle=True)
-class LeavesOffAtNothingInSight(Agent):
-    """Reads a group only up to an empty See perceptor."""
-
-    def heed(self, frame: Frame) -> None:
-        if isinstance(frame.value, list):
-            read = takewhile(lambda item: item != ["See"], frame.value)
-            frame = replace(frame, value=list(read))
-        super().heed(frame)
-
-
-@fault("leaves-off-at-unknown-hinges", violates="text.unknown-ignored", subtle=True)
-class LeavesOffAtUnknownHinges(Agent):
-    """Reads a group only up to the first hinge that its robot does not have."""
-
-    OWN = tuple(part.perceptor for part in PARTS)
-
-    def heed(self, frame: Frame) -> None:
-        if isinstance(frame.value, list):
-            frame = replace(frame, value=list(takewhile(self.knows, frame.value)))
-        super().heed(frame)
-
-    def knows(self, item: Any) -> bool:
-        hinge = isinstance(item, list) and item[:1] == ["HJ"]
-        return not hinge or any(["n", name] in item for name in self.OWN)
 
 
 @fault("hinges-by-place", violates="agents.understood", subtle=True)
@@ -119,54 +158,6 @@ class HingesByPlace(Agent):
             self.perceive_hinge(first, angles[0])
 
 
-@fault("forgets-the-untold", violates="agents.understood", subtle=True)
-class ForgetsTheUntold(Agent):
-    """Knows only the hinges of the latest message."""
-
-    def heed(self, frame: Frame) -> None:
-        self.hinges.clear()
-        super().heed(frame)
-
-
-@fault("hinges-without-sign", violates="agents.understood")
-class HingesWithoutSign(Agent):
-    """Ignores the sign of an angle."""
-
-    def perceive_hinge(self, name: str, text: Any) -> None:
-        super().perceive_hinge(name, str(text).lstrip("-"))
-
-
-@fault("one-side-for-both", violates="agents.understood", subtle=True)
-class OneSideForBoth(Agent):
-    """Uses the angles of the left side also for the right side."""
-
-    def perceive_hinge(self, name: str, text: Any) -> None:
-        super().perceive_hinge(name, text)
-        if name.startswith("l"):
-            super().perceive_hinge(f"r{name[1:]}", text)
-
-
-@fault("three-hundred-groups", violates="agents.understood", subtle=True)
-class ThreeHundredGroups(Agent):
-    """Ignores hinges after three hundred groups, and still acts."""
-
-    def perceive_hinge(self, name: str, text: Any) -> None:
-        if self.groups < 300:
-            super().perceive_hinge(name, text)
-
-
-@fault("every-tenth-lost", violates="frame.segmentation", subtle=True)
-class EveryTenthLost(Agent):
-    """Drops every tenth message."""
-
-    came = 0
-
-    def heed(self, frame: Frame) -> None:
-        self.came += 1
-        if self.came % 10:
-            super().heed(frame)
-
-
 @fault("one-group-behind", violates="frame.segmentation", subtle=True)
 class OneGroupBehind(Agent):
     """Reads a message only after the next one has arrived."""
@@ -179,50 +170,6 @@ class RemainsOfLongerGroups(Agent):
     """Reads a group together with leftover bytes of a longer, earlier group."""
 
     Reader = decoders.Remains
-
-
-@fault("dies-of-infinities", violates="robustness.odd-perceptors", subtle=True)
-class DiesOfInfinities(Agent):
-    """Dies of a number that a double cannot hold."""
-
-    def perceive(self, name: str, values: list[Any]) -> None:
-        texts = [text for item in values if isinstance(item, list) for text in item[1:]]
-        if any(_is_infinite(text) for text in texts):
-            die()
-        super().perceive(name, values)
-
-
-@fault("dies-of-long-numbers", violates="robustness.odd-perceptors", subtle=True)
-class DiesOfLongNumbers(Agent):
-    """Has a buffer of 128 bytes for the text of a number."""
-
-    def perceive_hinge(self, name: str, text: Any) -> None:
-        if len(text) > 128:
-            die()
-        super().perceive_hinge(name, text)
-
-
-def _is_infinite(text: Any) -> bool:
-    try:
-        return isinf(float(text))
-    except (TypeError, ValueError):
-        return False
-
-
-@fault("small-exponents-as-zero", violates="text.numbers", subtle=True)
-class SmallExponentsAsZero(Agent):
-    """Takes every number with a negative exponent for 0."""
-
-    def perceive_hinge(self, name: str, text: Any) -> None:
-        super().perceive_hinge(name, "0" if "e-" in str(text).lower() else text)
-
-
-@fault("exponents-dropped", violates="text.numbers", subtle=True)
-class ExponentsDropped(Agent):
-    """Reads a number only up to its exponent."""
-
-    def perceive_hinge(self, name: str, text: Any) -> None:
-        super().perceive_hinge(name, str(text).lower().partition("e")[0])
 
 
 @fault("closes-above-a-kilobyte", violates="frame.length-prefix", subtle=True)
