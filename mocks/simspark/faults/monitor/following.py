@@ -7,10 +7,106 @@ from typing import Any
 from conformance.codec import Frame
 from conformance.simspark.scene import Scene, number
 from conformance.simspark.view import View
-from mocks.deviations import fault
+from mocks.deviations import Fault, Subtle, Table, fault
 from mocks.simspark.faults import decoders
-from mocks.simspark.faults.decoders import die
 from mocks.simspark.monitor import Monitor
+from mocks.steps import When, before, die, every, first, only, skip, then
+
+PARTIAL = When(lambda _, frame: frame.name == "PartialState")
+
+
+def _has_other_than_numbers(_: Monitor, frame: Frame) -> bool:
+    values = (item[1] for item in frame.value[0] if len(item) > 1)
+    return any(number(value) is None for value in values)
+
+
+def _has_environment_and_state(_: Monitor, frame: Frame) -> bool:
+    return frame.name == "Environment" and any(i[:1] == ["time"] for i in frame.value[0])
+
+
+def _shows_unknown_mode(monitor: Monitor, _: Frame) -> bool:
+    modes = monitor.view.play_modes
+    return (monitor.view.value("play_mode") or 0) >= len(modes) > 0
+
+
+def _has_too_many_nodes(monitor: Monitor, frame: Frame) -> bool:
+    if monitor.view.scene is None or len(frame.value) <= 2:
+        return False
+    return len(Scene(frame.value[2]).nodes) > len(monitor.view.scene.nodes)
+
+
+def _exit(*_: Any) -> None:
+    raise SystemExit
+
+
+FAULTS = Table(Monitor)
+
+FAULTS["monitors.understood"] = {
+    "introduced-only": Fault(
+        "Ignores all messages after the introduction, but still reads them.",
+        skip("take_state", lambda monitor, _: monitor.view.fulls >= 2),
+    ),
+    "two-hundred-states": Subtle(
+        "Ignores all states after the first two hundred.", only("take_state", first(200))
+    ),
+    "every-tenth-lost": Subtle("Drops every tenth message.", skip("take_state", every(10))),
+    "dies-of-updates": Fault(
+        "Dies of a partial state, because it expects a full one each time.",
+        before("take_state", die, PARTIAL),
+    ),
+}
+
+FAULTS["text.unknown-ignored"] = {
+    "dies-of-unknown-values": Fault(
+        "Dies of the unknown value foul in a game state.",
+        before(
+            "take_state", die, lambda _, frame: any(item[0] == "foul" for item in frame.value[0])
+        ),
+    ),
+    "numbers-only": Subtle(
+        "Ignores a partial state with a value that is not a number.",
+        skip("take_state", PARTIAL & _has_other_than_numbers),
+    ),
+    "counts-known-values": Subtle(
+        "Ignores a full graph with an unknown leaf.",
+        skip("take_state", lambda _, frame: b"setFancy" in frame.raw),
+    ),
+}
+
+FAULTS["monitors.published-forms"] = {
+    "one-list-unread": Fault(
+        "Ignores a state in the list of the environment.",
+        skip("take_state", _has_environment_and_state),
+    ),
+}
+
+FAULTS["text.numbers"] = {
+    "exponents-unread": Subtle(
+        "Ignores messages with a number that has an exponent.",
+        skip("take_state", lambda _, frame: re.search(rb"\de[+-]?\d", frame.raw[4:])),
+    ),
+}
+
+FAULTS["robustness.odd-scenes"] = {
+    "dies-beyond-the-list": Fault(
+        "Dies of a play mode outside the list.", then("take_state", die, _shows_unknown_mode)
+    ),
+    "dies-of-misfits": Subtle(
+        "Dies of an update with more nodes than the full graph.",
+        before("take_state", die, PARTIAL & _has_too_many_nodes),
+    ),
+    "dies-of-infinities": Subtle(
+        "Dies of a time that a double cannot hold.",
+        before("take_state", die, lambda _, frame: ["time", "1e400"] in frame.value[0]),
+    ),
+}
+
+FAULTS["frame.length-prefix"] = {
+    "closes-above-sixty-four-kilobytes": Subtle(
+        "Exits if a message is longer than 65,536 bytes.",
+        before("heed", _exit, lambda _, frame: len(frame.raw) > 65_540),
+    ),
+}
 
 
 class Viewing(Monitor):
@@ -22,102 +118,11 @@ class Viewing(Monitor):
         return self.view_of_its_own()
 
 
-@fault("introduced-only", violates="monitors.understood")
-class IntroducedOnly(Monitor):
-    """Ignores all messages after the introduction, but still reads them."""
-
-    def take_state(self, frame: Frame) -> None:
-        if self.view.fulls < 2:
-            super().take_state(frame)
-
-
-@fault("two-hundred-states", violates="monitors.understood", subtle=True)
-class TwoHundredStates(Monitor):
-    """Ignores all states after the first two hundred."""
-
-    taken = 0
-
-    def take_state(self, frame: Frame) -> None:
-        self.taken += 1
-        if self.taken <= 200:
-            super().take_state(frame)
-
-
-@fault("every-tenth-lost", violates="monitors.understood", subtle=True)
-class EveryTenthLost(Monitor):
-    """Drops every tenth message."""
-
-    came = 0
-
-    def take_state(self, frame: Frame) -> None:
-        self.came += 1
-        if self.came % 10:
-            super().take_state(frame)
-
-
-@fault("dies-of-updates", violates="monitors.understood")
-class DiesOfUpdates(Monitor):
-    """Dies of a partial state, because it expects a full one each time."""
-
-    def take_state(self, frame: Frame) -> None:
-        if frame.name == "PartialState":
-            die()
-        super().take_state(frame)
-
-
 @fault("dies-of-long-words", violates="text.unknown-ignored", subtle=True)
 class DiesOfLongWords(Monitor):
     """Dies of a word of 256 letters."""
 
     Reader = decoders.Words
-
-
-@fault("dies-of-unknown-values", violates="text.unknown-ignored")
-class DiesOfUnknownValues(Monitor):
-    """Dies of the unknown value foul in a game state."""
-
-    def take_state(self, frame: Frame) -> None:
-        if any(item[0] == "foul" for item in frame.value[0]):
-            die()
-        super().take_state(frame)
-
-
-@fault("numbers-only", violates="text.unknown-ignored", subtle=True)
-class NumbersOnly(Monitor):
-    """Ignores a partial state with a value that is not a number."""
-
-    def take_state(self, frame: Frame) -> None:
-        values = (item[1] for item in frame.value[0] if len(item) > 1)
-        if frame.name != "PartialState" or all(number(value) is not None for value in values):
-            super().take_state(frame)
-
-
-@fault("counts-known-values", violates="text.unknown-ignored", subtle=True)
-class CountsKnownValues(Monitor):
-    """Ignores a full graph with an unknown leaf."""
-
-    def take_state(self, frame: Frame) -> None:
-        if b"setFancy" not in frame.raw:
-            super().take_state(frame)
-
-
-@fault("one-list-unread", violates="monitors.published-forms")
-class OneListUnread(Monitor):
-    """Ignores a state in the list of the environment."""
-
-    def take_state(self, frame: Frame) -> None:
-        together = frame.name == "Environment" and any(i[:1] == ["time"] for i in frame.value[0])
-        if not together:
-            super().take_state(frame)
-
-
-@fault("exponents-unread", violates="text.numbers", subtle=True)
-class ExponentsUnread(Monitor):
-    """Ignores messages with a number that has an exponent."""
-
-    def take_state(self, frame: Frame) -> None:
-        if not re.search(rb"\de[+-]?\d", frame.raw[4:]):
-            super().take_state(frame)
 
 
 @fault("stops-at-misfits", violates="robustness.odd-scenes", subtle=True)
@@ -147,28 +152,6 @@ class NoUpdatesAfterMisfits(StopsAtMisfits):
         if frame.name != "PartialState":
             return frame
         return replace(frame, value=[*frame.value[:2], []])
-
-
-@fault("dies-beyond-the-list", violates="robustness.odd-scenes")
-class DiesBeyondTheList(Monitor):
-    """Dies of a play mode outside the list."""
-
-    def take_state(self, frame: Frame) -> None:
-        super().take_state(frame)
-        if (self.view.value("play_mode") or 0) >= len(self.view.play_modes) > 0:
-            die()
-
-
-@fault("dies-of-misfits", violates="robustness.odd-scenes", subtle=True)
-class DiesOfMisfits(Monitor):
-    """Dies of an update with more nodes than the full graph."""
-
-    def take_state(self, frame: Frame) -> None:
-        if frame.name == "PartialState" and self.view.scene is not None:
-            before = len(self.view.scene.nodes)
-            if len(frame.value) > 2 and len(Scene(frame.value[2]).nodes) > before:
-                die()
-        super().take_state(frame)
 
 
 class _Forgetting(View):
@@ -342,23 +325,3 @@ class PlusSignsUnread(Viewing):
     """Takes a number with a plus sign for 0."""
 
     view_of_its_own = _WithoutPlus
-
-
-@fault("dies-of-infinities", violates="robustness.odd-scenes", subtle=True)
-class DiesOfInfinities(Monitor):
-    """Dies of a time that a double cannot hold."""
-
-    def take_state(self, frame: Frame) -> None:
-        if ["time", "1e400"] in frame.value[0]:
-            die()
-        super().take_state(frame)
-
-
-@fault("closes-above-sixty-four-kilobytes", violates="frame.length-prefix", subtle=True)
-class ClosesAboveSixtyFourKilobytes(Monitor):
-    """Exits if a message is longer than 65,536 bytes."""
-
-    def heed(self, frame: Frame) -> None:
-        if len(frame.raw) > 65_540:
-            raise SystemExit
-        super().heed(frame)
