@@ -4,20 +4,164 @@ import asyncio
 from typing import Any
 
 from conformance.codec import Frame
-from mocks.deviations import fault
+from mocks.deviations import Fault, Subtle, Table, fault
 from mocks.simspark.agent_port import BEFORE_PLAY, Agent
 from mocks.simspark.robot import Robot
 from mocks.simspark.server import Server
+from mocks.steps import Change, alter, instead, only, returning, skip, then
 
 COMMANDS = ("score", "playMode", "time", "kickOff", "ball", "agent")
 
 
-@fault("no-perceptors", violates="agents.perceptors")
-class NoPerceptors(Server):
-    """Sends no perceptors."""
+def executes(*words: str) -> Change:
+    """Execute these trainer commands of agents."""
 
-    def tell_agents(self) -> None:
-        pass
+    def is_command(_: Server, agent: Agent, expression: Any) -> bool:
+        return isinstance(expression, list) and bool(expression) and expression[0] in words
+
+    return instead("effect", lambda server, agent, command: server.execute(command), is_command)
+
+
+def _put_left(_: Server, agent: Agent, robot: Robot, values: list[Any]) -> None:
+    robot.side = "left" if robot.side else ""
+
+
+def _put_left_by_name(server: Server, agent: Agent, robot: Robot, values: list[Any]) -> None:
+    if robot.team < server.world.teams.get("left", ""):
+        robot.side = "left"
+
+
+def _cut_name(_: Server, agent: Agent, robot: Robot, values: list[Any]) -> Any:
+    return agent, robot, [[v[0], v[1][:8]] if v[:1] == ["teamname"] else v for v in values]
+
+
+def _put_second_opposite(server: Server, agent: Agent, robot: Robot, values: list[Any]) -> None:
+    if any(other.team == robot.team for other in server.world.robots if other is not robot):
+        robot.side = "left" if robot.side == "right" else "right"
+
+
+def _is_taken(server: Server, agent: Agent, robot: Robot, values: list[Any]) -> bool:
+    taken = {str(other.unum) for other in server.world.robots}
+    return bool(["unum", values[1][1]] == values[1] and values[1][1] in taken)
+
+
+def _turn_all(server: Server, robot: Robot, place: int, speed: float) -> None:
+    for each in server.world.robots:
+        Server.turn_hinge(server, each, place, speed)
+
+
+def _execute_first(server: Server, agent: Agent, frame: Frame) -> None:
+    for expression in frame.value[:1]:
+        server.effect(agent, expression)
+
+
+def _stop_perceptors(server: Server, robot: Robot, text: str) -> None:
+    for agent in server.agents:
+        agent.gone = agent.gone or agent.robot is robot
+
+
+FAULTS = Table(Server)
+
+FAULTS["agents.perceptors"] = {
+    "no-perceptors": Fault("Sends no perceptors.", skip("tell_agents")),
+    "untold-where-play-rests": Subtle(
+        "Sends no perceptors during kick-offs, kick-ins and other kicks, and after the game.",
+        only("tell_agents", lambda server: server.world.mode in ("PlayOn", *BEFORE_PLAY)),
+    ),
+    "speakers-untold": Subtle(
+        "Stops sending perceptors to an agent after its first say.",
+        then("say", _stop_perceptors),
+    ),
+}
+
+FAULTS["agents.joints"] = {
+    "hinges-once": Fault(
+        "Sends the positions of the hinges only in the first group.",
+        returning(
+            "perceptors",
+            lambda text: text.replace("(HJ ", "(XJ "),
+            lambda _, agent, robot, marks: agent.cycles != 1,
+        ),
+    ),
+    "angles-with-commas": Subtle(
+        "Writes the angles of hinges with a decimal comma.",
+        returning("perceive_hinges", lambda hinges: [each.replace(".", ",") for each in hinges]),
+    ),
+    "hinges-of-the-first": Subtle(
+        "Sends the positions of the hinges only to the first agent.",
+        returning(
+            "perceptors",
+            lambda text: text.replace("(HJ ", "(XJ "),
+            lambda _, agent, robot, marks: agent.number != 1,
+        ),
+    ),
+}
+
+FAULTS["agents.sides"] = {
+    "one-side": Subtle(
+        "Puts the players of both teams on the left.", then("initialise", _put_left)
+    ),
+    "sides-by-name": Subtle(
+        "Puts a team on the left if its name precedes that of the left team.",
+        then("initialise", _put_left_by_name),
+    ),
+    "numbers-of-both-teams": Subtle(
+        "Refuses an agent with a number that the other team uses.", skip("initialise", _is_taken)
+    ),
+    "teams-of-eight-letters": Subtle(
+        "Keeps only eight letters of the name of a team.", alter("initialise", _cut_name)
+    ),
+    "second-of-a-team-opposite": Subtle(
+        "Puts every player of a team except the first on the other side.",
+        then("initialise", _put_second_opposite),
+    ),
+}
+
+FAULTS["agents.heard"] = {
+    "words-cut-short": Subtle(
+        "Cuts said words to eight characters.",
+        alter("say", lambda _, robot, text: (robot, text[:8])),
+    ),
+}
+
+FAULTS["agents.every-hinge"] = {
+    "stiff-last-hinge": Subtle(
+        "Turns all hinges except the last one.",
+        skip("turn_hinge", lambda _, robot, place, speed: place >= len(robot.speeds) - 1),
+    ),
+}
+
+FAULTS["agents.effectors"] = {
+    "stiff-hinges": Fault("Turns no hinge.", skip("turn_hinge")),
+    "stiff-in-play": Subtle(
+        "Turns no hinge while the ball is in play.",
+        skip("turn_hinge", lambda server, *_: server.world.mode == "PlayOn"),
+    ),
+    "speeds-in-whole-numbers": Subtle(
+        "Ignores the fraction of a hinge's speed.",
+        alter("turn_hinge", lambda _, robot, place, speed: (robot, place, float(int(speed)))),
+    ),
+    "first-effector-only": Subtle(
+        "Executes only the first effector of a message.", instead("hear_agent", _execute_first)
+    ),
+    "one-will": Subtle(
+        "Turns the hinges of all robots by the effectors of one agent.",
+        instead("turn_hinge", _turn_all),
+    ),
+    "hinges-turn-one-way": Subtle(
+        "Ignores the sign of a hinge's speed.",
+        alter("turn_hinge", lambda _, robot, place, speed: (robot, place, abs(speed))),
+    ),
+}
+
+FAULTS["monitors.not-for-agents"] = {
+    "agents-command": Fault("Executes trainer commands of agents.", executes(*COMMANDS)),
+    "agents-move-the-ball": Subtle("Executes the command ball of agents.", executes("ball")),
+    "agents-kick-off": Subtle(
+        "Executes the commands playMode and kickOff of agents.", executes("playMode", "kickOff")
+    ),
+    "agents-set-the-time": Subtle("Executes the command time of agents.", executes("time")),
+}
 
 
 @fault("two-hundred-groups", violates="agents.perceptors", subtle=True)
@@ -31,15 +175,6 @@ class TwoHundredGroups(Server):
         self.agents = everybody
 
 
-@fault("untold-where-play-rests", violates="agents.perceptors", subtle=True)
-class UntoldWherePlayRests(Server):
-    """Sends no perceptors during kick-offs, kick-ins and other kicks, and after the game."""
-
-    def tell_agents(self) -> None:
-        if self.world.mode in ("PlayOn", *BEFORE_PLAY):
-            super().tell_agents()
-
-
 @fault("fourth-agent-untold", violates="agents.perceptors", subtle=True)
 class FourthAgentUntold(Server):
     """Sends no perceptors to its fourth agent."""
@@ -49,42 +184,6 @@ class FourthAgentUntold(Server):
         self.agents = [agent for agent in everybody if agent.number != 4]
         super().tell_agents()
         self.agents = everybody
-
-
-@fault("speakers-untold", violates="agents.perceptors", subtle=True)
-class SpeakersUntold(Server):
-    """Stops sending perceptors to an agent after its first say."""
-
-    def say(self, robot: Robot, text: str) -> None:
-        super().say(robot, text)
-        for agent in self.agents:
-            agent.gone = agent.gone or agent.robot is robot
-
-
-@fault("hinges-once", violates="agents.joints")
-class HingesOnce(Server):
-    """Sends the positions of the hinges only in the first group."""
-
-    def perceptors(self, agent: Agent, robot: Robot, marks: list[Any]) -> str:
-        text = super().perceptors(agent, robot, marks)
-        return text if agent.cycles == 1 else text.replace("(HJ ", "(XJ ")
-
-
-@fault("angles-with-commas", violates="agents.joints", subtle=True)
-class AnglesWithCommas(Server):
-    """Writes the angles of hinges with a decimal comma."""
-
-    def perceive_hinges(self, robot: Robot) -> list[str]:
-        return [hinge.replace(".", ",") for hinge in super().perceive_hinges(robot)]
-
-
-@fault("hinges-of-the-first", violates="agents.joints", subtle=True)
-class HingesOfTheFirst(Server):
-    """Sends the positions of the hinges only to the first agent."""
-
-    def perceptors(self, agent: Agent, robot: Robot, marks: list[Any]) -> str:
-        text = super().perceptors(agent, robot, marks)
-        return text if agent.number == 1 else text.replace("(HJ ", "(XJ ")
 
 
 @fault("hinges-of-the-first-after-long", violates="agents.effectors", subtle=True)
@@ -98,62 +197,6 @@ class HingesOfTheFirstAfterLong(Server):
         text = super().perceptors(agent, robot, marks)
         robot.hinges = own
         return text
-
-
-@fault("one-side", violates="agents.sides", subtle=True)
-class OneSide(Server):
-    """Puts the players of both teams on the left."""
-
-    def initialise(self, agent: Agent, robot: Robot, values: list[Any]) -> None:
-        super().initialise(agent, robot, values)
-        robot.side = "left" if robot.side else ""
-
-
-@fault("sides-by-name", violates="agents.sides", subtle=True)
-class SidesByName(Server):
-    """Puts a team on the left if its name precedes that of the left team."""
-
-    def initialise(self, agent: Agent, robot: Robot, values: list[Any]) -> None:
-        super().initialise(agent, robot, values)
-        if robot.team < self.world.teams.get("left", ""):
-            robot.side = "left"
-
-
-@fault("numbers-of-both-teams", violates="agents.sides", subtle=True)
-class NumbersOfBothTeams(Server):
-    """Refuses an agent with a number that the other team uses."""
-
-    def initialise(self, agent: Agent, robot: Robot, values: list[Any]) -> None:
-        taken = {str(other.unum) for other in self.world.robots}
-        if ["unum", values[1][1]] != values[1] or values[1][1] not in taken:
-            super().initialise(agent, robot, values)
-
-
-@fault("teams-of-eight-letters", violates="agents.sides", subtle=True)
-class TeamsOfEightLetters(Server):
-    """Keeps only eight letters of the name of a team."""
-
-    def initialise(self, agent: Agent, robot: Robot, values: list[Any]) -> None:
-        cut = [[v[0], v[1][:8]] if v[:1] == ["teamname"] else v for v in values]
-        super().initialise(agent, robot, cut)
-
-
-@fault("second-of-a-team-opposite", violates="agents.sides", subtle=True)
-class SecondOfATeamOpposite(Server):
-    """Puts every player of a team except the first on the other side."""
-
-    def initialise(self, agent: Agent, robot: Robot, values: list[Any]) -> None:
-        super().initialise(agent, robot, values)
-        if any(other.team == robot.team for other in self.world.robots if other is not robot):
-            robot.side = "left" if robot.side == "right" else "right"
-
-
-@fault("words-cut-short", violates="agents.heard", subtle=True)
-class WordsCutShort(Server):
-    """Cuts said words to eight characters."""
-
-    def say(self, robot: Robot, text: str) -> None:
-        super().say(robot, text[:8])
 
 
 @fault("echoes", violates="agents.heard", subtle=True)
@@ -178,40 +221,6 @@ class OnlyOnesOwnWords(Server):
         return text
 
 
-@fault("stiff-last-hinge", violates="agents.every-hinge", subtle=True)
-class StiffLastHinge(Server):
-    """Turns all hinges except the last one."""
-
-    def turn_hinge(self, robot: Robot, place: int, speed: float) -> None:
-        if place < len(robot.speeds) - 1:
-            super().turn_hinge(robot, place, speed)
-
-
-@fault("stiff-hinges", violates="agents.effectors")
-class StiffHinges(Server):
-    """Turns no hinge."""
-
-    def turn_hinge(self, robot: Robot, place: int, speed: float) -> None:
-        pass
-
-
-@fault("stiff-in-play", violates="agents.effectors", subtle=True)
-class StiffInPlay(Server):
-    """Turns no hinge while the ball is in play."""
-
-    def turn_hinge(self, robot: Robot, place: int, speed: float) -> None:
-        if self.world.mode != "PlayOn":
-            super().turn_hinge(robot, place, speed)
-
-
-@fault("speeds-in-whole-numbers", violates="agents.effectors", subtle=True)
-class SpeedsInWholeNumbers(Server):
-    """Ignores the fraction of a hinge's speed."""
-
-    def turn_hinge(self, robot: Robot, place: int, speed: float) -> None:
-        super().turn_hinge(robot, place, float(int(speed)))
-
-
 @fault("hinges-hold-after-long", violates="agents.effectors", subtle=True)
 class HingesHoldAfterLong(Server):
     """Turns no hinge of an agent after two hundred groups of perceptors."""
@@ -220,76 +229,6 @@ class HingesHoldAfterLong(Server):
         agent = next(agent for agent in self.agents if agent.robot is robot)
         if agent.cycles < 200:
             super().turn_hinge(robot, place, speed)
-
-
-@fault("first-effector-only", violates="agents.effectors", subtle=True)
-class FirstEffectorOnly(Server):
-    """Executes only the first effector of a message."""
-
-    def hear_agent(self, agent: Agent, frame: Frame) -> None:
-        for expression in frame.value[:1]:
-            self.effect(agent, expression)
-
-
-@fault("one-will", violates="agents.effectors", subtle=True)
-class OneWill(Server):
-    """Turns the hinges of all robots by the effectors of one agent."""
-
-    def turn_hinge(self, robot: Robot, place: int, speed: float) -> None:
-        for other in self.world.robots:
-            super().turn_hinge(other, place, speed)
-
-
-@fault("hinges-turn-one-way", violates="agents.effectors", subtle=True)
-class HingesTurnOneWay(Server):
-    """Ignores the sign of a hinge's speed."""
-
-    def turn_hinge(self, robot: Robot, place: int, speed: float) -> None:
-        super().turn_hinge(robot, place, abs(speed))
-
-
-@fault("agents-command", violates="monitors.not-for-agents")
-class AgentsCommand(Server):
-    """Executes trainer commands of agents."""
-
-    def effect(self, agent: Agent, expression: Any) -> None:
-        if isinstance(expression, list) and expression and expression[0] in COMMANDS:
-            self.execute(expression)
-        else:
-            super().effect(agent, expression)
-
-
-@fault("agents-move-the-ball", violates="monitors.not-for-agents", subtle=True)
-class AgentsMoveTheBall(Server):
-    """Executes the command ball of agents."""
-
-    def effect(self, agent: Agent, expression: Any) -> None:
-        if isinstance(expression, list) and expression[:1] == ["ball"]:
-            self.execute(expression)
-        else:
-            super().effect(agent, expression)
-
-
-@fault("agents-kick-off", violates="monitors.not-for-agents", subtle=True)
-class AgentsKickOff(Server):
-    """Executes the commands playMode and kickOff of agents."""
-
-    def effect(self, agent: Agent, expression: Any) -> None:
-        if isinstance(expression, list) and expression[:1] in (["playMode"], ["kickOff"]):
-            self.execute(expression)
-        else:
-            super().effect(agent, expression)
-
-
-@fault("agents-set-the-time", violates="monitors.not-for-agents", subtle=True)
-class AgentsSetTheTime(Server):
-    """Executes the command time of agents."""
-
-    def effect(self, agent: Agent, expression: Any) -> None:
-        if isinstance(expression, list) and expression[:1] == ["time"]:
-            self.execute(expression)
-        else:
-            super().effect(agent, expression)
 
 
 @fault("perceptors-before-scene", violates="agents.perceptors", subtle=True)

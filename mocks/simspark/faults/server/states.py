@@ -1,65 +1,199 @@
 """Faults of the server in the states for monitors, and in their timing."""
 
-from mocks.deviations import fault
+from collections.abc import Callable
+from typing import Any
+
+from mocks.deviations import Fault, Subtle, Table, fault
 from mocks.simspark.monitor_port import HEADER_PARTIAL, Monitor
 from mocks.simspark.server import Server
+from mocks.steps import Change, When, alter, instead, only, returning, skip
+
+LATER = When(lambda _, monitor, *rest: monitor.number > 1)
+"""If the step is about a monitor that is not the first one."""
 
 
-@fault("state-first", violates="monitors.environment-first")
-class StateFirst(Server):
-    """Sends the game state before the environment."""
-
-    def welcome(self, monitor: Monitor) -> None:
-        self.send_full(monitor)
-        self.send_environment(monitor)
+def without(word: str) -> Callable[[list[str]], list[str]]:
+    """Omit the pairs whose names begin with a word."""
+    return lambda pairs: [pair for pair in pairs if not pair.startswith(f"({word}")]
 
 
-@fault("second-without-environment", violates="monitors.environment-first", subtle=True)
-class SecondWithoutEnvironment(Server):
-    """Sends the environment only to its first monitor."""
-
-    def send_environment(self, monitor: Monitor) -> None:
-        if monitor.number == 1:
-            super().send_environment(monitor)
+def value(name: str, text: Callable[[Server], str]) -> Change:
+    """Write a value of the game state in another form."""
+    return Change("state", lambda usual, server: {**usual(server), name: text(server)})
 
 
-@fault("second-monitor-in-one-list", violates="monitors.apart", subtle=True)
-class SecondMonitorInOneList(Server):
-    """Sends environment and game state in one list to all monitors except the first."""
-
-    def welcome(self, monitor: Monitor) -> None:
-        if monitor.number == 1:
-            super().welcome(monitor)
-        else:
-            self.send_state(monitor, [*self.environment(), *self.full_state()], self.full())
+def _send_state_first(server: Server, monitor: Monitor) -> None:
+    server.send_full(monitor)
+    server.send_environment(monitor)
 
 
-@fault("no-second-state", violates="monitors.state-second")
-class NoSecondState(Server):
-    """Sends updates directly after the environment."""
-
-    def send_full(self, monitor: Monitor) -> None:
-        pass
+def _send_one_list(server: Server, monitor: Monitor) -> None:
+    pairs = [*server.environment(), *server.full_state()]
+    server.send_state(monitor, pairs, server.full())
 
 
-@fault("second-state-partial", violates="monitors.state-second", subtle=True)
-class SecondStatePartial(Server):
-    """Sends the full game state with an update to all monitors except the first."""
-
-    def send_full(self, monitor: Monitor) -> None:
-        if monitor.number == 1:
-            super().send_full(monitor)
-        else:
-            self.send_state(monitor, self.full_state(), self.partial())
+def _send_with_update(server: Server, monitor: Monitor) -> None:
+    server.send_state(monitor, server.full_state(), server.partial())
 
 
-@fault("says-no-more", violates="monitors.keeps-sending")
-class SaysNoMore(Server):
-    """Sends only ten messages to a monitor."""
+def _send_with_graph(server: Server, monitor: Monitor) -> None:
+    server.send_state(monitor, server.environment(), server.full_graph())
 
-    def tell_monitor(self, monitor: Monitor, pairs: list[str], scene: str) -> None:
-        if monitor.sent < 10:
-            super().tell_monitor(monitor, pairs, scene)
+
+def _send_with_header(server: Server, monitor: Monitor) -> None:
+    server.send_state(monitor, server.environment(), server.header_full())
+
+
+def _add_fourth_part(_: Server, monitor: Monitor, pairs: list[str], scene: str) -> Any:
+    return monitor, pairs, f"{scene}(changed)"
+
+
+def _minutes(server: Server) -> str:
+    minutes, seconds = divmod(server.world.time, 60)
+    return f"{minutes:.0f}:{seconds:05.2f}"
+
+
+def _half_goals(server: Server) -> str:
+    goals = server.world.score["right"]
+    return f"{goals}.5" if goals else "0"
+
+
+def _jittering_time(server: Server) -> str:
+    late = 0.1 if server.cycles % 14 == 0 and server.world.time > 0.1 else 0.0
+    return f"{server.world.time - late:.6g}"
+
+
+FAULTS = Table(Server)
+
+FAULTS["monitors.environment-first"] = {
+    "state-first": Fault(
+        "Sends the game state before the environment.", instead("welcome", _send_state_first)
+    ),
+    "second-without-environment": Subtle(
+        "Sends the environment only to its first monitor.", skip("send_environment", LATER)
+    ),
+}
+
+FAULTS["monitors.apart"] = {
+    "second-monitor-in-one-list": Subtle(
+        "Sends environment and game state in one list to all monitors except the first.",
+        instead("welcome", _send_one_list, LATER),
+    ),
+}
+
+FAULTS["monitors.state-second"] = {
+    "no-second-state": Fault("Sends updates directly after the environment.", skip("send_full")),
+    "second-state-partial": Subtle(
+        "Sends the full game state with an update to all monitors except the first.",
+        instead("send_full", _send_with_update, LATER),
+    ),
+}
+
+FAULTS["monitors.keeps-sending"] = {
+    "says-no-more": Fault(
+        "Sends only ten messages to a monitor.",
+        skip("tell_monitor", lambda _, monitor, *rest: monitor.sent >= 10),
+    ),
+}
+
+FAULTS["monitors.rate"] = {
+    "slow": Fault(
+        "Sends a state only every 24 cycles, or 0.48 s.",
+        only("tell_monitors", lambda server: server.cycles % 24 == 0),
+    ),
+}
+
+FAULTS["monitors.commands"] = {
+    "first-monitor-commands": Fault(
+        "Executes only the commands of its first monitor.", skip("hear_command", LATER)
+    ),
+}
+
+FAULTS["environment.structure"] = {
+    "environment-without-header": Fault(
+        "Sends no scene graph header after the environment.",
+        instead("send_environment", _send_with_graph),
+    ),
+    "environment-alone": Subtle(
+        "Sends the environment without a scene graph, from the second monitor on.",
+        instead("send_environment", _send_with_header, LATER),
+    ),
+}
+
+FAULTS["environment.pairs"] = {
+    "stray-word-in-the-environment": Subtle(
+        "Ends the environment with a word outside of any pair.",
+        returning("play_modes", lambda text: f"{text}end"),
+    ),
+}
+
+FAULTS["environment.parameters"] = {
+    "no-goal-depth": Subtle(
+        "Omits the depth of the goals.",
+        instead("environment_pair", lambda *_: "", lambda _, name, value: name == "GoalDepth"),
+    ),
+}
+
+FAULTS["environment.play-modes"] = {
+    "no-play-modes": Fault("Sends no list of play modes.", instead("play_modes", lambda _: "")),
+    "empty-play-modes": Subtle(
+        "Sends an empty list of play modes.", instead("play_modes", lambda _: "(play_modes)")
+    ),
+}
+
+FAULTS["state.structure"] = {
+    "state-without-graph": Fault(
+        "Sends partial states without a scene graph.", instead("partial", "header_partial")
+    ),
+    "fourth-part": Subtle(
+        "Sends a fourth part after the scene graph when one value has changed.",
+        alter("send_state", _add_fourth_part, lambda _, monitor, pairs, scene: len(pairs) == 2),
+    ),
+}
+
+FAULTS["state.complete"] = {
+    "no-half": Subtle(
+        "Omits the half in the full game state.", returning("full_state", without("half"))
+    ),
+    "state-without-scores": Fault(
+        "Omits the scores in the full game state.", returning("full_state", without("score"))
+    ),
+}
+
+FAULTS["state.partial"] = {
+    "changes-without-time": Subtle(
+        "Omits the time when another value has changed.",
+        returning("partial_state", lambda pairs: pairs[1:] or pairs),
+    ),
+    "half-untold": Subtle(
+        "Omits the half in partial states.", returning("partial_state", without("half"))
+    ),
+}
+
+FAULTS["state.values"] = {
+    "time-of-day": Fault("Writes the time in minutes and seconds.", value("time", _minutes)),
+    "fractions-of-goals": Subtle(
+        "Counts half a goal more for the right team once it has scored.",
+        value("score_right", _half_goals),
+    ),
+}
+
+FAULTS["state.play-mode"] = {
+    "play-mode-by-name": Fault(
+        "Sends the name of the play mode instead of its index.",
+        value("play_mode", lambda server: server.world.mode),
+    ),
+    "play-modes-from-one": Subtle(
+        "Counts play modes from 1.", returning("play_mode_index", lambda index: index + 1)
+    ),
+}
+
+FAULTS["state.time-goes-on"] = {
+    "time-jitters": Subtle(
+        "Sends a time that is 0.1 s too early in every seventh message.",
+        value("time", _jittering_time),
+    ),
+}
 
 
 @fault("says-no-more-to-trainers", violates="monitors.keeps-sending", subtle=True)
@@ -88,24 +222,6 @@ class HundredStates(Server):
             super().tell_monitor(monitor, pairs, scene)
 
 
-@fault("slow", violates="monitors.rate")
-class Slow(Server):
-    """Sends a state only every 24 cycles, or 0.48 s."""
-
-    def tell_monitors(self) -> None:
-        if self.cycles % 24 == 0:
-            super().tell_monitors()
-
-
-@fault("first-monitor-commands", violates="monitors.commands")
-class FirstMonitorCommands(Server):
-    """Executes only the commands of its first monitor."""
-
-    def hear_command(self, monitor: Monitor, expression: object) -> None:
-        if monitor.number == 1:
-            super().hear_command(monitor, expression)
-
-
 @fault("one-command-each", violates="monitors.commands", subtle=True)
 class OneCommandEach(Server):
     """Executes only one command of each monitor."""
@@ -126,28 +242,6 @@ class FiftyCommandsEach(Server):
             super().hear_command(monitor, expression)
 
 
-# The environment
-
-
-@fault("environment-without-header", violates="environment.structure")
-class EnvironmentWithoutHeader(Server):
-    """Sends no scene graph header after the environment."""
-
-    def send_environment(self, monitor: Monitor) -> None:
-        self.send_state(monitor, self.environment(), self.full_graph())
-
-
-@fault("environment-alone", violates="environment.structure", subtle=True)
-class EnvironmentAlone(Server):
-    """Sends the environment without a scene graph, from the second monitor on."""
-
-    def send_environment(self, monitor: Monitor) -> None:
-        if monitor.number == 1:
-            super().send_environment(monitor)
-        else:
-            self.send_state(monitor, self.environment(), self.header_full())
-
-
 @fault("flat-environment", violates="environment.pairs")
 class FlatEnvironment(Server):
     """Writes names and values without brackets around each pair."""
@@ -155,14 +249,6 @@ class FlatEnvironment(Server):
     def environment_pair(self, name: str, value: float) -> str:
         pair = super().environment_pair(name, value)
         return pair if name == "FieldLength" else f"{pair[1:-1]} "
-
-
-@fault("stray-word-in-the-environment", violates="environment.pairs", subtle=True)
-class StrayWordInTheEnvironment(Server):
-    """Ends the environment with a word outside of any pair."""
-
-    def play_modes(self) -> str:
-        return f"{super().play_modes()}end"
 
 
 @fault("sizes-with-units", violates="environment.numbers")
@@ -183,41 +269,6 @@ class HalfTimeInMinutes(Server):
         return super().environment_pair(name, value)
 
 
-@fault("no-goal-depth", violates="environment.parameters", subtle=True)
-class NoGoalDepth(Server):
-    """Omits the depth of the goals."""
-
-    def environment_pair(self, name: str, value: float) -> str:
-        return "" if name == "GoalDepth" else super().environment_pair(name, value)
-
-
-@fault("no-play-modes", violates="environment.play-modes")
-class NoPlayModes(Server):
-    """Sends no list of play modes."""
-
-    def play_modes(self) -> str:
-        return ""
-
-
-@fault("empty-play-modes", violates="environment.play-modes", subtle=True)
-class EmptyPlayModes(Server):
-    """Sends an empty list of play modes."""
-
-    def play_modes(self) -> str:
-        return "(play_modes)"
-
-
-# The game state
-
-
-@fault("state-without-graph", violates="state.structure")
-class StateWithoutGraph(Server):
-    """Sends partial states without a scene graph."""
-
-    def partial(self) -> str:
-        return self.header_partial()
-
-
 @fault("graph-without-state", violates="state.structure", subtle=True)
 class GraphWithoutState(Server):
     """Sends the full scene graph without a state when nodes were added or removed."""
@@ -234,48 +285,6 @@ class GraphWithoutState(Server):
             monitor.send(scene)
         else:
             super().send_state(monitor, pairs, scene)
-
-
-@fault("fourth-part", violates="state.structure", subtle=True)
-class FourthPart(Server):
-    """Sends a fourth part after the scene graph when one value has changed."""
-
-    def send_state(self, monitor: Monitor, pairs: list[str], scene: str) -> None:
-        more = "(changed)" if len(pairs) == 2 else ""
-        super().send_state(monitor, pairs, scene + more)
-
-
-@fault("no-half", violates="state.complete", subtle=True)
-class NoHalf(Server):
-    """Omits the half in the full game state."""
-
-    def full_state(self) -> list[str]:
-        return [pair for pair in super().full_state() if not pair.startswith("(half")]
-
-
-@fault("state-without-scores", violates="state.complete")
-class StateWithoutScores(Server):
-    """Omits the scores in the full game state."""
-
-    def full_state(self) -> list[str]:
-        return [pair for pair in super().full_state() if not pair.startswith("(score")]
-
-
-@fault("changes-without-time", violates="state.partial", subtle=True)
-class ChangesWithoutTime(Server):
-    """Omits the time when another value has changed."""
-
-    def partial_state(self) -> list[str]:
-        pairs = super().partial_state()
-        return pairs[1:] if len(pairs) > 1 else pairs
-
-
-@fault("half-untold", violates="state.partial", subtle=True)
-class HalfUntold(Server):
-    """Omits the half in partial states."""
-
-    def partial_state(self) -> list[str]:
-        return [pair for pair in super().partial_state() if not pair.startswith("(half")]
 
 
 @fault("changes-for-one", violates="state.partial", subtle=True)
@@ -312,46 +321,3 @@ class OneChangeAState(Server):
 
     def partial_state(self) -> list[str]:
         return super().partial_state()[:2]
-
-
-@fault("time-of-day", violates="state.values")
-class TimeOfDay(Server):
-    """Writes the time in minutes and seconds."""
-
-    def state(self) -> dict[str, str]:
-        minutes, seconds = divmod(self.world.time, 60)
-        return {**super().state(), "time": f"{minutes:.0f}:{seconds:05.2f}"}
-
-
-@fault("fractions-of-goals", violates="state.values", subtle=True)
-class FractionsOfGoals(Server):
-    """Counts half a goal more for the right team once it has scored."""
-
-    def state(self) -> dict[str, str]:
-        goals = self.world.score["right"]
-        return {**super().state(), "score_right": f"{goals}.5" if goals else "0"}
-
-
-@fault("play-mode-by-name", violates="state.play-mode")
-class PlayModeByName(Server):
-    """Sends the name of the play mode instead of its index."""
-
-    def state(self) -> dict[str, str]:
-        return {**super().state(), "play_mode": self.world.mode}
-
-
-@fault("play-modes-from-one", violates="state.play-mode", subtle=True)
-class PlayModesFromOne(Server):
-    """Counts play modes from 1."""
-
-    def play_mode_index(self) -> int:
-        return super().play_mode_index() + 1
-
-
-@fault("time-jitters", violates="state.time-goes-on", subtle=True)
-class TimeJitters(Server):
-    """Sends a time that is 0.1 s too early in every seventh message."""
-
-    def state(self) -> dict[str, str]:
-        late = 0.1 if self.cycles % 14 == 0 and self.world.time > 0.1 else 0.0
-        return {**super().state(), "time": f"{self.world.time - late:.6g}"}
