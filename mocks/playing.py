@@ -99,14 +99,16 @@ async def play(run: Run, module: Any, role: str, args: argparse.Namespace) -> in
         run.observers.append(run.judging)
     player = None
     if args.script or args.capture:
-        from mocks import recorded, script
+        from mocks import capture_playback, script
 
-        scripts = recorded.scripts(args.capture, role) if args.capture else []
+        scripts = capture_playback.scripts(args.capture, role) if args.capture else []
         scripts += [script.read(args.script)] if args.script else []
         player = script.Player(role, run, scripts, args)
         run.observers.append(player)
         player.begin()
-    main = recorded.main(args, role, len(scripts)) if args.capture else module.main(args, peer)
+    main = (
+        capture_playback.main(args, role, len(scripts)) if args.capture else module.main(args, peer)
+    )
     status = 0
     try:
         status = await _until_over(run, main, args.once)

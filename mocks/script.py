@@ -31,7 +31,7 @@ from typing import Any
 
 from conformance.codec import Frame
 from conformance.definitions import protocols
-from mocks import deviations, given
+from mocks import deviations, option_files
 from mocks.run import Connection, Run
 from mocks.upper_tester import Refused, Warned
 
@@ -56,7 +56,7 @@ def read(path: Path) -> Mapping[str, Steps]:
     Raises WrongScript or OSError.
     """
     try:
-        loaded = given.load(path)
+        loaded = option_files.load(path)
     except ValueError as error:
         raise WrongScript(str(error)) from error
     by_port = loaded if isinstance(loaded, dict) else {"": loaded}

@@ -80,7 +80,7 @@ class Stream:
         return self._writer.transport.get_write_buffer_size() > CONGESTED
 
     @property
-    def append_to(self) -> bool:
+    def is_behind(self) -> bool:
         """True if bytes still wait for the peer to read."""
         return self._writer.transport.get_write_buffer_size() > 0
 

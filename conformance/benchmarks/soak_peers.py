@@ -16,7 +16,7 @@ from typing import Any
 
 from conformance.benchmarks.soak_cast import Does
 from conformance.definitions import locations, protocols
-from mocks import recorded
+from mocks import capture_playback
 from mocks.script import Steps
 
 ANSWER = 0.3  # seconds that a peer waits for an answer
@@ -55,7 +55,11 @@ def said(role: str, channel: str = "") -> list[Steps]:
     found: list[Steps] = []
     for path in sorted(Path(folder or ".").glob("*.jsonl")):
         with contextlib.suppress(ValueError):
-            found += [steps for script in recorded.scripts(path, peer) for steps in script.values()]
+            found += [
+                steps
+                for script in capture_playback.scripts(path, peer)
+                for steps in script.values()
+            ]
     return found
 
 

@@ -20,7 +20,7 @@ from conformance.deltarobot.codec import encode as delta
 from conformance.deltarobot.codec import message
 from conformance.harness.links import free_port
 from conformance.judging import captures
-from mocks import deviations, playing, recorded
+from mocks import capture_playback, deviations, playing
 from mocks.deltarobot.session import END, HANDSHAKE
 from mocks.testing import Mock, mock
 
@@ -293,7 +293,7 @@ def test_its_side_of_recordings_can_be_read(role: str) -> None:
         if sent:
             steps = [
                 step
-                for found in recorded.scripts(path, role)
+                for found in capture_playback.scripts(path, role)
                 for part in found.values()
                 for step in part
             ]

@@ -5,7 +5,7 @@ from math import cos, pi, sin, sqrt
 from pathlib import Path
 from typing import Any
 
-from mocks import given
+from mocks import option_files
 
 Vector = list[Any]  # three coordinates in m, as on the wire
 
@@ -39,7 +39,7 @@ def read(path: Path) -> list[Vector]:
 
     Raises ValueError if the contents are wrong, OSError if the file cannot be read.
     """
-    points = given.load(path)
+    points = option_files.load(path)
     if not isinstance(points, list) or not points:
         raise ValueError(f"{path}: expected a list of points [X, Y, Z]")
     for number, point in enumerate(points, 1):

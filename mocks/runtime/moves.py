@@ -16,7 +16,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from mocks import given
+from mocks import option_files
 
 BUTTONS = 17
 
@@ -34,7 +34,7 @@ def make(pads: dict[str, dict[str, Any]], move: Mapping[str, Any]) -> None:
 
 def read(path: Path) -> list[Mapping[str, Any]]:
     """Return the moves of a file. Raises ValueError or OSError."""
-    moves = given.load(path)
+    moves = option_files.load(path)
     if not isinstance(moves, list):
         raise ValueError(f"{path}: expected a list of moves")
     latest = 0.0

@@ -17,7 +17,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from mocks import given
+from mocks import option_files
 
 Procedure = Callable[..., Any]
 
@@ -34,7 +34,7 @@ class Failed(Exception):
 
 def read(path: Path) -> dict[str, Procedure]:
     """Return the procedures of a file. Raises ValueError or OSError."""
-    loaded = given.load(path)
+    loaded = option_files.load(path)
     if not isinstance(loaded, dict):
         raise ValueError(f"{path}: expected an object from names to procedures")
     kept: dict[str, Any] = {}

@@ -264,7 +264,7 @@ class StuckByOne(Server):
 
     def send_curve(self, curve: list[Vector]) -> None:
         super().send_curve(curve)
-        if self.stream.append_to:
+        if self.stream.is_behind:
             self.stuck.append(self)
 
     def welcome(self) -> None:

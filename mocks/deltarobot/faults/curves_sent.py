@@ -143,5 +143,5 @@ class ForgetsWhatDoesNotFit(Server):
 
     def write(self, data: bytes) -> None:
         for at in range(0, len(data), 512):
-            if not self.stream.append_to:
+            if not self.stream.is_behind:
                 super().write(data[at : at + 512])

@@ -8,8 +8,8 @@ from mocks.deltarobot.faults.building import Misreader
 from mocks.deltarobot.server import Server
 from mocks.deltarobot.session import END, HANDSHAKE, VERSION, Session
 from mocks.deviations import Fault, Subtle, Table, fault
-from mocks.misreading import PerRead
 from mocks.steps import instead, nth, send, then, write
+from mocks.stream_readers import PerRead
 
 FAULTS = Table(Session)
 

@@ -151,7 +151,7 @@ class EndsWithWhoReadsSlowly(Server):
 
     def send_curve(self, curve: list[Vector]) -> None:
         super().send_curve(curve)
-        if self.stream.append_to:
+        if self.stream.is_behind:
             self.end("too slow")
 
 
@@ -160,5 +160,5 @@ class LeavesOutWhatIsLate(Server):
     """Sends a client nothing more until the client has read everything."""
 
     def write(self, data: bytes) -> None:
-        if not self.stream.append_to:
+        if not self.stream.is_behind:
             super().write(data)

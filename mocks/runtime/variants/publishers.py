@@ -40,7 +40,7 @@ class DropsWhatIsNotTaken(log_publisher.Publisher):
     """Drops messages while its reader has not read the previous ones."""
 
     def publish(self, message: dict[str, Any]) -> None:
-        if not self.stream.append_to:
+        if not self.stream.is_behind:
             super().publish(message)
 
 

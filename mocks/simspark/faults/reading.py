@@ -2,9 +2,9 @@
 
 from conformance.codec import Decoder
 from mocks.deviations import fault
-from mocks.misreading import FirstOfARead, PerRead
 from mocks.simspark.connection import Endpoint
 from mocks.simspark.faults import decoders
+from mocks.stream_readers import FirstOfARead, PerRead
 
 
 @fault("reads-are-messages", violates="frame.segmentation")

@@ -9,9 +9,9 @@ from conformance import codec
 from conformance.codec import Frame
 from conformance.simspark.scene import number
 from mocks.deviations import variant
-from mocks.misreading import LastOfARead
 from mocks.simspark.agent import Agent
 from mocks.simspark.connection import Connection
+from mocks.stream_readers import LastOfARead
 
 # First messages
 

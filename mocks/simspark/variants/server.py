@@ -169,7 +169,7 @@ class GivesUpWhoDoesNotRead(Server):
 
     def encode(self, text: str, connection: Connection) -> bytes:
         data = super().encode(text, connection)
-        if not connection.stream.append_to:
+        if not connection.stream.is_behind:
             return data
         connection.write(data[: len(data) // 2])
         connection.close()

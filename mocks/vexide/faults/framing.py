@@ -9,8 +9,8 @@ from typing import Any
 from conformance.codec import Frame
 from conformance.vexide.codec import Decoder, encode
 from mocks.deviations import Fault, Subtle, Table, fault
-from mocks.misreading import FirstOfARead
 from mocks.steps import When, alter, first, hang, instead, only, returning, skip
+from mocks.stream_readers import FirstOfARead
 from mocks.vexide.session import Session
 
 HANDSHAKE = When(lambda _, frame: frame.name == "Handshake")

@@ -41,7 +41,7 @@ class ForgetsWhatDoesNotFit(Publisher):
 
     def write(self, data: bytes) -> None:
         for at in range(0, len(data), 4096):
-            if not self.stream.append_to:
+            if not self.stream.is_behind:
                 super().write(data[at : at + 4096])
 
 

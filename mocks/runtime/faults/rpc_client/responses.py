@@ -6,8 +6,8 @@ from typing import Any
 from conformance.codec import Decoder, Frame
 from conformance.runtime.codec import encode
 from mocks.deviations import fault
-from mocks.misreading import LastOfARead, PerRead
 from mocks.runtime.rpc_client import CallFailed, Client
+from mocks.stream_readers import LastOfARead, PerRead
 
 
 @fault("first-comes-first", violates="rpc.matching")

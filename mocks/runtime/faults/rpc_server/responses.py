@@ -195,7 +195,7 @@ class OthersInBetween(Server):
     """Writes long responses in pieces with pauses, which mix with other responses."""
 
     def write(self, data: bytes) -> None:
-        if not self.stream.append_to or len(data) < 4096:
+        if not self.stream.is_behind or len(data) < 4096:
             super().write(data[:4096])
             data = data[4096:]
         if data:

@@ -8,10 +8,10 @@ from conformance.codec import Decoder, Frame
 from conformance.runtime.codec import encode
 from conformance.runtime.shapes import RESPONSE
 from mocks.deviations import fault
-from mocks.misreading import FirstOfARead, PerRead
 from mocks.runtime.faults.dying import die
 from mocks.runtime.faults.rpc_server.responses import AnswersToTheNewest
 from mocks.runtime.rpc_server import Server
+from mocks.stream_readers import FirstOfARead, PerRead
 from mocks.streams import Stream
 
 
@@ -53,7 +53,7 @@ class ForgetsWhatDoesNotFit(Server):
 
     def write(self, data: bytes) -> None:
         for at in range(0, len(data), 4096):
-            if not self.stream.append_to:
+            if not self.stream.is_behind:
                 super().write(data[at : at + 4096])
 
 

@@ -13,10 +13,10 @@ from mocks.simspark.faults.monitor.following import Viewing
 class _Changing(View):
     """Changes every list of the graphs after one header name, before it reads them."""
 
-    append_to: str
+    header: str
 
     def take(self, value: Any) -> None:
-        if value[1:2] and value[1][:1] == [self.append_to]:
+        if value[1:2] and value[1][:1] == [self.header]:
             value = [*value[:2], self._change_lists(value[2])]
         super().take(value)
 
@@ -77,7 +77,7 @@ class BallByPlace(Viewing):
 
 
 class _NoUpdates(_Changing):
-    append_to = "RDS"
+    header = "RDS"
 
     def change(self, parts: list[Any]) -> list[Any]:
         return []
@@ -111,7 +111,7 @@ class EmptyNodesReset(Viewing):
 
 
 class _PassingOver(_Changing):
-    append_to = "RDS"
+    header = "RDS"
 
     def change(self, parts: list[Any]) -> list[Any]:
         return sorted(parts, key=lambda part: part == ["nd"])
@@ -125,7 +125,7 @@ class EmptyNodesPassedOver(Viewing):
 
 
 class _HiddenNotCounted(_Changing):
-    append_to = "RDS"
+    header = "RDS"
 
     def change(self, parts: list[Any]) -> list[Any]:
         return [part for part in parts if part != ["nd", ["setVisible", "0"]]]
@@ -139,7 +139,7 @@ class HiddenNodesNotCounted(Viewing):
 
 
 class _Unturned(_Changing):
-    append_to = "RDS"
+    header = "RDS"
 
     def change(self, parts: list[Any]) -> list[Any]:
         return ["SLT", *UPRIGHT.split(), *parts[13:]] if parts[:1] == ["SLT"] else parts
@@ -213,7 +213,7 @@ class SumsOfPlaces(Viewing):
 
 
 class _Unlit(_Changing):
-    append_to = "RSG"
+    header = "RSG"
 
     def change(self, parts: list[Any]) -> list[Any]:
         return [part for part in parts if part[:2] != ["nd", "Light"]]
@@ -261,7 +261,7 @@ class ThirtyTwoLevels(Viewing):
 
 
 class _NoBaseNodes(_Changing):
-    append_to = "RSG"
+    header = "RSG"
 
     def change(self, parts: list[Any]) -> list[Any]:
         return [part for part in parts if not (isinstance(part, list) and part[:2] == ["nd", "BN"])]
@@ -275,7 +275,7 @@ class BaseNodesDropped(Viewing):
 
 
 class _EmptyBaseNodes(_Changing):
-    append_to = "RSG"
+    header = "RSG"
 
     def change(self, parts: list[Any]) -> list[Any]:
         return [part for part in parts if part != ["nd", "BN"]]

@@ -191,7 +191,7 @@ class UnreadStopsAll(Server):
     """Runs no cycle while a monitor has unread data."""
 
     def cycle(self) -> None:
-        if not any(monitor.stream.append_to for monitor in self.monitors):
+        if not any(monitor.stream.is_behind for monitor in self.monitors):
             super().cycle()
 
 

@@ -5,7 +5,6 @@ from typing import ClassVar
 from conformance import codec
 from conformance.simspark.codec import Decoder
 from mocks.deviations import fault
-from mocks.misreading import FirstOfARead, PerRead
 from mocks.simspark.agent_port import Agent
 from mocks.simspark.connection import Connection
 from mocks.simspark.faults.decoders import SixtyFourKilobytes
@@ -13,6 +12,7 @@ from mocks.simspark.faults.writing import Utf8
 from mocks.simspark.monitor_port import Monitor
 from mocks.simspark.robot import Robot
 from mocks.simspark.server import Server
+from mocks.stream_readers import FirstOfARead, PerRead
 
 
 @fault("unclosed", violates="text.s-expressions")
@@ -154,7 +154,7 @@ class ForgetsWhatDoesNotFit(Server):
 
     def encode(self, text: str, connection: Connection) -> bytes:
         data = super().encode(text, connection)
-        return data[: len(data) // 2] if connection.stream.append_to else data
+        return data[: len(data) // 2] if connection.stream.is_behind else data
 
 
 @fault("lengths-of-sixteen-bits", violates="frame.length-prefix", subtle=True)
