@@ -10,7 +10,6 @@ Conditions and deeds are functions of the peer and of the arguments of the step.
 own go where these words do not reach. A deviation that needs more is a class (`mocks.deviations`).
 """
 
-import asyncio
 import os
 import signal
 from collections.abc import Callable
@@ -251,7 +250,13 @@ def note(name: str, when: Function = always) -> Function:
 
 
 def later(seconds: float, deed: Deed) -> Function:
-    return lambda *args: asyncio.get_running_loop().call_later(seconds, _function(deed), *args)
+    def play(*args: Any) -> None:
+        # A command that only lists faults needs no event loop.
+        import asyncio
+
+        asyncio.get_running_loop().call_later(seconds, _function(deed), *args)
+
+    return play
 
 
 def _function(deed: Deed) -> Function:

@@ -402,6 +402,7 @@ def _requirement_of_end(
 ) -> str:
     """The requirement that the end itself violates, of those for which no other evidence is.
 
+    - not that of segmentation if there is another, because replays send whole messages one by one;
     - the requirement that says how the culprit is handled (`MessageType.handled`);
     - else one whose test needs the culprit;
     - else one that a test concluded (``concluded``), before one that only the judge found;
@@ -417,6 +418,7 @@ def _requirement_of_end(
         entry = protocol.requirements.get(name)
         dependent = sum(name in protocol.prerequisites(other) for other in names)
         return (
+            name == protocol.segmentation_requirement and culprit != PART,
             not (kind and kind.handled == name),
             name in proven,
             name not in concluded,

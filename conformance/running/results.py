@@ -212,12 +212,15 @@ def _missed_messages(sessions: Sessions) -> tuple[tuple[str, ...], ...]:
 
 
 def _end_of_decisive(sessions: Sessions, decisive: Session | None) -> End | None:
-    """How the IUT ended the decisive session, or another session with the same instance."""
+    """How the IUT ended the decisive session; or how it died, on whatever connection."""
     if decisive is None:
         return None
-    with_it = [one for one in sessions if one.instance is decisive.instance]
-    order = sorted(with_it, key=lambda session: session is not decisive)
-    return next(filter(None, (end_of(session, sessions) for session in order)), None)
+    end = end_of(decisive, sessions)
+    if end is None:
+        with_it = (one for one in sessions if one.instance is decisive.instance)
+        ends = filter(None, (end_of(one, sessions) for one in with_it))
+        end = next((other for other in ends if other.died), None)
+    return end
 
 
 def end_of(session: Session, sessions: Sequence[Session] = ()) -> End | None:

@@ -249,7 +249,8 @@ def _is_mistake(switch: Switch, cause: dict[str, Any]) -> bool:
         kinds = {each.message for each in switch.culprits}
         labels = [culprit["message"]] if culprit["shown"] else culprit["candidates"]
         return "any" in kinds or bool(kinds & {each.split()[0] for each in labels})
-    return any(cause["requirement"] in _either(each) for each in switch.fails)
+    named = {*cause["requirements"]}
+    return any(named & {*_either(each)} for each in switch.fails)
 
 
 def replays(report: dict[str, Any]) -> int:

@@ -32,11 +32,15 @@ async def test_cut_in_two(iut: Iut) -> None:
 @requirement("frame.segmentation")
 async def test_byte_by_byte(iut: Iut) -> None:
     """The monitor takes a message that arrives byte by byte."""
-    async with introduce_monitor(iut) as tester:
-        text = tester.partial(messages.moved(7, 8), "(score_left 7)")
-        await tester.say(text, segmentation=byte_by_byte)
-        await tester.check_known_if_reported(time=tester.time, score_left=7)
-        await tester.check_goes_on("a message that came byte by byte")
+
+    async def play(cut: bool) -> None:
+        async with introduce_monitor(iut) as tester:
+            text = tester.partial(messages.moved(7, 8), "(score_left 7)")
+            await tester.say(text, segmentation=byte_by_byte if cut else None)
+            await tester.check_known_if_reported(time=tester.time, score_left=7)
+            await tester.check_goes_on("a message that came byte by byte" if cut else "a message")
+
+    await compared(iut, play, True, False, "monitors.understood")
 
 
 @requirement("frame.segmentation")
@@ -211,20 +215,25 @@ ODD = {
 @pytest.mark.parametrize("kind", ODD)
 async def test_odd_scenes(iut: Iut, kind: str) -> None:
     """After an unusable scene or state, the monitor disconnects or takes the next ones."""
-    async with connect_monitor(iut) as tester:
-        early, odd = kind.startswith("an update before"), tester.bytes_of(ODD[kind])
-        if early:
-            await tester.session.until_closed("quiet")  # the monitor can open another connection
-            await tester.provoke(odd)
-        await tester.introduce()
-        if not early:
-            await tester.provoke(odd)
-        tester.time = 1.0  # the time in the odd message, so that the time does not go back
-        await tester.say(messages.full(messages.state(tester.time), messages.scene(1, 1)))
-        await tester.say(tester.partial(messages.moved(2, 2)))
-        await tester.check_goes_on(kind, may_close=True)
-        if not tester.closed:
-            await tester.check_known_if_reported(ball=[2, 2, 0.042])
+    early = kind.startswith("an update before")
+
+    async def play(odd: bool) -> None:
+        async with connect_monitor(iut) as tester:
+            if odd and early:
+                # The monitor can open another connection.
+                await tester.session.until_closed("quiet")
+                await tester.provoke(tester.bytes_of(ODD[kind]))
+            await tester.introduce()
+            if odd and not early:
+                await tester.provoke(tester.bytes_of(ODD[kind]))
+            tester.time = 1.0  # the time in the odd message, so that the time does not go back
+            await tester.say(messages.full(messages.state(tester.time), messages.scene(1, 1)))
+            await tester.say(tester.partial(messages.moved(2, 2)))
+            await tester.check_goes_on(kind if odd else "an introduction", may_close=True)
+            if not tester.closed:
+                await tester.check_known_if_reported(ball=[2, 2, 0.042])
+
+    await compared(iut, play, True, False, "monitors.understood")
 
 
 @requirement("text.white-space")
@@ -239,10 +248,15 @@ async def test_odd_scenes(iut: Iut, kind: str) -> None:
 )
 async def test_white_space(iut: Iut, text: str) -> None:
     """Blanks, tabs and line ends around brackets and between atoms have no meaning."""
-    async with introduce_monitor(iut) as tester:
-        still = tester.bytes_of(messages.partial("(time 1)", messages.STILL))[4:].decode()
-        payload = (text + still.partition("(RDS 0 1)")[2].lstrip() + "\n").encode("ascii")
-        await tester.session.send_bytes(frame(payload))
-        tester.time = 5.5
-        await tester.check_known_if_reported(time=5.5, score_left=41, score_right=42)
-        await tester.check_goes_on("a state with more white space")
+
+    async def play(state: str) -> None:
+        async with introduce_monitor(iut) as tester:
+            still = tester.bytes_of(messages.partial("(time 1)", messages.STILL))[4:].decode()
+            payload = (state + still.partition("(RDS 0 1)")[2].lstrip() + "\n").encode("ascii")
+            await tester.session.send_bytes(frame(payload))
+            tester.time = 5.5
+            await tester.check_known_if_reported(time=5.5, score_left=41, score_right=42)
+            await tester.check_goes_on("a state with more white space")
+
+    plain = "((time 5.5)(score_left 41)(score_right 42))(RDS 0 1)"
+    await compared(iut, play, text, plain, "monitors.understood")

@@ -110,9 +110,6 @@ FAULTS["text.s-expressions"] = {
         alter("command", lambda *_: ""),
     ),
     "unclosed": Subtle("Omits the last bracket of a score.", misspelt("(right 2))", "(right 2)")),
-    "every-second-command-lost": Subtle(
-        "Drops every second requested command.", skip("command", every(2))
-    ),
 }
 
 FAULTS["trainer.as-asked"] = {
@@ -123,6 +120,9 @@ FAULTS["trainer.as-asked"] = {
     "no-velocity": Subtle("Omits the velocity after a position.", misspelt("(vel 0 -1.25 2)", "")),
     "unsigned-turn": Subtle("Writes a rotation without its sign.", misspelt("0.5 -90)", "0.5 90)")),
     "commands-twice": Subtle("Sends each command twice.", repeat("command")),
+    "every-second-command-lost": Subtle(
+        "Drops every second requested command.", skip("command", every(2))
+    ),
     "none-left-out": Subtle(
         "Leaves out the team None in the commands for one agent.", misspelt("(team None)", "")
     ),
