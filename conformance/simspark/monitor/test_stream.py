@@ -252,8 +252,9 @@ async def test_white_space(iut: Iut, text: str) -> None:
     async def play(state: str) -> None:
         async with introduce_monitor(iut) as tester:
             still = tester.bytes_of(messages.partial("(time 1)", messages.STILL))[4:].decode()
-            payload = (state + still.partition("(RDS 0 1)")[2].lstrip() + "\n").encode("ascii")
-            await tester.session.send_bytes(frame(payload))
+            end = "\n" if state == text else ""
+            payload = state + still.partition("(RDS 0 1)")[2].lstrip() + end
+            await tester.session.send_bytes(frame(payload.encode("ascii")))
             tester.time = 5.5
             await tester.check_known_if_reported(time=5.5, score_left=41, score_right=42)
             await tester.check_goes_on("a state with more white space")
