@@ -141,6 +141,8 @@ class Oracle:
         self._answered: BoundedDict[int, Walk] = BoundedDict()
         self._answers = 0
         self._notified = 0
+        self._unclear: list[int] = []
+        """Strange ids that came while requests were open, after notifications."""
         """Notifications of the client that nothing has answered."""
         self._asked: BoundedDict[int, int] = BoundedDict()
         """Requests that have reached the client, and that the client can answer."""
@@ -259,11 +261,16 @@ class Oracle:
         if not wrong:
             self.exercised |= {"rpc.response-id", "rpc.each-answered"}
         elif not self._lenient:
-            yield from self._stray(number) or wrong
+            yield from self._stray(number, wrong)
         if walk.state is Call.ANSWERED and number in self._open:
             self._answers += 1
             self._passes(self._open.pop(number))
             self._answered[number] = walk
+            if not self._open:
+                # No strange id can have been meant for a request.
+                for strange in self._unclear[: self._notified]:
+                    yield from self._to_notification(strange)
+                self._unclear.clear()
         if error is not None:
             self.exercised.add("rpc.error-without-result")
             # A server that sends false, 0 or "" together with a result means no error.
@@ -277,20 +284,30 @@ class Oracle:
         """Return True if this connection had a request with this id, answered or not."""
         return number in self._open or number in self._answered
 
-    def _stray(self, number: Any) -> list[Finding]:
-        """Return a finding if a response without its request is another client's, or answers a
-        notification.
+    def _stray(self, number: Any, wrong: list[Finding]) -> list[Finding]:
+        """Return the findings about a response without its request.
+
+        It is another client's, or answers a notification, or has a wrong id (``wrong``). After
+        notifications, this is open as long as a request is.
         """
-        if type(number) is int and self._conversation.is_used_elsewhere(number, self):
+        known = type(number) is int
+        if known and self._conversation.is_used_elsewhere(number, self):
             text = f"expected only the client's own responses; received the id {number}, which "
             return [Finding("rpc.clients-apart", text + "another client has used")]
-        if not self._notified or (self._open and number is not None):
+        if not self._notified or (known and number in self._answered):
+            return wrong
+        if self._open and number is not None:
+            if not known:
+                return wrong
+            if len(self._unclear) < MOST:
+                self._unclear.append(number)
             return []
+        return self._to_notification(number)
+
+    def _to_notification(self, number: Any) -> list[Finding]:
         self._notified -= 1
-        text = (
-            f"expected no response to a notification; received one with the id {short_json(number)}"
-        )
-        return [Finding("rpc.notification-unanswered", text)]
+        text = "expected no response to a notification; received one with the id"
+        return [Finding("rpc.notification-unanswered", f"{text} {short_json(number)}")]
 
     def _walk(self, number: int) -> Walk:
         if call := self._open.get(number):

@@ -59,3 +59,16 @@ def test_a_long_session_takes_no_memory() -> None:
         assert not list(oracle.message("rpc-server", "Response", [1, number, None, []]))
     assert not oracle._open
     assert len(oracle._answered) == MOST
+
+
+def test_a_strange_id_is_judged_once_the_open_request_is_answered() -> None:
+    """After a notification, a strange id can belong to it, or be wrong for an open request."""
+    oracle = Oracle()
+    assert not list(oracle.message("rpc-client", "Notification", [2, "echo", []]))
+    assert not list(oracle.message("rpc-client", "Request", [0, 7, "echo", []]))
+    assert not list(oracle.message("rpc-server", "Response", [1, 0, None, []]))
+    [finding] = oracle.message("rpc-server", "Response", [1, 7, None, []])
+    assert finding.requirement == "rpc.notification-unanswered"
+    assert finding.message.endswith("the id 0")
+    [finding] = oracle.message("rpc-server", "Response", [1, 9, None, []])
+    assert finding.requirement == "rpc.response-id"
