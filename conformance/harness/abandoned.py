@@ -23,6 +23,7 @@ _AGE = 60.0  # seconds after which a folder without a lock belongs to no living 
 _PREFIX = "conformance-run-"
 _JOURNAL = "journal"
 _LONGEST = 16 * 1024 * 1024  # bytes of a journal that are read; an entry has 50
+_ENDING = 1.0  # seconds within which a killed process ends
 _PROCESS, _OBJECT = "process", "object"
 
 _journal: int | None = None
@@ -119,11 +120,15 @@ def _follow(journal: Path) -> None:
         kind, _, name = line.partition(" ")
         if kind in noted and name and "/" not in name and not name.startswith("."):
             noted[kind].add(name)
-    mapped = set(noted[_OBJECT])
-    for pid in _marked(noted[_PROCESS]):
+    mapped, killed = set(noted[_OBJECT]), _marked(noted[_PROCESS])
+    for pid in killed:
         mapped |= objects_of(pid)
         with contextlib.suppress(OSError):
             os.kill(pid, signal.SIGKILL)
+    # A killed process has its objects until the system has ended it.
+    until = time.monotonic() + _ENDING
+    while any(map(objects_of, killed)) and time.monotonic() < until:
+        time.sleep(0.01)
     remove_unused(mapped)
 
 

@@ -62,7 +62,7 @@ def test_a_long_session_takes_no_memory() -> None:
 
 
 def test_a_strange_id_is_judged_once_the_open_request_is_answered() -> None:
-    """After a notification, a strange id can belong to it, or be wrong for an open request."""
+    """After a notification, a strange id can belong to it, or to an open request."""
     oracle = Oracle()
     assert not list(oracle.message("rpc-client", "Notification", [2, "echo", []]))
     assert not list(oracle.message("rpc-client", "Request", [0, 7, "echo", []]))
