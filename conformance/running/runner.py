@@ -4,7 +4,6 @@ import asyncio
 import contextlib
 import datetime
 import functools
-import gc
 import importlib
 import sys
 from collections.abc import Generator, Sequence
@@ -174,10 +173,6 @@ class Runner:
             shows_progress=not session.config.pluginmanager.hasplugin("terminalreporter"),
         )
         cases = {item.nodeid: self._case(item) for item in items}
-        # All modules are there. If the garbage collector left them in its lists, each of its
-        # complete rounds would stop the event loop for 50 ms.
-        gc.collect()
-        gc.freeze()
         with asyncio.Runner() as loop:
             self._loop = loop
             try:
