@@ -445,9 +445,10 @@ class _Player:
         """How the IUT ended the connection that it ended in the session, or died; None if not."""
         sessions = tuple(self.sessions.values())
         ended = self.sessions.get(self._subject.connection)
-        ends = (end_of(each, sessions) for each in sessions)
-        died = next((end for end in ends if end and end.died), None)
-        return died or (end_of(ended, sessions) if ended else None)
+        if ended:
+            return end_of(ended, sessions)
+        end = end_of(sessions[0], sessions) if sessions else None
+        return end if end and end.died else None
 
     async def play(self, steps: Sequence[Step]) -> None:
         async with (

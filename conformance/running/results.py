@@ -166,7 +166,7 @@ def _own_conclusion(
         noise = session.judge.findings[0]
         text = f"{noise.message} ({noise.requirement}); nothing after it counts: {conclusion}"
         return Evidence(Kind.UNDECIDED, about, text, place=Place(event=noise.event))
-    end = _end_of_decisive(sessions, session) if _is_end(session, conclusion.event) else None
+    end = end_of(session, sessions) if session and _is_end(session, conclusion.event) else None
     missing = () if conclusion.event is not None else _missed_messages(sessions)
     if conclusion.missing:
         # No single session was to bring these messages: that one of them ended explains nothing.
@@ -211,23 +211,11 @@ def _missed_messages(sessions: Sessions) -> tuple[tuple[str, ...], ...]:
     return tuple(sorted({names for session in sessions for names in session.missed}))
 
 
-def _end_of_decisive(sessions: Sessions, decisive: Session | None) -> End | None:
-    """How the IUT ended the decisive session; or how it died, on whatever connection."""
-    if decisive is None:
-        return None
-    end = end_of(decisive, sessions)
-    if end is None:
-        with_it = (one for one in sessions if one.instance is decisive.instance)
-        ends = filter(None, (end_of(one, sessions) for one in with_it))
-        end = next((other for other in ends if other.died), None)
-    return end
-
-
 def end_of(session: Session, sessions: Sequence[Session] = ()) -> End | None:
     """How the IUT ended a session by itself; None if the suite did, or it goes on.
 
-    ``sessions`` are those of the same attempt. A process can have died of a message on any of its
-    connections.
+    ``sessions`` are those of the same attempt. A process that died has ended all of its sessions.
+    It can have died of a message on any of its connections.
     """
     process = session.instance.process
     how = session.death or (CLOSED_STREAM if session.closed_by_iut else "")
