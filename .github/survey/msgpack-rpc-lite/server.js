@@ -1,16 +1,6 @@
 // A server with msgpack-rpc-lite (npm).
 const rpc = require("msgpack-rpc-lite");
-let calls = 0;
-const procedures = {
-  echo: (given) => given,
-  subtract: ([first, second, ...more]) => {
-    if (more.length || typeof first !== "number" || typeof second !== "number") throw new Error("two numbers");
-    return first - second;
-  },
-  fail: () => { throw new Error("this procedure fails"); },
-  nothing: () => null,
-  count: () => ++calls,
-};
+const procedures = require("../procedures.js");
 const server = rpc.createServer();
 for (const [name, call] of Object.entries(procedures)) {
   server.on(name, (given, answer = () => {}) => {

@@ -1,16 +1,8 @@
 // A server with msgpack5rpc (npm), whose sessions know no transport.
 const net = require("net");
 const Session = require("msgpack5rpc");
-let calls = 0;
 const procedures = {
-  echo: (given) => given,
-  subtract: ([first, second, ...more]) => {
-    if (more.length || typeof first !== "number" || typeof second !== "number") throw new Error("two numbers");
-    return first - second;
-  },
-  fail: () => { throw new Error("this procedure fails"); },
-  nothing: () => null,
-  count: () => ++calls,
+  ...require("../procedures.js"),
   sleep: ([seconds]) => new Promise((resolve) => setTimeout(() => resolve(null), 1000 * seconds)),
 };
 const run = async (method, given) => {
