@@ -51,8 +51,8 @@ class Deviation:
     company: int = COMPANY
 
 
-class Fault:
-    """A fault that changes steps of a mock; see `Deviation` for the other fields."""
+class Entry:
+    """A deviation that changes steps of a mock; see `Deviation` for the other fields."""
 
     subtle = False
 
@@ -71,24 +71,32 @@ class Fault:
         self.company = company
 
 
+class Fault(Entry):
+    """A violation of the requirement."""
+
+
 class Subtle(Fault):
     """A fault that is visible only in rare circumstances."""
 
     subtle = True
 
 
+class Variant(Entry):
+    """A lawful behaviour that the requirement leaves open, or a second way to meet it."""
+
+
 class Table:
     """The simple deviations of a mock, or of a base class of mocks: `peers`.
 
-    `table[requirement] = {name: Fault(…)}` adds deviations. A later change of the same step is
-    made around the earlier ones.
+    `table[requirement] = {name: Fault(…)}` adds deviations: faults in the package `faults`, and
+    variants in `variants`. A later change of the same step is made around the earlier ones.
     """
 
     def __init__(self, base: type[Any]) -> None:
         self._base = base
         self.peers: list[type[Any]] = []
 
-    def __setitem__(self, requirement: str, deviations: Mapping[str, Fault]) -> None:
+    def __setitem__(self, requirement: str, deviations: Mapping[str, Entry]) -> None:
         for name, one in deviations.items():
             peer = type(self._base.__name__, (self._base,), {"__doc__": one.summary})
             for change in one.changes:
