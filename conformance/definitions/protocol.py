@@ -185,6 +185,8 @@ class Protocol:
 
     name: str
     title: str
+    address: str
+    """The URL of the specification, or an empty text if none is known."""
     schema_requirement: str
     segmentation_requirement: str
     """The requirement that a receiver violates if segmentation changes its behaviour.

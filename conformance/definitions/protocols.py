@@ -61,6 +61,7 @@ def load(name: str) -> Protocol:
     protocol = Protocol(
         name=name,
         title=raw["title"],
+        address=raw.get("address", ""),
         schema_requirement=raw["schema_requirement"],
         segmentation_requirement=raw.get("segmentation_requirement", ""),
         roles={role: _role(name, role, entry) for role, entry in raw["roles"].items()},

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from conformance.definitions.protocol import Requirement, Role
+from conformance.definitions.protocol import Protocol, Role
 from conformance.evidence import Result
 from conformance.reporting import ladder
 from conformance.reporting.text import make_visible, one_line
@@ -32,10 +32,11 @@ def is_active(config: pytest.Config) -> bool:
     return bool(config.getoption("allure_report_dir", None))
 
 
-def describe(result: Result, requirement: Requirement, role: Role, folder: Path) -> None:
+def describe(result: Result, protocol: Protocol, role: Role, folder: Path) -> None:
     """Describe the test that pytest runs now; transcripts are below ``folder``."""
     import allure
 
+    requirement = protocol.requirement(result.requirement)
     _, bracket, parameter = result.id.partition("[")
     purpose = result.purpose.removesuffix(".")
     allure.dynamic.title(make_visible(f"{purpose} [{parameter}" if bracket else purpose, keep=""))
@@ -44,6 +45,8 @@ def describe(result: Result, requirement: Requirement, role: Role, folder: Path)
     allure.dynamic.story(requirement.id)
     allure.dynamic.severity(_SEVERITY[requirement.level])
     allure.dynamic.tag(requirement.level)
+    if protocol.address:
+        allure.dynamic.link(protocol.address, name=f"Specification, section {requirement.section}")
     section = f"{requirement.id} ({requirement.level}, section {requirement.section})"
     lines = (f"{section}: {requirement.text}", purpose, f"Reproduce: {result.reproduce}")
     allure.dynamic.description("\n\n".join(f"    {one_line(line, 2000)}" for line in lines))

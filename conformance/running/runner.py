@@ -285,8 +285,7 @@ class Runner:
         if result is None:
             return None
         if allure.is_active(self._config):
-            decides = self.protocol.requirement(result.requirement)
-            allure.describe(result, decides, self.role, self.folder)
+            allure.describe(result, self.protocol, self.role, self.folder)
         known = self.configuration.known_failures.get(result.requirement)
         raise_result(result, known.reason if known else "")
         return True

@@ -97,6 +97,8 @@ def test_reports(place: Place) -> None:
     results = [json.loads(file.read_text()) for file in place.folder.glob("allure/*-result.json")]
     statuses = [result["status"] for result in results if "framing.json" in result["name"]]
     assert statuses.count("failed") == done.report["counts"]["requirements"]["fail"]
+    links = [link["url"] for result in results for link in result.get("links", ())]
+    assert set(links) == {protocols.load("vexide").address}
     schema = json.loads((locations.reports() / "report.schema.json").read_text())
     jsonschema.Draft202012Validator(schema).validate(done.report)
     for name in ("index.html", "junit.xml", *(test["transcript"] for test in done.report["tests"])):
