@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from conformance.definitions import locations
+from conformance.selftest.driving import Place
 from conformance.vexide.codec import encode
 from mocks.testing import Mock, MockFailed, mock
 
@@ -93,6 +94,37 @@ async def test_in_a_coroutine() -> None:
     async with mock("simspark/server") as server:
         assert set(server.addresses) == {"agent", "monitor"}
         assert server.findings == []
+
+
+CLIENTS = """
+import asyncio
+import pytest
+from mocks.testing import mock
+MARK
+async def test_in_a_context():
+    async with mock("deltarobot/server") as server:
+        reader, writer = await asyncio.open_connection(server.host, server.port)
+        assert await reader.readexactly(2)
+        writer.close()
+        await writer.wait_closed()
+        assert server.findings == []
+MARK
+async def test_with_the_fixture(reference_mock):
+    server = reference_mock("runtime/rpc-server")
+    _, writer = await asyncio.open_connection(server.host, server.port)
+    writer.write(bytes.fromhex("940007a46563686f9101"))
+    assert (await asyncio.to_thread(server.wait, "Request")).value[1] == 7
+    writer.close()
+"""
+
+
+@pytest.mark.parametrize(("mode", "mark"), [("strict", "@pytest.mark.asyncio"), ("auto", "")])
+def test_under_pytest_asyncio(mode: str, mark: str, place: Place) -> None:
+    """Coroutines of a user's project run in both modes of pytest-asyncio."""
+    place.file("pytest.ini", f"[pytest]\nasyncio_mode = {mode}\n")
+    file = place.file("test_clients.py", CLIENTS.replace("MARK", mark))
+    done = place.execute([sys.executable, "-m", "pytest", "-q", file], place.folder)
+    assert (done.code, "2 passed" in done.out) == (0, True), done.out
 
 
 def test_the_fixture(reference_mock: Callable[..., Mock]) -> None:

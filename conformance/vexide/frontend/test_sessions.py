@@ -59,7 +59,7 @@ def _playable(capture: Capture) -> bool:
     return EXITED in names or not left
 
 
-@pytest.mark.parametrize("path", _sessions())
+@pytest.mark.parametrize("path", [*_sessions()])
 async def test_session(iut: Iut, path: Path) -> None:
     """The frontend takes part in a whole session, and the oracle finds no violation."""
     (await plain_session(iut)).require_start()
