@@ -58,14 +58,14 @@ class End:
 
     ``how`` completes "the IUT …"; ``said`` is the reason in the output of that process, or empty.
     ``candidates`` are the labels of the messages sent since its last sign of life; the last one
-    is the latest. ``last`` is the label of the last message sent at all.
+    is the latest. ``lawful``: a side had said goodbye, so the protocol lets the IUT leave.
     """
 
     how: str
     said: str = ""
     candidates: tuple[str, ...] = ()
-    last: str = ""
     died: bool = False
+    lawful: bool = False
 
     @property
     def way(self) -> tuple[str, str]:
@@ -113,13 +113,11 @@ class Observed:
     - ``exercised``: requirements
     - ``received``: names of the messages that the IUT sent
     - ``sent``: labels of the messages that the suite sent
-    - ``ends``: how the IUT ended the last session
     """
 
     exercised: frozenset[str] = frozenset()
     received: frozenset[str] = frozenset()
     sent: frozenset[str] = frozenset()
-    ends: tuple[End, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -16,8 +16,15 @@ _ERROR_OF = tuple(
         r"^terminate called .*(?:\n\s+what\(\): .*)?$",
         # Rust: the message follows the source location; since 1.73 it is on a line of its own
         r"^thread .* panicked at .*?(?:',.*|:\n.*)$",
-        # Go
-        r"^(?:panic|fatal error): .*$",
+        # Go, PHP, OCaml, Swift
+        r"^(?:panic|(?:PHP )?[Ff]atal error): .*$",
+        # Ruby, Lua, Tcl, Elixir
+        r"^\S+:\d+:in .+ \(\S+\)$",
+        r"^lua\S*: .*$",
+        r"^.*(?=\n    while executing$)",
+        r"^\*\* \(\w+.*$",
+        # Perl, which writes warnings in the same form: only the last line counts
+        r"^.+ at \S+ line \d+(?:, <\w+> (?:line|chunk) \d+)?\.\s*\Z",
         # Handlers of signals that only a crash raises: their message is a line of the log
         r"^.*\bsignal (?:4|6|7|8|11)\b.*$",
         r"^.*(?:\bSIG(?:ILL|ABRT|BUS|FPE|SEGV)\b|[Ss]egmentation fault).*$",
@@ -41,6 +48,29 @@ _CAUSE = re.compile(
 )
 """Words of a line that can explain the end of a program in any language."""
 _NODE = re.compile(r"^(?:Uncaught )?(?:[A-Za-z_$][\w$.]*)?Error(?: \[\w+\])?: .*$", re.MULTILINE)
+
+
+_UNHANDLED = re.compile(
+    # Python, Rust, Go, Zig, OCaml, Swift, PHP, C++, Java, Node.js, .NET, Dart, shell
+    r"Traceback \(most recent call last\)|panicked at|\bpanic: |^(?:PHP )?[Ff]atal error: "
+    r"|terminate called|^Exception in thread|^\s+at .*:\d+:\d+\)?$|Unhandled exception"
+    r"|Segmentation fault|AddressSanitizer"
+    # Ruby, Lua, Tcl, Elixir, Haskell
+    r"|^\S+:\d+:in .+ \(\S+\)$|^stack traceback:$|^    while executing$|^\*\* \(\w+"
+    r"|^CallStack \(from HasCallStack\)"
+    # Perl
+    r"|^.+ at \S+ line \d+(?:, <\w+> (?:line|chunk) \d+)?\.\s*\Z",
+    re.MULTILINE,
+)
+"""Texts by which a runtime reports an unhandled error.
+
+A program that exits on purpose writes a text of its own.
+"""
+
+
+def has_unhandled_error(output: str) -> bool:
+    """True if an output reports an unhandled error."""
+    return _UNHANDLED.search(output) is not None
 
 
 def explaining_line(output: str) -> str:

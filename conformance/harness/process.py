@@ -9,25 +9,14 @@ import uuid
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
 
-from conformance.harness import abandoned, fork_server, links, strays
+from conformance.harness import abandoned, crash_output, fork_server, links, strays
 from conformance.harness.children import Child, lend_pipes
-from conformance.harness.crash_output import explaining_line, quote
 from conformance.verdicts import Unreachable
 
 TAIL = 16 * 1024  # bytes of stderr that are kept, and of stdout if it is not the wire
 GRACE = 0.5  # seconds until SIGTERM, and again until SIGKILL
 _LAST_OUTPUT = 0.2  # seconds to wait for output after the end; a grandchild can keep the pipe open
 _MEMORY = 20  # index of the field in /proc/PID/stat (after the name) that is the size of the memory
-
-# Texts by which a runtime reports an unhandled error: Python, Rust, Go, C++, Java, Node.js, .NET,
-# shell. A program that exits on purpose writes a text of its own.
-_UNHANDLED = re.compile(
-    r"Traceback \(most recent call last\)|panicked at|^panic: |^fatal error: |terminate called|"
-    r"^Exception in thread|^\s+at .*:\d+:\d+\)?$|Unhandled exception|Segmentation fault|"
-    r"AddressSanitizer",
-    re.MULTILINE,
-)
-
 
 _WORDS = (b"Exception in thread", b"panic: ", b"fatal error: ")
 _BEGINS = re.compile(rb"^(?:" + b"|".join(_WORDS) + rb").{,400}", re.MULTILINE)
@@ -170,7 +159,7 @@ class Process:
     @property
     def has_unhandled_error(self) -> bool:
         """True if its output reports an unhandled error."""
-        return _UNHANDLED.search(self.stderr.text) is not None
+        return crash_output.has_unhandled_error(self.stderr.text)
 
     @property
     def is_gone(self) -> bool:
@@ -207,9 +196,9 @@ class Process:
 
     def describe_end(self) -> str:
         """Describe its end and its last output, for a verdict's text."""
-        said = explaining_line(self.stderr.text or self.stdout.text)
+        said = crash_output.explaining_line(self.stderr.text or self.stdout.text)
         ended = f"; the process {self.exit or 'still runs'}"
-        return f"{ended}; {quote(said)}" if said else ended
+        return f"{ended}; {crash_output.quote(said)}" if said else ended
 
     async def wait_for_end(self) -> None:
         """Wait for its end without a timeout."""

@@ -158,6 +158,7 @@ class Oracle:
         self._deaf = False  # the robot has disconnected, or sent bytes that cannot be decoded
         # the lab has sent bytes that cannot be decoded, or messages of the other role
         self._lost = False
+        self._unanswered = False  # the lab has disconnected instead of an answer
         # an answer came without a request; the robot can take it for the answer to its next request
         self._strayed = False
         # the robot sent bytes that are not HTTP; their answer need not be HTTP either
@@ -203,10 +204,11 @@ class Oracle:
             robot.missed = before
 
     def has_said_goodbye(self, sender: str) -> bool:
-        """True if the disconnect is lawful: a robot can close its connection at any time."""
-        return sender == ROBOT
+        """True for a robot, and for a lab if no request waits for an answer."""
+        return sender == ROBOT or not (self._asked or self._unanswered)
 
     def closed(self, sender: str) -> Iterator[Finding]:
+        self._unanswered = sender == LAB and bool(self._asked)
         for left in self._asked:
             self._forget_push(left)
         asked = self._asked.popleft() if self._asked else None

@@ -37,7 +37,7 @@ ABREAST = 3  # experiments at a time: more would make each of them slower on two
 REDUCTIONS = 6  # smallest sessions that are looked for in one run
 REPLAYS = 40  # replays of one reduction; a session of 1000 messages needs 20 if one ends it
 MASKED = 6.0  # seconds that a masked run lasts at most: a test that holds takes less than half
-LONGEST = 2.0  # seconds that a replay lasts at most, once the IUT has started
+LONGEST = 2.0  # seconds that a replay lasts at most after its latest connection
 _TURN = 0.3  # seconds in which the IUT takes its turn, if it had one in the session
 _SHORTEST = 0.3  # seconds after the last message in which the end comes at least
 _SHOWN = 200  # characters of the culprit's content
@@ -91,10 +91,9 @@ class EndedSession:
 
         The IUT can have ended other sessions of the test lawfully.
         """
-        found = {_trace(fact.end) for fact in result.evidence if fact.kind is Kind.END and fact.end}
         for session in reversed(sessions):
             end = end_of(session, sessions)
-            if end is None or _trace(end) not in found:
+            if end is None or end.lawful or not _affected_requirements(result, end):
                 continue
             with_it = tuple(one for one in sessions if one.instance is session.instance)
             steps, pause = _steps(with_it, session)
@@ -166,8 +165,6 @@ def _steps(sessions: Sessions, ended: Session) -> tuple[tuple[Step, ...], float]
 
 _Met = tuple[EndedSession, Result]
 """A session that the IUT ended, and the result of its test."""
-_Trace = tuple[tuple[str, str], str]
-"""The way of an end, and the last message that was sent before."""
 
 
 class Isolation:
@@ -190,30 +187,14 @@ class Isolation:
 
         Each way of ending gets one reduction, and more if it has several culprits.
         """
-        passed = [result for result in results if result.verdict is Verdict.PASS]
-        lawful = {_trace(end) for result in passed for end in result.observed.ends}
         by_test = {result.id: result for result in results}
         groups: dict[tuple[str, str], list[_Met]] = {}
         for each in ended:
             result = by_test.get(each.test.id)
             if result and _affected_requirements(result, each.end):
                 groups.setdefault(each.end.way, []).append((each, result))
-        worth = [met for met in groups.values() if self._is_worth(met, lawful)]
-        found = await asyncio.gather(*(self._isolate(met) for met in worth))
+        found = await asyncio.gather(*(self._isolate(met) for met in groups.values()))
         return [culprit for culprits in found for culprit in culprits]
-
-    def _is_worth(self, met: Sequence[_Met], lawful: Collection[_Trace]) -> bool:
-        """True if an end is worth experiments.
-
-        It is not if tests that passed saw the same end after the same message, unless the process
-        died in the tests of several requirements.
-        """
-        affected = {
-            name for each, result in met for name in _affected_requirements(result, each.end)
-        }
-        if len(affected) > 1 and met[0][0].end.died:
-            return True
-        return any(_trace(each.end) not in lawful for each, _ in met)
 
     async def _isolate(self, met: list[_Met]) -> list[Culprit]:
         culprits: list[Culprit] = []
@@ -258,8 +239,7 @@ class Isolation:
         player = _Player(Iut(self._testbed, ""), subject)
         async with self._room:
             with contextlib.suppress(Conclusion, TimeoutError):
-                async with asyncio.timeout(LONGEST + 2 * subject.start):
-                    await player.play(steps)
+                await player.play(steps)
         return _ReplayResult(player.end, tuple(player.sessions.values()))
 
     def _write(self, result: Result, sessions: Sessions, culprit: Step) -> tuple[str, int | None]:
@@ -358,17 +338,13 @@ def _during_operation(
     return replace(culprit, tests=tests, trials=tuple(trials.values())), rest
 
 
-def _trace(end: End) -> _Trace:
-    return end.way, end.last
-
-
 def _affected_requirements(result: Result, end: End | tuple[str, str]) -> list[str]:
     """The requirements that a test found violated because the session ended in this way."""
     way = end.way if isinstance(end, End) else end
     found = (
         fact.requirement
         for fact in result.evidence
-        if fact.kind is Kind.END and fact.end and fact.end.way == way
+        if fact.kind is Kind.END and fact.end and not fact.end.lawful and fact.end.way == way
     )
     return list(dict.fromkeys(found))
 
@@ -403,6 +379,7 @@ def _requirement_of_end(
     """The requirement that the end itself violates, of those for which no other evidence is.
 
     - not that of segmentation if there is another, because replays send whole messages one by one;
+    - a must before others: the requirement that takes the blame excuses the others;
     - the requirement that says how the culprit is handled (`MessageType.handled`);
     - else one whose test needs the culprit;
     - else one that a test concluded (``concluded``), before one that only the judge found;
@@ -419,10 +396,10 @@ def _requirement_of_end(
         dependent = sum(name in protocol.prerequisites(other) for other in names)
         return (
             name == protocol.segmentation_requirement and culprit != PART,
+            entry is None or entry.level != "must",
             not (kind and kind.handled == name),
             name in proven,
             name not in concluded,
-            entry is None or entry.level != "must",
             -dependent,
             ids.index(name) if entry else len(ids),
         )
@@ -439,6 +416,7 @@ class _Player:
         self._iut = iut
         self._subject = subject
         self._operations: list[asyncio.Task[Any]] = []
+        self._limit = asyncio.timeout(None)
 
     @property
     def end(self) -> End | None:
@@ -451,7 +429,9 @@ class _Player:
         return end if end and end.died else None
 
     async def play(self, steps: Sequence[Step]) -> None:
+        """Play the steps; the time limit begins again with each connection."""
         async with (
+            self._limit,
             self._iut.instance(self._subject.program) as instance,
             contextlib.AsyncExitStack() as stack,
         ):
@@ -471,6 +451,8 @@ class _Player:
             channel = self._subject.channels[step.connection]
             opened = self._iut.connect(instance, channel=channel)
             self.sessions[step.connection] = await stack.enter_async_context(opened)
+            longest = LONGEST + 2 * self._subject.start
+            self._limit.reschedule(asyncio.get_running_loop().time() + longest)
         session = self.sessions[step.connection]
         if step.turn:
             starting = 0.0 if session.received else 2 * self._subject.start

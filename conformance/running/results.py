@@ -228,8 +228,9 @@ def end_of(session: Session, sessions: Sequence[Session] = ()) -> End | None:
         for one in with_it or [session]
         for label in (*one.sent_since_last_receive, *one.operating)
     ]
-    last = session.sent[-1] if session.sent else ""
-    return End(how, session.instance.explaining_line, tuple(candidates), last, died)
+    goodbye = any(map(session.judge.has_said_goodbye, (session.role.name, session.peer)))
+    lawful = goodbye and how == CLOSED_STREAM
+    return End(how, session.instance.explaining_line, tuple(candidates), died, lawful)
 
 
 def _with_place(
@@ -249,12 +250,11 @@ def _record_timeouts(iut: Iut, test: str, fact: Evidence) -> None:
 
 
 def _observations(iut: Iut, tried: Sessions) -> Observed:
-    """The further facts about the sessions; the end is that of the last session."""
+    """The further facts about the sessions."""
     return Observed(
         frozenset(iut.exercised),
         frozenset(iut.received),
         frozenset(label for session in tried for label in session.sent),
-        tuple(filter(None, [end_of(tried[-1], tried)] if tried else [])),
     )
 
 

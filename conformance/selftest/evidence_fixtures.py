@@ -30,8 +30,8 @@ ROOT, MIDDLE, TOP, OTHER, SHOULD = (
 )
 """Requirements of the fixtures: TOP presumes MIDDLE, which presumes ROOT; the others are alone."""
 
-DEATH = End("was killed by SIGSEGV", "panic: no port", ("Touch",), "Touch", died=True)
-CLOSE = End("closed the stream", candidates=("USD",), last="USD")
+DEATH = End("was killed by SIGSEGV", "panic: no port", ("Touch",), died=True)
+CLOSE = End("closed the stream", candidates=("USD",))
 
 
 @cache

@@ -2,7 +2,12 @@
 
 import pytest
 
-from conformance.harness.crash_output import MOST, explaining_line, quote
+from conformance.harness.crash_output import (
+    MOST,
+    explaining_line,
+    has_unhandled_error,
+    quote,
+)
 from conformance.harness.process import TAIL, Tail
 
 PYTHON = """cycle 1
@@ -71,6 +76,26 @@ exit status 2
 """
 
 
+SCRIPTS = {
+    "ready\nno device 3 at robot.pl line 30, <STDIN> line 2.\n": "no device 3 at robot.pl line 30",
+    "robot.rb:3:in `serve': no device 3 (RuntimeError)\n\tfrom robot.rb:7:in `<main>'\n": (
+        "robot.rb:3:in `serve': no device 3 (RuntimeError)"
+    ),
+    "lua: robot.lua:3: no device 3\nstack traceback:\n\t[C]: in function 'error'\n\t[C]: in ?\n": (
+        "lua: robot.lua:3: no device 3"
+    ),
+    'no device 3\n    while executing\n"error {no device 3}"\n    (file "robot.tcl" line 1)\n': (
+        "no device 3"
+    ),
+    "PHP Fatal error:  Uncaught Exception: no device 3 in robot.php:3\n#0 {main}\n  thrown\n": (
+        "PHP Fatal error: Uncaught Exception: no device 3 in robot.php:3"
+    ),
+    'Fatal error: exception Failure("no device 3")\n': "Fatal error: exception Failure",
+    "** (RuntimeError) no device 3\n    robot.exs:3: (file)\n": "** (RuntimeError) no device 3",
+}
+"""Unhandled errors of Perl, Ruby, Lua, Tcl, PHP, OCaml and Elixir, with the explaining lines."""
+
+
 @pytest.mark.parametrize(
     ("output", "line"),
     [
@@ -98,6 +123,7 @@ exit status 2
             "terminate called after throwing an instance of 'std::out_of_range' what(): no port 21",
         ),
         (GO, "panic: runtime error: index out of range [3] with length 3"),
+        *SCRIPTS.items(),
         ("cycle 1\ncaught signal 11\n" + "cycle 2\n" * 3, "caught signal 11"),
         ("cycle 1\nSegmentation fault at 0x0\ncycle 2\n", "Segmentation fault at 0x0"),
         ("cycle 1\ncycle 2\n\n", "cycle 2"),
@@ -108,6 +134,16 @@ exit status 2
 def test_the_line_that_tells(output: str, line: str) -> None:
     assert explaining_line(output).startswith(line.strip())
     assert "\n" not in explaining_line(output)
+
+
+@pytest.mark.parametrize("output", [PYTHON, NODE, RUST, JAVA, CPP, GO, *SCRIPTS])
+def test_an_unhandled_error_is_a_crash(output: str) -> None:
+    assert has_unhandled_error(output)
+
+
+@pytest.mark.parametrize("output", ["", "bad level at line 3\n", "level Trace\nclosing\n"])
+def test_an_exit_on_purpose_is_no_crash(output: str) -> None:
+    assert not has_unhandled_error(output)
 
 
 def test_it_is_bounded() -> None:

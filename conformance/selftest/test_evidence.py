@@ -48,7 +48,7 @@ def test_ends_of_the_same_way(one: str, another: str, same: bool) -> None:
 
 def test_ends_differ_by_how() -> None:
     assert replace(DEATH, how="exited with code 1").way != DEATH.way
-    assert replace(DEATH, candidates=("USD",), last="USD").way == DEATH.way
+    assert replace(DEATH, candidates=("USD",)).way == DEATH.way
 
 
 @pytest.mark.parametrize(

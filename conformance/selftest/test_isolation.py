@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from conformance.conclusions.decisions import Culprit, TrialResult
-from conformance.evidence import End, Evidence, Kind, Observed, Result
+from conformance.evidence import End, Evidence, Kind, Result
 from conformance.iut import Iut
 from conformance.running.isolation import (
     REDUCTIONS,
@@ -306,18 +306,12 @@ def test_reductions_have_a_budget() -> None:
     assert len(experiments.played) == REDUCTIONS
 
 
-@pytest.mark.parametrize(("last", "worth"), [("Touch", False), ("USD", True)])
-def test_an_end_that_tests_pass_with_is_lawful(last: str, worth: bool) -> None:
-    """No experiment looks at the same end after the same message."""
-    good = result("good", SHOULD, observed=Observed(ends=(replace(CLOSE, last=last),)))
-    end = replace(CLOSE, last="Touch")
+@pytest.mark.parametrize("lawful", [True, False])
+def test_a_lawful_end_needs_no_experiment(lawful: bool) -> None:
+    end = replace(CLOSE, lawful=lawful)
     experiments = Simulated(lambda sent: True)
-    asyncio.run(
-        experiments.run(
-            [met("a", MIDDLE, end), good], [session("a", "Handshake", "Touch", end=end)]
-        )
-    )
-    assert bool(experiments.played) == worth
+    found = isolated(experiments, (met("a", MIDDLE, end), session("a", "Touch", end=end)))
+    assert bool(found) == bool(experiments.played) == (not lawful)
 
 
 def test_an_operation_is_the_culprit_of_all_sessions_that_end_during_it(
@@ -411,6 +405,20 @@ def test_the_requirement_that_handles_the_culprit_stands() -> None:
         (met("b", kind.handled), session("b", "x", "Touch")),
     )
     assert [t.requirement for t in found.trials if t.shown is TrialResult.STANDS] == [kind.handled]
+
+
+def test_a_should_does_not_excuse_a_must() -> None:
+    """The test of the must passes without the culprit, and the must fails nevertheless."""
+    runs = {
+        ("a", "x"): result("a", SHOULD, other(Kind.UNDECIDED)),
+        ("b", "x"): result("b", OTHER),
+    }
+    [found] = isolated(
+        Simulated(lambda sent: "x" in sent, runs),
+        (met("a", SHOULD), session("a", "x")),
+        (met("b", OTHER), session("b", "y", "x")),
+    )
+    assert [t.requirement for t in found.trials if t.shown is TrialResult.STANDS] == [OTHER]
 
 
 # Real IUTs

@@ -85,6 +85,9 @@ class Oracle:
         self._lines += sender == FRONTEND
         self._run.step(sender, courses.BROKEN)
 
+    def has_said_goodbye(self, sender: str) -> bool:
+        return sender == SIMULATOR and self._session.state is Session.EXITED
+
     def closed(self, sender: str) -> Iterator[Finding]:
         if sender == SIMULATOR and self._session.state is Session.EXITED:
             self.exercised |= {"exit.closes-stream", "exit.nothing-after"}

@@ -149,6 +149,9 @@ FAULTS["encoding.externally-tagged"] = {
         "Reads the first two hundred events of a session and ignores the others.",
         only("handle", first(200)),
     ),
+    "dies-of-signature": Subtle(
+        "Crashes at a VCodeSig.", before("message", die, named("VCodeSig"))
+    ),
     "battery-kills-next": Subtle(
         "Crashes at the message after a Battery.",
         before("message", die, noted("doomed")),
