@@ -8,6 +8,8 @@ A change has a step, often a deed, and often a condition. Conditions are joined 
 
 Conditions and deeds are functions of the peer and of the arguments of the step. Functions of your
 own go where these words do not reach. A deviation that needs more is a class (`mocks.deviations`).
+
+Deeds of a step that is a coroutine function can be coroutine functions too.
 """
 
 import os
@@ -96,9 +98,8 @@ def before(step: str, deed: Deed, when: Function = always) -> Change:
     done = _function(deed)
 
     def play(usual: Function, *args: Any) -> Any:
-        if when(*args):
-            done(*args)
-        return usual(*args)
+        begun = done(*args) if when(*args) else None
+        return _followed(begun, lambda _: usual(*args))
 
     return Change(step, play)
 
@@ -108,10 +109,10 @@ def then(step: str, deed: Deed, when: Function = always) -> Change:
     done = _function(deed)
 
     def play(usual: Function, *args: Any) -> Any:
-        result = usual(*args)
-        if when(*args):
-            done(*args)
-        return result
+        def more(result: Any) -> Any:
+            return _followed(done(*args), lambda _: result) if when(*args) else result
+
+        return _followed(usual(*args), more)
 
     return Change(step, play)
 
@@ -155,9 +156,21 @@ def returning(step: str, change: Callable[[Any], Any], when: Function = always) 
     """Return what `change` makes of the result of the step."""
 
     def play(usual: Function, *args: Any) -> Any:
-        return change(usual(*args)) if when(*args) else usual(*args)
+        return _followed(usual(*args), change) if when(*args) else usual(*args)
 
     return Change(step, play)
+
+
+def _followed(result: Any, follow: Callable[[Any], Any]) -> Any:
+    """Call a function with a result; wait for both if they are awaitable."""
+    if not isawaitable(result):
+        return follow(result)
+
+    async def wait() -> Any:
+        followed = follow(await result)
+        return await followed if isawaitable(followed) else followed
+
+    return wait()
 
 
 # Conditions
@@ -200,6 +213,32 @@ def _counted(chosen: Callable[[int], bool]) -> When:
         asked = vars(peer).setdefault("asked", {})
         asked[key] = asked.get(key, 0) + 1
         return chosen(asked[key])
+
+    return When(holds)
+
+
+def novel(key: Function) -> When:
+    """If `key` returns a value that it has not returned before in a session."""
+    mine = object()
+
+    def holds(peer: Any, *args: Any) -> bool:
+        known = vars(peer).setdefault("known_values", {}).setdefault(mine, set())
+        value, count = key(peer, *args), len(known)
+        known.add(value)
+        return len(known) > count
+
+    return When(holds)
+
+
+def differing(key: Function) -> When:
+    """If `key` returns another value than the last time that the condition was asked."""
+    mine = object()
+
+    def holds(peer: Any, *args: Any) -> bool:
+        latest, value = vars(peer).setdefault("latest_values", {}), key(peer, *args)
+        differs = mine not in latest or latest[mine] != value
+        latest[mine] = value
+        return differs
 
     return When(holds)
 
@@ -266,6 +305,15 @@ def _function(deed: Deed) -> Function:
 def hang(peer: Any, *args: Any) -> None:
     """Read and write nothing more; the stream stays open."""
     peer.receive = peer.write = lambda data: None
+
+
+def fail(error: type[BaseException], *given: Any) -> Function:
+    """Raise an error of this type, made with these arguments."""
+
+    def play(*args: Any) -> None:
+        raise error(*given)
+
+    return play
 
 
 def die(*args: Any) -> None:

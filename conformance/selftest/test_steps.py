@@ -13,7 +13,9 @@ from mocks.steps import (
     before,
     call,
     delay,
+    differing,
     every,
+    fail,
     first,
     from_connection,
     hang,
@@ -22,6 +24,7 @@ from mocks.steps import (
     later,
     note,
     noted,
+    novel,
     nth,
     only,
     put,
@@ -99,6 +102,8 @@ def is_odd(_: Peer, number: int) -> bool:
         ([then("take", put("open", False)), only("send", having("open"))], [1]),
         ([then("take", hang, nth(2))], [1, 2, 3, 4]),
         ([skip("take", from_connection(2))], [1, 2, 3, 4]),
+        ([only("take", novel(is_odd))], [1, 2]),
+        ([only("take", differing(lambda _, number: number // 3))], [1, 3]),
     ],
 )
 def test_changes(changes: list[Change], sent: list[Any]) -> None:
@@ -150,6 +155,33 @@ def test_asynchronous_steps() -> None:
     peer = changed(skip("ask", is_odd))
     assert asyncio.run(peer.ask(1)) is None
     assert asyncio.run(peer.ask(2)) == 2
+
+
+def test_asynchronous_deeds() -> None:
+    async def record(peer: Peer, number: int) -> None:
+        await asyncio.sleep(0)
+        peer.send(number)
+
+    async def ask(usual: Any, peer: Peer, number: int) -> Any:
+        peer.send("?")
+        return await usual(peer, number)
+
+    peer = changed(
+        Change("ask", ask),
+        before("ask", record),
+        then("ask", record, is_odd),
+        returning("ask", lambda answer: -answer),
+    )
+    assert asyncio.run(peer.ask(1)) == -1
+    assert asyncio.run(peer.ask(2)) == -2
+    assert peer.sent == [1, "?", 1, 2, "?"]
+
+
+def test_a_failing_step() -> None:
+    peer = changed(before("take", fail(ValueError, "no"), nth(2)))
+    with pytest.raises(ValueError, match="no"):
+        peer.receive(bytes([1, 2, 3]))
+    assert peer.sent == [1]
 
 
 def test_a_table_declares_deviations() -> None:
