@@ -1,67 +1,56 @@
 """Faults that any owner of buffers can have, including a gamepad receiver."""
 
 import os
+from collections.abc import Callable
 
-from mocks.deviations import fault
+from mocks.deviations import Fault, Subtle, Table
+from mocks.runtime.memory.changes import with_new
 from mocks.runtime.memory.mapped import FOLDER
 from mocks.runtime.memory.owner import BufferOwner
 from mocks.runtime.memory.peer import Buffer
+from mocks.steps import skip
 
 
-@fault("no-such-object", violates="buffers.shared-memory")
-class NoSuchObject(BufferOwner):
-    """Unlinks an object immediately after mapping it."""
-
-    def create(self, name: str, type_: str) -> Buffer:
-        buffer = super().create(name, type_)
-        if type_ != "arm":
-            buffer.mapped.unlink()
-        return buffer
+def _shorten(buffer: Buffer) -> None:
+    if not buffer.layout.control:
+        os.truncate(FOLDER / buffer.name, buffer.layout.size - 8)
 
 
-@fault("shorter-than-told", violates="buffers.shared-memory", subtle=True)
-class ShorterThanTold(BufferOwner):
-    """Creates an object that is too short for its last fields, except for Smart Devices."""
+def _kind_of_mutex(kind: bytes) -> Callable[[Buffer], None]:
+    """Write the type in glibc's mutex."""
 
-    def create(self, name: str, type_: str) -> Buffer:
-        buffer = super().create(name, type_)
-        if not buffer.layout.control:
-            os.truncate(FOLDER / name, buffer.layout.size - 8)
-        return buffer
+    def write(buffer: Buffer) -> None:
+        at = buffer.layout["mutex"].offset + 16
+        buffer.mapped.data[at : at + 4] = kind
 
-
-@fault("no-mutex-there", violates="format.mutex")
-class NoMutexThere(BufferOwner):
-    """Declares a wrong position of the mutex."""
-
-    def create(self, name: str, type_: str) -> Buffer:
-        buffer = super().create(name, type_)
-        place = buffer.layout["mutex"]
-        kind = place.offset + 16  # position of the type in glibc's mutex
-        buffer.mapped.data[kind : kind + 4] = b"\xff\xff\xff\x7f"
-        return buffer
-
-    async def acquire(self, buffer: Buffer) -> None:
-        pass
-
-    def release(self, buffer: Buffer) -> None:
-        pass
+    return write
 
 
-@fault("polled-private-mutex", violates="format.mutex", subtle=True)
-class PolledPrivateMutex(BufferOwner):
-    """Uses a private mutex, and polls it instead of waiting."""
+FAULTS = Table(BufferOwner)
 
-    def create(self, name: str, type_: str) -> Buffer:
-        buffer = super().create(name, type_)
-        kind = buffer.layout["mutex"].offset + 16  # position of the type in glibc's mutex
-        buffer.mapped.data[kind : kind + 4] = bytes(4)
-        return buffer
+FAULTS["buffers.shared-memory"] = {
+    "no-such-object": Fault(
+        "Unlinks an object immediately after mapping it.",
+        with_new(lambda buffer: buffer.mapped.unlink(), lambda _, name, type_: type_ != "arm"),
+    ),
+    "shorter-than-told": Subtle(
+        "Creates an object that is too short for its last fields, except for Smart Devices.",
+        with_new(_shorten),
+    ),
+}
 
+FAULTS["format.mutex"] = {
+    "no-mutex-there": Fault(
+        "Declares a wrong position of the mutex.",
+        with_new(_kind_of_mutex(b"\xff\xff\xff\x7f")),
+        skip("acquire"),
+        skip("release"),
+    ),
+    "polled-private-mutex": Subtle(
+        "Uses a private mutex, and polls it instead of waiting.", with_new(_kind_of_mutex(bytes(4)))
+    ),
+}
 
-@fault("left-at-exit", violates="lifecycle.removed-at-exit")
-class LeftAtExit(BufferOwner):
-    """Does not unlink its buffers at exit."""
-
-    def unlink(self, buffer: Buffer) -> None:
-        pass
+FAULTS["lifecycle.removed-at-exit"] = {
+    "left-at-exit": Fault("Does not unlink its buffers at exit.", skip("unlink")),
+}

@@ -1,7 +1,6 @@
 """Faults about the interpretation of the catalog."""
 
 import re
-from collections.abc import Callable
 from dataclasses import replace
 from math import inf
 from typing import Any
@@ -10,334 +9,252 @@ import yaml
 
 from conformance.runtime.memory import catalog
 from conformance.runtime.memory.catalog import CatalogError, Parameter, Peripheral
-from conformance.runtime.memory.layout import Layout
-from mocks.deviations import fault
+from mocks.deviations import Fault, Subtle, Table
+from mocks.runtime.memory.changes import (
+    edit_params,
+    first_of_smart,
+    lay_out,
+    lay_out_params,
+    refuse_catalog,
+    refuse_layout,
+)
 from mocks.runtime.memory.peer import Asked, Peer
+from mocks.steps import Change, Function, alter, before, fail, instead, skip
 
+Raw = dict[str, Any]
 
-def alter_catalog(text: bytes, alter: Callable[[dict[str, Any]], Any]) -> bytes:
-    """Return a catalog with every parameter altered; parameters altered to None are dropped."""
-    raw = yaml.safe_load(text)
-    for peripheral in raw.values():
-        kept = [alter(dict(param)) for param in peripheral.get("params", [])]
-        peripheral["params"] = [param for param in kept if param is not None]
-    return yaml.safe_dump(raw, sort_keys=False).encode()
 
+def _refuse_text(why: str, part: bytes) -> Change:
+    """Refuse a catalog with these bytes."""
+    return before("read_catalog", fail(CatalogError, why), lambda _, text: part in text)
 
-def change_types(peripheral: Peripheral, types: dict[str, str]) -> Peripheral:
-    """Return a peripheral with some types replaced."""
-    params = (replace(p, type=types.get(p.type, p.type)) for p in peripheral.params)
-    return replace(peripheral, params=tuple(params))
 
+def _has_type_first(_: Asked, text: bytes) -> bool:
+    peripherals = yaml.safe_load(text).values()
+    return any(next(iter(param)) == "type" for of in peripherals for param in of.get("params", []))
 
-@fault("name-first", violates="catalog.yaml", subtle=True)
-class NameFirst(Asked):
-    """Refuses a parameter whose first key is its type."""
 
-    def read_catalog(self, text: bytes) -> dict[str, Peripheral]:
-        for peripheral in yaml.safe_load(text).values():
-            for param in peripheral.get("params", []):
-                if next(iter(param)) == "type":
-                    raise CatalogError("expected the name as the first key")
-        return super().read_catalog(text)
+def _without_float_bounds(param: Raw) -> Raw:
+    """Drop the bounds of an integer that are written as floats."""
+    if catalog.KINDS.get(str(param.get("type"))) != catalog.INTEGER:
+        return param
+    bounds = [key for key in ("lower", "upper") if isinstance(param.get(key), float)]
+    return {key: param[key] for key in param if key not in bounds}
 
 
-@fault("decimal-ids", violates="catalog.yaml", subtle=True)
-class DecimalIds(Asked):
-    """Ignores a device_id in hexadecimal."""
+def _read_lists_once(usual: Function, peer: Asked, text: bytes) -> dict[str, Peripheral]:
+    known: dict[str, Peripheral] = usual(peer, text)
+    lists: list[Any] = []
+    for name, raw in yaml.safe_load(text).items():
+        if any(raw["params"] is each for each in lists):
+            known[name] = replace(known[name], params=())
+        lists.append(raw["params"])
+    return known
 
-    def read_catalog(self, text: bytes) -> dict[str, Peripheral]:
-        return super().read_catalog(re.sub(rb"device_id: 0x\w+", b"x_id: 0", text))
 
+def _with_access(param: Raw) -> Raw:
+    if "name" in param and "readable" not in param:
+        raise CatalogError(f"{param['name']} has no key readable")
+    return param
 
-@fault("line-feeds-alone", violates="catalog.yaml", subtle=True)
-class LineFeedsAlone(Asked):
-    """Refuses a catalog whose lines end with carriage return and line feed."""
 
-    def read_catalog(self, text: bytes) -> dict[str, Peripheral]:
-        if b"\r" in text:
-            raise CatalogError("there is no such type")
-        return super().read_catalog(text)
+def _close_brackets(param: Raw) -> Raw:
+    of = param.get("type", "")
+    return {**param, "type": f"{of}]"} if "[" in of and "]" not in of else param
 
 
-@fault("bounds-of-their-type", violates="catalog.yaml", subtle=True, roles=("buffer-consumer",))
-class BoundsOfTheirType(Asked):
-    """Ignores a bound that is written as a float for an integer parameter."""
+def _with_known_type(param: Raw) -> Raw:
+    known = param.get("type", "int").partition("[")[0] in catalog.KINDS
+    return param if known else {**param, "type": "int"}
 
-    def read_catalog(self, text: bytes) -> dict[str, Peripheral]:
-        def whole(param: dict[str, Any]) -> dict[str, Any]:
-            integer = catalog.KINDS.get(str(param.get("type"))) == catalog.INTEGER
-            bounds = [key for key in ("lower", "upper") if isinstance(param.get(key), float)]
-            return {key: param[key] for key in param if not (integer and key in bounds)}
 
-        return super().read_catalog(alter_catalog(text, whole))
+def _types(**others: str) -> Change:
+    """Make the layout with other types."""
+    return lay_out_params(lambda param: replace(param, type=others.get(param.type, param.type)))
 
 
-@fault("block-style-only", violates="catalog.yaml-flow")
-class BlockStyleOnly(Asked):
-    """Refuses a catalog in flow style."""
+def _has_bounds(param: Parameter) -> bool:
+    return (param.lower, param.upper) != (-inf, inf)
 
-    def read_catalog(self, text: bytes) -> dict[str, Peripheral]:
-        if b"{" in text:
-            raise CatalogError("expected block style; received {")
-        return super().read_catalog(text)
 
-
-@fault("lists-used-up", violates="catalog.yaml-flow", subtle=True)
-class ListsUsedUp(Asked):
-    """Empties a list of parameters after its use, so its YAML aliases are empty."""
-
-    def read_catalog(self, text: bytes) -> dict[str, Peripheral]:
-        known = super().read_catalog(text)
-        lists: list[Any] = []
-        for name, raw in yaml.safe_load(text).items():
-            if any(raw["params"] is each for each in lists):
-                known[name] = replace(known[name], params=())
-            lists.append(raw["params"])
-        return known
-
-
-@fault("all-smart", violates="catalog.device-id")
-class AllSmart(Asked):
-    """Gives every buffer a device control block."""
-
-    def layout(self, peripheral: Peripheral) -> Layout:
-        return super().layout(replace(peripheral, device_id=peripheral.device_id or 0))
-
-
-@fault("zero-is-no-id", violates="catalog.device-id", subtle=True)
-class ZeroIsNoId(Asked):
-    """Treats a device_id of 0 as missing."""
-
-    def layout(self, peripheral: Peripheral) -> Layout:
-        return super().layout(replace(peripheral, device_id=peripheral.device_id or None))
-
-
-@fault("nameless-skipped", violates="catalog.required-keys")
-class NamelessSkipped(Asked):
-    """Drops a parameter without a name."""
-
-    def read_catalog(self, text: bytes) -> dict[str, Peripheral]:
-        def alter(param: dict[str, Any]) -> Any:
-            return param if "name" in param else None
-
-        return super().read_catalog(alter_catalog(text, alter))
-
-
-@fault("typeless-is-int", violates="catalog.required-keys", subtle=True)
-class TypelessIsInt(Asked):
-    """Uses int for a parameter without a type."""
-
-    def read_catalog(self, text: bytes) -> dict[str, Peripheral]:
-        return super().read_catalog(alter_catalog(text, lambda param: {"type": "int", **param}))
-
-
-@fault("access-required", violates="catalog.optional-access")
-class AccessRequired(Asked):
-    """Refuses a parameter without the key readable."""
-
-    def read_catalog(self, text: bytes) -> dict[str, Peripheral]:
-        def alter(param: dict[str, Any]) -> Any:
-            if "name" in param and "readable" not in param:
-                raise CatalogError(f"{param['name']} has no key readable")
-            return param
-
-        return super().read_catalog(alter_catalog(text, alter))
-
-
-@fault("ascii-names", violates="catalog.names", subtle=True)
-class AsciiNames(Asked):
-    """Refuses a name with letters beyond ASCII."""
-
-    def read_catalog(self, text: bytes) -> dict[str, Peripheral]:
-        read = super().read_catalog(text)
-        for peripheral in read.values():
-            for param in peripheral.params:
-                if not param.name.isascii():
-                    raise CatalogError(f"{param.name!r} is not ASCII")
-        return read
-
-
-@fault("unknown-is-int", violates="catalog.known-types")
-class UnknownIsInt(Asked):
-    """Uses int for every unknown type."""
-
-    def read_catalog(self, text: bytes) -> dict[str, Peripheral]:
-        def alter(param: dict[str, Any]) -> Any:
-            known = param.get("type", "int").partition("[")[0] in catalog.KINDS
-            return param if known else {**param, "type": "int"}
-
-        return super().read_catalog(alter_catalog(text, alter))
-
-
-@fault("open-brackets", violates="catalog.malformed", subtle=True)
-class OpenBrackets(Asked):
-    """Accepts an array type without its closing bracket."""
-
-    def read_catalog(self, text: bytes) -> dict[str, Peripheral]:
-        def alter(param: dict[str, Any]) -> Any:
-            of = param.get("type", "")
-            return {**param, "type": f"{of}]"} if "[" in of and "]" not in of else param
-
-        return super().read_catalog(alter_catalog(text, alter))
-
-
-@fault("int128-is-int64", violates="catalog.known-types", subtle=True)
-class Int128IsInt64(Asked):
-    """Uses int64 for the type int128."""
-
-    def read_catalog(self, text: bytes) -> dict[str, Peripheral]:
-        def alter(param: dict[str, Any]) -> Any:
-            wide = param.get("type") == "int128"
-            return {**param, "type": "int64"} if wide else param
-
-        return super().read_catalog(alter_catalog(text, alter))
-
-
-@fault("int-of-16-bits", violates="catalog.types")
-class IntOf16Bits(Asked):
-    """Uses 16 bits for an int, as on a small controller."""
-
-    def layout(self, peripheral: Peripheral) -> Layout:
-        return super().layout(change_types(peripheral, {"int": "int16", "uint": "uint16"}))
-
-
-@fault("long-of-32-bits", violates="catalog.types", subtle=True)
-class LongOf32Bits(Asked):
-    """Uses 32 bits for a long, as on other systems."""
-
-    def layout(self, peripheral: Peripheral) -> Layout:
-        return super().layout(change_types(peripheral, {"long": "int", "ulong": "uint"}))
-
-
-@fault("no-pointers", violates="catalog.other-types")
-class NoPointers(Asked):
-    """Refuses pointers."""
-
-    def layout(self, peripheral: Peripheral) -> Layout:
-        if any(param.type.endswith("_p") for param in peripheral.params):
-            raise CatalogError("pointers are not supported")
-        return super().layout(peripheral)
-
-
-@fault("one-element", violates="catalog.arrays")
-class OneElement(Asked):
-    """Reserves space for only one value of an array."""
-
-    def layout(self, peripheral: Peripheral) -> Layout:
-        params = (replace(p, count=p.count and 1) for p in peripheral.params)
-        return super().layout(replace(peripheral, params=tuple(params)))
-
-
-@fault("count-of-7-bits", violates="catalog.arrays", subtle=True)
-class CountOf7Bits(Asked):
-    """Truncates the length of an array to 7 bits."""
-
-    def layout(self, peripheral: Peripheral) -> Layout:
-        def cut(param: Parameter) -> Parameter:
-            return replace(param, count=param.count and (param.count & 127 or 1))
-
-        return super().layout(replace(peripheral, params=tuple(map(cut, peripheral.params))))
-
-
-@fault("up-to-17", violates="catalog.more-than-16", subtle=True)
-class UpTo17(Asked):
-    """Accepts a Smart Device with 17 parameters."""
-
-    def read_catalog(self, text: bytes) -> dict[str, Peripheral]:
-        raw = yaml.safe_load(text)
-        for peripheral in raw.values():
-            if "device_id" in peripheral:
-                peripheral["params"] = peripheral["params"][:16]
-        return super().read_catalog(yaml.safe_dump(raw, sort_keys=False).encode())
-
-
-@fault("up-to-15", violates="catalog.at-most-16", subtle=True)
-class UpTo15(Asked):
-    """Refuses a Smart Device with 16 parameters if its device_id is 3."""
-
-    def read_catalog(self, text: bytes) -> dict[str, Peripheral]:
-        read = super().read_catalog(text)
-        if any(len(p.params) > 15 and p.device_id == 3 for p in read.values()):
-            raise CatalogError("too many parameters")
-        return read
-
-
-@fault("16-for-all", violates="catalog.no-limit")
-class SixteenForAll(Asked):
-    """Reports no layout for a peripheral with more than 16 parameters."""
-
-    def layout(self, peripheral: Peripheral) -> Layout:
-        if len(peripheral.params) > 16:
-            raise CatalogError(f"{peripheral.name} has too many parameters")
-        return super().layout(peripheral)
-
-
-@fault("catalogs-of-16", violates="catalog.no-limit", subtle=True)
-class CatalogsOf16(Asked):
-    """Refuses a catalog with a peripheral of more than 16 parameters."""
-
-    def read_catalog(self, text: bytes) -> dict[str, Peripheral]:
-        read = super().read_catalog(text)
-        if any(len(peripheral.params) > 16 for peripheral in read.values()):
-            raise CatalogError("too many parameters")
-        return read
-
-
-@fault("up-to-32", violates="catalog.no-limit", subtle=True)
-class UpTo32(Asked):
-    """Uses only the first 32 parameters of a peripheral."""
-
-    def layout(self, peripheral: Peripheral) -> Layout:
-        return super().layout(replace(peripheral, params=peripheral.params[:32]))
-
-
-@fault("delay-makes-smart", violates="catalog.ignored-keys")
-class DelayMakesSmart(Asked):
-    """Treats every peripheral with a delay as a Smart Device."""
-
-    def layout(self, peripheral: Peripheral) -> Layout:
-        if peripheral.delay is not None and peripheral.device_id is None:
-            peripheral = replace(peripheral, device_id=0)
-        return super().layout(peripheral)
-
-
-@fault("bounds-of-booleans", violates="catalog.ignored-keys", subtle=True)
-class BoundsOfBooleans(Asked):
-    """Refuses a boolean with an upper bound of 0 without a device_id."""
-
-    def layout(self, peripheral: Peripheral) -> Layout:
-        for param in peripheral.params:
-            if param.type == "bool" and param.upper == 0 and peripheral.device_id is None:
-                raise CatalogError(f"{param.name} is a boolean and has bounds")
-        return super().layout(peripheral)
+def _clamp_first(_: Asked, param: Parameter, value: Any, warnings: list[str]) -> Any:
+    return [max(param.lower, min(param.upper, value[0])), *value[1:]]
 
 
 # An owner that clamps silently violates catalog.clamped-data instead.
-@fault("clamped-silently", violates="catalog.clamp-warning", roles=("buffer-consumer",))
-class ClampedSilently(Peer):
-    """Clamps without a warning."""
+ANY = Table(Peer)
+ANY["catalog.clamp-warning"] = {
+    "clamped-silently": Fault("Clamps without a warning.", skip("warn"), roles=("buffer-consumer",))
+}
 
-    def warn(self, text: str, warnings: list[str]) -> None:
-        pass
+FAULTS = Table(Asked)
 
+FAULTS["catalog.yaml"] = {
+    "name-first": Subtle(
+        "Refuses a parameter whose first key is its type.",
+        before("read_catalog", fail(CatalogError, "no name comes first"), _has_type_first),
+    ),
+    "decimal-ids": Subtle(
+        "Ignores a device_id in hexadecimal.",
+        alter("read_catalog", lambda _, text: re.sub(rb"device_id: 0x\w+", b"x_id: 0", text)),
+    ),
+    "line-feeds-alone": Subtle(
+        "Refuses a catalog whose lines end with carriage return and line feed.",
+        _refuse_text("there is no such type", b"\r"),
+    ),
+    "bounds-of-their-type": Subtle(
+        "Ignores a bound that is written as a float for an integer parameter.",
+        edit_params(_without_float_bounds),
+        roles=("buffer-consumer",),
+    ),
+}
 
-@fault("bounds-required", violates="catalog.optional-keys")
-class BoundsRequired(Asked):
-    """Reports no layout of a peripheral without delay and without any bounds."""
+FAULTS["catalog.yaml-flow"] = {
+    "block-style-only": Fault(
+        "Refuses a catalog in flow style.", _refuse_text("expected block style; received {", b"{")
+    ),
+    "lists-used-up": Subtle(
+        "Empties a list of parameters after its use, so its YAML aliases are empty.",
+        Change("read_catalog", _read_lists_once),
+    ),
+}
 
-    def layout(self, peripheral: Peripheral) -> Layout:
-        unbounded = all((p.lower, p.upper) == (-inf, inf) for p in peripheral.params)
-        if unbounded and peripheral.delay is None:
-            raise CatalogError(f"{peripheral.name} has no bounds")
-        return super().layout(peripheral)
+FAULTS["catalog.device-id"] = {
+    "all-smart": Fault(
+        "Gives every buffer a device control block.",
+        lay_out(lambda of: replace(of, device_id=of.device_id or 0)),
+    ),
+    "zero-is-no-id": Subtle(
+        "Treats a device_id of 0 as missing.",
+        lay_out(lambda of: replace(of, device_id=of.device_id or None)),
+    ),
+}
 
+FAULTS["catalog.required-keys"] = {
+    "nameless-skipped": Fault(
+        "Drops a parameter without a name.",
+        edit_params(lambda param: param if "name" in param else None),
+    ),
+    "typeless-is-int": Subtle(
+        "Uses int for a parameter without a type.",
+        edit_params(lambda param: {"type": "int", **param}),
+    ),
+}
 
-@fault("first-element-clamped", violates="catalog.array-bounds", subtle=True)
-class FirstElementClamped(Asked):
-    """Clamps only the first element of an array."""
+FAULTS["catalog.optional-access"] = {
+    "access-required": Fault(
+        "Refuses a parameter without the key readable.", edit_params(_with_access)
+    ),
+}
 
-    def clamp(self, param: Parameter, value: Any, warnings: list[str]) -> Any:
-        if not isinstance(value, list):
-            return super().clamp(param, value, warnings)
-        return [max(param.lower, min(param.upper, value[0])), *value[1:]]
+FAULTS["catalog.names"] = {
+    "ascii-names": Subtle(
+        "Refuses a name with letters beyond ASCII.",
+        refuse_catalog(
+            "a name is not ASCII", lambda of: not all(p.name.isascii() for p in of.params)
+        ),
+    ),
+}
+
+FAULTS["catalog.known-types"] = {
+    "unknown-is-int": Fault("Uses int for every unknown type.", edit_params(_with_known_type)),
+    "int128-is-int64": Subtle(
+        "Uses int64 for the type int128.",
+        edit_params(
+            lambda param: {**param, "type": "int64"} if param.get("type") == "int128" else param
+        ),
+    ),
+}
+
+FAULTS["catalog.malformed"] = {
+    "open-brackets": Subtle(
+        "Accepts an array type without its closing bracket.", edit_params(_close_brackets)
+    ),
+}
+
+FAULTS["catalog.types"] = {
+    "int-of-16-bits": Fault(
+        "Uses 16 bits for an int, as on a small controller.", _types(int="int16", uint="uint16")
+    ),
+    "long-of-32-bits": Subtle(
+        "Uses 32 bits for a long, as on other systems.", _types(long="int", ulong="uint")
+    ),
+}
+
+FAULTS["catalog.other-types"] = {
+    "no-pointers": Fault(
+        "Refuses pointers.",
+        refuse_layout(
+            "pointers are not supported", lambda of: any(p.type.endswith("_p") for p in of.params)
+        ),
+    ),
+}
+
+FAULTS["catalog.arrays"] = {
+    "one-element": Fault(
+        "Reserves space for only one value of an array.",
+        lay_out_params(lambda param: replace(param, count=param.count and 1)),
+    ),
+    "count-of-7-bits": Subtle(
+        "Truncates the length of an array to 7 bits.",
+        lay_out_params(lambda p: replace(p, count=p.count and (p.count & 127 or 1))),
+    ),
+}
+
+FAULTS["catalog.more-than-16"] = {
+    "up-to-17": Subtle("Accepts a Smart Device with 17 parameters.", first_of_smart(16)),
+}
+
+FAULTS["catalog.at-most-16"] = {
+    "up-to-15": Subtle(
+        "Refuses a Smart Device with 16 parameters if its device_id is 3.",
+        refuse_catalog("too many parameters", lambda of: len(of.params) > 15 and of.device_id == 3),
+    ),
+}
+
+FAULTS["catalog.no-limit"] = {
+    "16-for-all": Fault(
+        "Reports no layout for a peripheral with more than 16 parameters.",
+        refuse_layout("too many parameters", lambda of: len(of.params) > 16),
+    ),
+    "catalogs-of-16": Subtle(
+        "Refuses a catalog with a peripheral of more than 16 parameters.",
+        refuse_catalog("too many parameters", lambda of: len(of.params) > 16),
+    ),
+    "up-to-32": Subtle(
+        "Uses only the first 32 parameters of a peripheral.",
+        lay_out(lambda of: replace(of, params=of.params[:32])),
+    ),
+}
+
+FAULTS["catalog.ignored-keys"] = {
+    "delay-makes-smart": Fault(
+        "Treats every peripheral with a delay as a Smart Device.",
+        lay_out(lambda of: of if of.delay is None else replace(of, device_id=of.device_id or 0)),
+    ),
+    "bounds-of-booleans": Subtle(
+        "Refuses a boolean with an upper bound of 0 without a device_id.",
+        refuse_layout(
+            "a boolean has bounds",
+            lambda of: (
+                of.device_id is None and any(p.type == "bool" and p.upper == 0 for p in of.params)
+            ),
+        ),
+    ),
+}
+
+FAULTS["catalog.optional-keys"] = {
+    "bounds-required": Fault(
+        "Reports no layout of a peripheral without delay and without any bounds.",
+        refuse_layout(
+            "no bounds", lambda of: of.delay is None and not any(map(_has_bounds, of.params))
+        ),
+    ),
+}
+
+FAULTS["catalog.array-bounds"] = {
+    "first-element-clamped": Subtle(
+        "Clamps only the first element of an array.",
+        instead("clamp", _clamp_first, lambda _, param, value, *rest: isinstance(value, list)),
+    ),
+}

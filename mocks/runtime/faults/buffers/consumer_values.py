@@ -2,407 +2,324 @@
 
 import ctypes
 import struct
-import time
+from collections.abc import Callable
 from dataclasses import replace
 from math import inf
 from typing import Any
 
 from conformance.runtime.memory.catalog import INTEGER, REAL, Parameter
 from conformance.runtime.memory.layout import Field
-from mocks.deviations import fault
+from mocks.deviations import Fault, Subtle, Table
 from mocks.runtime.buffer_consumer import Consumer
-from mocks.runtime.faults.buffers.operations import FractionUnpadded, TimeOfALook, TimeOfAsking
+from mocks.runtime.memory.changes import (
+    FRACTION_UNPADDED,
+    SMART,
+    TIME_OF_A_LOOK,
+    TIME_OF_ASKING,
+    TIME_SINCE_THE_START,
+    accessible,
+    bound,
+    cache_values,
+    locked,
+    nothing,
+    toggle,
+)
 from mocks.runtime.memory.peer import Buffer
+from mocks.steps import (
+    Change,
+    Function,
+    alter,
+    before,
+    fail,
+    instead,
+    note,
+    noted,
+    novel,
+    only,
+    put,
+    returning,
+    skip,
+    then,
+)
 from mocks.upper_tester import Warned
 
+READABLE, WRITEABLE = accessible("readable"), accessible("writeable")
 
-@fault("cached", violates="get-value.value")
-class Cached(Consumer):
-    """Caches values forever."""
 
-    def __init__(self, *args: Any) -> None:
-        super().__init__(*args)
-        self.known: dict[tuple[str, str], Any] = {}
+def _clamped(change: Callable[[Parameter, Any, Any, list[str]], Any]) -> Change:
+    """Make another value of the parameter, the given value, the clamped value and the warnings."""
 
-    def value(self, buffer: Buffer, name: str) -> Any:
-        return self.known.setdefault((buffer.name, name), super().value(buffer, name))
+    def clamp(usual: Function, peer: Any, param: Parameter, value: Any, warnings: Any) -> Any:
+        return change(param, value, usual(peer, param, value, warnings), warnings)
 
+    return Change("clamp", clamp)
 
-@fault("cached-for-a-moment", violates="buffers.on-demand", subtle=True)
-class CachedForAMoment(Consumer):
-    """Caches values for 50 ms."""
 
-    def __init__(self, *args: Any) -> None:
-        super().__init__(*args)
-        self.known: dict[tuple[str, str], tuple[float, Any]] = {}
+def _wrap(_: Consumer, param: Parameter, value: int, warnings: list[str]) -> Any:
+    return getattr(ctypes, f"c_{param.type}")(value).value
 
-    def value(self, buffer: Buffer, name: str) -> Any:
-        at, known = self.known.get((buffer.name, name), (0.0, None))
-        if time.monotonic() - at < 0.05:
-            return known
-        value = super().value(buffer, name)
-        self.known[buffer.name, name] = time.monotonic(), value
-        return value
 
+def _refuse(param: Parameter, value: Any, clamped: Any, warnings: list[str]) -> Any:
+    if warnings:
+        raise ValueError(warnings[0])
+    return clamped
 
-@fault("unclamped", violates="catalog.clamped")
-class Unclamped(Consumer):
-    """Stores values beyond a bound, except for the parameter power."""
 
-    def clamp(self, param: Parameter, value: Any, warnings: list[str]) -> Any:
-        clamped = super().clamp(param, value, warnings)
-        return value if param.name != "power" else clamped
+def _upper_for_lower(param: Parameter, value: Any, clamped: Any, warnings: list[str]) -> Any:
+    below = warnings and param.lower == -param.upper and value < param.lower
+    return -clamped if below else clamped
 
 
-@fault("integers-unclamped", violates="catalog.clamped", subtle=True)
-class IntegersUnclamped(Consumer):
-    """Clamps only floats; integers wrap around."""
+def _warn_at_bounds(param: Parameter, value: Any, clamped: Any, warnings: list[str]) -> Any:
+    if param.kind in (INTEGER, REAL) and not warnings and value in (param.lower, param.upper):
+        warnings.append(f"{param.name}: {value} is not between its bounds")
+    return clamped
 
-    def clamp(self, param: Parameter, value: Any, warnings: list[str]) -> Any:
-        if param.kind != INTEGER or not isinstance(value, int):
-            return super().clamp(param, value, warnings)
-        return getattr(ctypes, f"c_{param.type}")(value).value
 
+def _bound_by_16_bits(param: Parameter) -> Parameter:
+    one_bound = param.lower != -inf and param.upper == inf
+    return replace(param, upper=32767) if one_bound and param.kind == INTEGER else param
 
-@fault("refused-beyond-bounds", violates="catalog.clamped")
-class RefusedBeyondBounds(Consumer):
-    """Fails if a value is beyond a bound."""
 
-    def clamp(self, param: Parameter, value: Any, warnings: list[str]) -> Any:
-        clamped = super().clamp(param, value, warnings)
-        if warnings:
-            raise ValueError(warnings[0])
-        return clamped
+async def _warn_always(usual: Any, consumer: Any, buffer: Buffer, name: str, value: Any) -> Warned:
+    answer = await usual(consumer, buffer, name, value)
+    own = answer.warnings if buffer.peripheral[name].writeable else []
+    return Warned(answer.result, [*own, "writing is slow"])
 
 
-@fault("lower-bounds-of-16-bits", violates="catalog.clamped", subtle=True)
-class LowerBoundsOf16Bits(Consumer):
-    """Ignores a lower bound that does not fit into 16 bits."""
+def _put_sensed(consumer: Consumer, buffer: Buffer, name: str, value: Any) -> None:
+    field = buffer.param("read", name)
+    consumer.put(buffer, field, field.encode(value))
 
-    def clamp(self, param: Parameter, value: Any, warnings: list[str]) -> Any:
-        lower = param.lower if param.lower >= -(2**15) else -inf
-        return super().clamp(replace(param, lower=lower), value, warnings)
 
+async def _get_written(consumer: Consumer, buffer: Buffer, name: str) -> Warned:
+    async with consumer.operation(buffer):
+        return Warned(_written(consumer, buffer, name), ["not readable"])
 
-@fault("upper-bound-for-both", violates="catalog.clamped", subtle=True)
-class UpperBoundForBoth(Consumer):
-    """Stores the upper bound for values below a symmetric lower bound."""
 
-    def clamp(self, param: Parameter, value: Any, warnings: list[str]) -> Any:
-        clamped = super().clamp(param, value, warnings)
-        below = bool(warnings) and param.lower == -param.upper and value < param.lower
-        return -clamped if below else clamped
+def _written(_: Consumer, buffer: Buffer, name: str) -> Any:
+    return buffer[buffer.param("write", name).name]
 
 
-@fault("one-warning", violates="catalog.clamp-warning", subtle=True)
-class OneWarning(Consumer):
-    """Warns only once for each parameter."""
+def _remember(consumer: Consumer, buffer: Buffer, name: str, value: Any) -> None:
+    vars(consumer).setdefault("written", set()).add((buffer.name, name))
 
-    def __init__(self, *args: Any) -> None:
-        super().__init__(*args)
-        self.warned: set[str] = set()
 
-    def warn(self, text: str, warnings: list[str]) -> None:
-        name = text.partition(":")[0]
-        if name not in self.warned:
-            self.warned.add(name)
-            super().warn(text, warnings)
+def _has_written(consumer: Consumer, buffer: Buffer, name: str) -> bool:
+    return (buffer.name, name) in vars(consumer).get("written", ())
 
 
-@fault("bounds-excluded", violates="catalog.within-bounds", subtle=True)
-class BoundsExcluded(Consumer):
-    """Warns about a value that equals a bound."""
+def _are_words(_: Consumer, buffer: Buffer, name: str) -> bool:
+    param = buffer.peripheral[name]
+    return param.count is not None and param.type in ("short", "int16")
 
-    def clamp(self, param: Parameter, value: Any, warnings: list[str]) -> Any:
-        clamped = super().clamp(param, value, warnings)
-        if param.kind in (INTEGER, REAL) and not warnings and value in (param.lower, param.upper):
-            self.warn(f"{param.name}: {value} is not between its bounds", warnings)
-        return clamped
 
+def _raw(change: Callable[[bytes], bytes], when: Callable[[Field], bool]) -> Change:
+    """Write other bytes to some fields."""
+    return alter(
+        "put",
+        lambda _, buffer, field, raw: (buffer, field, change(raw)),
+        lambda _, buffer, field, raw: when(field),
+    )
 
-@fault("always-warned", violates="catalog.within-bounds")
-class AlwaysWarned(Consumer):
-    """Warns about every written value."""
 
-    def clamp(self, param: Parameter, value: Any, warnings: list[str]) -> Any:
-        self.warn(f"{param.name}: write with care", warnings)
-        return super().clamp(param, value, warnings)
+def _without_denormals(raw: bytes) -> bytes:
+    (bits,) = struct.unpack("<I", raw)
+    return raw if bits >> 23 & 255 else bytes(len(raw))
 
 
-@fault("missing-bound-is-zero", violates="catalog.one-bound")
-class MissingBoundIsZero(Consumer):
-    """Uses 0 as a missing lower bound."""
+def _in_single_precision(raw: bytes) -> bytes:
+    return struct.pack("<d", ctypes.c_float(*struct.unpack("<d", raw)).value)
 
-    def clamp(self, param: Parameter, value: Any, warnings: list[str]) -> Any:
-        lower = 0 if param.lower == -inf else param.lower
-        return super().clamp(replace(param, lower=lower), value, warnings)
 
-
-@fault("missing-bound-of-16-bits", violates="catalog.one-bound", subtle=True)
-class MissingBoundOf16Bits(Consumer):
-    """Uses 32767 as the missing upper bound of an integer that has a lower bound."""
-
-    def clamp(self, param: Parameter, value: Any, warnings: list[str]) -> Any:
-        if param.lower != float("-inf") and param.upper == float("inf") and param.kind == INTEGER:
-            param = replace(param, upper=32767)
-        return super().clamp(param, value, warnings)
-
-
-@fault("refused-silently", violates="catalog.not-writeable", subtle=True)
-class RefusedSilently(Consumer):
-    """Ignores a forbidden write without a warning."""
-
-    async def set_value(self, buffer: Buffer, name: str, value: Any) -> Warned:
-        answer = await super().set_value(buffer, name, value)
-        return answer if buffer.peripheral[name].writeable else Warned(None, [])
-
-
-@fault("always-the-same-warning", violates="catalog.not-writeable", subtle=True)
-class AlwaysTheSameWarning(Consumer):
-    """Warns in every answer of set_value that it is slow, and of nothing else."""
-
-    async def set_value(self, buffer: Buffer, name: str, value: Any) -> Warned:
-        answer = await super().set_value(buffer, name, value)
-        own = answer.warnings if buffer.peripheral[name].writeable else []
-        return Warned(answer.result, [*own, "writing is slow"])
-
-
-@fault("denormals-as-zero", violates="set-value.value", subtle=True)
-class DenormalsAsZero(Consumer):
-    """Stores zero for a number that is not normal in its type."""
-
-    def put(self, buffer: Buffer, field: Field, raw: bytes) -> None:
-        if field.type == "float" and not field.count:
-            (bits,) = struct.unpack("<I", raw)
-            raw = raw if bits >> 23 & 255 else bytes(len(raw))
-        super().put(buffer, field, raw)
-
-
-@fault("writes-what-is-read", violates="catalog.not-writeable")
-class WritesWhatIsRead(Consumer):
-    """Writes a parameter that is not writeable to the read block, with a warning."""
-
-    async def set_value(self, buffer: Buffer, name: str, value: Any) -> Warned:
-        answer = await super().set_value(buffer, name, value)
-        param = buffer.peripheral[name]
-        if param.readable and not param.writeable:
-            async with self.operation(buffer):
-                field = buffer.param("read", name)
-                self.put(buffer, field, field.encode(value))
-        return answer
-
-
-@fault("reads-what-is-written", violates="catalog.not-readable")
-class ReadsWhatIsWritten(Consumer):
-    """Answers the value in the write block for a parameter that is not readable."""
-
-    async def get_value(self, buffer: Buffer, name: str) -> Warned:
-        param = buffer.peripheral[name]
-        if param.writeable and not param.readable:
-            async with self.operation(buffer):
-                return Warned(buffer[buffer.param("write", name).name], ["not readable"])
-        return await super().get_value(buffer, name)
-
-
-@fault("nothing-silently", violates="catalog.not-readable", subtle=True)
-class NothingSilently(Consumer):
-    """Answers nil without a warning for a parameter that is not readable."""
-
-    async def get_value(self, buffer: Buffer, name: str) -> Warned:
-        answer = await super().get_value(buffer, name)
-        return answer if buffer.peripheral[name].readable else Warned(None, [])
-
-
-@fault("wanted-for-sensed", violates="get-value.value")
-class WantedForSensed(Consumer):
-    """Answers the written value after a write."""
-
-    def __init__(self, *args: Any) -> None:
-        super().__init__(*args)
-        self.written: set[tuple[str, str]] = set()
-
-    def value(self, buffer: Buffer, name: str) -> Any:
-        if (buffer.name, name) in self.written:
-            return buffer[buffer.param("write", name).name]
-        return super().value(buffer, name)
-
-    async def set_value(self, buffer: Buffer, name: str, value: Any) -> Warned:
-        answer = await super().set_value(buffer, name, value)
-        self.written.add((buffer.name, name))
-        return answer
-
-
-@fault("signs-lost", violates="get-value.value", subtle=True)
-class SignsLost(Consumer):
-    """Reads the smallest integer of 64 bits as a positive number."""
-
-    def value(self, buffer: Buffer, name: str) -> Any:
-        value = super().value(buffer, name)
-        return -value if value == -(2**63) else value
-
-
-@fault("words-without-signs", violates="get-value.value", subtle=True)
-class WordsWithoutSigns(Consumer):
-    """Reads 16-bit integers in arrays as unsigned."""
-
-    def value(self, buffer: Buffer, name: str) -> Any:
-        value, param = super().value(buffer, name), buffer.peripheral[name]
-        words = param.count is not None and param.type in ("short", "int16")
-        return [number % 2**16 for number in value] if words else value
-
-
-@fault("true-in-all-bits", violates="set-value.value", subtle=True)
-class TrueInAllBits(Consumer):
-    """Writes true as 255."""
-
-    def put(self, buffer: Buffer, field: Field, raw: bytes) -> None:
-        super().put(
-            buffer, field, bytes(255 * byte for byte in raw) if field.type == "bool" else raw
-        )
-
-
-@fault("doubles-in-single-precision", violates="set-value.value", subtle=True)
-class DoublesInSinglePrecision(Consumer):
-    """Rounds doubles to single precision; large values become infinite."""
-
-    def put(self, buffer: Buffer, field: Field, raw: bytes) -> None:
-        if field.type == "double" and len(raw) == 8:
-            raw = struct.pack("<d", ctypes.c_float(*struct.unpack("<d", raw)).value)
-        super().put(buffer, field, raw)
-
-
-@fault("first-of-an-array", violates="set-value.value", subtle=True)
-class FirstOfAnArray(Consumer):
-    """Writes only the first seven bytes of an array."""
-
-    def put(self, buffer: Buffer, field: Field, raw: bytes) -> None:
-        super().put(buffer, replace(field, size=min(7, len(raw))), raw[:7])
-
-
-@fault("written-once", violates="set-value.value")
-class WrittenOnce(Consumer):
-    """Writes each parameter only once."""
-
-    def __init__(self, *args: Any) -> None:
-        super().__init__(*args)
-        self.written: set[tuple[str, str]] = set()
-
-    def put(self, buffer: Buffer, field: Field, raw: bytes) -> None:
-        if (buffer.name, field.name) not in self.written:
-            self.written.add((buffer.name, field.name))
-            super().put(buffer, field, raw)
-
-
-@fault("no-bit", violates="set-value.bit")
-class NoBit(Consumer):
-    """Sets no bit of the Write bitmap."""
-
-    def mark(self, buffer: Buffer, bitmap: str, names: Any) -> None:
-        pass
-
-
-@fault("other-bits-lost", violates="set-value.bit", subtle=True)
-class OtherBitsLost(Consumer):
-    """Clears the other bits of the Write bitmap."""
-
-    def mark(self, buffer: Buffer, bitmap: str, names: Any) -> None:
-        if buffer.layout.control:
-            self.clear(buffer, bitmap)
-        super().mark(buffer, bitmap, names)
-
-
-@fault("bit-toggled", violates="set-value.bit", subtle=True)
-class BitToggled(Consumer):
-    """Clears a bit that is already set."""
-
-    def mark(self, buffer: Buffer, bitmap: str, names: Any) -> None:
-        if buffer.layout.control:
-            buffer[f"control.{bitmap}"] ^= self.bits(buffer.peripheral, names)
-
-
-@fault("not-stamped", violates="set-value.timestamp")
-class NotStamped(Consumer):
-    """Never updates the timestamp."""
-
-    def stamp(self, buffer: Buffer, block: str) -> None:
-        pass
-
-
-@fault("smart-devices-stamped", violates="set-value.timestamp", subtle=True)
-class SmartDevicesStamped(Consumer):
-    """Does not update the timestamp if the peripheral is not a Smart Device."""
-
-    def stamp(self, buffer: Buffer, block: str) -> None:
-        if buffer.layout.control:
-            super().stamp(buffer, block)
-
-
-@fault("clamped-not-stamped", violates="set-value.timestamp", subtle=True)
-class ClampedNotStamped(Consumer):
-    """Does not update the timestamp after a value was clamped."""
-
-    clamped = False
-
-    def warn(self, text: str, warnings: list[str]) -> None:
-        self.clamped = True
-        super().warn(text, warnings)
-
-    def stamp(self, buffer: Buffer, block: str) -> None:
-        if not self.clamped:
-            super().stamp(buffer, block)
-        self.clamped = False
-
-
-@fault("asked-is-written", violates="set-value.timestamp", subtle=True)
-class AskedIsWritten(TimeOfAsking, Consumer):
-    """Writes timestamps of the time before it waited for the mutex."""
-
-
-@fault("time-of-a-look", violates="set-value.timestamp", subtle=True)
-class TimeOfALookAtValues(TimeOfALook, Consumer):
-    """Reads the clock only every five seconds."""
-
-
-@fault("fraction-unpadded", violates="set-value.timestamp", subtle=True)
-class FractionUnpaddedOfValues(FractionUnpadded, Consumer):
-    """Writes the microseconds of timestamps without leading zeros."""
-
-
-@fault("since-the-start", violates="set-value.timestamp", subtle=True)
-class SinceTheStart(Consumer):
-    """Writes timestamps that count from the start of the machine."""
-
-    def now(self) -> float:
-        return time.monotonic()
-
-
-@fault("second-element-kept", violates="set-value.value", subtle=True)
-class SecondElementKept(Consumer):
-    """Does not write the second byte of an array if the first byte is unchanged."""
-
-    def put(self, buffer: Buffer, field: Field, raw: bytes) -> None:
-        before = bytes(buffer.mapped.data[field.offset : field.end])
-        again = field.count is not None and len(raw) > 1 and before[0] == raw[0]
-        super().put(buffer, field, raw[:1] + before[1:2] + raw[2:] if again else raw)
-
-
-@fault("16-parameters-opened", violates="catalog.no-limit", subtle=True)
-class SixteenParametersOpened(Consumer):
-    """Reports the layout of a buffer with more than 16 parameters, but cannot open it."""
-
-    def open(self, name: str, type_: str) -> Buffer:
-        if len(self.peripheral(type_).params) > 16:
-            raise ValueError(f"{name} has too many parameters")
-        return super().open(name, type_)
-
-
-@fault("same-value-not-written", violates="set-value.bit", subtle=True)
-class SameValueNotWritten(Consumer):
-    """Does nothing if the new value is equal to the one in the write block."""
-
-    async def set_value(self, buffer: Buffer, name: str, value: Any) -> Warned:
-        if buffer.peripheral[name].writeable:
-            async with self.operation(buffer):
-                if buffer[buffer.param("write", name).name] == value:
-                    return Warned(None, [])
-        return await super().set_value(buffer, name, value)
+def _with_second_kept(_: Consumer, buffer: Buffer, field: Field, raw: bytes) -> Any:
+    old = bytes(buffer.mapped.data[field.offset : field.end])
+    again = field.count is not None and len(raw) > 1 and old[0] == raw[0]
+    return buffer, field, raw[:1] + old[1:2] + raw[2:] if again else raw
+
+
+async def _set_if_new(usual: Any, consumer: Consumer, buffer: Buffer, name: str, new: Any) -> Any:
+    if buffer.peripheral[name].writeable:
+        async with consumer.operation(buffer):
+            if _written(consumer, buffer, name) == new:
+                return nothing()
+    return await usual(consumer, buffer, name, new)
+
+
+FAULTS = Table(Consumer)
+
+FAULTS["get-value.value"] = {
+    "cached": Fault("Caches values forever.", cache_values(inf)),
+    "wanted-for-sensed": Fault(
+        "Answers the written value after a write.",
+        instead("value", _written, _has_written),
+        then("set_value", _remember),
+    ),
+    "signs-lost": Subtle(
+        "Reads the smallest integer of 64 bits as a positive number.",
+        returning("value", lambda value: -value if value == -(2**63) else value),
+    ),
+    "words-without-signs": Subtle(
+        "Reads 16-bit integers in arrays as unsigned.",
+        returning("value", lambda words: [word % 2**16 for word in words], _are_words),
+    ),
+}
+
+FAULTS["buffers.on-demand"] = {
+    "cached-for-a-moment": Subtle("Caches values for 50 ms.", cache_values(0.05)),
+}
+
+FAULTS["catalog.clamped"] = {
+    "unclamped": Fault(
+        "Stores values beyond a bound, except for the parameter power.",
+        _clamped(lambda param, value, clamped, _: clamped if param.name == "power" else value),
+    ),
+    "integers-unclamped": Subtle(
+        "Clamps only floats; integers wrap around.",
+        instead(
+            "clamp",
+            _wrap,
+            lambda _, param, value, *rest: param.kind == INTEGER and isinstance(value, int),
+        ),
+    ),
+    "refused-beyond-bounds": Fault("Fails if a value is beyond a bound.", _clamped(_refuse)),
+    "lower-bounds-of-16-bits": Subtle(
+        "Ignores a lower bound that does not fit into 16 bits.",
+        bound(lambda p: replace(p, lower=p.lower if p.lower >= -(2**15) else -inf)),
+    ),
+    "upper-bound-for-both": Subtle(
+        "Stores the upper bound for values below a symmetric lower bound.",
+        _clamped(_upper_for_lower),
+    ),
+}
+
+FAULTS["catalog.clamp-warning"] = {
+    "one-warning": Subtle(
+        "Warns only once for each parameter.",
+        only("warn", novel(lambda _, text, warnings: text.partition(":")[0])),
+    ),
+}
+
+FAULTS["catalog.within-bounds"] = {
+    "bounds-excluded": Subtle(
+        "Warns about a value that equals a bound.", _clamped(_warn_at_bounds)
+    ),
+    "always-warned": Fault(
+        "Warns about every written value.",
+        before("clamp", lambda _, param, value, told: told.append(f"{param.name}: take care")),
+    ),
+}
+
+FAULTS["catalog.one-bound"] = {
+    "missing-bound-is-zero": Fault(
+        "Uses 0 as a missing lower bound.",
+        bound(lambda param: replace(param, lower=0 if param.lower == -inf else param.lower)),
+    ),
+    "missing-bound-of-16-bits": Subtle(
+        "Uses 32767 as the missing upper bound of an integer that has a lower bound.",
+        bound(_bound_by_16_bits),
+    ),
+}
+
+FAULTS["catalog.not-writeable"] = {
+    "refused-silently": Subtle(
+        "Ignores a forbidden write without a warning.", instead("set_value", nothing, ~WRITEABLE)
+    ),
+    "always-the-same-warning": Subtle(
+        "Warns in every answer of set_value that it is slow, and of nothing else.",
+        Change("set_value", _warn_always),
+    ),
+    "writes-what-is-read": Fault(
+        "Writes a parameter that is not writeable to the read block, with a warning.",
+        then("set_value", locked(_put_sensed), READABLE & ~WRITEABLE),
+    ),
+}
+
+FAULTS["catalog.not-readable"] = {
+    "reads-what-is-written": Fault(
+        "Answers the value in the write block for a parameter that is not readable.",
+        instead("get_value", _get_written, WRITEABLE & ~READABLE),
+    ),
+    "nothing-silently": Subtle(
+        "Answers nil without a warning for a parameter that is not readable.",
+        instead("get_value", nothing, ~READABLE),
+    ),
+}
+
+FAULTS["set-value.value"] = {
+    "denormals-as-zero": Subtle(
+        "Stores zero for a number that is not normal in its type.",
+        _raw(_without_denormals, lambda field: field.type == "float" and not field.count),
+    ),
+    "true-in-all-bits": Subtle(
+        "Writes true as 255.",
+        _raw(lambda raw: bytes(255 * byte for byte in raw), lambda field: field.type == "bool"),
+    ),
+    "doubles-in-single-precision": Subtle(
+        "Rounds doubles to single precision; large values become infinite.",
+        _raw(_in_single_precision, lambda field: field.type == "double" and field.size == 8),
+    ),
+    "first-of-an-array": Subtle(
+        "Writes only the first seven bytes of an array.",
+        alter(
+            "put",
+            lambda _, buffer, field, raw: (buffer, replace(field, size=min(7, len(raw))), raw[:7]),
+        ),
+    ),
+    "written-once": Fault(
+        "Writes each parameter only once.",
+        only("put", novel(lambda _, buffer, field, raw: (buffer.name, field.name))),
+    ),
+    "second-element-kept": Subtle(
+        "Does not write the second byte of an array if the first byte is unchanged.",
+        alter("put", _with_second_kept),
+    ),
+}
+
+FAULTS["set-value.bit"] = {
+    "no-bit": Fault("Sets no bit of the Write bitmap.", skip("mark")),
+    "other-bits-lost": Subtle(
+        "Clears the other bits of the Write bitmap.",
+        before("mark", lambda peer, buffer, bitmap, names: peer.clear(buffer, bitmap), SMART),
+    ),
+    "bit-toggled": Subtle("Clears a bit that is already set.", instead("mark", toggle, SMART)),
+    "same-value-not-written": Subtle(
+        "Does nothing if the new value is equal to the one in the write block.",
+        Change("set_value", _set_if_new),
+    ),
+}
+
+FAULTS["set-value.timestamp"] = {
+    "not-stamped": Fault("Never updates the timestamp.", skip("stamp")),
+    "smart-devices-stamped": Subtle(
+        "Does not update the timestamp if the peripheral is not a Smart Device.",
+        only("stamp", SMART),
+    ),
+    "clamped-not-stamped": Subtle(
+        "Does not update the timestamp after a value was clamped.",
+        then("warn", note("clamped")),
+        skip("stamp", noted("clamped")),
+        then("stamp", put("clamped", False)),
+    ),
+    "asked-is-written": Subtle(
+        "Writes timestamps of the time before it waited for the mutex.", *TIME_OF_ASKING
+    ),
+    "time-of-a-look": Subtle("Reads the clock only every five seconds.", TIME_OF_A_LOOK),
+    "fraction-unpadded": Subtle(
+        "Writes the microseconds of timestamps without leading zeros.", FRACTION_UNPADDED
+    ),
+    "since-the-start": Subtle(
+        "Writes timestamps that count from the start of the machine.", TIME_SINCE_THE_START
+    ),
+}
+
+FAULTS["catalog.no-limit"] = {
+    "16-parameters-opened": Subtle(
+        "Reports the layout of a buffer with more than 16 parameters, but cannot open it.",
+        before(
+            "open",
+            fail(ValueError, "too many parameters"),
+            lambda consumer, name, type_: len(consumer.peripheral(type_).params) > 16,
+        ),
+    ),
+}

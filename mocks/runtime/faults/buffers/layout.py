@@ -2,176 +2,106 @@
 
 from dataclasses import replace
 
-from conformance.runtime.memory.catalog import Parameter, Peripheral
-from conformance.runtime.memory.layout import Field, Layout
-from mocks.deviations import fault
+from conformance.runtime.memory.catalog import Peripheral
+from conformance.runtime.memory.layout import Layout
+from mocks.deviations import Fault, Subtle, Table
+from mocks.runtime.memory.changes import BITS_DOWNWARDS, lay_out_params, move
 from mocks.runtime.memory.peer import Asked
+from mocks.steps import Change, alter, returning
 
 
-def move_field(layout: Layout, field: Field) -> Layout:
-    """Return a layout with one field moved."""
-    return Layout(layout.size, {**layout.fields, field.name: field})
+def _narrow(field: str, width: int = 1) -> Change:
+    """Reserve fewer bytes for a field of the device control block."""
+    return returning("layout", lambda of: move(of, field, size=width) if of.control else of)
 
 
-class Narrow(Asked):
-    """Reserves too few bytes for one field of the device control block."""
-
-    narrow: str
-    width = 1
-
-    def layout(self, peripheral: Peripheral) -> Layout:
-        layout = super().layout(peripheral)
-        if not layout.control:
-            return layout
-        return move_field(layout, replace(layout[self.narrow], size=self.width))
+def _valid_in_mutex(layout: Layout) -> Layout:
+    return move(layout, "valid", offset=layout["mutex"].end - 1)
 
 
-class OtherParameters(Asked):
-    """Makes the layout for changed parameters."""
-
-    def parameter(self, param: Parameter) -> Parameter:
-        raise NotImplementedError
-
-    def layout(self, peripheral: Peripheral) -> Layout:
-        params = tuple(self.parameter(param) for param in peripheral.params)
-        return super().layout(replace(peripheral, params=params))
-
-
-@fault("valid-in-the-mutex", violates="format.fields-apart", subtle=True)
-class ValidInTheMutex(Asked):
-    """Uses the last byte of the mutex, which is usually 0, for the valid bit."""
-
-    def layout(self, peripheral: Peripheral) -> Layout:
-        layout = super().layout(peripheral)
-        return move_field(layout, replace(layout["valid"], offset=layout["mutex"].end - 1))
+def _share_bytes(layout: Layout) -> Layout:
+    """Move all booleans of a block to the first one."""
+    for block in ("read", "write"):
+        fields = layout.params(block).values()
+        booleans = [field for field in fields if (field.type, field.count) == ("bool", None)]
+        for field in booleans[1:]:
+            layout = move(layout, field.name, offset=booleans[0].offset)
+    return layout
 
 
-@fault("booleans-share-a-byte", violates="format.fields-apart")
-class BooleansShareAByte(Asked):
-    """Stores all booleans of a block in one byte."""
-
-    def layout(self, peripheral: Peripheral) -> Layout:
-        layout = super().layout(peripheral)
-        for block in ("read", "write"):
-            booleans = [
-                f for f in layout.params(block).values() if (f.type, f.count) == ("bool", None)
-            ]
-            for field in booleans[1:]:
-                layout = move_field(layout, replace(field, offset=booleans[0].offset))
-        return layout
+def _used(peripheral: Peripheral) -> Peripheral:
+    """Return a peripheral without the parameters that nobody can access."""
+    params = (param for param in peripheral.params if param.readable or param.writeable)
+    return replace(peripheral, params=tuple(params))
 
 
-@fault("neither-is-read", violates="format.read-block", subtle=True)
-class NeitherIsRead(OtherParameters):
-    """Adds parameters to the read block that are neither readable nor writeable."""
+FAULTS = Table(Asked)
 
-    def parameter(self, param: Parameter) -> Parameter:
-        return replace(param, readable=param.readable or not param.writeable)
+FAULTS["format.fields-apart"] = {
+    "valid-in-the-mutex": Subtle(
+        "Uses the last byte of the mutex, which is usually 0, for the valid bit.",
+        returning("layout", _valid_in_mutex),
+    ),
+    "booleans-share-a-byte": Fault(
+        "Stores all booleans of a block in one byte.", returning("layout", _share_bytes)
+    ),
+}
 
+FAULTS["format.read-block"] = {
+    "neither-is-read": Subtle(
+        "Adds parameters to the read block that are neither readable nor writeable.",
+        lay_out_params(lambda p: replace(p, readable=p.readable or not p.writeable)),
+    ),
+    "everything-is-read": Fault(
+        "Adds all parameters to the read block.",
+        lay_out_params(lambda param: replace(param, readable=True)),
+    ),
+}
 
-@fault("everything-is-read", violates="format.read-block")
-class EverythingIsRead(OtherParameters):
-    """Adds all parameters to the read block."""
+FAULTS["format.write-block"] = {
+    "write-only-is-not": Subtle(
+        "Omits parameters from the write block that are not readable.",
+        lay_out_params(lambda param: replace(param, writeable=param.writeable and param.readable)),
+    ),
+    "everything-is-written": Fault(
+        "Adds all parameters to the write block.",
+        lay_out_params(lambda param: replace(param, writeable=True)),
+    ),
+}
 
-    def parameter(self, param: Parameter) -> Parameter:
-        return replace(param, readable=True)
+FAULTS["format.control-widths"] = {
+    "uid-of-64-bits": Fault("Reserves 64 bits for a UID.", _narrow("control.uid", 8)),
+    "subscription-of-8-bits": Subtle(
+        "Reserves 8 bits for the subscription.", _narrow("control.subscription")
+    ),
+}
 
+FAULTS["format.control-block"] = {
+    "update-of-8-bits": Subtle("Reserves 8 bits for the Update bitmap.", _narrow("control.update")),
+    "read-of-8-bits": Fault("Reserves 8 bits for the Read bitmap.", _narrow("control.read")),
+}
 
-@fault("write-only-is-not", violates="format.write-block", subtle=True)
-class WriteOnlyIsNot(OtherParameters):
-    """Omits parameters from the write block that are not readable."""
+FAULTS["format.bit-order"] = {
+    "first-bit-last": Fault("Counts bits from the most significant.", *BITS_DOWNWARDS),
+    "bits-of-the-block": Subtle(
+        "Counts only parameters that are readable or writeable.",
+        alter("bits", lambda _, of, names: (_used(of), names)),
+        alter("names", lambda _, of, bitmap: (_used(of), bitmap)),
+    ),
+}
 
-    def parameter(self, param: Parameter) -> Parameter:
-        return replace(param, writeable=param.writeable and param.readable)
-
-
-@fault("everything-is-written", violates="format.write-block")
-class EverythingIsWritten(OtherParameters):
-    """Adds all parameters to the write block."""
-
-    def parameter(self, param: Parameter) -> Parameter:
-        return replace(param, writeable=True)
-
-
-@fault("uid-of-64-bits", violates="format.control-widths")
-class UidOf64Bits(Narrow):
-    """Reserves 64 bits for a UID."""
-
-    narrow = "control.uid"
-    width = 8
-
-
-@fault("subscription-of-8-bits", violates="format.control-widths", subtle=True)
-class SubscriptionOf8Bits(Narrow):
-    """Reserves 8 bits for the subscription."""
-
-    narrow = "control.subscription"
-
-
-@fault("update-of-8-bits", violates="format.control-block", subtle=True)
-class UpdateOf8Bits(Narrow):
-    """Reserves 8 bits for the Update bitmap."""
-
-    narrow = "control.update"
-
-
-@fault("first-bit-last", violates="format.bit-order")
-class FirstBitLast(Asked):
-    """Counts bits from the most significant."""
-
-    def bits(self, peripheral: Peripheral, names: list[str]) -> int:
-        return int(f"{super().bits(peripheral, names):016b}"[::-1], 2)
-
-    def names(self, peripheral: Peripheral, bitmap: int) -> list[str]:
-        return super().names(peripheral, int(f"{bitmap:016b}"[::-1], 2))
-
-
-@fault("bits-of-the-block", violates="format.bit-order", subtle=True)
-class BitsOfTheBlock(Asked):
-    """Counts only parameters that are readable or writeable."""
-
-    def bits(self, peripheral: Peripheral, names: list[str]) -> int:
-        return super().bits(self.used(peripheral), names)
-
-    def names(self, peripheral: Peripheral, bitmap: int) -> list[str]:
-        return super().names(self.used(peripheral), bitmap)
-
-    def used(self, peripheral: Peripheral) -> Peripheral:
-        params = (p for p in peripheral.params if p.readable or p.writeable)
-        return replace(peripheral, params=tuple(params))
-
-
-@fault("read-of-8-bits", violates="format.control-block")
-class ReadOf8Bits(Narrow):
-    """Reserves 8 bits for the Read bitmap."""
-
-    narrow = "control.read"
-
-
-@fault("two-bits-each", violates="format.bitmaps")
-class TwoBitsEach(Asked):
-    """Sets the bit of the next parameter too."""
-
-    def bits(self, peripheral: Peripheral, names: list[str]) -> int:
-        bits = super().bits(peripheral, names)
-        return (bits | bits << 1) & 0xFFFF
-
-
-@fault("fifteen-bits", violates="format.bitmaps", subtle=True)
-class FifteenBits(Asked):
-    """Uses one bit for the last two of 16 parameters."""
-
-    def bits(self, peripheral: Peripheral, names: list[str]) -> int:
-        bits = super().bits(peripheral, names)
-        return bits & 0x7FFF | (bits & 0x8000) >> 1
-
-
-@fault("bits-from-one", violates="format.bitmaps", subtle=True)
-class BitsFromOne(Asked):
-    """Counts bits from 1, so that the last of 16 parameters has none."""
-
-    def bits(self, peripheral: Peripheral, names: list[str]) -> int:
-        return super().bits(peripheral, names) << 1 & 0xFFFF
-
-    def names(self, peripheral: Peripheral, bitmap: int) -> list[str]:
-        return super().names(peripheral, bitmap >> 1)
+FAULTS["format.bitmaps"] = {
+    "two-bits-each": Fault(
+        "Sets the bit of the next parameter too.",
+        returning("bits", lambda bits: (bits | bits << 1) & 0xFFFF),
+    ),
+    "fifteen-bits": Subtle(
+        "Uses one bit for the last two of 16 parameters.",
+        returning("bits", lambda bits: bits & 0x7FFF | (bits & 0x8000) >> 1),
+    ),
+    "bits-from-one": Subtle(
+        "Counts bits from 1, so that the last of 16 parameters has none.",
+        returning("bits", lambda bits: bits << 1 & 0xFFFF),
+        alter("names", lambda _, of, bitmap: (of, bitmap >> 1)),
+    ),
+}

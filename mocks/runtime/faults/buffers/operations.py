@@ -7,51 +7,137 @@ from collections.abc import AsyncIterator
 from typing import Any
 
 from conformance.runtime.memory.layout import Plan
-from mocks.deviations import fault
+from mocks.deviations import Fault, Subtle, Table, fault
+from mocks.runtime.memory.changes import SMART, about, keep_bits, locked
 from mocks.runtime.memory.peer import Asked, Buffer, Peer
+from mocks.steps import Change, before, instead, returning, skip, then
 
 
-class TimeOfAsking(Peer):
-    """Writes timestamps of the time before it waited for the mutex."""
-
-    asked = 0.0
-
-    async def acquire(self, buffer: Buffer) -> None:
-        self.asked = super().now()
-        await super().acquire(buffer)
-
-    def now(self) -> float:
-        return self.asked
-
-
-class FractionUnpadded(Peer):
-    """Writes the microseconds of timestamps without leading zeros."""
-
-    def now(self) -> float:
-        seconds, microseconds = divmod(int(super().now() * 1e6), 10**6)
-        return float(f"{seconds}.{microseconds}")
+async def read_one_by_one(peer: Asked, buffer: Buffer, bitmap: str, block: str) -> dict[str, Any]:
+    """Read the values of a bitmap with the mutex locked for each value separately."""
+    values: dict[str, Any] = {}
+    async with peer.operation(buffer):
+        names = buffer.peripheral.names(buffer[f"control.{bitmap}"])
+    for name in names:
+        async with peer.operation(buffer):
+            values[name] = peer.stored(buffer, block, name)
+        await asyncio.sleep(0)
+    async with peer.operation(buffer):
+        peer.clear(buffer, bitmap)
+    return values
 
 
-class TimeOfALook(Peer):
-    """Reads the clock only every five seconds."""
-
-    looked = 0.0
-
-    def now(self) -> float:
-        if (now := super().now()) > self.looked + 5.0:
-            self.looked = now
-        return self.looked
+def _trust(peer: Any, buffer: Buffer) -> None:
+    vars(peer).setdefault("trusted", set()).add(buffer.name)
 
 
-@fault("no-mutex", violates="operations.mutex")
-class NoMutex(Peer):
-    """Ignores the mutex."""
+def _is_trusted(peer: Any, buffer: Buffer) -> bool:
+    return buffer.name in vars(peer).get("trusted", ())
 
-    async def acquire(self, buffer: Buffer) -> None:
-        pass
 
-    def release(self, buffer: Buffer) -> None:
-        pass
+def _see_bits(peer: Any, buffer: Buffer) -> None:
+    peer.seen = {each: buffer[f"control.{each}"] for each in ("write", "update")}
+
+
+def _restore_seen(peer: Any, buffer: Buffer, bitmap: str, names: Any) -> None:
+    if bitmap in peer.seen:
+        buffer[f"control.{bitmap}"] = peer.seen[bitmap]
+
+
+async def _take_unlocked(peer: Asked, buffer: Buffer) -> dict[str, Any]:
+    peer.check_valid(buffer)
+    names = peer.take(buffer, "update")
+    return {name: peer.stored(buffer, "read", name) for name in names}
+
+
+async def _clear_invalid(peer: Asked, buffer: Buffer) -> None:
+    await peer.acquire(buffer)
+    if not buffer["valid"] and buffer.layout.control:
+        peer.clear(buffer, "update")
+    peer.release(buffer)
+
+
+async def _answer_all(usual: Any, peer: Asked, buffer: Buffer) -> dict[str, Any]:
+    await usual(peer, buffer)
+    async with peer.operation(buffer):
+        params = buffer.layout.params("read")
+        return {name: peer.stored(buffer, "read", name) for name in params}
+
+
+async def _answer_unsigned(usual: Any, peer: Asked, buffer: Buffer) -> dict[str, Any]:
+    signed = {param.name for param in buffer.peripheral.params if param.type == "int8"}
+    return {
+        name: [number % 256 for number in value] if name in signed else value
+        for name, value in (await usual(peer, buffer)).items()
+    }
+
+
+ANY = Table(Peer)
+ANY["operations.mutex"] = {
+    "no-mutex": Fault("Ignores the mutex.", skip("acquire"), skip("release")),
+}
+
+FAULTS = Table(Asked)
+
+FAULTS["operations.mutex"] = {
+    "updates-unlocked": Subtle(
+        "Reads updates without the mutex.", instead("get_update", _take_unlocked)
+    ),
+}
+
+FAULTS["operations.validity"] = {
+    "validity-ignored": Fault("Ignores the valid bit.", skip("check_valid")),
+    "validity-remembered": Subtle(
+        "Ignores the valid bit of a buffer that was valid before.",
+        then("check_valid", _trust),
+        skip("check_valid", _is_trusted),
+    ),
+    "update-on-invalid": Subtle(
+        "Clears the Update bitmap of an invalid buffer, and then fails.",
+        before("get_update", _clear_invalid),
+    ),
+}
+
+FAULTS["operations.atomic"] = {
+    "bits-from-before": Subtle(
+        "Adds a bit to the bits that were set before it waited for the mutex.",
+        before("acquire", _see_bits, SMART),
+        before("mark", _restore_seen, SMART),
+    ),
+    "piecewise-updates": Subtle(
+        "Reads updates one by one, and releases the mutex between two of them.",
+        instead("get_update", lambda peer, buffer: read_one_by_one(peer, buffer, "update", "read")),
+    ),
+}
+
+FAULTS["operations.nothing-else"] = {
+    "updates-clear-reads": Subtle(
+        "Clears the Read bitmap together with the Update bitmap.",
+        then("get_update", locked(lambda peer, buffer: peer.clear(buffer, "read"))),
+    ),
+}
+
+FAULTS["get-update.values"] = {
+    "all-values-updated": Fault(
+        "Answers all values of the read block, even unchanged ones.",
+        Change("get_update", _answer_all),
+    ),
+    "zero-is-no-update": Subtle(
+        "Omits parameters that have changed to false.",
+        returning("get_update", lambda values: {n: v for n, v in values.items() if v is not False}),
+    ),
+    "updates-without-signs": Subtle(
+        "Answers the bytes of a changed array as unsigned.", Change("get_update", _answer_unsigned)
+    ),
+}
+
+FAULTS["get-update.clears"] = {
+    "update-bits-kept": Fault("Does not clear the Update bitmap.", skip("clear", about("update"))),
+    "last-update-bit-kept": Subtle(
+        "Does not clear the bit of the sixteenth parameter in the Update bitmap.",
+        keep_bits("update", 0x8000),
+    ),
+}
 
 
 @fault("stamps-behind-the-mutex", violates="operations.mutex", subtle=True)
@@ -93,25 +179,6 @@ class ImpatientAfterASecond(Asked):
             super().release(buffer)
 
 
-@fault("bits-from-before", violates="operations.atomic", subtle=True)
-class BitsFromBefore(Asked):
-    """Adds a bit to the bits that were set before it waited for the mutex."""
-
-    def __init__(self, plan: Plan) -> None:
-        super().__init__(plan)
-        self.seen: dict[str, int] = {}
-
-    async def acquire(self, buffer: Buffer) -> None:
-        if buffer.layout.control:
-            self.seen = {each: buffer[f"control.{each}"] for each in ("write", "update")}
-        await super().acquire(buffer)
-
-    def mark(self, buffer: Buffer, bitmap: str, names: Any) -> None:
-        if buffer.layout.control and bitmap in self.seen:
-            buffer[f"control.{bitmap}"] = self.seen[bitmap]
-        super().mark(buffer, bitmap, names)
-
-
 @fault("kept-after-failures", violates="operations.mutex-released", subtle=True)
 class KeptAfterFailures(Asked):
     """Does not release the mutex of an invalid buffer."""
@@ -126,28 +193,6 @@ class KeptAfterFailures(Asked):
             self.release(buffer)
 
 
-@fault("validity-ignored", violates="operations.validity")
-class ValidityIgnored(Asked):
-    """Ignores the valid bit."""
-
-    def check_valid(self, buffer: Buffer) -> None:
-        pass
-
-
-@fault("validity-remembered", violates="operations.validity", subtle=True)
-class ValidityRemembered(Asked):
-    """Ignores the valid bit of a buffer that was valid before."""
-
-    def __init__(self, *args: Any) -> None:
-        super().__init__(*args)
-        self.trusted: set[str] = set()
-
-    def check_valid(self, buffer: Buffer) -> None:
-        if buffer.name not in self.trusted:
-            super().check_valid(buffer)
-            self.trusted.add(buffer.name)
-
-
 @fault("validity-before-the-mutex", violates="operations.validity", subtle=True)
 class ValidityBeforeTheMutex(Asked):
     """Reads the valid bit only before it locks the mutex."""
@@ -160,110 +205,3 @@ class ValidityBeforeTheMutex(Asked):
             yield
         finally:
             self.release(buffer)
-
-
-async def read_one_by_one(peer: Asked, buffer: Buffer, bitmap: str, block: str) -> dict[str, Any]:
-    """Read the values of a bitmap with the mutex locked for each value separately."""
-    values: dict[str, Any] = {}
-    async with peer.operation(buffer):
-        names = buffer.peripheral.names(buffer[f"control.{bitmap}"])
-    for name in names:
-        async with peer.operation(buffer):
-            values[name] = peer.stored(buffer, block, name)
-        await asyncio.sleep(0)
-    async with peer.operation(buffer):
-        peer.clear(buffer, bitmap)
-    return values
-
-
-@fault("piecewise-updates", violates="operations.atomic", subtle=True)
-class PiecewiseUpdates(Asked):
-    """Reads updates one by one, and releases the mutex between two of them."""
-
-    async def get_update(self, buffer: Buffer) -> dict[str, Any]:
-        return await read_one_by_one(self, buffer, "update", "read")
-
-
-@fault("updates-unlocked", violates="operations.mutex", subtle=True)
-class UpdatesUnlocked(Asked):
-    """Reads updates without the mutex."""
-
-    async def get_update(self, buffer: Buffer) -> dict[str, Any]:
-        self.check_valid(buffer)
-        names = self.take(buffer, "update")
-        return {name: self.stored(buffer, "read", name) for name in names}
-
-
-@fault("update-on-invalid", violates="operations.validity", subtle=True)
-class UpdateOnInvalid(Asked):
-    """Clears the Update bitmap of an invalid buffer, and then fails."""
-
-    async def get_update(self, buffer: Buffer) -> dict[str, Any]:
-        await self.acquire(buffer)
-        if not buffer["valid"] and buffer.layout.control:
-            self.clear(buffer, "update")
-        self.release(buffer)
-        return await super().get_update(buffer)
-
-
-@fault("updates-clear-reads", violates="operations.nothing-else", subtle=True)
-class UpdatesClearReads(Asked):
-    """Clears the Read bitmap together with the Update bitmap."""
-
-    async def get_update(self, buffer: Buffer) -> dict[str, Any]:
-        values = await super().get_update(buffer)
-        async with self.operation(buffer):
-            self.clear(buffer, "read")
-        return values
-
-
-@fault("all-values-updated", violates="get-update.values")
-class AllValuesUpdated(Asked):
-    """Answers all values of the read block, even unchanged ones."""
-
-    async def get_update(self, buffer: Buffer) -> dict[str, Any]:
-        await super().get_update(buffer)
-        async with self.operation(buffer):
-            params = buffer.layout.params("read")
-            return {name: self.stored(buffer, "read", name) for name in params}
-
-
-@fault("zero-is-no-update", violates="get-update.values", subtle=True)
-class ZeroIsNoUpdate(Asked):
-    """Omits parameters that have changed to false."""
-
-    async def get_update(self, buffer: Buffer) -> dict[str, Any]:
-        return {n: v for n, v in (await super().get_update(buffer)).items() if v is not False}
-
-
-@fault("updates-without-signs", violates="get-update.values", subtle=True)
-class UpdatesWithoutSigns(Asked):
-    """Answers the bytes of a changed array as unsigned."""
-
-    async def get_update(self, buffer: Buffer) -> dict[str, Any]:
-        values = await super().get_update(buffer)
-        signed = {param.name for param in buffer.peripheral.params if param.type == "int8"}
-        return {
-            name: [number % 256 for number in value] if name in signed else value
-            for name, value in values.items()
-        }
-
-
-@fault("update-bits-kept", violates="get-update.clears")
-class UpdateBitsKept(Asked):
-    """Does not clear the Update bitmap."""
-
-    def clear(self, buffer: Buffer, bitmap: str) -> None:
-        if bitmap != "update":
-            super().clear(buffer, bitmap)
-
-
-@fault("last-update-bit-kept", violates="get-update.clears", subtle=True)
-class LastUpdateBitKept(Asked):
-    """Does not clear the bit of the sixteenth parameter in the Update bitmap."""
-
-    def clear(self, buffer: Buffer, bitmap: str) -> None:
-        kept = buffer["control.update"] & 0x8000
-        super().clear(buffer, bitmap)
-        if bitmap == "update":
-            buffer["control.update"] = kept

@@ -2,244 +2,202 @@
 
 import asyncio
 import os
-from typing import Any
 
-from mocks.deviations import fault
+from mocks.deviations import Fault, Subtle, Table
 from mocks.runtime.buffer_owner import Owner
+from mocks.runtime.memory.changes import (
+    HELD,
+    LATER_BUFFER,
+    SMART,
+    VALID,
+    buffer_of,
+    remake,
+    wait_for_ever,
+)
 from mocks.runtime.memory.mapped import FOLDER, Mapped
 from mocks.runtime.memory.peer import Buffer
-
-
-@fault("connect-again-recreates", violates="lifecycle.kept", subtle=True)
-class ConnectAgainRecreates(Owner):
-    """Creates a new buffer if a connected peripheral connects again."""
-
-    async def connect(self, type_: str, uid: str) -> Buffer:
-        name = self.name(type_, uid)
-        if name in self.buffers and self.buffers[name]["valid"]:
-            self.buffers[name] = self.create(name, type_)
-        return await super().connect(type_, uid)
-
-
-@fault("one-buffer-a-type", violates="buffers.one-each")
-class OneBufferAType(Owner):
-    """Uses one buffer for all peripherals of a type."""
-
-    def name(self, type_: str, uid: str) -> str:
-        return super().name(type_, "all")
-
-
-@fault("short-uids", violates="buffers.one-each", subtle=True)
-class ShortUids(Owner):
-    """Names a buffer by its UID alone, without its type."""
-
-    def name(self, type_: str, uid: str) -> str:
-        return f"rt-{uid}-{os.getpid()}"
-
-
-@fault("uids-of-32-bits", violates="buffers.one-each", subtle=True)
-class UidsOf32Bits(Owner):
-    """Uses only the lower 32 bits of a UID."""
-
-    def name(self, type_: str, uid: str) -> str:
-        return super().name(type_, str(int(uid) % 2**32))
-
-
-@fault("uids-of-64-bits", violates="buffers.one-each", subtle=True)
-class UidsOf64Bits(Owner):
-    """Uses only the lower 64 bits of a UID."""
-
-    def name(self, type_: str, uid: str) -> str:
-        return super().name(type_, str(int(uid) % 2**64))
-
-
-@fault("names-of-31-characters", violates="buffers.one-each", subtle=True)
-class NamesOf31Characters(Owner):
-    """Truncates the name of a buffer to 31 characters."""
-
-    def name(self, type_: str, uid: str) -> str:
-        return super().name(type_, uid)[:31]
-
-
-@fault("only-if-new", violates="robustness.left-behind", subtle=True)
-class OnlyIfNew(Owner):
-    """Names a buffer by type and UID alone, and fails if the object exists."""
-
-    def name(self, type_: str, uid: str) -> str:
-        return f"rt-{type_}-{uid}"
-
-    def create(self, name: str, type_: str) -> Buffer:
-        if (FOLDER / name).exists():
-            raise ValueError(f"{name} exists")
-        return super().create(name, type_)
-
-
-@fault("sixteen-peripherals", violates="buffers.many", subtle=True)
-class SixteenPeripherals(Owner):
-    """Refuses more than sixteen peripherals."""
-
-    async def connect(self, type_: str, uid: str) -> Buffer:
-        if len(self.buffers) == 16 and self.name(type_, uid) not in self.buffers:
-            raise ValueError("there is no room for another peripheral")
-        return await super().connect(type_, uid)
-
-
-@fault("private-mutex", violates="format.mutex", subtle=True)
-class PrivateMutex(Owner):
-    """Hangs if the mutex is not free immediately, as with a private mutex."""
-
-    async def acquire(self, buffer: Buffer) -> None:
-        at = buffer.layout["mutex"].offset
-        if not buffer.mapped.trylock(at):
-            await asyncio.Event().wait()
-        buffer.mapped.unlock(at)
-        await super().acquire(buffer)
-
-
-@fault("sleeps-past-the-release", violates="format.mutex", subtle=True)
-class SleepsPastTheRelease(Owner):
-    """Fails after three seconds if the mutex is not free immediately."""
-
-    async def set_data(self, buffer: Buffer, values: dict[str, Any]) -> list[str]:
-        at = buffer.layout["mutex"].offset
-        if not buffer.mapped.trylock(at):
-            await asyncio.sleep(3)
-            raise ValueError(f"the mutex of {buffer.name} was not free in time")
-        buffer.mapped.unlock(at)
-        return await super().set_data(buffer, values)
-
-
-@fault("second-mutex-private", violates="format.mutex", subtle=True)
-class SecondMutexPrivate(PrivateMutex):
-    """Hangs if the mutex of any buffer except the first is not free immediately."""
-
-    async def acquire(self, buffer: Buffer) -> None:
-        if buffer is next(iter(self.buffers.values()), buffer):
-            await Owner.acquire(self, buffer)
-        else:
-            await super().acquire(buffer)
-
-
-@fault("valid-with-the-first-data", violates="lifecycle.created-valid")
-class ValidWithTheFirstData(Owner):
-    """Leaves a new buffer invalid until its peripheral connects again."""
-
-    def create(self, name: str, type_: str) -> Buffer:
-        self.fresh = name
-        return super().create(name, type_)
-
-    fresh = ""
-
-    async def set_valid(self, buffer: Buffer, valid: bool) -> None:
-        if self.fresh == buffer.name:
-            self.fresh = ""
-        else:
-            await super().set_valid(buffer, valid)
-
-
-@fault("only-smart-devices-valid", violates="lifecycle.created-valid", subtle=True)
-class OnlySmartDevicesValid(Owner):
-    """Clears the valid bit at connect if the peripheral is not a Smart Device."""
-
-    async def connect(self, type_: str, uid: str) -> Buffer:
-        buffer = await super().connect(type_, uid)
-        await self.set_valid(buffer, buffer.layout.control)
-        return buffer
-
-
-@fault("valid-for-ever", violates="lifecycle.disconnect")
-class ValidForEver(Owner):
-    """Does not clear the valid bit when a peripheral disconnects."""
-
-    async def disconnect(self, type_: str, uid: str) -> None:
-        pass
-
-
-@fault("tired-of-connecting", violates="lifecycle.disconnect", subtle=True)
-class TiredOfConnecting(Owner):
-    """Ignores connects after the ninetieth."""
-
-    connects = 0
-
-    async def connect(self, type_: str, uid: str) -> Buffer:
-        self.connects += 1
-        if self.connects > 90:
-            return self.buffers[self.name(type_, uid)]
-        return await super().connect(type_, uid)
-
-
-class _Remaking(Owner):
-    """Unlinks a buffer, so that it is created again later."""
-
-    def remake(self, buffer: Buffer) -> None:
-        buffer.mapped.unlink()
-        del self.buffers[buffer.name]
-        buffer.mapped.close()
-
-
-@fault("made-again", violates="lifecycle.kept")
-class MadeAgain(_Remaking):
-    """Unlinks a buffer when its peripheral disconnects."""
-
-    async def disconnect(self, type_: str, uid: str) -> None:
-        await super().disconnect(type_, uid)
-        self.remake(self.buffers[self.name(type_, uid)])
-
-
-@fault("made-again-after-50", violates="lifecycle.kept", subtle=True)
-class MadeAgainAfter50(_Remaking):
-    """Creates a buffer again at the fiftieth connect."""
-
-    connects = 0
-
-    async def connect(self, type_: str, uid: str) -> Buffer:
-        self.connects += 1
-        if self.connects == 50:
-            self.remake(self.buffers[self.name(type_, uid)])
-        return await super().connect(type_, uid)
-
-
-@fault("place-taken-meanwhile", violates="lifecycle.kept", subtle=True)
-class PlaceTakenMeanwhile(_Remaking):
-    """Unlinks all invalid buffers when a new peripheral connects."""
-
-    async def connect(self, type_: str, uid: str) -> Buffer:
-        if self.name(type_, uid) not in self.buffers:
-            for buffer in [buffer for buffer in self.buffers.values() if not buffer["valid"]]:
-                self.remake(buffer)
-        return await super().connect(type_, uid)
-
-
-@fault("cleared-when-back", violates="lifecycle.views-stay", subtle=True)
-class ClearedWhenBack(Owner):
-    """Sets the read block to zero when a peripheral disconnects."""
-
-    async def disconnect(self, type_: str, uid: str) -> None:
-        await super().disconnect(type_, uid)
-        buffer = self.buffers[self.name(type_, uid)]
-        for field in buffer.layout.params("read").values():
-            buffer.mapped.data[field.offset : field.end] = bytes(field.size)
-
-
-@fault("other-memory-when-back", violates="lifecycle.views-stay", company=4)
-class OtherMemoryWhenBack(Owner):
-    """Uses a private copy of the buffer after a peripheral reconnects."""
-
-    async def disconnect(self, type_: str, uid: str) -> None:
-        await super().disconnect(type_, uid)
-        name = self.name(type_, uid)
-        buffer = self.buffers[name]
-        copy = Mapped.create(f"{name}-copy", buffer.layout.size)
-        copy.unlink()
-        copy.data[:] = buffer.mapped.data[: buffer.layout.size]
-        self.buffers[name] = Buffer(buffer.peripheral, buffer.layout, copy)
-        self.buffers[f"{name}-old"] = buffer
-
-
-@fault("invalid-left-at-exit", violates="lifecycle.removed-at-exit", subtle=True)
-class InvalidLeftAtExit(Owner):
-    """Leaves the buffers of disconnected peripherals at exit."""
-
-    def unlink(self, buffer: Buffer) -> None:
-        if buffer["valid"]:
-            super().unlink(buffer)
+from mocks.steps import (
+    When,
+    after,
+    alter,
+    before,
+    fail,
+    instead,
+    note,
+    noted,
+    nth,
+    only,
+    put,
+    returning,
+    skip,
+    then,
+)
+
+KNOWN = When(lambda owner, type_, uid: owner.name(type_, uid) in owner.buffers)
+"""If the step is about a peripheral that was connected before."""
+
+CONNECTED = KNOWN & (lambda owner, *named: buffer_of(owner, *named)["valid"])
+"""If the step is about a connected peripheral."""
+
+
+def _create_again(owner: Owner, type_: str, uid: str) -> None:
+    name = owner.name(type_, uid)
+    owner.buffers[name] = owner.create(name, type_)
+
+
+async def _sleep_and_fail(owner: Owner, buffer: Buffer, *args: object) -> None:
+    await asyncio.sleep(3)
+    raise ValueError(f"the mutex of {buffer.name} was not free in time")
+
+
+def _remake(owner: Owner, type_: str, uid: str) -> None:
+    remake(owner, buffer_of(owner, type_, uid))
+
+
+def _remake_invalid(owner: Owner, type_: str, uid: str) -> None:
+    for buffer in [buffer for buffer in owner.buffers.values() if not buffer["valid"]]:
+        remake(owner, buffer)
+
+
+def _clear_read_block(owner: Owner, type_: str, uid: str) -> None:
+    buffer = buffer_of(owner, type_, uid)
+    for field in buffer.layout.params("read").values():
+        buffer.mapped.data[field.offset : field.end] = bytes(field.size)
+
+
+def _use_copy(owner: Owner, type_: str, uid: str) -> None:
+    buffer = buffer_of(owner, type_, uid)
+    copy = Mapped.create(f"{buffer.name}-copy", buffer.layout.size)
+    copy.unlink()
+    copy.data[:] = buffer.mapped.data[: buffer.layout.size]
+    owner.buffers[buffer.name] = Buffer(buffer.peripheral, buffer.layout, copy)
+    owner.buffers[f"{buffer.name}-old"] = buffer
+
+
+FAULTS = Table(Owner)
+
+FAULTS["buffers.one-each"] = {
+    "one-buffer-a-type": Fault(
+        "Uses one buffer for all peripherals of a type.",
+        alter("name", lambda _, type_, uid: (type_, "all")),
+    ),
+    "short-uids": Subtle(
+        "Names a buffer by its UID alone, without its type.",
+        instead("name", lambda _, type_, uid: f"rt-{uid}-{os.getpid()}"),
+    ),
+    "uids-of-32-bits": Subtle(
+        "Uses only the lower 32 bits of a UID.",
+        alter("name", lambda _, type_, uid: (type_, str(int(uid) % 2**32))),
+    ),
+    "uids-of-64-bits": Subtle(
+        "Uses only the lower 64 bits of a UID.",
+        alter("name", lambda _, type_, uid: (type_, str(int(uid) % 2**64))),
+    ),
+    "names-of-31-characters": Subtle(
+        "Truncates the name of a buffer to 31 characters.",
+        returning("name", lambda name: name[:31]),
+    ),
+}
+
+FAULTS["buffers.many"] = {
+    "sixteen-peripherals": Subtle(
+        "Refuses more than sixteen peripherals.",
+        before(
+            "connect",
+            fail(ValueError, "there is no room for another peripheral"),
+            ~KNOWN & (lambda owner, *_: len(owner.buffers) == 16),
+        ),
+    ),
+}
+
+FAULTS["robustness.left-behind"] = {
+    "only-if-new": Subtle(
+        "Names a buffer by type and UID alone, and fails if the object exists.",
+        instead("name", lambda _, type_, uid: f"rt-{type_}-{uid}"),
+        before(
+            "create",
+            fail(ValueError, "the object exists"),
+            lambda _, name, type_: (FOLDER / name).exists(),
+        ),
+    ),
+}
+
+FAULTS["format.mutex"] = {
+    "private-mutex": Subtle(
+        "Hangs if the mutex is not free immediately, as with a private mutex.",
+        before("acquire", wait_for_ever, HELD),
+    ),
+    "second-mutex-private": Subtle(
+        "Hangs if the mutex of any buffer except the first is not free immediately.",
+        before("acquire", wait_for_ever, LATER_BUFFER & HELD),
+    ),
+    "sleeps-past-the-release": Subtle(
+        "Fails after three seconds if the mutex is not free immediately.",
+        before("set_data", _sleep_and_fail, HELD),
+    ),
+}
+
+FAULTS["lifecycle.created-valid"] = {
+    "valid-with-the-first-data": Fault(
+        "Leaves a new buffer invalid until its peripheral connects again.",
+        then("create", note("fresh")),
+        skip("set_valid", noted("fresh")),
+        then("connect", put("fresh", False)),
+    ),
+    "only-smart-devices-valid": Subtle(
+        "Clears the valid bit at connect if the peripheral is not a Smart Device.",
+        then(
+            "connect",
+            lambda owner, *named: owner.set_valid(buffer_of(owner, *named), False),
+            lambda owner, *named: not SMART(owner, buffer_of(owner, *named)),
+        ),
+    ),
+}
+
+FAULTS["lifecycle.disconnect"] = {
+    "valid-for-ever": Fault(
+        "Does not clear the valid bit when a peripheral disconnects.", skip("disconnect")
+    ),
+    "tired-of-connecting": Subtle(
+        "Ignores connects after the ninetieth.", instead("connect", buffer_of, after(90))
+    ),
+}
+
+FAULTS["lifecycle.kept"] = {
+    "connect-again-recreates": Subtle(
+        "Creates a new buffer if a connected peripheral connects again.",
+        before(
+            "connect",
+            _create_again,
+            CONNECTED,
+        ),
+    ),
+    "made-again": Fault(
+        "Unlinks a buffer when its peripheral disconnects.", then("disconnect", _remake)
+    ),
+    "made-again-after-50": Subtle(
+        "Creates a buffer again at the fiftieth connect.", before("connect", _remake, nth(50))
+    ),
+    "place-taken-meanwhile": Subtle(
+        "Unlinks all invalid buffers when a new peripheral connects.",
+        before("connect", _remake_invalid, ~KNOWN),
+    ),
+}
+
+FAULTS["lifecycle.views-stay"] = {
+    "cleared-when-back": Subtle(
+        "Sets the read block to zero when a peripheral disconnects.",
+        then("disconnect", _clear_read_block),
+    ),
+    "other-memory-when-back": Fault(
+        "Uses a private copy of the buffer after a peripheral reconnects.",
+        then("disconnect", _use_copy),
+        company=4,
+    ),
+}
+
+FAULTS["lifecycle.removed-at-exit"] = {
+    "invalid-left-at-exit": Subtle(
+        "Leaves the buffers of disconnected peripherals at exit.", only("unlink", VALID)
+    ),
+}

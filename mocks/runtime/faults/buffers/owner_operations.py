@@ -4,124 +4,191 @@ import asyncio
 from collections.abc import Mapping
 from typing import Any
 
-from mocks.deviations import fault
+from mocks.deviations import Fault, Subtle, Table, fault
 from mocks.runtime.buffer_owner import Owner
 from mocks.runtime.faults.buffers.operations import read_one_by_one
+from mocks.runtime.memory.changes import SMART, VALID, buffer_of, locked, note_during
 from mocks.runtime.memory.peer import Buffer
+from mocks.steps import Change, Function, before, fail, instead, noted, skip, then
+
+Values = dict[str, Any]
 
 
-@fault("get-read-unlocked", violates="operations.mutex", subtle=True)
-class GetReadUnlocked(Owner):
-    """Reads and clears the Read bitmap without the mutex."""
-
-    async def get_read(self, buffer: Buffer) -> list[str]:
-        self.check_valid(buffer)
-        return self.take(buffer, "read")
+async def _take_unlocked(owner: Owner, buffer: Buffer) -> list[str]:
+    owner.check_valid(buffer)
+    return owner.take(buffer, "read")
 
 
-@fault("set-valid-unlocked", violates="operations.mutex", subtle=True)
-class SetValidUnlocked(Owner):
-    """Sets the valid bit without the mutex."""
-
-    async def set_valid(self, buffer: Buffer, valid: bool) -> None:
-        self.put_valid(buffer, valid)
+def _invalidate_unlocked(owner: Owner, type_: str, uid: str) -> None:
+    buffer = owner.buffers.get(owner.name(type_, uid))
+    if buffer is not None:
+        owner.put_valid(buffer, False)
 
 
-@fault("disconnect-unlocked", violates="operations.mutex", subtle=True)
-class DisconnectUnlocked(Owner):
-    """Clears the valid bit without the mutex when a peripheral disconnects."""
-
-    async def disconnect(self, type_: str, uid: str) -> None:
-        buffer = self.buffers.get(self.name(type_, uid))
-        if buffer is not None:
-            self.put_valid(buffer, False)
+def _clear_unlocked(owner: Owner, type_: str, uid: str) -> None:
+    known = owner.buffers.get(owner.name(type_, uid))
+    if known is not None and known.layout.control:
+        owner.clear(known, "write")
 
 
-@fault("bits-of-before-cleared", violates="operations.mutex", subtle=True)
-class BitsOfBeforeCleared(Owner):
-    """Clears the Write bitmap without the mutex when a peripheral reconnects."""
-
-    async def connect(self, type_: str, uid: str) -> Buffer:
-        known = self.buffers.get(self.name(type_, uid))
-        if known is not None and known.layout.control:
-            self.clear(known, "write")
-        return await super().connect(type_, uid)
+async def _check_locked(owner: Owner, buffer: Buffer, params: list[str]) -> None:
+    await owner.acquire(buffer)
+    for name in params:
+        buffer.param("read", name)
+    owner.release(buffer)
 
 
-@fault("kept-after-unknown", violates="operations.mutex-released", subtle=True)
-class KeptAfterUnknown(Owner):
-    """Locks the mutex before it checks parameters, and does not release it after a failure."""
-
-    async def set_read(self, buffer: Buffer, params: list[str]) -> None:
-        await self.acquire(buffer)
-        for name in params:
-            buffer.param("read", name)
-        self.release(buffer)
-        await super().set_read(buffer, params)
+def _marked(owner: Owner, buffer: Buffer, bitmap: str) -> list[str]:
+    return owner.names(buffer.peripheral, buffer[f"control.{bitmap}"])
 
 
-@fault("kept-without-control", violates="operations.mutex-released", subtle=True)
-class KeptWithoutControl(Owner):
-    """Does not release the mutex of a buffer without a control block."""
-
-    kept: Buffer | None = None
-
-    def take(self, buffer: Buffer, bitmap: str) -> list[str]:
-        if not buffer.layout.control:
-            self.kept = buffer
-        return super().take(buffer, bitmap)
-
-    def release(self, buffer: Buffer) -> None:
-        if buffer is not self.kept:
-            super().release(buffer)
+def _write_zeros(owner: Owner, buffer: Buffer) -> list[dict[str, Any]]:
+    return [{"message": "DEV_WRITE", "values": dict.fromkeys(_marked(owner, buffer, "write"), 0)}]
 
 
-@fault("set-sub-on-invalid", violates="operations.validity", subtle=True)
-class SetSubOnInvalid(Owner):
-    """Sets the subscription of an invalid buffer."""
-
-    async def set_sub(self, buffer: Buffer, uid: int, params: list[str], delay: float) -> None:
-        valid, self.check_valid = self.check_valid, lambda buffer: None  # type: ignore[method-assign]
-        try:
-            await super().set_sub(buffer, uid, params, delay)
-        finally:
-            self.check_valid = valid  # type: ignore[method-assign]
+async def _clear_later(owner: Owner, buffer: Buffer, bitmap: str) -> None:
+    await asyncio.sleep(0.0005)
+    async with owner.operation(buffer):
+        owner.clear(buffer, bitmap)
 
 
-@fault("answers-while-disconnected", violates="operations.validity", subtle=True)
-class AnswersWhileDisconnected(Owner):
-    """Answers the bitmaps of a disconnected peripheral, without clearing them."""
-
-    gone: Buffer | None = None
-
-    async def disconnect(self, type_: str, uid: str) -> None:
-        await super().disconnect(type_, uid)
-        self.gone = self.buffers[self.name(type_, uid)]
-
-    async def get_read(self, buffer: Buffer) -> list[str]:
-        if buffer is self.gone and not buffer["valid"]:
-            return self.names(buffer.peripheral, buffer["control.read"])
-        return await super().get_read(buffer)
+async def _read_and_clear_later(owner: Owner, buffer: Buffer, bitmap: str, block: str) -> Values:
+    async with owner.operation(buffer):
+        names = buffer.peripheral.names(buffer[f"control.{bitmap}"])
+        values = {name: owner.stored(buffer, block, name) for name in names}
+    await _clear_later(owner, buffer, bitmap)
+    return values
 
 
-@fault("cycles-while-invalid", violates="operations.validity", subtle=True)
-class CyclesWhileInvalid(Owner):
-    """Sends the values of an invalid buffer in a cycle."""
-
-    async def cycle(self, buffer: Buffer) -> list[dict[str, Any]]:
-        if buffer["valid"]:
-            return await super().cycle(buffer)
-        names = self.names(buffer.peripheral, buffer["control.write"])
-        return [{"message": "DEV_WRITE", "values": dict.fromkeys(names, 0)}]
+async def _take_and_clear_later(owner: Owner, buffer: Buffer) -> list[str]:
+    async with owner.operation(buffer):
+        names = _marked(owner, buffer, "read")
+    await _clear_later(owner, buffer, "read")
+    return names
 
 
-@fault("panels-while-invalid", violates="operations.validity", subtle=True)
-class PanelsWhileInvalid(Owner):
-    """Stores data in an invalid buffer without a control block."""
+async def _set_one_by_one(usual: Function, owner: Owner, buffer: Buffer, values: Values) -> Any:
+    warnings: list[str] = []
+    for name, value in values.items():
+        warnings += await usual(owner, buffer, {name: value})
+        await asyncio.sleep(0.0002)
+    return warnings
 
-    def check_valid(self, buffer: Buffer) -> None:
-        if buffer.layout.control:
-            super().check_valid(buffer)
+
+async def _set_known_first(usual: Function, owner: Owner, buffer: Buffer, values: Values) -> Any:
+    known: Mapping[str, Any] = buffer.layout.params("read")
+    if any(name not in known for name in values):
+        await usual(owner, buffer, {n: v for n, v in values.items() if n in known})
+    return await usual(owner, buffer, values)
+
+
+def _clear_others(owner: Owner, buffer: Buffer, values: Values) -> None:
+    for name, field in buffer.layout.params("read").items():
+        if name not in values:
+            buffer.mapped.data[field.offset : field.end] = bytes(field.size)
+
+
+FAULTS = Table(Owner)
+
+FAULTS["operations.mutex"] = {
+    "get-read-unlocked": Subtle(
+        "Reads and clears the Read bitmap without the mutex.", instead("get_read", _take_unlocked)
+    ),
+    "set-valid-unlocked": Subtle(
+        "Sets the valid bit without the mutex.",
+        instead("set_valid", lambda owner, buffer, valid: owner.put_valid(buffer, valid)),
+    ),
+    "disconnect-unlocked": Subtle(
+        "Clears the valid bit without the mutex when a peripheral disconnects.",
+        instead("disconnect", _invalidate_unlocked),
+    ),
+    "bits-of-before-cleared": Subtle(
+        "Clears the Write bitmap without the mutex when a peripheral reconnects.",
+        before("connect", _clear_unlocked),
+    ),
+}
+
+FAULTS["operations.mutex-released"] = {
+    "kept-after-unknown": Subtle(
+        "Locks the mutex before it checks parameters, and does not release it after a failure.",
+        before("set_read", _check_locked),
+    ),
+    "kept-without-control": Subtle(
+        "Does not release the mutex of a buffer without a control block.",
+        before("take", lambda owner, buffer, _: setattr(owner, "kept", buffer), ~SMART),
+        skip("release", lambda owner, buffer: buffer is getattr(owner, "kept", None)),
+    ),
+}
+
+FAULTS["operations.validity"] = {
+    "set-sub-on-invalid": Subtle(
+        "Sets the subscription of an invalid buffer.",
+        note_during("set_sub", "subscribing"),
+        skip("check_valid", noted("subscribing")),
+    ),
+    "answers-while-disconnected": Subtle(
+        "Answers the bitmaps of a disconnected peripheral, without clearing them.",
+        then("disconnect", lambda owner, *named: setattr(owner, "gone", buffer_of(owner, *named))),
+        instead(
+            "get_read",
+            lambda owner, buffer: _marked(owner, buffer, "read"),
+            ~VALID & (lambda owner, buffer: buffer is getattr(owner, "gone", None)),
+        ),
+    ),
+    "cycles-while-invalid": Subtle(
+        "Sends the values of an invalid buffer in a cycle.", instead("cycle", _write_zeros, ~VALID)
+    ),
+    "panels-while-invalid": Subtle(
+        "Stores data in an invalid buffer without a control block.", skip("check_valid", ~SMART)
+    ),
+}
+
+FAULTS["operations.atomic"] = {
+    "piecewise": Fault(
+        "Reads values one by one, and releases the mutex between two of them.",
+        instead("values", read_one_by_one),
+    ),
+    "clears-later": Subtle(
+        "Reads all values at once, and clears the bitmap a moment later.",
+        instead("values", _read_and_clear_later),
+    ),
+    "clears-read-later": Subtle(
+        "Clears the Read bitmap a moment after it has read it.",
+        instead("get_read", _take_and_clear_later),
+    ),
+    "set-one-by-one": Subtle(
+        "Writes several parameters in separate operations.", Change("set_data", _set_one_by_one)
+    ),
+}
+
+FAULTS["operations.nothing-else"] = {
+    "data-fill-the-block": Fault(
+        "Sets all other values of the read block to zero.", then("set_data", locked(_clear_others))
+    ),
+    "sub-clears-update": Subtle(
+        "Clears the Update bitmap when the subscription is set.",
+        then("set_sub", locked(lambda owner, buffer, *_: owner.clear(buffer, "update"))),
+    ),
+    "taking-is-a-write": Subtle(
+        "Updates the timestamp of the write block when its values are read.",
+        then("get_write", locked(lambda owner, buffer: owner.stamp(buffer, "write"))),
+    ),
+}
+
+FAULTS["robustness.odd-operations"] = {
+    "ends-at-odd-operations": Fault(
+        "Exits if a parameter does not exist.",
+        before(
+            "set_read",
+            fail(SystemExit, 1),
+            lambda _, buffer, names: not {*names} <= buffer.layout.params("read").keys(),
+        ),
+    ),
+    "half-of-the-data": Subtle(
+        "Writes the known parameters before it fails because of an unknown one.",
+        Change("set_data", _set_known_first),
+    ),
+}
 
 
 @fault("refused-data-come-later", violates="robustness.odd-operations", subtle=True)
@@ -140,53 +207,6 @@ class RefusedDataComeLater(Owner):
         return await super().set_data(buffer, values)
 
 
-@fault("piecewise", violates="operations.atomic")
-class Piecewise(Owner):
-    """Reads values one by one, and releases the mutex between two of them."""
-
-    async def values(self, buffer: Buffer, bitmap: str, block: str) -> dict[str, Any]:
-        return await read_one_by_one(self, buffer, bitmap, block)
-
-
-@fault("clears-later", violates="operations.atomic", subtle=True)
-class ClearsLater(Owner):
-    """Reads all values at once, and clears the bitmap a moment later."""
-
-    async def values(self, buffer: Buffer, bitmap: str, block: str) -> dict[str, Any]:
-        async with self.operation(buffer):
-            names = buffer.peripheral.names(buffer[f"control.{bitmap}"])
-            values = {name: self.stored(buffer, block, name) for name in names}
-        await asyncio.sleep(0.0005)
-        async with self.operation(buffer):
-            self.clear(buffer, bitmap)
-        return values
-
-
-@fault("clears-read-later", violates="operations.atomic", subtle=True)
-class ClearsReadLater(Owner):
-    """Clears the Read bitmap a moment after it has read it."""
-
-    async def get_read(self, buffer: Buffer) -> list[str]:
-        async with self.operation(buffer):
-            names = self.names(buffer.peripheral, buffer["control.read"])
-        await asyncio.sleep(0.0005)
-        async with self.operation(buffer):
-            self.clear(buffer, "read")
-        return names
-
-
-@fault("set-one-by-one", violates="operations.atomic", subtle=True)
-class SetOneByOne(Owner):
-    """Writes several parameters in separate operations."""
-
-    async def set_data(self, buffer: Buffer, values: dict[str, Any]) -> list[str]:
-        warnings: list[str] = []
-        for name, value in values.items():
-            warnings += await super().set_data(buffer, {name: value})
-            await asyncio.sleep(0.0002)
-        return warnings
-
-
 @fault("bits-in-a-second-step", violates="operations.atomic", subtle=True)
 class BitsInASecondStep(Owner):
     """Releases the mutex between writing the values and setting their bits."""
@@ -201,59 +221,3 @@ class BitsInASecondStep(Owner):
         async with self.operation(buffer):
             super().mark(buffer, "update", values)
         return warnings
-
-
-@fault("data-fill-the-block", violates="operations.nothing-else")
-class DataFillTheBlock(Owner):
-    """Sets all other values of the read block to zero."""
-
-    async def set_data(self, buffer: Buffer, values: dict[str, Any]) -> list[str]:
-        warnings = await super().set_data(buffer, values)
-        async with self.operation(buffer):
-            for name, field in buffer.layout.params("read").items():
-                if name not in values:
-                    buffer.mapped.data[field.offset : field.end] = bytes(field.size)
-        return warnings
-
-
-@fault("sub-clears-update", violates="operations.nothing-else", subtle=True)
-class SubClearsUpdate(Owner):
-    """Clears the Update bitmap when the subscription is set."""
-
-    async def set_sub(self, buffer: Buffer, uid: int, params: list[str], delay: float) -> None:
-        await super().set_sub(buffer, uid, params, delay)
-        async with self.operation(buffer):
-            self.clear(buffer, "update")
-
-
-@fault("taking-is-a-write", violates="operations.nothing-else", subtle=True)
-class TakingIsAWrite(Owner):
-    """Updates the timestamp of the write block when its values are read."""
-
-    async def get_write(self, buffer: Buffer) -> dict[str, Any]:
-        values = await super().get_write(buffer)
-        async with self.operation(buffer):
-            self.stamp(buffer, "write")
-        return values
-
-
-@fault("ends-at-odd-operations", violates="robustness.odd-operations")
-class EndsAtOddOperations(Owner):
-    """Exits if a parameter does not exist."""
-
-    async def set_read(self, buffer: Buffer, params: list[str]) -> None:
-        for name in params:
-            if name not in buffer.layout.params("read"):
-                raise SystemExit(1)
-        await super().set_read(buffer, params)
-
-
-@fault("half-of-the-data", violates="robustness.odd-operations", subtle=True)
-class HalfOfTheData(Owner):
-    """Writes the known parameters before it fails because of an unknown one."""
-
-    async def set_data(self, buffer: Buffer, values: dict[str, Any]) -> list[str]:
-        known: Mapping[str, Any] = buffer.layout.params("read")
-        if any(name not in known for name in values):
-            await super().set_data(buffer, {n: v for n, v in values.items() if n in known})
-        return await super().set_data(buffer, values)

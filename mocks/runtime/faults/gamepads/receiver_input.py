@@ -9,10 +9,17 @@ from conformance.runtime.codec import Decoder, encode
 from conformance.runtime.memory.catalog import Parameter
 from conformance.runtime.memory.layout import Field
 from conformance.runtime.shapes import NOTIFICATION
-from mocks.deviations import fault
-from mocks.runtime.faults.buffers.operations import TimeOfAsking
+from mocks.deviations import Subtle, Table, fault
 from mocks.runtime.gamepad_receiver import AXES, Receiver
+from mocks.runtime.memory.changes import TIME_OF_ASKING
 from mocks.runtime.memory.peer import Buffer
+
+FAULTS = Table(Receiver)
+FAULTS["set-data.timestamp"] = {
+    "asked-is-written": Subtle(
+        "Writes timestamps of the time before it waited for the mutex.", *TIME_OF_ASKING
+    ),
+}
 
 
 @fault("buffer-of-512-bytes", violates="receiver.several", subtle=True)
@@ -243,11 +250,6 @@ class SinceTheStart(Receiver):
 
     def now(self) -> float:
         return time.monotonic()
-
-
-@fault("asked-is-written", violates="set-data.timestamp", subtle=True)
-class AskedIsWritten(TimeOfAsking, Receiver):
-    """Writes timestamps of the time before it waited for the mutex."""
 
 
 @fault("unclamped", violates="catalog.clamped-data")
