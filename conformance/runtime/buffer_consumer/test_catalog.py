@@ -208,9 +208,12 @@ async def test_values_of_more_than_16(iut: Iut) -> None:
     async with memory_tester(iut, "many.yaml") as tester:
         for type_, peripheral in tester.catalog.items():
             buffer = await tester.make(type_)
-            # If the first parameter is also read wrongly, the number of parameters is not to blame.
+            # A wrong value of the first parameter has another cause than the number of parameters.
+            # A refusal can have this cause.
             first = peripheral.params[0].name
-            await check_reads(buffer, first, (await buffer.look())[f"read.params.{first}"])
+            answer = await tester.ask("get_value", **buffer.arguments, param=first)
+            about = "get-value.value" if answer.ok else None
+            await check_reads(buffer, first, (await buffer.look())[f"read.params.{first}"], about)
             for param in (peripheral.params[16], peripheral.params[-1]):
                 await check_reads(
                     buffer, param.name, (await buffer.look())[f"read.params.{param.name}"], None
