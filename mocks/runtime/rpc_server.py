@@ -72,10 +72,10 @@ class Server(Session):
     def __init__(self, number: int = 1) -> None:
         self.number = number
         super().__init__()
-        self._running: set[asyncio.Task[None]] = set()
+        self.running: set[asyncio.Task[None]] = set()
 
     async def leave(self) -> None:
-        for task in self._running:
+        for task in self.running:
             task.cancel()
         await super().leave()
 
@@ -126,8 +126,8 @@ class Server(Session):
             return
         if asyncio.iscoroutine(result):
             task = asyncio.create_task(self.outcome(result, then))
-            self._running.add(task)
-            task.add_done_callback(self._running.discard)
+            self.running.add(task)
+            task.add_done_callback(self.running.discard)
         else:
             then(None, result)
 

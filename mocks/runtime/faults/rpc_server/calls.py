@@ -1,40 +1,314 @@
 """Faults of the RPC server about arguments, results and errors."""
 
 import contextlib
-import struct
 from collections.abc import Callable
 from typing import Any
 
-from conformance.runtime.shapes import mark
-from mocks.deviations import fault
-from mocks.runtime import rpc_server
-from mocks.runtime.faults.dying import die
-from mocks.runtime.rpc_server import Server
+from mocks.deviations import Fault, Subtle, Table, fault
+from mocks.runtime.faults.rpc_server.responses import NIL
+from mocks.runtime.rpc_server import Server, nothing
+from mocks.runtime.values import (
+    cut_last_at,
+    cut_text,
+    in_all_parts,
+    is_within_single,
+    of_mark,
+    of_type,
+    to_four_digits,
+    to_single,
+)
+from mocks.steps import (
+    Change,
+    Function,
+    When,
+    after,
+    alter,
+    always,
+    die,
+    instead,
+    returning,
+    skip,
+)
+
+FAILED = When(
+    lambda _, number, error, result: isinstance(error, dict) and "asked" in error.get("message", "")
+)
+"""If the step is about the failure of the procedure `fail`."""
 
 
-def change_parts(value: Any, change: Callable[[Any], Any]) -> Any:
-    """Return a value with a change applied to every part except keys."""
-    if isinstance(value, list):
-        return [change_parts(part, change) for part in value]
-    if isinstance(value, dict) and not mark(value):
-        return {key: change_parts(part, change) for key, part in value.items()}
-    return change(value)
+def of(name: str) -> When:
+    """If the step is about a request of a procedure."""
+    return When(lambda _, number, method, params: method == name)
 
 
-@fault("false-for-no-error", violates="rpc.result")
-class FalseForNoError(Server):
-    """Writes false instead of a nil error."""
-
-    def answer(self, number: int, error: Any, result: Any) -> None:
-        super().answer(number, False if error is None else error, result)
+def answers(change: Callable[[Any, Any], tuple[Any, Any]], when: Function = always) -> Change:
+    """Answer another error and another result."""
+    return alter("answer", lambda _, number, *answer: (number, *change(*answer)), when)
 
 
-@fault("zero-is-nothing", violates="rpc.result", subtle=True)
-class ZeroIsNothing(Server):
-    """Answers nil for results that are 0 or empty."""
+def results(change: Callable[[Any], Any]) -> Change:
+    """Answer another result."""
+    return alter("response", lambda _, number, error, result: (number, error, change(result)))
 
-    def answer(self, number: int, error: Any, result: Any) -> None:
-        super().answer(number, error, result or None)
+
+def arguments(change: Callable[[list[Any]], list[Any]], name: str = "") -> Change:
+    """Call a procedure, or all procedures, with other arguments."""
+    return alter(
+        "call",
+        lambda _, method, params, answer: (method, change(params), answer),
+        lambda _, method, *rest: not name or method == name,
+    )
+
+
+def echo(change: Callable[[Any], Any]) -> Change:
+    """Echo other values."""
+    return arguments(in_all_parts(change), "echo")
+
+
+def calling(name: str, change: Callable[[Callable[..., Any]], Callable[..., Any]]) -> Change:
+    """Call another function for a procedure."""
+    return returning("procedure", change, lambda _, method: method == name)
+
+
+def _spread(params: list[Any]) -> list[Any]:
+    return params[0] if len(params) == 1 and isinstance(params[0], list) else params
+
+
+def _without_nil_at_end(params: list[Any]) -> list[Any]:
+    while params and params[-1] is None:
+        params = params[:-1]
+    return params
+
+
+def _without_negative_keys(pairs: list[Any]) -> Any:
+    return {"$map": [[k, v] for k, v in pairs if not (isinstance(k, int) and k < 0)]}
+
+
+def _to_double(value: int) -> int:
+    return value if abs(value) <= 2**53 else min(int(float(value)), 2**64 - 1)
+
+
+def _count_in_16_bits(result: Any) -> Any:
+    if not isinstance(result, list):
+        return result
+    return [part[: len(part) % 65536] if isinstance(part, list) else part for part in result]
+
+
+def _long_to_text(digits: str) -> Any:
+    data = bytes.fromhex(digits)
+    return data.decode(errors="ignore") if len(data) > 255 else {"$bin": digits}
+
+
+def _repeat(server: Server, number: int, *answer: Any) -> Any:
+    answered = vars(server).setdefault("answered", {})
+    return number, *answered.setdefault(number, answer)
+
+
+def _repeat_error(server: Any, number: int, error: Any, result: Any) -> Any:
+    before, server.error_before = vars(server).get("error_before"), error
+    return number, before if error is None else error, result
+
+
+def _attribute(server: Server, method: str) -> Callable[..., str]:
+    return lambda *args: str(getattr(server, method))
+
+
+def _needs_argument(called: Callable[..., Any]) -> Callable[..., Any]:
+    return lambda *args: called(*args) if args else die()
+
+
+def _send_if_encodable(server: Server, value: Any) -> None:
+    with contextlib.suppress(TypeError):
+        server.stream.write(server.encode(value))
+
+
+FAULTS = Table(Server)
+
+FAULTS["rpc.result"] = {
+    "false-for-no-error": Fault(
+        "Writes false instead of a nil error.",
+        answers(lambda error, result: (False if error is None else error, result)),
+    ),
+    "zero-is-nothing": Subtle(
+        "Answers nil for results that are 0 or empty.",
+        answers(lambda error, result: (error, result or None)),
+    ),
+    "error-of-before": Subtle(
+        "Repeats the error of a failure in the next response.", alter("answer", _repeat_error)
+    ),
+    "answers-by-heart": Subtle(
+        "Repeats its earlier response to the same id.", alter("answer", _repeat)
+    ),
+}
+
+FAULTS["rpc.nil-result"] = {
+    "empty-for-nothing": Fault(
+        "Answers an empty map instead of a nil result.", answers(lambda *_: (None, {}), NIL)
+    ),
+    "error-for-nothing": Subtle(
+        "Answers an error if the result is nil.",
+        answers(lambda *_: ({"message": "no result"}, None), NIL),
+    ),
+}
+
+FAULTS["rpc.arguments"] = {
+    "arguments-reversed": Fault(
+        "Reverses the order of the arguments.", arguments(lambda params: params[::-1])
+    ),
+    "array-spread": Subtle(
+        "Uses the elements of a single array argument as the arguments.", arguments(_spread)
+    ),
+    "sixteen-arguments": Subtle(
+        "Passes at most sixteen arguments to the procedure.", arguments(lambda params: params[:16])
+    ),
+    "no-nil-at-the-end": Subtle("Drops nil arguments at the end.", arguments(_without_nil_at_end)),
+}
+
+FAULTS["rpc.bytes"] = {
+    "bytes-as-text": Fault(
+        "Converts bytes to text.",
+        echo(of_mark("$bin", lambda digits: bytes.fromhex(digits).decode("latin-1"))),
+    ),
+    "long-bytes-as-text": Subtle(
+        "Answers bytes as text if there are more than 255.",
+        results(in_all_parts(of_mark("$bin", _long_to_text))),
+    ),
+}
+
+FAULTS["rpc.map-keys"] = {
+    "negative-keys-lost": Subtle(
+        "Drops entries of a map with negative keys.", echo(of_mark("$map", _without_negative_keys))
+    ),
+}
+
+FAULTS["rpc.wide-integers"] = {
+    "numbers-as-doubles": Subtle(
+        "Stores integers in doubles, as JavaScript does.", echo(of_type(int, _to_double))
+    ),
+}
+
+FAULTS["rpc.wide-floats"] = {
+    "infinity-as-nil": Subtle(
+        "Converts floats that are not finite to nil, as JSON does.",
+        echo(of_mark("$float", lambda _: None)),
+    ),
+    "floats-of-single-precision": Subtle(
+        "Stores floats in single precision.", echo(of_type(float, to_single, is_within_single))
+    ),
+}
+
+FAULTS["rpc.values"] = {
+    "numbers-of-63-bits": Subtle(
+        "Stores integers in signed integers of 64 bits.",
+        echo(of_type(int, lambda number: number - 2**64 if number >= 2**63 else number)),
+    ),
+    "floats-of-four-digits": Subtle(
+        "Rounds floats to four digits.", echo(of_type(float, to_four_digits))
+    ),
+    "text-of-1024-bytes-cut": Subtle(
+        "Loses the last character of a text of exactly 1024 bytes.",
+        echo(of_type(str, cut_last_at(1024))),
+    ),
+    "arrays-of-65536-empty": Subtle(
+        "Counts the elements of an array in 16 bits.", results(_count_in_16_bits)
+    ),
+    "booleans-as-integers": Fault("Answers true and false as 1 and 0.", echo(of_type(bool, int))),
+    "long-text-cut": Subtle("Truncates text to 65535 bytes.", echo(of_type(str, cut_text(65535)))),
+    "text-ends-at-nul": Subtle(
+        "Truncates text at its first NUL.",
+        echo(of_type(str, lambda text: text.partition("\0")[0])),
+    ),
+}
+
+FAULTS["rpc.unknown-procedure"] = {
+    "errors-as-results": Subtle(
+        "Answers errors as results.",
+        answers(lambda error, result: (None, result if error is None else error)),
+    ),
+    "unknown-as-nothing": Fault(
+        "Answers nil for an unknown procedure.",
+        instead("procedure", lambda server, method: server.PROCEDURES.get(method, lambda *_: None)),
+    ),
+    "names-of-the-language": Subtle(
+        "Calls any attribute of its language by name, such as `__class__`.",
+        instead(
+            "procedure",
+            _attribute,
+            lambda server, method: method.startswith("__") and hasattr(server, method),
+        ),
+    ),
+    "names-trimmed": Subtle(
+        "Removes blanks and newlines from the ends of a procedure's name.",
+        alter("procedure", lambda _, method: method.strip()),
+    ),
+}
+
+FAULTS["rpc.failing-procedure"] = {
+    "failures-as-results": Fault(
+        "Answers a failure with its text as the result.",
+        answers(lambda error, result: (None, error), FAILED),
+    ),
+    "fails-once": Subtle(
+        "Answers only the first failure with an error, and later ones with nil.",
+        instead(
+            "procedure",
+            lambda server, method: nothing,
+            When(lambda _, method: method == "fail") & after(1),
+        ),
+    ),
+    "tired-of-failures": Subtle(
+        "Answers only the first five calls of a failing procedure.",
+        skip("request", of("fail") & after(5)),
+    ),
+}
+
+FAULTS["rpc.error-without-result"] = {
+    "result-beside-error": Fault(
+        "Writes the text of an error to the result too.",
+        answers(lambda error, result: (error, result if error is None else str(error))),
+    ),
+    "false-beside-error": Subtle(
+        "Answers an error and the result false for a failing procedure.",
+        answers(lambda error, result: (error, False), FAILED),
+    ),
+}
+
+FAULTS["rpc.argument-count"] = {
+    "arguments-made-to-fit": Fault(
+        "Uses 0 for missing arguments, and drops additional ones.",
+        arguments(lambda params: [*params, 0, 0][:2], "subtract"),
+    ),
+    "surplus-arguments-left-out": Subtle(
+        "Drops additional arguments.", arguments(lambda params: params[:2], "subtract")
+    ),
+}
+
+FAULTS["rpc.wrong-arguments"] = {
+    "wrong-arguments-ignored": Fault(
+        "Does not answer requests with the wrong number of arguments.",
+        skip("request", of("subtract") & (lambda _, number, method, params: len(params) != 2)),
+    ),
+    "surplus-arguments-end-it": Subtle(
+        "Closes the connection after a call with too many arguments.",
+        instead(
+            "request",
+            "close",
+            of("subtract") & (lambda _, number, method, params: len(params) > 2),
+        ),
+    ),
+    "dies-of-no-duration": Subtle(
+        "Crashes if sleep is called without an argument.", calling("sleep", _needs_argument)
+    ),
+}
+
+FAULTS["rpc.unencodable-result"] = {
+    "unencodable-unanswered": Fault(
+        "Does not answer if the result cannot be encoded.", instead("send", _send_if_encodable)
+    ),
+    "unencodable-as-nil": Subtle(
+        "Answers nil if the result cannot be encoded.", results(of_type(object, lambda _: None))
+    ),
+}
 
 
 @fault("results-swapped", violates="encoding.segmentation", subtle=True)
@@ -50,364 +324,3 @@ class ResultsSwapped(Server):
     def answer(self, number: int, error: Any, result: Any) -> None:
         super().answer(number, error, result if self.before is None else self.before)
         self.before = result
-
-
-@fault("error-of-before", violates="rpc.result", subtle=True)
-class ErrorOfBefore(Server):
-    """Repeats the error of a failure in the next response."""
-
-    before: Any = None
-
-    def answer(self, number: int, error: Any, result: Any) -> None:
-        super().answer(number, self.before if error is None else error, result)
-        self.before = error
-
-
-@fault("answers-by-heart", violates="rpc.result", subtle=True)
-class AnswersByHeart(Server):
-    """Repeats its earlier response to the same id."""
-
-    def __init__(self, number: int = 1) -> None:
-        super().__init__(number)
-        self.answered: dict[int, tuple[Any, Any]] = {}
-
-    def answer(self, number: int, error: Any, result: Any) -> None:
-        super().answer(number, *self.answered.setdefault(number, (error, result)))
-
-
-@fault("empty-for-nothing", violates="rpc.nil-result")
-class EmptyForNothing(Server):
-    """Answers an empty map instead of a nil result."""
-
-    def answer(self, number: int, error: Any, result: Any) -> None:
-        super().answer(number, error, {} if error is None and result is None else result)
-
-
-@fault("error-for-nothing", violates="rpc.nil-result", subtle=True)
-class ErrorForNothing(Server):
-    """Answers an error if the result is nil."""
-
-    def answer(self, number: int, error: Any, result: Any) -> None:
-        none = {"message": "no result"} if result is None else None
-        super().answer(number, error or none, result)
-
-
-@fault("arguments-reversed", violates="rpc.arguments")
-class ArgumentsReversed(Server):
-    """Reverses the order of the arguments."""
-
-    def call(self, method: str, params: list[Any], then: Callable[[Any, Any], None]) -> None:
-        super().call(method, params[::-1], then)
-
-
-@fault("array-spread", violates="rpc.arguments", subtle=True)
-class ArraySpread(Server):
-    """Uses the elements of a single array argument as the arguments."""
-
-    def call(self, method: str, params: list[Any], then: Callable[[Any, Any], None]) -> None:
-        only = params[0] if len(params) == 1 else None
-        super().call(method, only if isinstance(only, list) else params, then)
-
-
-@fault("sixteen-arguments", violates="rpc.arguments", subtle=True)
-class SixteenArguments(Server):
-    """Passes at most sixteen arguments to the procedure."""
-
-    def call(self, method: str, params: list[Any], then: Callable[[Any, Any], None]) -> None:
-        super().call(method, params[:16], then)
-
-
-@fault("no-nil-at-the-end", violates="rpc.arguments", subtle=True)
-class NoNilAtTheEnd(Server):
-    """Drops nil arguments at the end."""
-
-    def call(self, method: str, params: list[Any], then: Callable[[Any, Any], None]) -> None:
-        given = list(params)
-        while given and given[-1] is None:
-            given.pop()
-        super().call(method, given, then)
-
-
-class _Echo(Server):
-    """Changes values in the echo procedure."""
-
-    def change(self, value: Any) -> Any:
-        return value
-
-    def call(self, method: str, params: list[Any], then: Callable[[Any, Any], None]) -> None:
-        altered = change_parts(params, self.change) if method == "echo" else params
-        super().call(method, altered, then)
-
-
-@fault("bytes-as-text", violates="rpc.bytes")
-class BytesAsText(_Echo):
-    """Converts bytes to text."""
-
-    def change(self, value: Any) -> Any:
-        if mark(value) != "$bin":
-            return value
-        return bytes.fromhex(value["$bin"]).decode("latin-1")
-
-
-@fault("negative-keys-lost", violates="rpc.map-keys", subtle=True)
-class NegativeKeysLost(_Echo):
-    """Drops entries of a map with negative keys."""
-
-    def change(self, value: Any) -> Any:
-        if mark(value) != "$map":
-            return value
-        pairs = value["$map"]
-        return {"$map": [[k, v] for k, v in pairs if not (isinstance(k, int) and k < 0)]}
-
-
-@fault("numbers-as-doubles", violates="rpc.wide-integers", subtle=True)
-class NumbersAsDoubles(_Echo):
-    """Stores integers in doubles, as JavaScript does."""
-
-    def change(self, value: Any) -> Any:
-        exact = type(value) is not int or abs(value) <= 2**53
-        return value if exact else min(int(float(value)), 2**64 - 1)
-
-
-@fault("numbers-of-63-bits", violates="rpc.values", subtle=True)
-class NumbersOf63Bits(_Echo):
-    """Stores integers in signed integers of 64 bits."""
-
-    def change(self, value: Any) -> Any:
-        return value - 2**64 if type(value) is int and value >= 2**63 else value
-
-
-@fault("floats-of-four-digits", violates="rpc.values", subtle=True)
-class FloatsOfFourDigits(_Echo):
-    """Rounds floats to four digits."""
-
-    def change(self, value: Any) -> Any:
-        return float(f"{value:.4g}") if type(value) is float else value
-
-
-@fault("text-of-1024-bytes-cut", violates="rpc.values", subtle=True)
-class TextOf1024BytesCut(_Echo):
-    """Loses the last character of a text of exactly 1024 bytes."""
-
-    def change(self, value: Any) -> Any:
-        return value[:-1] if isinstance(value, str) and len(value.encode()) == 1024 else value
-
-
-@fault("arrays-of-65536-empty", violates="rpc.values", subtle=True)
-class ArraysOf65536Empty(Server):
-    """Counts the elements of an array in 16 bits."""
-
-    def response(self, number: int, error: Any, result: Any) -> list[Any]:
-        if isinstance(result, list):
-            result = [
-                part[: len(part) % 65536] if isinstance(part, list) else part for part in result
-            ]
-        return super().response(number, error, result)
-
-
-@fault("infinity-as-nil", violates="rpc.wide-floats", subtle=True)
-class InfinityAsNil(_Echo):
-    """Converts floats that are not finite to nil, as JSON does."""
-
-    def change(self, value: Any) -> Any:
-        return None if mark(value) == "$float" else value
-
-
-@fault("floats-of-single-precision", violates="rpc.wide-floats", subtle=True)
-class FloatsOfSinglePrecision(_Echo):
-    """Stores floats in single precision."""
-
-    def change(self, value: Any) -> Any:
-        if type(value) is not float or abs(value) > 3e38:
-            return value
-        return struct.unpack("f", struct.pack("f", value))[0]
-
-
-@fault("booleans-as-integers", violates="rpc.values")
-class BooleansAsIntegers(_Echo):
-    """Answers true and false as 1 and 0."""
-
-    def change(self, value: Any) -> Any:
-        return int(value) if isinstance(value, bool) else value
-
-
-@fault("long-text-cut", violates="rpc.values", subtle=True)
-class LongTextCut(_Echo):
-    """Truncates text to 65535 bytes."""
-
-    def change(self, value: Any) -> Any:
-        if not isinstance(value, str):
-            return value
-        return value.encode()[:65535].decode(errors="ignore")
-
-
-@fault("errors-as-results", violates="rpc.unknown-procedure", subtle=True)
-class ErrorsAsResults(Server):
-    """Answers errors as results."""
-
-    def answer(self, number: int, error: Any, result: Any) -> None:
-        super().answer(number, None, result if error is None else error)
-
-
-@fault("unknown-as-nothing", violates="rpc.unknown-procedure")
-class UnknownAsNothing(Server):
-    """Answers nil for an unknown procedure."""
-
-    def procedure(self, method: str) -> Callable[..., Any]:
-        return self.PROCEDURES.get(method, lambda *args: None)
-
-
-@fault("names-of-the-language", violates="rpc.unknown-procedure", subtle=True)
-class NamesOfTheLanguage(Server):
-    """Calls any attribute of its language by name, such as `__class__`."""
-
-    def procedure(self, method: str) -> Callable[..., Any]:
-        if method.startswith("__") and hasattr(self, method):
-            return lambda *args: str(getattr(self, method))
-        return super().procedure(method)
-
-
-@fault("names-trimmed", violates="rpc.unknown-procedure", subtle=True)
-class NamesTrimmed(Server):
-    """Removes blanks and newlines from the ends of a procedure's name."""
-
-    def procedure(self, method: str) -> Callable[..., Any]:
-        return super().procedure(method.strip())
-
-
-@fault("failures-as-results", violates="rpc.failing-procedure")
-class FailuresAsResults(Server):
-    """Answers a failure with its text as the result."""
-
-    def answer(self, number: int, error: Any, result: Any) -> None:
-        failed = isinstance(error, dict) and "asked" in error.get("message", "")
-        super().answer(number, *((None, error) if failed else (error, result)))
-
-
-@fault("fails-once", violates="rpc.failing-procedure", subtle=True)
-class FailsOnce(Server):
-    """Answers only the first failure with an error, and later ones with nil."""
-
-    failures = 0
-
-    def procedure(self, method: str) -> Callable[..., Any]:
-        self.failures += method == "fail"
-        later = method == "fail" and self.failures > 1
-        return rpc_server.nothing if later else super().procedure(method)
-
-
-@fault("text-ends-at-nul", violates="rpc.values", subtle=True)
-class TextEndsAtNul(_Echo):
-    """Truncates text at its first NUL."""
-
-    def change(self, value: Any) -> Any:
-        return value.partition("\0")[0] if isinstance(value, str) else value
-
-
-@fault("tired-of-failures", violates="rpc.failing-procedure", subtle=True)
-class TiredOfFailures(Server):
-    """Answers only the first five calls of a failing procedure."""
-
-    failures = 0
-
-    def request(self, number: int, method: str, params: list[Any]) -> None:
-        self.failures += method == "fail"
-        if method != "fail" or self.failures <= 5:
-            super().request(number, method, params)
-
-
-@fault("result-beside-error", violates="rpc.error-without-result")
-class ResultBesideError(Server):
-    """Writes the text of an error to the result too."""
-
-    def answer(self, number: int, error: Any, result: Any) -> None:
-        super().answer(number, error, str(error) if error is not None else result)
-
-
-@fault("false-beside-error", violates="rpc.error-without-result", subtle=True)
-class FalseBesideError(Server):
-    """Answers an error and the result false for a failing procedure."""
-
-    def answer(self, number: int, error: Any, result: Any) -> None:
-        failed = isinstance(error, dict) and "asked" in error.get("message", "")
-        super().answer(number, error, False if failed else result)
-
-
-@fault("arguments-made-to-fit", violates="rpc.argument-count")
-class ArgumentsMadeToFit(Server):
-    """Uses 0 for missing arguments, and drops additional ones."""
-
-    def call(self, method: str, params: list[Any], then: Callable[[Any, Any], None]) -> None:
-        super().call(method, [*params, 0, 0][:2] if method == "subtract" else params, then)
-
-
-@fault("surplus-arguments-left-out", violates="rpc.argument-count", subtle=True)
-class SurplusArgumentsLeftOut(Server):
-    """Drops additional arguments."""
-
-    def call(self, method: str, params: list[Any], then: Callable[[Any, Any], None]) -> None:
-        super().call(method, params[:2] if method == "subtract" else params, then)
-
-
-@fault("wrong-arguments-ignored", violates="rpc.wrong-arguments")
-class WrongArgumentsIgnored(Server):
-    """Does not answer requests with the wrong number of arguments."""
-
-    def request(self, number: int, method: str, params: list[Any]) -> None:
-        if method != "subtract" or len(params) == 2:
-            super().request(number, method, params)
-
-
-@fault("surplus-arguments-end-it", violates="rpc.wrong-arguments", subtle=True)
-class SurplusArgumentsEndIt(Server):
-    """Closes the connection after a call with too many arguments."""
-
-    def request(self, number: int, method: str, params: list[Any]) -> None:
-        if method == "subtract" and len(params) > 2:
-            self.close()
-        else:
-            super().request(number, method, params)
-
-
-@fault("dies-of-no-duration", violates="rpc.wrong-arguments", subtle=True)
-class DiesOfNoDuration(Server):
-    """Crashes if sleep is called without an argument."""
-
-    def procedure(self, method: str) -> Callable[..., Any]:
-        called = super().procedure(method)
-        return called if method != "sleep" else lambda *args: called(*args) if args else die()
-
-
-@fault("long-bytes-as-text", violates="rpc.bytes", subtle=True)
-class LongBytesAsText(Server):
-    """Answers bytes as text if there are more than 255."""
-
-    def response(self, number: int, error: Any, result: Any) -> list[Any]:
-        return super().response(number, error, _to_text(result, 256))
-
-
-def _to_text(value: Any, least: int) -> Any:
-    """Return a value with long bytes converted to text."""
-    if isinstance(value, list):
-        return [_to_text(entry, least) for entry in value]
-    if mark(value) == "$bin":
-        data = bytes.fromhex(value["$bin"])
-        return data.decode(errors="ignore") if len(data) >= least else value
-    return value
-
-
-@fault("unencodable-unanswered", violates="rpc.unencodable-result")
-class UnencodableUnanswered(Server):
-    """Does not answer if the result cannot be encoded."""
-
-    def send(self, value: Any) -> None:
-        with contextlib.suppress(TypeError):
-            self.stream.write(self.encode(value))
-
-
-@fault("unencodable-as-nil", violates="rpc.unencodable-result", subtle=True)
-class UnencodableAsNil(Server):
-    """Answers nil if the result cannot be encoded."""
-
-    def response(self, number: int, error: Any, result: Any) -> list[Any]:
-        return super().response(number, error, None if type(result) is object else result)

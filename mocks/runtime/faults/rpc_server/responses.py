@@ -5,255 +5,246 @@ from collections.abc import Callable
 from typing import Any, ClassVar
 
 from conformance.codec import Decoder
-from mocks.deviations import fault
+from mocks.deviations import Fault, Subtle, Table, fault
 from mocks.runtime.rpc_server import Server
+from mocks.steps import (
+    Change,
+    Function,
+    When,
+    alter,
+    before,
+    every,
+    first,
+    instead,
+    novel,
+    nth,
+    only,
+    returning,
+    send,
+    skip,
+    then,
+)
 from mocks.streams import Stream
 
-
-@fault("map-responses", violates="rpc.response-form")
-class MapResponses(Server):
-    """Answers with maps, as JSON-RPC does."""
-
-    def response(self, number: int, error: Any, result: Any) -> Any:
-        return {"id": number, "error": error, "result": result}
+NIL = When(lambda _, number, error, result: error is None and result is None)
+"""If the step is about a success without a result."""
 
 
-@fault("numbered-maps", violates="rpc.response-form")
-class NumberedMaps(Server):
-    """Answers with maps from index to element instead of arrays."""
-
-    def response(self, number: int, error: Any, result: Any) -> Any:
-        whole = super().response(number, error, result)
-        return {"$map": [[place, part] for place, part in enumerate(whole)]}
+def _ids(change: Callable[[int], Any]) -> Change:
+    """Write other ids."""
+    return alter("response", lambda _, number, *rest: (change(number), *rest))
 
 
-@fault("typed-as-notifications", violates="rpc.response-form")
-class TypedAsNotifications(Server):
-    """Writes 2, the type of a notification, in its responses."""
-
-    def response(self, number: int, error: Any, result: Any) -> Any:
-        return [2, number, error, result]
+def _parts(change: Callable[[list[Any]], Any]) -> Change:
+    """Write other parts of a response, an array of type, id, error and result."""
+    return returning("response", change)
 
 
-@fault("results-before-errors", violates="rpc.result")
-class ResultsBeforeErrors(Server):
-    """Swaps the error and the result."""
-
-    def response(self, number: int, error: Any, result: Any) -> Any:
-        return [1, number, result, error]
-
-
-@fault("no-element-for-nil", violates="rpc.response-form", subtle=True)
-class NoElementForNil(Server):
-    """Omits a nil result."""
-
-    def response(self, number: int, error: Any, result: Any) -> Any:
-        whole = super().response(number, error, result)
-        return whole if error is not None or result is not None else whole[:3]
-
-
-@fault("method-behind-response", violates="rpc.response-form", subtle=True)
-class MethodBehindResponse(Server):
-    """Adds a fifth element to responses with an error."""
-
-    def response(self, number: int, error: Any, result: Any) -> Any:
-        return super().response(number, error, result) + ([self.number] if error else [])
-
-
-@fault("sixteen-levels", violates="rpc.values", subtle=True)
-class SixteenLevels(Server):
-    """Replaces parts of a result that are nested deeper than 16 levels by nil."""
-
-    def response(self, number: int, error: Any, result: Any) -> Any:
-        return super().response(number, error, _cut_depth(result, 16))
-
-
-def _cut_depth(value: Any, levels: int) -> Any:
+def _cut_depth(value: Any, levels: int = 16) -> Any:
     if isinstance(value, list):
         return [_cut_depth(entry, levels - 1) for entry in value] if levels else None
     return value
 
 
-@fault("own-ids", violates="rpc.response-id")
-class OwnIds(Server):
-    """Uses its own counter instead of the ids of requests."""
-
-    count = 0
-
-    def response(self, number: int, error: Any, result: Any) -> Any:
-        self.count += 1
-        return super().response(self.count + 10_000_000, error, result)
+def _own_id(server: Any, number: int, *rest: Any) -> Any:
+    server.count = vars(server).get("count", 0) + 1
+    return server.count + 10_000_000, *rest
 
 
-@fault("ids-of-16-bits", violates="rpc.response-id", subtle=True)
-class IdsOf16Bits(Server):
-    """Truncates an id to 16 bits."""
-
-    def response(self, number: int, error: Any, result: Any) -> Any:
-        return super().response(number & 0xFFFF, error, result)
+def _write_by_turns(usual: Function, server: Server, data: bytes) -> None:
+    usual(server, data[:4096])
+    if data[4096:]:
+        asyncio.get_running_loop().call_soon(server.write, data[4096:])
 
 
-@fault("signed-ids", violates="rpc.response-id", subtle=True)
-class SignedIds(Server):
-    """Stores ids in signed integers of 32 bits."""
-
-    def response(self, number: int, error: Any, result: Any) -> Any:
-        return super().response(number - (number >> 31 << 32), error, result)
-
-
-@fault("large-ids-as-floats", violates="rpc.response-id", subtle=True)
-class LargeIdsAsFloats(Server):
-    """Writes ids from 2 to the power of 31 as doubles."""
-
-    def response(self, number: int, error: Any, result: Any) -> Any:
-        return [1, float(number) if number >= 2**31 else number, error, result]
+def _write_with_pauses(usual: Function, server: Server, data: bytes) -> None:
+    if not server.stream.is_behind or len(data) < 4096:
+        usual(server, data[:4096])
+        data = data[4096:]
+    if data:
+        asyncio.get_running_loop().call_later(0.001, server.write, data)
 
 
-@fault("id-zero-unanswered", violates="rpc.each-answered", subtle=True)
-class IdZeroUnanswered(Server):
-    """Does not answer requests with the id 0."""
-
-    def answer(self, number: int, error: Any, result: Any) -> None:
-        if number:
-            super().answer(number, error, result)
+def _take_fifty(server: Server, data: bytes) -> None:
+    for frame in server.decoder.feed(data)[:50]:
+        server.take(frame)
 
 
-@fault("nil-unanswered", violates="rpc.each-answered")
-class NilUnanswered(Server):
-    """Does not answer if the result is nil."""
-
-    def answer(self, number: int, error: Any, result: Any) -> None:
-        if error is not None or result is not None:
-            super().answer(number, error, result)
+def _answer_nil_id(server: Server, method: str, params: list[Any]) -> None:
+    server.call(method, params, lambda error, result: server.send([1, None, error, result]))
 
 
-@fault("two-hundred-answers", violates="rpc.each-answered", subtle=True)
-class TwoHundredAnswers(Server):
-    """Answers only the first two hundred requests of a connection."""
+def _answer_errors(server: Server, method: str, params: list[Any]) -> None:
+    def then(error: Any, result: Any) -> None:
+        if error is not None:
+            server.answer(0, error, None)
 
-    count = 0
-
-    def answer(self, number: int, error: Any, result: Any) -> None:
-        self.count += 1
-        if self.count <= 200:
-            super().answer(number, error, result)
+    server.call(method, params, then)
 
 
-@fault("each-id-once", violates="rpc.each-answered", subtle=True)
-class EachIdOnce(Server):
-    """Ignores a request whose id was used before on the connection."""
-
-    def __init__(self, number: int = 1) -> None:
-        super().__init__(number)
-        self.seen: set[int] = set()
-
-    def request(self, number: int, method: str, params: list[Any]) -> None:
-        if number not in self.seen:
-            super().request(number, method, params)
-        self.seen.add(number)
+def _answer_slow(server: Server, method: str, params: list[Any]) -> None:
+    if method == "sleep":
+        server.call(method, params, lambda error, result: server.answer(1, error, result))
 
 
-@fault("slow-answers-twice", violates="rpc.each-answered", subtle=True)
-class SlowAnswersTwice(Server):
-    """Answers a slow procedure twice."""
+FAULTS = Table(Server)
 
-    async def outcome(self, running: Any, then: Callable[[Any, Any], None]) -> None:
-        await super().outcome(running, then)
-        then(None, None)
+FAULTS["rpc.response-form"] = {
+    "map-responses": Fault(
+        "Answers with maps, as JSON-RPC does.",
+        _parts(lambda parts: {"id": parts[1], "error": parts[2], "result": parts[3]}),
+    ),
+    "numbered-maps": Fault(
+        "Answers with maps from index to element instead of arrays.",
+        _parts(lambda parts: {"$map": [[place, part] for place, part in enumerate(parts)]}),
+    ),
+    "typed-as-notifications": Fault(
+        "Writes 2, the type of a notification, in its responses.",
+        _parts(lambda parts: [2, *parts[1:]]),
+    ),
+    "no-element-for-nil": Subtle(
+        "Omits a nil result.", _parts(lambda parts: parts[: 3 if parts[2:] == [None, None] else 4])
+    ),
+    "method-behind-response": Subtle(
+        "Adds a fifth element to responses with an error.",
+        _parts(lambda parts: [*parts, 1] if parts[2] else parts),
+    ),
+    "pieces-by-turns": Subtle(
+        "Writes long responses in pieces of 4096 bytes, which mix with other responses.",
+        Change("write", _write_by_turns),
+    ),
+    "others-in-between": Subtle(
+        "Writes long responses in pieces with pauses, which mix with other responses.",
+        Change("write", _write_with_pauses),
+    ),
+}
+
+FAULTS["rpc.result"] = {
+    "results-before-errors": Fault(
+        "Swaps the error and the result.",
+        alter("response", lambda _, number, error, result: (number, result, error)),
+    ),
+}
+
+FAULTS["rpc.values"] = {
+    "sixteen-levels": Subtle(
+        "Replaces parts of a result that are nested deeper than 16 levels by nil.",
+        alter("response", lambda _, number, error, result: (number, error, _cut_depth(result))),
+    ),
+}
+
+FAULTS["rpc.response-id"] = {
+    "own-ids": Fault(
+        "Uses its own counter instead of the ids of requests.", alter("response", _own_id)
+    ),
+    "ids-of-16-bits": Subtle("Truncates an id to 16 bits.", _ids(lambda number: number & 0xFFFF)),
+    "signed-ids": Subtle(
+        "Stores ids in signed integers of 32 bits.",
+        _ids(lambda number: number - (number >> 31 << 32)),
+    ),
+    "large-ids-as-floats": Subtle(
+        "Writes ids from 2 to the power of 31 as doubles.",
+        _ids(lambda number: float(number) if number >= 2**31 else number),
+    ),
+    "every-seventh-as-before": Subtle(
+        "Writes the previous id in every seventh response.",
+        alter("response", lambda server, number, *rest: (server.before, *rest), every(7)),
+        before("response", lambda server, number, *_: setattr(server, "before", number), ~every(7)),
+    ),
+}
+
+FAULTS["rpc.each-answered"] = {
+    "id-zero-unanswered": Subtle(
+        "Does not answer requests with the id 0.", only("answer", lambda _, number, *rest: number)
+    ),
+    "nil-unanswered": Fault("Does not answer if the result is nil.", skip("answer", NIL)),
+    "two-hundred-answers": Subtle(
+        "Answers only the first two hundred requests of a connection.", only("answer", first(200))
+    ),
+    "each-id-once": Subtle(
+        "Ignores a request whose id was used before on the connection.",
+        only("request", novel(lambda _, number, *rest: number)),
+    ),
+    "slow-answers-twice": Subtle(
+        "Answers a slow procedure twice.",
+        then("outcome", lambda _, running, answer: answer(None, None)),
+    ),
+}
+
+FAULTS["rpc.pipelining"] = {
+    "one-at-a-time": Fault(
+        "Drops requests that arrive while a slow call runs.",
+        skip("request", lambda server, *_: server.running),
+    ),
+    "five-at-a-time": Subtle(
+        "Drops requests that arrive while five slow calls run.",
+        skip("request", lambda server, *_: len(server.running) >= 5),
+    ),
+}
+
+FAULTS["encoding.segmentation"] = {
+    "fifty-in-a-read": Subtle(
+        "Uses at most fifty requests of one read.", instead("receive", _take_fifty)
+    ),
+}
+
+FAULTS["rpc.notification-unanswered"] = {
+    "answers-notifications": Fault(
+        "Answers notifications with a nil id.", instead("notification", _answer_nil_id)
+    ),
+    "errors-of-notifications": Subtle(
+        "Answers a failing notification with the id 0.", instead("notification", _answer_errors)
+    ),
+    "slow-notifications-answered": Subtle(
+        "Answers a notification of a slow procedure.", instead("notification", _answer_slow)
+    ),
+}
+
+FAULTS["rpc.own-direction"] = {
+    "asks-its-clients": Fault(
+        "Sends a request to each new client.", before("opened", send([0, 1, "who", []]))
+    ),
+    "asks-after-a-while": Subtle(
+        "Sends a request to its client after the third response.",
+        then("answer", send([0, 1, "ping", []]), nth(3)),
+    ),
+}
+
+FAULTS["rpc.notification-calls"] = {
+    "notifications-unheard": Fault("Ignores notifications.", skip("notification")),
+}
 
 
-@fault("one-at-a-time", violates="rpc.pipelining")
-class OneAtATime(Server):
-    """Drops requests that arrive while a slow call runs."""
+@fault("notifications-in-a-row", violates="rpc.notification-calls", subtle=True)
+class NotificationsInARow(Server):
+    """Ignores a notification that is equal to the previous one."""
 
-    def request(self, number: int, method: str, params: list[Any]) -> None:
-        if not self._running:
-            super().request(number, method, params)
-
-
-@fault("five-at-a-time", violates="rpc.pipelining", subtle=True)
-class FiveAtATime(Server):
-    """Drops requests that arrive while five slow calls run."""
-
-    def request(self, number: int, method: str, params: list[Any]) -> None:
-        if len(self._running) < 5:
-            super().request(number, method, params)
-
-
-@fault("pieces-by-turns", violates="rpc.response-form", subtle=True)
-class PiecesByTurns(Server):
-    """Writes long responses in pieces of 4096 bytes, which mix with other responses."""
-
-    def write(self, data: bytes) -> None:
-        super().write(data[:4096])
-        if data[4096:]:
-            asyncio.get_running_loop().call_soon(self.write, data[4096:])
-
-
-@fault("others-in-between", violates="rpc.response-form", subtle=True)
-class OthersInBetween(Server):
-    """Writes long responses in pieces with pauses, which mix with other responses."""
-
-    def write(self, data: bytes) -> None:
-        if not self.stream.is_behind or len(data) < 4096:
-            super().write(data[:4096])
-            data = data[4096:]
-        if data:
-            asyncio.get_running_loop().call_later(0.001, self.write, data)
-
-
-@fault("fifty-in-a-read", violates="encoding.segmentation", subtle=True)
-class FiftyInARead(Server):
-    """Uses at most fifty requests of one read."""
-
-    def receive(self, data: bytes) -> None:
-        for frame in self.decoder.feed(data)[:50]:
-            self.take(frame)
-
-
-@fault("answers-notifications", violates="rpc.notification-unanswered")
-class AnswersNotifications(Server):
-    """Answers notifications with a nil id."""
+    before: Any = None
 
     def notification(self, method: str, params: list[Any]) -> None:
-        self.call(method, params, lambda error, result: self.send([1, None, error, result]))
+        if self.before != [method, params]:
+            super().notification(method, params)
+        self.before = [method, params]
+
+    def request(self, number: int, method: str, params: list[Any]) -> None:
+        self.before = None
+        super().request(number, method, params)
 
 
-@fault("errors-of-notifications", violates="rpc.notification-unanswered", subtle=True)
-class ErrorsOfNotifications(Server):
-    """Answers a failing notification with the id 0."""
+class Forwarding(Server):
+    """Sends some responses to other clients."""
 
-    def notification(self, method: str, params: list[Any]) -> None:
-        def then(error: Any, result: Any) -> None:
-            if error is not None:
-                self.answer(0, error, None)
+    def receiver(self, number: int) -> Stream:
+        raise NotImplementedError
 
-        self.call(method, params, then)
-
-
-@fault("slow-notifications-answered", violates="rpc.notification-unanswered", subtle=True)
-class SlowNotificationsAnswered(Server):
-    """Answers a notification of a slow procedure."""
-
-    def notification(self, method: str, params: list[Any]) -> None:
-        if method == "sleep":
-            self.call(method, params, lambda error, result: self.answer(1, error, result))
-
-
-@fault("every-seventh-as-before", violates="rpc.response-id", subtle=True)
-class EverySeventhAsBefore(Server):
-    """Writes the previous id in every seventh response."""
-
-    answers = before = 0
-
-    def response(self, number: int, error: Any, result: Any) -> list[Any]:
-        self.answers += 1
-        own, self.before = number, self.before if self.answers % 7 == 0 else number
-        return super().response(self.before if self.answers % 7 == 0 else own, error, result)
+    def answer(self, number: int, error: Any, result: Any) -> None:
+        own, self.stream = self.stream, self.receiver(number)
+        super().answer(number, error, result)
+        self.stream = own
 
 
 @fault("ids-of-all-clients", violates="rpc.clients-apart", subtle=True)
-class IdsOfAllClients(Server):
+class IdsOfAllClients(Forwarding):
     """Sends a response to the client that used its id last."""
 
     clients: ClassVar[dict[int, Stream]] = {}
@@ -262,39 +253,20 @@ class IdsOfAllClients(Server):
         self.clients[number] = self.stream
         super().request(number, method, params)
 
-    def answer(self, number: int, error: Any, result: Any) -> None:
-        own, self.stream = self.stream, self.clients.get(number, self.stream)
-        super().answer(number, error, result)
-        self.stream = own
+    def receiver(self, number: int) -> Stream:
+        return self.clients.get(number, self.stream)
 
 
 @fault("ids-of-all-clients-once", violates="rpc.clients-apart", subtle=True)
 class IdsOfAllClientsOnce(IdsOfAllClients):
     """Sends the first response to a shared id to the wrong client."""
 
-    def answer(self, number: int, error: Any, result: Any) -> None:
-        super().answer(number, error, result)
-        self.clients.pop(number, None)
-
-
-@fault("one-buffer-for-all", violates="rpc.clients-apart", subtle=True)
-class OneBufferForAll(Server):
-    """Collects the responses to all clients in one buffer."""
-
-    buffer: ClassVar[bytearray] = bytearray()
-
-    def write(self, data: bytes) -> None:
-        self.buffer.extend(data)
-        asyncio.get_running_loop().call_soon(self.flush)
-
-    def flush(self) -> None:
-        data = bytes(self.buffer)
-        self.buffer.clear()
-        super().write(data)
+    def receiver(self, number: int) -> Stream:
+        return self.clients.pop(number, self.stream)
 
 
 @fault("answers-to-the-newest", violates="rpc.clients-apart", subtle=True)
-class AnswersToTheNewest(Server):
+class AnswersToTheNewest(Forwarding):
     """Sends every response to the client that connected last."""
 
     newest: ClassVar[list[Stream]] = []
@@ -303,10 +275,25 @@ class AnswersToTheNewest(Server):
         self.newest[:] = [stream]
         await super().run(stream)
 
-    def answer(self, number: int, error: Any, result: Any) -> None:
-        own, self.stream = self.stream, self.newest[0]
-        super().answer(number, error, result)
-        self.stream = own
+    def receiver(self, number: int) -> Stream:
+        return self.newest[0]
+
+
+@fault("answers-whoever-is-next", violates="rpc.response-id", subtle=True)
+class AnswersWhoeverIsNext(AnswersToTheNewest):
+    """Sends the responses for a disconnected client to the client that connected last."""
+
+    pending: ClassVar[list[asyncio.Task[None]]] = []
+    gone = False
+
+    async def leave(self) -> None:
+        self.gone = True
+        self.pending.extend(self.running)
+        self.running.clear()
+        await super().leave()
+
+    def receiver(self, number: int) -> Stream:
+        return super().receiver(number) if self.gone else self.stream
 
 
 @fault("answers-to-everybody", violates="rpc.clients-apart")
@@ -327,6 +314,22 @@ class AnswersToEverybody(Server):
         self.stream = own
 
 
+@fault("one-buffer-for-all", violates="rpc.clients-apart", subtle=True)
+class OneBufferForAll(Server):
+    """Collects the responses to all clients in one buffer."""
+
+    buffer: ClassVar[bytearray] = bytearray()
+
+    def write(self, data: bytes) -> None:
+        self.buffer.extend(data)
+        asyncio.get_running_loop().call_soon(self.flush)
+
+    def flush(self) -> None:
+        data = bytes(self.buffer)
+        self.buffer.clear()
+        super().write(data)
+
+
 @fault("one-decoder-for-all", violates="rpc.clients-apart", subtle=True)
 class OneDecoderForAll(Server):
     """Uses one decoder for the data of all clients."""
@@ -337,49 +340,3 @@ class OneDecoderForAll(Server):
         if not self.shared:
             self.shared.append(super().make_decoder())
         return self.shared[0]
-
-
-@fault("asks-its-clients", violates="rpc.own-direction")
-class AsksItsClients(Server):
-    """Sends a request to each new client."""
-
-    async def run(self, stream: Stream) -> None:
-        stream.write(self.encode([0, 1, "who", []]))
-        await super().run(stream)
-
-
-@fault("asks-after-a-while", violates="rpc.own-direction", subtle=True)
-class AsksAfterAWhile(Server):
-    """Sends a request to its client after the third response."""
-
-    answered = 0
-
-    def answer(self, number: int, error: Any, result: Any) -> None:
-        super().answer(number, error, result)
-        self.answered += 1
-        if self.answered == 3:
-            self.send([0, 1, "ping", []])
-
-
-@fault("notifications-unheard", violates="rpc.notification-calls")
-class NotificationsUnheard(Server):
-    """Ignores notifications."""
-
-    def notification(self, method: str, params: list[Any]) -> None:
-        pass
-
-
-@fault("notifications-in-a-row", violates="rpc.notification-calls", subtle=True)
-class NotificationsInARow(Server):
-    """Ignores a notification that is equal to the previous one."""
-
-    before: Any = None
-
-    def notification(self, method: str, params: list[Any]) -> None:
-        if self.before != [method, params]:
-            super().notification(method, params)
-        self.before = [method, params]
-
-    def request(self, number: int, method: str, params: list[Any]) -> None:
-        self.before = None
-        super().request(number, method, params)

@@ -1,0 +1,50 @@
+"""Faults in reading and writing that several roles with streams or datagrams share."""
+
+from typing import Any
+
+from conformance.codec import Decoder
+from conformance.runtime.codec import encode
+from mocks.steps import Change, Function, When, always
+from mocks.stream_readers import PerRead
+
+NOT_SHORTEST = When(lambda _, frame: frame.name is not None and frame.raw != encode(frame.value))
+"""If a message is not in its shortest form."""
+
+
+def named(name: str) -> When:
+    """If the step is about a message of this name."""
+    return When(lambda _, frame: frame.name == name)
+
+
+def longer(count: int) -> When:
+    """If the message has more bytes."""
+    return When(lambda _, frame: len(frame.raw) > count)
+
+
+def _write_while_free(usual: Function, peer: Any, data: bytes) -> None:
+    for at in range(0, len(data), 4096):
+        if not peer.stream.is_behind:
+            usual(peer, data[at : at + 4096])
+
+
+DROP_WHILE_BEHIND = Change("write", _write_while_free)
+"""Drop parts of a message that the connection cannot send immediately."""
+
+
+def split(size: int) -> Change:
+    """Write data in pieces of a size."""
+
+    def write(usual: Function, peer: Any, data: bytes) -> None:
+        for at in range(0, len(data), size):
+            usual(peer, data[at : at + size])
+
+    return Change("write", write)
+
+
+def read_alone(when: Function = always) -> Change:
+    """Treat each read as whole messages."""
+
+    def make(usual: Function, peer: Any) -> Decoder:
+        return PerRead(lambda: usual(peer)) if when(peer) else usual(peer)
+
+    return Change("make_decoder", make)
