@@ -1,10 +1,11 @@
 """Faults in reading and writing that several roles with streams or datagrams share."""
 
+import json
 from typing import Any
 
 from conformance.codec import Decoder
 from conformance.runtime.codec import encode
-from mocks.steps import Change, Function, When, always
+from mocks.steps import Change, Function, When, always, instead
 from mocks.stream_readers import PerRead
 
 NOT_SHORTEST = When(lambda _, frame: frame.name is not None and frame.raw != encode(frame.value))
@@ -29,6 +30,9 @@ def _write_while_free(usual: Function, peer: Any, data: bytes) -> None:
 
 DROP_WHILE_BEHIND = Change("write", _write_while_free)
 """Drop parts of a message that the connection cannot send immediately."""
+
+
+SEND_JSON = instead("send", lambda peer, message: peer.write(json.dumps(message).encode()))
 
 
 def split(size: int) -> Change:

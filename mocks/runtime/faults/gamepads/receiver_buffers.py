@@ -1,113 +1,166 @@
 """Faults of the receiver about its buffers."""
 
 import asyncio
-from dataclasses import replace
 from typing import Any
 
-from conformance.runtime.memory.catalog import Peripheral
 from conformance.runtime.memory.layout import Layout
-from mocks.deviations import fault
+from mocks.deviations import Fault, Subtle, Table, fault
 from mocks.runtime.gamepad_receiver import Receiver
+from mocks.runtime.memory.changes import HELD, LATER_BUFFER, move, remake, wait_for_ever
 from mocks.runtime.memory.peer import Buffer
+from mocks.steps import (
+    Change,
+    Function,
+    alter,
+    before,
+    every,
+    note,
+    noted,
+    only,
+    put,
+    returning,
+    skip,
+    then,
+)
+
+Found = list[dict[str, Any]]
 
 
-@fault("gone-for-good", violates="lifecycle.created-valid", subtle=True)
-class GoneForGood(Receiver):
-    """Clears the valid bit of a missing gamepad, and never sets it again."""
-
-    def messages(self, data: bytes) -> list[dict[str, Any]]:
-        found = super().messages(data)
-        for pads in found:
-            for index in self.pads.keys() - pads.keys():
-                self.put_valid(self.pads[index], False)
-        return found
-
-    def check_valid(self, buffer: Buffer) -> None:
-        """Skip the check, so that operations on the invalid buffer succeed."""
+def _invalidate_missing(usual: Function, receiver: Receiver, data: bytes) -> Found:
+    found: Found = usual(receiver, data)
+    for pads in found:
+        for index in receiver.pads.keys() - pads.keys():
+            receiver.put_valid(receiver.pads[index], False)
+    return found
 
 
-@fault("at-rest-is-none", violates="lifecycle.created-valid", subtle=True)
-class AtRestIsNone(Receiver):
-    """Does not connect a gamepad before a joystick is moved or a button is pressed."""
-
-    async def play(self, index: str, pad: dict[str, Any]) -> None:
-        if index in self.pads or any(pad.values()):
-            await super().play(index, pad)
+def _move_timestamp(layout: Layout) -> Layout:
+    axis = layout.fields.get("read.params.lx")
+    return move(layout, "read.timestamp", offset=axis.offset) if axis else layout
 
 
-@fault("invalid-at-first", violates="lifecycle.created-valid")
-class InvalidAtFirst(Receiver):
-    """Never sets the valid bit."""
-
-    def put_valid(self, buffer: Buffer, valid: bool) -> None:
-        pass
-
-    def check_valid(self, buffer: Buffer) -> None:
-        pass
+async def _stamp_all(receiver: Receiver, buffer: Buffer, values: dict[str, Any]) -> None:
+    for other in receiver.pads.values():
+        async with receiver.operation(other):
+            receiver.stamp(other, "read")
 
 
-@fault("second-is-invalid", violates="lifecycle.created-valid", subtle=True)
-class SecondIsInvalid(Receiver):
-    """Sets only the valid bit of the first buffer."""
-
-    def put_valid(self, buffer: Buffer, valid: bool) -> None:
-        super().put_valid(buffer, valid and len(self.buffers) == 1)
-
-    def check_valid(self, buffer: Buffer) -> None:
-        pass
+async def _set_all(usual: Function, receiver: Receiver, buffer: Buffer, values: Any) -> Any:
+    for other in receiver.pads.values():
+        await usual(receiver, other, values)
+    return await usual(receiver, buffer, values)
 
 
-@fault("time-beside-an-axis", violates="buffers.shared-memory")
-class TimeBesideAnAxis(Receiver):
-    """Stores the timestamp at the position of an axis."""
-
-    def layout(self, peripheral: Peripheral) -> Layout:
-        layout = super().layout(peripheral)
-        name, axis = "read.timestamp", layout.fields.get("read.params.lx")
-        if axis is None:
-            return layout
-        return Layout(
-            layout.size, {**layout.fields, name: replace(layout[name], offset=axis.offset)}
-        )
+def _stamp_both(usual: Function, receiver: Receiver, buffer: Buffer, block: str) -> None:
+    usual(receiver, buffer, "read")
+    usual(receiver, buffer, "write")
 
 
-@fault("buttons-for-all", violates="buffers.one-each", subtle=True)
-class ButtonsForAll(Receiver):
-    """Updates the timestamps of all gamepads when one has new input."""
-
-    async def set_data(self, buffer: Buffer, values: dict[str, Any]) -> list[str]:
-        for other in self.pads.values():
-            async with self.operation(other):
-                self.stamp(other, "read")
-        return await super().set_data(buffer, values)
+def _count_in_valid(_: Receiver, buffer: Buffer, block: str) -> None:
+    buffer["valid"] = buffer["valid"] % 100 + 1
 
 
-@fault("all-the-same", violates="buffers.one-each")
-class AllTheSame(Receiver):
-    """Writes the input of any gamepad to the buffers of all."""
-
-    async def set_data(self, buffer: Buffer, values: dict[str, Any]) -> list[str]:
-        for other in self.pads.values():
-            await super().set_data(other, values)
-        return await super().set_data(buffer, values)
+def _remake(receiver: Receiver, index: str) -> None:
+    remake(receiver, receiver.pads.pop(index))
 
 
-@fault("write-block-stamped", violates="operations.nothing-else", subtle=True)
-class WriteBlockStamped(Receiver):
-    """Updates the timestamps of both blocks."""
-
-    def stamp(self, buffer: Buffer, block: str) -> None:
-        super().stamp(buffer, "read")
-        super().stamp(buffer, "write")
+def _remake_without_pads(usual: Function, receiver: Receiver, data: bytes) -> Found:
+    found: Found = usual(receiver, data)
+    for index in [*receiver.pads] if found == [{}] else ():
+        _remake(receiver, index)
+    return found
 
 
-@fault("valid-counts", violates="operations.nothing-else")
-class ValidCounts(Receiver):
-    """Counts messages in the byte of the valid bit."""
+FAULTS = Table(Receiver)
 
-    def stamp(self, buffer: Buffer, block: str) -> None:
-        super().stamp(buffer, block)
-        buffer["valid"] = buffer["valid"] % 100 + 1
+FAULTS["lifecycle.created-valid"] = {
+    "gone-for-good": Subtle(
+        "Clears the valid bit of a missing gamepad, and never sets it again.",
+        Change("messages", _invalidate_missing),
+        skip("check_valid"),
+    ),
+    "at-rest-is-none": Subtle(
+        "Does not connect a gamepad before a joystick is moved or a button is pressed.",
+        only("play", lambda receiver, index, pad: index in receiver.pads or any(pad.values())),
+    ),
+    "invalid-at-first": Fault("Never sets the valid bit.", skip("put_valid"), skip("check_valid")),
+    "second-is-invalid": Subtle(
+        "Sets only the valid bit of the first buffer.",
+        alter("put_valid", lambda _, buffer, valid: (buffer, False), LATER_BUFFER),
+        skip("check_valid"),
+    ),
+}
+
+FAULTS["buffers.shared-memory"] = {
+    "time-beside-an-axis": Fault(
+        "Stores the timestamp at the position of an axis.", returning("layout", _move_timestamp)
+    ),
+}
+
+FAULTS["buffers.one-each"] = {
+    "buttons-for-all": Subtle(
+        "Updates the timestamps of all gamepads when one has new input.",
+        before("set_data", _stamp_all),
+    ),
+    "all-the-same": Fault(
+        "Writes the input of any gamepad to the buffers of all.", Change("set_data", _set_all)
+    ),
+}
+
+FAULTS["operations.nothing-else"] = {
+    "write-block-stamped": Subtle(
+        "Updates the timestamps of both blocks.", Change("stamp", _stamp_both)
+    ),
+    "valid-counts": Fault(
+        "Counts messages in the byte of the valid bit.", then("stamp", _count_in_valid)
+    ),
+}
+
+FAULTS["format.mutex"] = {
+    "waits-for-ever": Subtle(
+        "Hangs after it has had to wait for the mutex, as with a private mutex.",
+        before("acquire", wait_for_ever, HELD),
+    ),
+    "second-waits-for-ever": Subtle(
+        "Hangs after waiting for the mutex of any buffer except the first.",
+        before("acquire", wait_for_ever, LATER_BUFFER & HELD),
+    ),
+}
+
+FAULTS["operations.mutex-released"] = {
+    "kept-after-clamping": Fault(
+        "Does not release the mutex of a buffer after a value was clamped.",
+        then("warn", note("clamped")),
+        skip("release", noted("clamped")),
+        then("release", put("clamped", False)),
+    ),
+    "kept-without-axes": Subtle(
+        "Does not release the mutex after input without axes.",
+        then(
+            "play",
+            lambda receiver, index, pad: receiver.acquire(receiver.pads[index]),
+            lambda _, index, pad: "lx" not in pad,
+        ),
+    ),
+}
+
+FAULTS["lifecycle.kept"] = {
+    "made-again": Fault(
+        "Creates a buffer again at every tenth message.",
+        before("pad", _remake, every(10) & (lambda receiver, index: index in receiver.pads)),
+    ),
+    "made-again-after-absence": Subtle(
+        "Creates all buffers again after a message without gamepads.",
+        Change("messages", _remake_without_pads),
+    ),
+}
+
+FAULTS["lifecycle.removed-at-exit"] = {
+    "first-left-at-exit": Subtle(
+        "Leaves the buffers of all gamepads except the last.",
+        only("unlink", lambda receiver, buffer: buffer is [*receiver.buffers.values()][-1]),
+    ),
+}
 
 
 @fault("impatient", violates="operations.mutex", subtle=True)
@@ -126,87 +179,3 @@ class Impatient(Receiver):
     def release(self, buffer: Buffer) -> None:
         if self.has:
             super().release(buffer)
-
-
-@fault("waits-for-ever", violates="format.mutex", subtle=True)
-class WaitsForEver(Receiver):
-    """Hangs after it has had to wait for the mutex, as with a private mutex."""
-
-    async def acquire(self, buffer: Buffer) -> None:
-        if not buffer.mapped.trylock(buffer.layout["mutex"].offset):
-            await asyncio.Event().wait()
-
-
-@fault("second-waits-for-ever", violates="format.mutex", subtle=True)
-class SecondWaitsForEver(WaitsForEver):
-    """Hangs after waiting for the mutex of any buffer except the first."""
-
-    async def acquire(self, buffer: Buffer) -> None:
-        if buffer is next(iter(self.pads.values()), buffer):
-            await Receiver.acquire(self, buffer)
-        else:
-            await super().acquire(buffer)
-
-
-@fault("kept-after-clamping", violates="operations.mutex-released")
-class KeptAfterClamping(Receiver):
-    """Does not release the mutex of a buffer after a value was clamped."""
-
-    clamped = False
-
-    def warn(self, text: str, warnings: list[str]) -> None:
-        super().warn(text, warnings)
-        self.clamped = True
-
-    def release(self, buffer: Buffer) -> None:
-        if not self.clamped:
-            super().release(buffer)
-        self.clamped = False
-
-
-@fault("kept-without-axes", violates="operations.mutex-released", subtle=True)
-class KeptWithoutAxes(Receiver):
-    """Does not release the mutex after input without axes."""
-
-    async def play(self, index: str, pad: dict[str, Any]) -> None:
-        await super().play(index, pad)
-        if "lx" not in pad:
-            await self.acquire(self.pads[index])
-
-
-@fault("made-again", violates="lifecycle.kept")
-class MadeAgain(Receiver):
-    """Creates a buffer again at every tenth message."""
-
-    count = 0
-
-    async def pad(self, index: str) -> Buffer:
-        self.count += 1
-        if self.count % 10 == 0 and index in self.pads:
-            buffer = self.pads.pop(index)
-            buffer.mapped.unlink()
-            self.buffers.pop(buffer.name).mapped.close()
-        return await super().pad(index)
-
-
-@fault("made-again-after-absence", violates="lifecycle.kept", subtle=True)
-class MadeAgainAfterAbsence(Receiver):
-    """Creates all buffers again after a message without gamepads."""
-
-    def messages(self, data: bytes) -> list[dict[str, Any]]:
-        found = super().messages(data)
-        if found == [{}]:
-            for index in [*self.pads]:
-                buffer = self.pads.pop(index)
-                buffer.mapped.unlink()
-                self.buffers.pop(buffer.name).mapped.close()
-        return found
-
-
-@fault("first-left-at-exit", violates="lifecycle.removed-at-exit", subtle=True)
-class FirstLeftAtExit(Receiver):
-    """Leaves the buffers of all gamepads except the last."""
-
-    def unlink(self, buffer: Buffer) -> None:
-        if buffer is list(self.buffers.values())[-1]:
-            super().unlink(buffer)

@@ -1,258 +1,181 @@
 """Faults of the sender about joysticks and buttons."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Any
 
-from mocks.deviations import fault
-from mocks.runtime.faults.dying import die
+from mocks.deviations import Fault, Subtle, Table
 from mocks.runtime.gamepad_sender import Pad, Sender
-
-
-@fault("axes-as-text", violates="gamepad.axes-numbers")
-class AxesAsText(Sender):
-    """Writes axes as text."""
-
-    def axis(self, value: float) -> Any:
-        return f"{value:.3f}"
-
-
-@fault("nil-at-rest", violates="gamepad.axes-numbers", subtle=True)
-class NilAtRest(Sender):
-    """Writes nil for an axis at rest."""
-
-    def axis(self, value: float) -> Any:
-        return value or None
-
-
-@fault("whole-axes-as-integers", violates="gamepad.axes-floats", subtle=True)
-class WholeAxesAsIntegers(Sender):
-    """Writes axes with whole values as integers, as JavaScript does."""
-
-    def axis(self, value: float) -> Any:
-        return int(value) if value == int(value) else value
-
-
-@fault("drifts", violates="gamepad.at-rest")
-class Drifts(Sender):
-    """Adds a constant offset, as from a worn joystick."""
-
-    def joystick(self, x: float, y: float) -> tuple[float, float]:
-        return super().joystick(x * 0.9 + 0.02, y * 0.9)
-
-
-@fault("stays-where-it-was", violates="gamepad.at-rest", subtle=True)
-class StaysWhereItWas(Sender):
-    """Sends the old position of a joystick that has come to rest."""
-
-    latest = (0.0, 0.0)
-
-    def joystick(self, x: float, y: float) -> tuple[float, float]:
-        if (x, y) != (0.0, 0.0):
-            self.latest = super().joystick(x, y)
-        return self.latest
-
-
-@fault("fails-at-rest", violates="gamepad.at-rest", subtle=True)
-class FailsAtRest(Sender):
-    """Fails if no joystick is moved."""
-
-    def gamepads(self, pads: Mapping[str, Pad]) -> None:
-        if pads and not any(any(raw["axes"]) for raw in pads.values()):
-            raise ValueError("nothing is moved")
-        super().gamepads(pads)
-
-
-@fault("square", violates="gamepad.unit-circle")
-class Square(Sender):
-    """Sends positions without limiting them to the unit circle."""
-
-    def joystick(self, x: float, y: float) -> tuple[float, float]:
-        return x, y
-
-
-@fault("corners-at-rest", violates="gamepad.at-rest", subtle=True)
-class CornersAtRest(Sender):
-    """Sends (0, 0) for positions outside the unit circle."""
-
-    def joystick(self, x: float, y: float) -> tuple[float, float]:
-        return (x, y) if x * x + y * y <= 1 else (0.0, 0.0)
-
-
-@fault("right-square", violates="gamepad.unit-circle", subtle=True)
-class RightSquare(Sender):
-    """Does not limit the right joystick to the unit circle."""
-
-    def pad(self, raw: Pad) -> dict[str, Any]:
-        _, _, rx, ry = raw["axes"]
-        return {**super().pad(raw), "rx": float(rx), "ry": float(ry)}
-
-
-@fault("second-pad-square", violates="gamepad.unit-circle", subtle=True)
-class SecondPadSquare(Sender):
-    """Does not limit joysticks to the unit circle, except those of the first gamepad."""
-
-    def message(self, pads: Mapping[str, Pad]) -> Any:
-        sent = super().message(pads)
-        for index, raw in list(pads.items())[1:]:
-            axes = map(float, raw["axes"])
-            sent["gamepads"][self.index(index)] |= zip(("lx", "ly", "rx", "ry"), axes, strict=True)
-        return sent
-
-
-@fault("corners-only", violates="gamepad.unit-circle", subtle=True)
-class CornersOnly(Sender):
-    """Limits only the exact corners to the unit circle."""
-
-    def joystick(self, x: float, y: float) -> tuple[float, float]:
-        return super().joystick(x, y) if abs(x) == abs(y) == 1 else (x, y)
-
-
-@fault("joysticks-swapped", violates="gamepad.axes")
-class JoysticksSwapped(Sender):
-    """Swaps the left and the right joystick."""
-
-    def pad(self, raw: Pad) -> dict[str, Any]:
-        lx, ly, rx, ry = raw["axes"]
-        return super().pad({**raw, "axes": [rx, ry, lx, ly]})
-
-
-@fault("right-axes-swapped", violates="gamepad.axes", subtle=True)
-class RightAxesSwapped(Sender):
-    """Swaps the axes of the right joystick."""
-
-    def pad(self, raw: Pad) -> dict[str, Any]:
-        lx, ly, rx, ry = raw["axes"]
-        return super().pad({**raw, "axes": [lx, ly, ry, rx]})
-
-
-@fault("never-quite-right", violates="gamepad.full-range")
-class NeverQuiteRight(Sender):
-    """Scales positions so that corners are within the circle, but the ends are not reached."""
-
-    def joystick(self, x: float, y: float) -> tuple[float, float]:
-        return x * 0.707, y * 0.707
-
-
-@fault("one-circle-for-both", violates="gamepad.full-range", subtle=True)
-class OneCircleForBoth(Sender):
-    """Limits both joysticks of a gamepad together to one circle."""
-
-    def pad(self, raw: Pad) -> dict[str, Any]:
-        radius = max(math.hypot(*raw["axes"]), 1.0)
-        return super().pad({**raw, "axes": [axis / radius for axis in raw["axes"]]})
-
-
-@fault("left-upside-down", violates="gamepad.axes", subtle=True)
-class LeftUpsideDown(Sender):
-    """Inverts the vertical axis of the left joystick only."""
-
-    def pad(self, raw: Pad) -> dict[str, Any]:
-        pad = super().pad(raw)
-        return {**pad, "ly": -pad["ly"]}
-
-
-@fault("up-is-down-and-up", violates="gamepad.axes", subtle=True)
-class UpIsDownAndUp(Sender):
-    """Drops the sign of the right joystick's vertical axis."""
-
-    def pad(self, raw: Pad) -> dict[str, Any]:
-        return {**super().pad(raw), "ry": abs(super().pad(raw)["ry"])}
-
-
-@fault("upside-down-in-company", violates="gamepad.axes", subtle=True)
-class UpsideDownInCompany(Sender):
-    """Inverts the vertical axes if there are several gamepads."""
-
-    def message(self, pads: Mapping[str, Pad]) -> Any:
-        sent = super().message(pads)
-        if len(pads) > 1:
-            for pad in sent["gamepads"].values():
-                pad.update(ly=-pad["ly"], ry=-pad["ry"])
-        return sent
-
-
-@fault("left-below-is-right-below", violates="gamepad.axes", subtle=True)
-class LeftBelowIsRightBelow(Sender):
-    """Drops the sign of the horizontal axis if the vertical axis is negative."""
-
-    def joystick(self, x: float, y: float) -> tuple[float, float]:
-        return super().joystick(abs(x) if y < 0 else x, y)
-
-
-@fault("always-at-the-edge", violates="gamepad.axes", subtle=True)
-class AlwaysAtTheEdge(Sender):
-    """Moves every position except the rest position to the edge of the unit circle."""
-
-    def joystick(self, x: float, y: float) -> tuple[float, float]:
-        radius = math.hypot(x, y) or 1.0
-        return x / radius, y / radius
-
-
-@fault("buttons-as-float", violates="gamepad.buttons-integer")
-class ButtonsAsFloat(Sender):
-    """Writes btn as a float."""
-
-    def mask(self, buttons: Sequence[bool]) -> Any:
-        return float(super().mask(buttons))
-
-
-@fault("no-buttons-as-nil", violates="gamepad.buttons-integer", subtle=True)
-class NoButtonsAsNil(Sender):
-    """Writes nil for btn if no button is pressed."""
-
-    def mask(self, buttons: Sequence[bool]) -> Any:
-        return super().mask(buttons) or None
-
-
-@fault("buttons-from-the-other-end", violates="gamepad.buttons")
-class ButtonsFromTheOtherEnd(Sender):
-    """Writes the first button to the most significant bit."""
-
-    def mask(self, buttons: Sequence[bool]) -> Any:
-        return super().mask(list(reversed(buttons)))
-
-
-@fault("sixteen-buttons", violates="gamepad.buttons", subtle=True)
-class SixteenButtons(Sender):
-    """Has no bit for the seventeenth button."""
-
-    def mask(self, buttons: Sequence[bool]) -> Any:
-        return super().mask(buttons[:16])
-
-
-@fault("buttons-stick", violates="gamepad.buttons", subtle=True)
-class ButtonsStick(Sender):
-    """Ignores the release of the last pressed button."""
-
-    latest = 0
-
-    def mask(self, buttons: Sequence[bool]) -> Any:
-        self.latest = super().mask(buttons) or self.latest
-        return self.latest
-
-
-@fault("latest-button", violates="gamepad.buttons", subtle=True)
-class LatestButton(Sender):
-    """Sends only one of several pressed buttons."""
-
-    def mask(self, buttons: Sequence[bool]) -> Any:
-        return 1 << super().mask(buttons).bit_length() >> 1
-
-
-@fault("left-not-quite", violates="gamepad.full-range", subtle=True)
-class LeftNotQuite(Sender):
-    """Does not reach -1 on any axis."""
-
-    def axis(self, value: float) -> Any:
-        return super().axis(max(value, -127 / 128))
-
-
-@fault("dies-of-many-buttons", violates="gamepad.buttons", subtle=True)
-class DiesOfManyButtons(Sender):
-    """Crashes if more than three buttons of a gamepad are pressed."""
-
-    def mask(self, buttons: Sequence[bool]) -> Any:
-        if sum(buttons) > 3:
-            die()
-        return super().mask(buttons)
+from mocks.steps import Change, Function, alter, before, die, fail, instead, returning
+
+
+def _axes(change: Callable[[float, float, float, float], tuple[float, ...]]) -> Change:
+    """Read other axes of a gamepad."""
+    return alter("pad", lambda _, raw: {**raw, "axes": change(*raw["axes"])})
+
+
+def _together_in_circle(*axes: float) -> tuple[float, ...]:
+    radius = max(math.hypot(*axes), 1.0)
+    return tuple(axis / radius for axis in axes)
+
+
+def _stay(usual: Function, sender: Any, x: float, y: float) -> Any:
+    if (x, y) != (0.0, 0.0):
+        sender.position = usual(sender, x, y)
+    return vars(sender).get("position", (0.0, 0.0))
+
+
+def _is_at_rest(_: Sender, pads: Mapping[str, Pad]) -> bool:
+    return bool(pads) and not any(any(raw["axes"]) for raw in pads.values())
+
+
+def _right_square(usual: Function, sender: Sender, raw: Pad) -> dict[str, Any]:
+    _, _, rx, ry = raw["axes"]
+    return {**usual(sender, raw), "rx": float(rx), "ry": float(ry)}
+
+
+def _later_square(usual: Function, sender: Sender, pads: Mapping[str, Pad]) -> Any:
+    sent = usual(sender, pads)
+    for index, raw in list(pads.items())[1:]:
+        axes = map(float, raw["axes"])
+        sent["gamepads"][sender.index(index)] |= zip(("lx", "ly", "rx", "ry"), axes, strict=True)
+    return sent
+
+
+def _turn_all(message: Any) -> Any:
+    for pad in message["gamepads"].values():
+        pad.update(ly=-pad["ly"], ry=-pad["ry"])
+    return message
+
+
+def _at_edge(_: Sender, x: float, y: float) -> tuple[float, float]:
+    radius = math.hypot(x, y) or 1.0
+    return x / radius, y / radius
+
+
+def _keep_pressed(usual: Function, sender: Any, buttons: Any) -> Any:
+    sender.pressed = usual(sender, buttons) or vars(sender).get("pressed", 0)
+    return sender.pressed
+
+
+FAULTS = Table(Sender)
+
+FAULTS["gamepad.axes-numbers"] = {
+    "axes-as-text": Fault("Writes axes as text.", returning("axis", lambda axis: f"{axis:.3f}")),
+    "nil-at-rest": Subtle(
+        "Writes nil for an axis at rest.", returning("axis", lambda axis: axis or None)
+    ),
+}
+
+FAULTS["gamepad.axes-floats"] = {
+    "whole-axes-as-integers": Subtle(
+        "Writes axes with whole values as integers, as JavaScript does.",
+        returning("axis", lambda axis: int(axis) if axis == int(axis) else axis),
+    ),
+}
+
+FAULTS["gamepad.at-rest"] = {
+    "drifts": Fault(
+        "Adds a constant offset, as from a worn joystick.",
+        alter("joystick", lambda _, x, y: (x * 0.9 + 0.02, y * 0.9)),
+    ),
+    "stays-where-it-was": Subtle(
+        "Sends the old position of a joystick that has come to rest.", Change("joystick", _stay)
+    ),
+    "fails-at-rest": Subtle(
+        "Fails if no joystick is moved.",
+        before("gamepads", fail(ValueError, "nothing is moved"), _is_at_rest),
+    ),
+    "corners-at-rest": Subtle(
+        "Sends (0, 0) for positions outside the unit circle.",
+        instead("joystick", lambda *_: (0.0, 0.0), lambda _, x, y: x * x + y * y > 1),
+    ),
+}
+
+FAULTS["gamepad.unit-circle"] = {
+    "square": Fault(
+        "Sends positions without limiting them to the unit circle.",
+        instead("joystick", lambda _, x, y: (x, y)),
+    ),
+    "right-square": Subtle(
+        "Does not limit the right joystick to the unit circle.", Change("pad", _right_square)
+    ),
+    "second-pad-square": Subtle(
+        "Does not limit joysticks to the unit circle, except those of the first gamepad.",
+        Change("message", _later_square),
+    ),
+    "corners-only": Subtle(
+        "Limits only the exact corners to the unit circle.",
+        instead("joystick", lambda _, x, y: (x, y), lambda _, x, y: not abs(x) == abs(y) == 1),
+    ),
+}
+
+FAULTS["gamepad.axes"] = {
+    "joysticks-swapped": Fault(
+        "Swaps the left and the right joystick.", _axes(lambda lx, ly, rx, ry: (rx, ry, lx, ly))
+    ),
+    "right-axes-swapped": Subtle(
+        "Swaps the axes of the right joystick.", _axes(lambda lx, ly, rx, ry: (lx, ly, ry, rx))
+    ),
+    "left-upside-down": Subtle(
+        "Inverts the vertical axis of the left joystick only.",
+        returning("pad", lambda pad: {**pad, "ly": -pad["ly"]}),
+    ),
+    "up-is-down-and-up": Subtle(
+        "Drops the sign of the right joystick's vertical axis.",
+        returning("pad", lambda pad: {**pad, "ry": abs(pad["ry"])}),
+    ),
+    "upside-down-in-company": Subtle(
+        "Inverts the vertical axes if there are several gamepads.",
+        returning("message", _turn_all, lambda _, pads: len(pads) > 1),
+    ),
+    "left-below-is-right-below": Subtle(
+        "Drops the sign of the horizontal axis if the vertical axis is negative.",
+        alter("joystick", lambda _, x, y: (abs(x) if y < 0 else x, y)),
+    ),
+    "always-at-the-edge": Subtle(
+        "Moves every position except the rest position to the edge of the unit circle.",
+        instead("joystick", _at_edge),
+    ),
+}
+
+FAULTS["gamepad.full-range"] = {
+    "never-quite-right": Fault(
+        "Scales positions so that corners are within the circle, but the ends are not reached.",
+        instead("joystick", lambda _, x, y: (x * 0.707, y * 0.707)),
+    ),
+    "one-circle-for-both": Subtle(
+        "Limits both joysticks of a gamepad together to one circle.", _axes(_together_in_circle)
+    ),
+    "left-not-quite": Subtle(
+        "Does not reach -1 on any axis.", returning("axis", lambda axis: max(axis, -127 / 128))
+    ),
+}
+
+FAULTS["gamepad.buttons-integer"] = {
+    "buttons-as-float": Fault("Writes btn as a float.", returning("mask", float)),
+    "no-buttons-as-nil": Subtle(
+        "Writes nil for btn if no button is pressed.", returning("mask", lambda mask: mask or None)
+    ),
+}
+
+FAULTS["gamepad.buttons"] = {
+    "buttons-from-the-other-end": Fault(
+        "Writes the first button to the most significant bit.",
+        alter("mask", lambda _, buttons: buttons[::-1]),
+    ),
+    "sixteen-buttons": Subtle(
+        "Has no bit for the seventeenth button.", alter("mask", lambda _, buttons: buttons[:16])
+    ),
+    "buttons-stick": Subtle(
+        "Ignores the release of the last pressed button.", Change("mask", _keep_pressed)
+    ),
+    "latest-button": Subtle(
+        "Sends only one of several pressed buttons.",
+        returning("mask", lambda mask: 1 << mask.bit_length() >> 1),
+    ),
+    "dies-of-many-buttons": Subtle(
+        "Crashes if more than three buttons of a gamepad are pressed.",
+        before("mask", die, lambda _, buttons: sum(buttons) > 3),
+    ),
+}

@@ -1,166 +1,126 @@
 """Faults of the sender about the encoding and the content of messages."""
 
-import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
-from mocks.datagrams import Datagrams
-from mocks.deviations import fault
+from mocks.deviations import Fault, Subtle, Table
+from mocks.runtime.faults.writing import SEND_JSON
 from mocks.runtime.gamepad_sender import Pad, Sender
+from mocks.runtime.values import to_bin
+from mocks.steps import (
+    Change,
+    Function,
+    alter,
+    always,
+    first,
+    instead,
+    only,
+    returning,
+)
+
+Pads = Mapping[str, Pad]
 
 
-@fault("json", violates="encoding.messagepack")
-class Json(Sender):
-    """Sends JSON."""
+def _indices(change: Callable[[str], Any], when: Function = always) -> Change:
+    """Write other indices, of any type."""
 
-    def send(self, message: Any) -> None:
-        self.write(json.dumps(message).encode())
-
-
-@fault("two-pads-two-objects", violates="encoding.messagepack", subtle=True)
-class TwoPadsTwoObjects(Sender):
-    """Adds a second message to the datagram if there are several gamepads."""
-
-    def write(self, data: bytes) -> None:
-        super().write(data + b"\x81\xa8gamepads\x80" if b"\xa11" in data else data)
-
-
-@fault("cut-at-512-bytes", violates="encoding.messagepack", subtle=True)
-class CutAt512Bytes(Sender):
-    """Truncates a message to 512 bytes."""
-
-    def write(self, data: bytes) -> None:
-        super().write(data[:512])
-
-
-@fault("keys-as-bytes", violates="encoding.strings")
-class KeysAsBytes(Sender):
-    """Writes the keys of a message as bins."""
-
-    def message(self, pads: Mapping[str, Pad]) -> Any:
-        return {"$map": [[{"$bin": b"gamepads".hex()}, super().message(pads)["gamepads"]]]}
-
-
-@fault("second-index-as-bytes", violates="encoding.strings", subtle=True)
-class SecondIndexAsBytes(Sender):
-    """Writes the indices as bins if there are several gamepads."""
-
-    def message(self, pads: Mapping[str, Pad]) -> Any:
-        inner = super().message(pads)["gamepads"]
-        if len(inner) < 2:
-            return {"gamepads": inner}
-        pairs = [[{"$bin": index.encode().hex()}, pad] for index, pad in inner.items()]
+    def changed(message: Any) -> Any:
+        pairs = [[change(index), pad] for index, pad in message["gamepads"].items()]
         return {"gamepads": {"$map": pairs}}
 
-
-@fault("bare-pads", violates="gamepad.form")
-class BarePads(Sender):
-    """Sends the gamepads without the outer map."""
-
-    def message(self, pads: Mapping[str, Pad]) -> Any:
-        return super().message(pads)["gamepads"]
+    return returning("message", changed, when)
 
 
-@fault("wrapped", violates="gamepad.form")
-class Wrapped(Sender):
-    """Wraps a message in an RPC notification."""
-
-    def message(self, pads: Mapping[str, Pad]) -> Any:
-        return [2, "update_gamepads", [super().message(pads)]]
+def _two_by_two(usual: Function, sender: Sender, pads: Pads) -> None:
+    some = list(pads.items())
+    for start in range(0, max(len(some), 1), 2):
+        usual(sender, dict(some[start : start + 2]))
 
 
-@fault("no-btn-at-rest", violates="gamepad.form", subtle=True)
-class NoBtnAtRest(Sender):
-    """Omits btn if no button is pressed."""
-
-    def btn(self, raw: Pad) -> dict[str, Any]:
-        return super().btn(raw) if any(raw["buttons"]) else {}
+def _first(_: Sender, pads: Pads) -> Pads:
+    index = min(pads, key=int)
+    return {index: pads[index]}
 
 
-@fault("indices-as-integers", violates="gamepad.index")
-class IndicesAsIntegers(Sender):
-    """Writes indices as integers."""
-
-    def message(self, pads: Mapping[str, Pad]) -> Any:
-        sent = super().message(pads)["gamepads"]
-        return {"gamepads": {"$map": [[int(index), pad] for index, pad in sent.items()]}}
+def _remember(sender: Sender, pads: Pads) -> Pads:
+    known: dict[str, Pad] = vars(sender).setdefault("known", {})
+    known |= pads
+    return known
 
 
-@fault("indices-of-two-digits", violates="gamepad.index", subtle=True)
-class IndicesOfTwoDigits(Sender):
-    """Writes an index above 0 with two digits."""
+FAULTS = Table(Sender)
 
-    def index(self, index: str) -> Any:
-        return index if index == "0" else index.zfill(2)
+FAULTS["encoding.messagepack"] = {
+    "json": Fault("Sends JSON.", SEND_JSON),
+    "two-pads-two-objects": Subtle(
+        "Adds a second message to the datagram if there are several gamepads.",
+        alter(
+            "write",
+            lambda _, data: data + b"\x81\xa8gamepads\x80",
+            lambda _, data: b"\xa11" in data,
+        ),
+    ),
+    "cut-at-512-bytes": Subtle(
+        "Truncates a message to 512 bytes.", alter("write", lambda _, data: data[:512])
+    ),
+}
 
+FAULTS["encoding.strings"] = {
+    "keys-as-bytes": Fault(
+        "Writes the keys of a message as bins.",
+        returning("message", lambda sent: {"$map": [[to_bin("gamepads"), sent["gamepads"]]]}),
+    ),
+    "second-index-as-bytes": Subtle(
+        "Writes the indices as bins if there are several gamepads.",
+        _indices(to_bin, lambda _, pads: len(pads) > 1),
+    ),
+}
 
-@fault("indices-above-nine-as-integers", violates="gamepad.index", subtle=True)
-class IndicesAboveNineAsIntegers(Sender):
-    """Writes an index of two digits as an integer."""
+FAULTS["gamepad.form"] = {
+    "bare-pads": Fault(
+        "Sends the gamepads without the outer map.",
+        returning("message", lambda message: message["gamepads"]),
+    ),
+    "wrapped": Fault(
+        "Wraps a message in an RPC notification.",
+        returning("message", lambda message: [2, "update_gamepads", [message]]),
+    ),
+    "no-btn-at-rest": Subtle(
+        "Omits btn if no button is pressed.",
+        instead("btn", lambda *_: {}, lambda _, raw: not any(raw["buttons"])),
+    ),
+}
 
-    def message(self, pads: Mapping[str, Pad]) -> Any:
-        sent = super().message(pads)["gamepads"]
-        if not any(len(index) > 1 for index in sent):
-            return {"gamepads": sent}
-        pairs = [[index if len(index) == 1 else int(index), pad] for index, pad in sent.items()]
-        return {"gamepads": {"$map": pairs}}
+FAULTS["gamepad.index"] = {
+    "indices-as-integers": Fault("Writes indices as integers.", _indices(int)),
+    "indices-of-two-digits": Subtle(
+        "Writes an index above 0 with two digits.",
+        instead("index", lambda _, index: index if index == "0" else index.zfill(2)),
+    ),
+    "indices-above-nine-as-integers": Subtle(
+        "Writes an index of two digits as an integer.",
+        _indices(
+            lambda index: index if len(index) == 1 else int(index),
+            lambda _, pads: any(int(index) > 9 for index in pads),
+        ),
+    ),
+}
 
-
-@fault("two-pads-a-message", violates="gamepad.each", subtle=True)
-class TwoPadsAMessage(Sender):
-    """Sends more than two gamepads in several messages."""
-
-    def gamepads(self, pads: Mapping[str, Pad]) -> None:
-        some = list(pads.items())
-        for first in range(0, max(len(some), 1), 2):
-            super().gamepads(dict(some[first : first + 2]))
-
-
-@fault("twenty-messages", violates="gamepad.each", subtle=True)
-class TwentyMessages(Sender):
-    """Sends only the first twenty messages."""
-
-    sent = 0
-
-    def write(self, data: bytes) -> None:
-        self.sent += 1
-        if self.sent <= 20:
-            super().write(data)
-
-
-@fault("first-pad-only", violates="gamepad.each", subtle=True)
-class FirstPadOnly(Sender):
-    """Sends only the first gamepad."""
-
-    def gamepads(self, pads: Mapping[str, Pad]) -> None:
-        first = min(pads, key=int)
-        super().gamepads({first: pads[first]})
-
-
-@fault("pads-counted", violates="gamepad.each", subtle=True)
-class PadsCounted(Sender):
-    """Numbers the gamepads from 0, regardless of their indices."""
-
-    def message(self, pads: Mapping[str, Pad]) -> Any:
-        return super().message({str(number): pads[index] for number, index in enumerate(pads)})
-
-
-@fault("same-state-for-all", violates="gamepad.each")
-class SameStateForAll(Sender):
-    """Sends the state of the first gamepad for all of them."""
-
-    def message(self, pads: Mapping[str, Pad]) -> Any:
-        return super().message({name: first for first in [*pads.values()][:1] for name in pads})
-
-
-@fault("gone-pads-stay", violates="gamepad.each", subtle=True)
-class GonePadsStay(Sender):
-    """Continues to send the last state of a disconnected gamepad."""
-
-    def __init__(self, out: Datagrams) -> None:
-        super().__init__(out)
-        self.known: dict[str, Pad] = {}
-
-    def message(self, pads: Mapping[str, Pad]) -> Any:
-        self.known |= pads
-        return super().message(self.known)
+FAULTS["gamepad.each"] = {
+    "two-pads-a-message": Subtle(
+        "Sends more than two gamepads in several messages.", Change("gamepads", _two_by_two)
+    ),
+    "twenty-messages": Subtle("Sends only the first twenty messages.", only("write", first(20))),
+    "first-pad-only": Subtle("Sends only the first gamepad.", alter("gamepads", _first)),
+    "pads-counted": Subtle(
+        "Numbers the gamepads from 0, regardless of their indices.",
+        alter("message", lambda _, pads: {str(at): pads[index] for at, index in enumerate(pads)}),
+    ),
+    "same-state-for-all": Fault(
+        "Sends the state of the first gamepad for all of them.",
+        alter("message", lambda _, pads: dict.fromkeys(pads, next(iter(pads.values()), {}))),
+    ),
+    "gone-pads-stay": Subtle(
+        "Continues to send the last state of a disconnected gamepad.", alter("message", _remember)
+    ),
+}
