@@ -1,114 +1,210 @@
 """Faults of the update publisher about its devices and their values."""
 
+from collections.abc import Callable
 from typing import Any
 
-from mocks.deviations import fault
+from mocks.deviations import Fault, Subtle, Table
 from mocks.runtime.update_publisher import Publisher, Values
+from mocks.runtime.values import in_all_parts, of_type, to_four_digits
+from mocks.steps import (
+    Change,
+    Function,
+    alter,
+    before,
+    die,
+    every,
+    note,
+    noted,
+    put,
+    returning,
+    skip,
+    then,
+)
 
 
-@fault("first-elements-compared", violates="update.changed", subtle=True)
-class FirstElementsCompared(Publisher):
-    """Compares only the first elements of arrays, and misses other changes."""
-
-    def change(self, uid: str, values: Values) -> None:
-        known = self.devices.get(uid, {})
-        same = [
-            name
-            for name, value in values.items()
-            if isinstance(value, list) and value[:1] == (known.get(name) or [])[:1]
-        ]
-        super().change(uid, {name: values[name] for name in values if name not in same})
+def _each_value(change: Callable[[Any], Any]) -> Change:
+    """Send other values, also in arrays."""
+    return returning("values", in_all_parts(change))
 
 
-@fault("one-goes-two-forgotten", violates="update.all-uids", subtle=True)
-class OneGoesTwoForgotten(Publisher):
-    """Also forgets the next device when a device disconnects."""
+def _changes(holds: Callable[[Values, str, Any], object]) -> Change:
+    """Ignore the changes without a property of the known values, the name and the new value."""
 
-    def disconnect(self, uid: str) -> None:
-        order = list(self.devices)
-        after = order[order.index(uid) + 1 :][:1] if uid in order else []
-        for each in (uid, *after):
-            super().disconnect(each)
+    def kept(publisher: Publisher, uid: str, values: Values) -> Any:
+        known = publisher.devices.get(uid, {})
+        return uid, {name: new for name, new in values.items() if holds(known, name, new)}
 
-
-@fault("values-of-before", violates="update.first-values", subtle=True)
-class ValuesOfBefore(Publisher):
-    """Sends the old values of a device that reconnects."""
-
-    known: dict[str, Values]
-
-    def connect(self, uid: str, params: Values, alias: str | None) -> None:
-        self.known = getattr(self, "known", {})
-        super().connect(uid, self.known.setdefault(uid, params), alias)
+    return alter("change", kept)
 
 
-@fault("first-values-for-ever", violates="update.changed")
-class FirstValuesForEver(Publisher):
-    """Always sends the first values of a device."""
-
-    def change(self, uid: str, values: Values) -> None:
-        pass
+def _has_other_first(known: Values, name: str, new: Any) -> bool:
+    return not isinstance(new, list) or new[:1] != (known.get(name) or [])[:1]
 
 
-@fault("one-change-an-update", violates="update.changed", subtle=True)
-class OneChangeAnUpdate(Publisher):
-    """Keeps only the latest change of a device between two updates."""
-
-    def change(self, uid: str, values: Values) -> None:
-        super().change(uid, values)
-        self.changed[uid] = dict(values)
+def _has_moved(known: Values, name: str, new: Any) -> bool:
+    return not isinstance(new, float) or abs(new - known.get(name, 0.0)) >= 0.01
 
 
-@fault("false-is-no-change", violates="update.changed", subtle=True)
-class FalseIsNoChange(Publisher):
-    """Omits values that have become false or 0."""
-
-    def values(self, uid: str) -> Any:
-        return {name: value for name, value in super().values(uid).items() if value}
+def _keep_latest(publisher: Publisher, uid: str, values: Values) -> None:
+    publisher.changed[uid] = dict(values)
 
 
-class EverythingNowAndThen(Publisher):
-    """Sends all values in every tenth update, so that lost changes are sent later."""
-
-    updates = 0
-
-    def update(self) -> None:
-        self.updates += 1
-        super().update()
-
-    def values(self, uid: str) -> Any:
-        return super().values(uid) | (self.devices[uid] if self.updates % 10 == 0 else {})
+def _keep_first(usual: Function, publisher: Publisher, uid: str, values: Values) -> None:
+    told = dict(publisher.changed[uid])
+    usual(publisher, uid, values)
+    publisher.changed[uid].update(told)
 
 
-@fault("one-change-and-everything-later", violates="update.changed", subtle=True)
-class OneChangeAndEverythingLater(EverythingNowAndThen, OneChangeAnUpdate):
-    """Loses all but the latest change of a device until it sends all values."""
+def _with_old_values(publisher: Publisher, uid: str, params: Values, alias: str | None) -> Any:
+    known = vars(publisher).setdefault("known", {})
+    return uid, known.setdefault(uid, params), alias
 
 
-@fault("false-comes-later", violates="update.changed", subtle=True)
-class FalseComesLater(EverythingNowAndThen, FalseIsNoChange):
-    """Omits values that have become false or 0 until it sends all values."""
+def _forget_next(usual: Function, publisher: Publisher, uid: str) -> None:
+    order = list(publisher.devices)
+    following = order[order.index(uid) + 1 :][:1] if uid in order else []
+    for each in (uid, *following):
+        usual(publisher, each)
 
 
-@fault("small-changes-left-out", violates="update.changed", subtle=True)
-class SmallChangesLeftOut(Publisher):
-    """Ignores changes of a float by less than 0.01."""
-
-    def change(self, uid: str, values: Values) -> None:
-        before = self.devices[uid]
-        told = {
-            name: value
-            for name, value in values.items()
-            if not isinstance(value, float) or abs(value - before.get(name, 0.0)) >= 0.01
-        }
-        super().change(uid, told)
+def _keep_alias(usual: Function, publisher: Publisher, uid: str) -> None:
+    alias = publisher.aliases.get(uid)
+    usual(publisher, uid)
+    if alias is not None:
+        publisher.aliases[uid] = alias
 
 
-@fault("first-of-a-period", violates="update.changed", subtle=True)
-class FirstOfAPeriod(Publisher):
-    """Sends the first value of a parameter since the last update, not the latest."""
+def _with_values_of_first(usual: Function, publisher: Publisher, uid: str) -> Values:
+    return {**usual(publisher, next(iter(publisher.devices))), **usual(publisher, uid)}
 
-    def change(self, uid: str, values: Values) -> None:
-        told = dict(self.changed[uid])
-        super().change(uid, values)
-        self.changed[uid].update(told)
+
+def _without_quiet(usual: Function, publisher: Publisher) -> Values:
+    quiet = vars(publisher).setdefault("quiet", {})
+    for uid in publisher.devices:
+        quiet[uid] = 0 if publisher.changed[uid] else quiet.get(uid, 0) + 1
+    return {uid: values for uid, values in usual(publisher).items() if quiet[uid] <= 8}
+
+
+def _two_in_turn(usual: Function, publisher: Any) -> Values:
+    publisher.turn = vars(publisher).get("turn", 0) + 1
+    whole = list(usual(publisher).items())
+    start = publisher.turn % max(len(whole), 1)
+    return dict((whole + whole)[start : start + 2])
+
+
+def _everything_in_tenth(usual: Function, publisher: Publisher, uid: str) -> Values:
+    values: Values = usual(publisher, uid)
+    return values | publisher.devices[uid] if vars(publisher).get("tenth") else values
+
+
+def _forget_values(publisher: Publisher, uid: str, *rest: Any) -> None:
+    publisher.changed[uid] = {}
+
+
+ONE_CHANGE = then("change", _keep_latest)
+WITHOUT_FALSE = returning("values", lambda values: {n: v for n, v in values.items() if v})
+EVERYTHING_NOW_AND_THEN = (
+    before("update", note("tenth", every(10))),
+    Change("values", _everything_in_tenth),
+)
+"""Send all values in every tenth update, so that lost changes are sent later."""
+
+FAULTS = Table(Publisher)
+
+FAULTS["update.all-uids"] = {
+    "changed-devices-only": Subtle(
+        "Omits devices without changes.",
+        returning("sd", lambda sd: {uid: values for uid, values in sd.items() if values}),
+    ),
+    "quiet-devices-leave": Subtle(
+        "Omits a device after eight updates without changes.", Change("sd", _without_quiet)
+    ),
+    "two-devices": Subtle(
+        "Sends only two devices in each update, in turn.", Change("sd", _two_in_turn)
+    ),
+    "one-goes-two-missing": Subtle(
+        "Omits another device in the first update after a disconnect.",
+        then("disconnect", note("gone")),
+        returning("sd", lambda sd: dict([*sd.items()][1:]), noted("gone")),
+        then("sd", put("gone", False)),
+    ),
+    "one-goes-two-forgotten": Subtle(
+        "Also forgets the next device when a device disconnects.",
+        Change("disconnect", _forget_next),
+    ),
+}
+
+FAULTS["update.values"] = {
+    "floats-as-integers": Fault(
+        "Writes floats as integers.", _each_value(of_type(float, int, lambda v: abs(v) < 2**53))
+    ),
+    "floats-of-four-digits": Subtle(
+        "Rounds floats to four digits.", _each_value(of_type(float, to_four_digits))
+    ),
+    "bytes-with-sign": Subtle(
+        "Writes numbers from 128 to 255 as negative numbers.",
+        _each_value(of_type(int, lambda number: number - 256, lambda n: 128 <= n < 256)),
+    ),
+    "booleans-as-integers": Subtle("Writes booleans as 0 and 1.", _each_value(of_type(bool, int))),
+    "time-among-parameters": Subtle(
+        "Adds a timestamp to the changed parameters.",
+        returning("values", lambda values: values and {**values, "timestamp": 1.5}),
+    ),
+    "parameters-of-the-first": Subtle(
+        "Sends the parameters of the first device for the other devices too.",
+        Change("values", _with_values_of_first),
+    ),
+}
+
+FAULTS["update.changed"] = {
+    "first-elements-compared": Subtle(
+        "Compares only the first elements of arrays, and misses other changes.",
+        _changes(_has_other_first),
+    ),
+    "first-values-for-ever": Fault("Always sends the first values of a device.", skip("change")),
+    "one-change-an-update": Subtle(
+        "Keeps only the latest change of a device between two updates.", ONE_CHANGE
+    ),
+    "false-is-no-change": Subtle("Omits values that have become false or 0.", WITHOUT_FALSE),
+    "one-change-and-everything-later": Subtle(
+        "Loses all but the latest change of a device until it sends all values.",
+        ONE_CHANGE,
+        *EVERYTHING_NOW_AND_THEN,
+    ),
+    "false-comes-later": Subtle(
+        "Omits values that have become false or 0 until it sends all values.",
+        WITHOUT_FALSE,
+        *EVERYTHING_NOW_AND_THEN,
+    ),
+    "small-changes-left-out": Subtle(
+        "Ignores changes of a float by less than 0.01.", _changes(_has_moved)
+    ),
+    "first-of-a-period": Subtle(
+        "Sends the first value of a parameter since the last update, not the latest.",
+        Change("change", _keep_first),
+    ),
+}
+
+FAULTS["update.first-values"] = {
+    "values-of-before": Subtle(
+        "Sends the old values of a device that reconnects.", alter("connect", _with_old_values)
+    ),
+    "first-values-left-out": Fault(
+        "Does not send the first values of a device.", then("connect", _forget_values)
+    ),
+    "second-device-without-values": Subtle(
+        "Does not send the first values of any device except the first.",
+        then("connect", _forget_values, lambda publisher, *_: len(publisher.devices) > 1),
+    ),
+    "dies-of-its-last-device": Subtle(
+        "Crashes when its only device disconnects.",
+        then("disconnect", die, lambda publisher, uid: not publisher.devices),
+    ),
+}
+
+FAULTS["update.disconnected"] = {
+    "never-forgets": Fault("Continues to send disconnected devices.", skip("disconnect")),
+    "aliases-stay": Subtle(
+        "Continues to send the alias of a disconnected device.", Change("disconnect", _keep_alias)
+    ),
+}

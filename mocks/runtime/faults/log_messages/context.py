@@ -1,83 +1,62 @@
 """Faults of the log publisher about extra."""
 
 from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import Any
 
-from mocks.deviations import fault
+from mocks.deviations import Fault, Subtle, Table
 from mocks.runtime.log_publisher import Publisher
+from mocks.runtime.values import in_members
+from mocks.steps import alter, returning
+
+Context = Mapping[str, Any]
 
 
-@fault("context-piles-up", violates="log.context", subtle=True)
-class ContextPilesUp(Publisher):
-    """Adds the context of all earlier messages to each message."""
-
-    known: ClassVar[dict[str, Any]] = {}
-
-    def context(self, extra: Mapping[str, Any]) -> Any:
-        self.known.update(extra)
-        return dict(self.known)
+def _add_to_earlier(publisher: Any, extra: Context) -> Context:
+    publisher.known = {**vars(publisher).get("known", {}), **extra}
+    return dict(publisher.known)
 
 
-@fault("context-kept", violates="log.context", subtle=True)
-class ContextKept(Publisher):
-    """Repeats the context of the last message if a message has none."""
-
-    last: ClassVar[Mapping[str, Any]] = {}
-
-    def context(self, extra: Mapping[str, Any]) -> Any:
-        type(self).last = extra or self.last
-        return dict(self.last)
+def _or_last(publisher: Any, extra: Context) -> Context:
+    publisher.last = extra or vars(publisher).get("last", {})
+    return dict(publisher.last)
 
 
-@fault("extra-as-text", violates="log.extra")
-class ExtraAsText(Publisher):
-    """Writes extra as text."""
-
-    def context(self, extra: Mapping[str, Any]) -> Any:
-        return str(extra)
+def _with_own_level(message: dict[str, Any]) -> dict[str, Any]:
+    return {**message, "level": message["extra"].get("level", message["level"])}
 
 
-@fault("empty-extra-as-array", violates="log.extra", subtle=True)
-class EmptyExtraAsArray(Publisher):
-    """Writes an empty array as extra if there is no context, as PHP does."""
+FAULTS = Table(Publisher)
 
-    def context(self, extra: Mapping[str, Any]) -> Any:
-        return dict(extra) or []
+FAULTS["log.extra"] = {
+    "extra-as-text": Fault("Writes extra as text.", returning("context", str)),
+    "empty-extra-as-array": Subtle(
+        "Writes an empty array as extra if there is no context, as PHP does.",
+        returning("context", lambda context: context or []),
+    ),
+}
 
-
-@fault("flat-context", violates="log.context")
-class FlatContext(Publisher):
-    """Writes the context directly into the message instead of extra."""
-
-    def message(self, *args: Any) -> dict[str, Any]:
-        whole = super().message(*args)
-        return {**whole["extra"], **whole, "extra": {}}
-
-
-@fault("context-of-own-names", violates="log.context", subtle=True)
-class ContextOfOwnNames(Publisher):
-    """Replaces the level of the message by a context value named level."""
-
-    def message(self, *args: Any) -> dict[str, Any]:
-        whole = super().message(*args)
-        mine = {name: value for name, value in whole["extra"].items() if name == "level"}
-        return {**whole, **mine}
-
-
-@fault("context-as-text", violates="log.context", subtle=True)
-class ContextAsText(Publisher):
-    """Writes nested values in the context as text."""
-
-    def context(self, extra: Mapping[str, Any]) -> Any:
-        return {
-            name: str(value) if isinstance(value, dict | list) else value
-            for name, value in extra.items()
-        }
-
-
-@fault("keys-in-small-letters", violates="log.context", subtle=True)
-class KeysInSmallLetters(Publisher):
-    """Writes the names in the context in lower case."""
-
-    def context(self, extra: Mapping[str, Any]) -> Any:
-        return {name.lower(): value for name, value in extra.items()}
+FAULTS["log.context"] = {
+    "context-piles-up": Subtle(
+        "Adds the context of all earlier messages to each message.",
+        alter("context", _add_to_earlier),
+    ),
+    "context-kept": Subtle(
+        "Repeats the context of the last message if a message has none.", alter("context", _or_last)
+    ),
+    "flat-context": Fault(
+        "Writes the context directly into the message instead of extra.",
+        returning("message", lambda message: {**message["extra"], **message, "extra": {}}),
+    ),
+    "context-of-own-names": Subtle(
+        "Replaces the level of the message by a context value named level.",
+        returning("message", _with_own_level),
+    ),
+    "context-as-text": Subtle(
+        "Writes nested values in the context as text.",
+        returning("context", in_members(lambda v: str(v) if isinstance(v, dict | list) else v)),
+    ),
+    "keys-in-small-letters": Subtle(
+        "Writes the names in the context in lower case.",
+        returning("context", lambda context: {name.lower(): v for name, v in context.items()}),
+    ),
+}

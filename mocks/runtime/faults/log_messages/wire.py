@@ -5,107 +5,119 @@ import re
 from typing import Any
 
 from conformance.runtime.codec import encode
-from mocks.deviations import fault
+from mocks.deviations import Fault, Subtle, Table, fault
+from mocks.runtime.faults.writing import DROP_WHILE_BEHIND
 from mocks.runtime.log_publisher import Publisher
+from mocks.runtime.values import to_bin
+from mocks.steps import (
+    Change,
+    Function,
+    When,
+    alter,
+    differing,
+    first,
+    instead,
+    only,
+    repeat,
+    returning,
+    skip,
+)
+
+Message = dict[str, Any]
 
 
-@fault("lines", violates="encoding.messagepack")
-class Lines(Publisher):
-    """Writes the byte c1 after each message to mark its end."""
-
-    def write(self, data: bytes) -> None:
-        super().write(data + b"\xc1")
+def at(level: str) -> When:
+    """If the step is about a message at this level."""
+    return When(lambda _, message: message["level"] == level)
 
 
-@fault("critical-twice", violates="log.each-once", subtle=True)
-class CriticalTwice(Publisher):
-    """Publishes critical messages twice."""
-
-    def publish(self, message: dict[str, Any]) -> None:
-        super().publish(message)
-        if message["level"] == "critical":
-            super().publish(message)
+def _shorten_lengths(_: Publisher, data: bytes) -> bytes:
+    return re.sub(rb"\xda.(.)", lambda long: b"\xd9" + long[1], data, flags=re.DOTALL)
 
 
-@fault("long-messages-cut", violates="encoding.messagepack", subtle=True)
-class LongMessagesCut(Publisher):
-    """Truncates messages to 2000 bytes."""
-
-    def write(self, data: bytes) -> None:
-        super().write(data if len(data) <= 2000 else data[:2000] + b"\xc1")
+def _to_latin_1(event: str) -> Any:
+    data = event.encode("latin-1", "replace")
+    return event if event.isascii() else {"$raw": (data + b"\xff").hex()}
 
 
-@fault("forgets-what-does-not-fit", violates="log.form", subtle=True)
-class ForgetsWhatDoesNotFit(Publisher):
-    """Drops parts of a message that its connection cannot send immediately."""
-
-    def write(self, data: bytes) -> None:
-        for at in range(0, len(data), 4096):
-            if not self.stream.is_behind:
-                super().write(data[at : at + 4096])
+def _publish_with_level(publisher: Publisher, message: Message) -> None:
+    publisher.write(encode([2, message["level"], [message]]))
 
 
-@fault("lengths-of-8-bits", violates="log.form", subtle=True)
-class LengthsOf8Bits(Publisher):
-    """Writes the length of a long text in 8 bits."""
-
-    def write(self, data: bytes) -> None:
-        super().write(re.sub(rb"\xda.(.)", lambda long: b"\xd9" + long[1], data, flags=re.DOTALL))
-
-
-@fault("texts-as-bytes", violates="encoding.strings")
-class TextsAsBytes(Publisher):
-    """Writes the text as a bin."""
-
-    def event(self, event: str) -> Any:
-        return {"$bin": event.encode().hex()}
+def _keep_warning(usual: Function, publisher: Any, message: Message) -> None:
+    kept = vars(publisher).pop("kept", None)
+    if kept is None and str(message["level"]).startswith("warn"):
+        publisher.kept = message
+        return
+    usual(publisher, message)
+    if kept is not None:
+        usual(publisher, kept)
 
 
-@fault("latin-1", violates="encoding.strings", subtle=True)
-class Latin1(Publisher):
-    """Writes text with characters beyond ASCII in Latin-1."""
+FAULTS = Table(Publisher)
 
-    def event(self, event: str) -> Any:
-        data = event.encode("latin-1", "replace")
-        return event if event.isascii() else {"$raw": (data + b"\xff").hex()}
+FAULTS["encoding.messagepack"] = {
+    "lines": Fault(
+        "Writes the byte c1 after each message to mark its end.",
+        alter("write", lambda _, data: data + b"\xc1"),
+    ),
+    "long-messages-cut": Subtle(
+        "Truncates messages to 2000 bytes.",
+        alter("write", lambda _, data: data[:2000] + b"\xc1", lambda _, data: len(data) > 2000),
+    ),
+}
 
+FAULTS["encoding.strings"] = {
+    "texts-as-bytes": Fault("Writes the text as a bin.", returning("event", to_bin)),
+    "latin-1": Subtle(
+        "Writes text with characters beyond ASCII in Latin-1.", returning("event", _to_latin_1)
+    ),
+}
 
-@fault("wrapped", violates="log.form")
-class Wrapped(Publisher):
-    """Wraps a message in an RPC notification."""
+FAULTS["log.form"] = {
+    "forgets-what-does-not-fit": Subtle(
+        "Drops parts of a message that its connection cannot send immediately.", DROP_WHILE_BEHIND
+    ),
+    "lengths-of-8-bits": Subtle(
+        "Writes the length of a long text in 8 bits.", alter("write", _shorten_lengths)
+    ),
+    "wrapped": Fault(
+        "Wraps a message in an RPC notification.", instead("publish", _publish_with_level)
+    ),
+    "no-logger-with-context": Subtle(
+        "Omits the logger if there is context.",
+        returning(
+            "message", lambda told: {n: told[n] for n in told if n != "logger" or not told["extra"]}
+        ),
+    ),
+}
 
-    def publish(self, message: dict[str, Any]) -> None:
-        self.write(encode([2, message["level"], [message]]))
+FAULTS["log.extra-present"] = {
+    "no-empty-extra": Subtle(
+        "Omits an empty extra.",
+        returning("message", lambda told: {name: told[name] for name in told if told[name] != {}}),
+    ),
+}
 
+FAULTS["log.each-once"] = {
+    "critical-twice": Subtle(
+        "Publishes critical messages twice.", repeat("publish", at("critical"))
+    ),
+    "warnings-only-once": Subtle(
+        "Omits repeated messages.", only("log", differing(lambda _, *message: message))
+    ),
+    "everything-twice": Fault("Publishes each message twice.", repeat("publish")),
+    "no-warnings": Subtle("Omits only messages at level warning.", skip("publish", at("warning"))),
+    "two-hundred-messages": Subtle(
+        "Publishes only the first two hundred messages.", only("publish", first(200))
+    ),
+}
 
-@fault("no-logger-with-context", violates="log.form", subtle=True)
-class NoLoggerWithContext(Publisher):
-    """Omits the logger if there is context."""
-
-    def message(self, *args: Any) -> dict[str, Any]:
-        whole = super().message(*args)
-        return {name: whole[name] for name in whole if name != "logger" or not whole["extra"]}
-
-
-@fault("no-empty-extra", violates="log.extra-present", subtle=True)
-class NoEmptyExtra(Publisher):
-    """Omits an empty extra."""
-
-    def message(self, *args: Any) -> dict[str, Any]:
-        whole = super().message(*args)
-        return {name: whole[name] for name in whole if whole[name] != {}}
-
-
-@fault("warnings-only-once", violates="log.each-once", subtle=True)
-class WarningsOnlyOnce(Publisher):
-    """Omits repeated messages."""
-
-    latest: Any = None
-
-    def log(self, *args: Any) -> None:
-        if args != self.latest:
-            super().log(*args)
-        self.latest = args
+FAULTS["log.order"] = {
+    "errors-first": Subtle(
+        "Delays a warning until the next message is published.", Change("publish", _keep_warning)
+    ),
+}
 
 
 @fault("one-at-a-time", violates="log.each-once", subtle=True)
@@ -118,52 +130,6 @@ class OneAtATime(Publisher):
         if self.due:
             self.due.cancel()
         self.due = asyncio.get_running_loop().call_soon(super().log, *args)
-
-
-@fault("everything-twice", violates="log.each-once")
-class EverythingTwice(Publisher):
-    """Publishes each message twice."""
-
-    def publish(self, message: dict[str, Any]) -> None:
-        super().publish(message)
-        super().publish(message)
-
-
-@fault("no-warnings", violates="log.each-once", subtle=True)
-class NoWarnings(Publisher):
-    """Omits only messages at level warning."""
-
-    def publish(self, message: dict[str, Any]) -> None:
-        if message["level"] != "warning":
-            super().publish(message)
-
-
-@fault("errors-first", violates="log.order", subtle=True)
-class ErrorsFirst(Publisher):
-    """Delays a warning until the next message is published."""
-
-    kept: Any = None
-
-    def publish(self, message: dict[str, Any]) -> None:
-        if self.kept is None and str(message["level"]).startswith("warn"):
-            self.kept = message
-            return
-        super().publish(message)
-        if self.kept is not None:
-            super().publish(self.kept)
-            self.kept = None
-
-
-@fault("two-hundred-messages", violates="log.each-once", subtle=True)
-class TwoHundredMessages(Publisher):
-    """Publishes only the first two hundred messages."""
-
-    published = 0
-
-    def publish(self, message: dict[str, Any]) -> None:
-        self.published += 1
-        if self.published <= 200:
-            super().publish(message)
 
 
 @fault("levels-of-a-full-table", violates="log.level", subtle=True)

@@ -1,211 +1,267 @@
 """Faults of the RPC client about its requests and notifications."""
 
 import asyncio
+from collections.abc import Callable
 from typing import Any
 
 from conformance.codec import Frame
 from conformance.runtime.codec import encode
 from conformance.runtime.shapes import REQUEST, RESPONSE
-from mocks.deviations import fault
+from mocks.deviations import Fault, Subtle, Table, fault
+from mocks.runtime.faults.writing import named
 from mocks.runtime.rpc_client import Client
+from mocks.runtime.values import of_type, to_bin
+from mocks.steps import (
+    Change,
+    Function,
+    When,
+    after,
+    alter,
+    before,
+    differing,
+    instead,
+    only,
+    returning,
+    skip,
+    then,
+)
 
+IS_REQUEST = When(lambda _, message: message[0] == 0)
+"""If the step is about a sent request."""
 
-@fault("ends-requests", violates="encoding.messagepack")
-class EndsRequests(Client):
-    """Writes the byte c1 after each request to mark its end."""
 
-    def send(self, value: Any) -> None:
-        self.stream.write(encode(value) + b"\xc1")
+def _data(change: Callable[[bytes], bytes]) -> Change:
+    """Write other bytes of a message."""
+    return instead("send", lambda client, value: client.stream.write(change(encode(value))))
 
 
-@fault("ends-long-requests", violates="encoding.messagepack", subtle=True)
-class EndsLongRequests(Client):
-    """Writes the byte c1 after requests of more than 300 bytes."""
+def _name(change: Callable[[str], Any], step: str = "request") -> Change:
+    """Send requests, or notifications, with another name of the procedure."""
+    return alter(step, lambda _, *args: (*args[:-2], change(args[-2]), args[-1]))
 
-    def send(self, value: Any) -> None:
-        data = encode(value)
-        self.stream.write(data + b"\xc1" if len(data) > 300 else data)
 
+def _params(change: Callable[[list[Any]], Any], step: str = "request") -> Change:
+    """Send requests, or notifications, with other arguments."""
+    return alter(step, lambda _, *args: (*args[:-1], change(args[-1])))
 
-@fault("header-turned-round", violates="encoding.messagepack")
-class HeaderTurnedRound(Client):
-    """Writes the length of an array in two bytes, in little-endian order."""
 
-    def send(self, value: Any) -> None:
-        self.stream.write(b"\xdc" + len(value).to_bytes(2, "little") + encode(value)[1:])
+def _each_param(change: Callable[[Any], Any]) -> Change:
+    return _params(lambda params: [*map(change, params)])
 
 
-@fault("names-as-bytes", violates="encoding.strings")
-class NamesAsBytes(Client):
-    """Writes the name of a procedure as a bin."""
+def _without_empty_params(message: list[Any]) -> list[Any]:
+    return message if message[-1] else message[:-1]
 
-    def request(self, number: int, method: str, params: list[Any]) -> Any:
-        return [0, number, {"$bin": method.encode().hex()}, params]
 
+def _cycle_ids(count: int) -> Change:
+    """Use a number of ids in turn, even if they are in use."""
 
-@fault("names-of-notifications-as-bytes", violates="encoding.strings", subtle=True)
-class NamesOfNotificationsAsBytes(Client):
-    """Writes the name of a procedure as a bin in notifications."""
+    def next_id(client: Client) -> int:
+        client.latest = (client.latest + 1) % count
+        return client.latest
 
-    def notification(self, method: str, params: list[Any]) -> Any:
-        return [2, {"$bin": method.encode().hex()}, params]
+    return instead("next_id", next_id)
 
 
-@fault("no-arguments-left-out", violates="rpc.request-form", subtle=True)
-class NoArgumentsLeftOut(Client):
-    """Omits the array of arguments if there are none."""
+def _count_down(client: Client) -> int:
+    client.latest = 16 if client.latest == -1 else client.latest - 1 - (client.latest == 0)
+    return client.latest
 
-    def request(self, number: int, method: str, params: list[Any]) -> Any:
-        return [0, number, method, *([params] if params else [])]
 
+def _read_text_id(_: Client, frame: Frame) -> Frame:
+    return Frame(frame.raw, RESPONSE, [1, int(frame.value[1]), *frame.value[2:]])
 
-@fault("nil-for-no-arguments", violates="rpc.request-form", subtle=True)
-class NilForNoArguments(Client):
-    """Writes nil instead of an empty array of arguments."""
 
-    def request(self, number: int, method: str, params: list[Any]) -> Any:
-        return [0, number, method, params or None]
+def _prepare_again(client: Any, number: int, method: str, params: list[Any]) -> None:
+    client.again = [0, client.next_id(), method, params]
 
 
-@fault("map-requests", violates="rpc.request-form")
-class MapRequests(Client):
-    """Sends maps, as JSON-RPC does."""
-
-    def request(self, number: int, method: str, params: list[Any]) -> Any:
-        return {"id": number, "method": method, "params": params}
-
-
-@fault("text-for-ids", violates="rpc.request-id")
-class TextForIds(Client):
-    """Writes ids as text."""
-
-    def request(self, number: int, method: str, params: list[Any]) -> Any:
-        return [0, str(number), method, params]
-
-    def take(self, frame: Frame) -> None:
-        if frame.name == RESPONSE and isinstance(frame.value[1], str):
-            frame = Frame(frame.raw, RESPONSE, [1, int(frame.value[1]), *frame.value[2:]])
-        super().take(frame)
-
-
-@fault("ids-count-down", violates="rpc.request-id", subtle=True)
-class IdsCountDown(Client):
-    """Counts its ids down from 16, and continues below 0."""
-
-    def next_id(self) -> int:
-        self.latest = 16 if self.latest == -1 else self.latest - 1 - (self.latest == 0)
-        return self.latest
-
-
-@fault("always-id-one", violates="rpc.ids-differ")
-class AlwaysIdOne(Client):
-    """Gives every request the id 1."""
-
-    def next_id(self) -> int:
-        return 1
-
-
-@fault("ids-of-a-byte", violates="rpc.ids-differ", subtle=True)
-class IdsOfAByte(Client):
-    """Restarts at 0 after id 255, even if that id is in use."""
-
-    def next_id(self) -> int:
-        self.latest = (self.latest + 1) % 256
-        return self.latest
-
-
-@fault("ids-of-sixteen", violates="rpc.ids-differ", subtle=True)
-class IdsOfSixteen(Client):
-    """Uses sixteen ids in turn, so that long calls share an id."""
-
-    def next_id(self) -> int:
-        self.latest = (self.latest + 1) % 16
-        return self.latest
-
-
-@fault("ids-count-the-waiting", violates="rpc.ids-differ", subtle=True)
-class IdsCountTheWaiting(Client):
-    """Uses the number of waiting calls as id, which can be in use."""
-
-    def next_id(self) -> int:
-        return len(self.waiting)
-
-
-@fault("arguments-wrapped", violates="rpc.request-content")
-class ArgumentsWrapped(Client):
-    """Wraps the array of arguments in another array."""
-
-    def request(self, number: int, method: str, params: list[Any]) -> Any:
-        return [0, number, method, [params]]
-
-
-@fault("nil-arguments-dropped", violates="rpc.request-content", subtle=True)
-class NilArgumentsDropped(Client):
-    """Omits arguments that are nil."""
-
-    def request(self, number: int, method: str, params: list[Any]) -> Any:
-        return [0, number, method, [param for param in params if param is not None]]
-
-
-@fault("small-negatives-as-bytes", violates="rpc.request-content", subtle=True)
-class SmallNegativesAsBytes(Client):
-    """Writes integers from -128 to -33 as unsigned bytes."""
-
-    def request(self, number: int, method: str, params: list[Any]) -> Any:
-        return [0, number, method, [_to_byte(param) for param in params]]
-
-
-def _to_byte(param: Any) -> Any:
-    return param % 256 if type(param) is int and -128 <= param < -32 else param
-
-
-@fault("last-part-of-the-name", violates="rpc.request-content", subtle=True)
-class LastPartOfTheName(Client):
-    """Sends only the last part of a dotted procedure name."""
-
-    def request(self, number: int, method: str, params: list[Any]) -> Any:
-        return [0, number, method.rpartition(".")[2], params]
-
-
-@fault("names-in-small-letters", violates="rpc.request-content", subtle=True)
-class NamesInSmallLetters(Client):
-    """Writes the name of a procedure in lower case."""
-
-    def request(self, number: int, method: str, params: list[Any]) -> Any:
-        return [0, number, method.lower(), params]
-
-
-@fault("long-texts-cut", violates="rpc.request-content", subtle=True)
-class LongTextsCut(Client):
-    """Truncates texts to 4096 characters."""
-
-    def request(self, number: int, method: str, params: list[Any]) -> Any:
-        cut = [param[:4096] if isinstance(param, str) else param for param in params]
-        return [0, number, method, cut]
-
-
-@fault("calls-twice", violates="rpc.request-content")
-class CallsTwice(Client):
-    """Sends each request twice, with two ids, and uses the first response."""
-
-    def request(self, number: int, method: str, params: list[Any]) -> Any:
-        self.again = [0, self.next_id(), method, params]
-        return super().request(number, method, params)
-
-    def send(self, value: Any) -> None:
-        super().send(value)
-        if value[0] == 0:
-            super().send(self.again)
-
-
-@fault("last-call-twice", violates="rpc.request-content", subtle=True)
-class LastCallTwice(Client):
-    """Repeats a call after its response, from the tenth call."""
-
-    def response(self, number: int, error: Any, result: Any) -> None:
-        super().response(number, error, result)
-        if number > 9 and number in self.waiting:
-            self.send(self.request(self.next_id(), "method", []))
+def _send_again(usual: Function, client: Any, message: Any) -> None:
+    usual(client, message)
+    if message[0] == 0:
+        usual(client, client.again)
+
+
+def _call_again(usual: Function, client: Client, number: int, *answer: Any) -> None:
+    usual(client, number, *answer)
+    if number > 9 and number in client.waiting:
+        client.send(client.request(client.next_id(), "method", []))
+
+
+async def _wait_for_ever(*args: Any) -> None:
+    await asyncio.Event().wait()
+
+
+async def _wait_for_calls(client: Client, *args: Any) -> None:
+    await asyncio.gather(*client.waiting.values(), return_exceptions=True)
+
+
+def _refuse_twice(client: Client, frame: Frame) -> None:
+    for _ in range(2):
+        client.send([1, frame.value[1], "no server", None])
+
+
+async def _call_once(usual: Function, client: Client, method: str, *rest: Any) -> Any:
+    known = vars(client).setdefault("known", {})
+    if method not in known:
+        known[method] = await usual(client, method, *rest)
+    return known[method]
+
+
+def _send_blocks(client: Any, value: Any) -> None:
+    kept = vars(client).get("kept", b"") + encode(value)
+    while len(kept) >= 4096:
+        client.stream.write(kept[:4096])
+        kept = kept[4096:]
+    client.kept = kept
+
+
+FAULTS = Table(Client)
+
+FAULTS["encoding.messagepack"] = {
+    "ends-requests": Fault(
+        "Writes the byte c1 after each request to mark its end.", _data(lambda data: data + b"\xc1")
+    ),
+    "ends-long-requests": Subtle(
+        "Writes the byte c1 after requests of more than 300 bytes.",
+        _data(lambda data: data + b"\xc1" if len(data) > 300 else data),
+    ),
+    "header-turned-round": Fault(
+        "Writes the length of an array in two bytes, in little-endian order.",
+        _data(lambda data: b"\xdc" + (data[0] & 15).to_bytes(2, "little") + data[1:]),
+    ),
+}
+
+FAULTS["encoding.strings"] = {
+    "names-as-bytes": Fault("Writes the name of a procedure as a bin.", _name(to_bin)),
+    "names-of-notifications-as-bytes": Subtle(
+        "Writes the name of a procedure as a bin in notifications.", _name(to_bin, "notification")
+    ),
+}
+
+FAULTS["rpc.request-form"] = {
+    "no-arguments-left-out": Subtle(
+        "Omits the array of arguments if there are none.",
+        returning("request", _without_empty_params),
+    ),
+    "nil-for-no-arguments": Subtle(
+        "Writes nil instead of an empty array of arguments.", _params(lambda params: params or None)
+    ),
+    "map-requests": Fault(
+        "Sends maps, as JSON-RPC does.",
+        returning("request", lambda sent: {"id": sent[1], "method": sent[2], "params": sent[3]}),
+    ),
+    "sent-once-full": Subtle(
+        "Buffers its messages, and sends them only in blocks of 4096 bytes.",
+        instead("send", _send_blocks),
+    ),
+    "twenty-calls": Subtle(
+        "Sends only the first twenty requests.", skip("send", IS_REQUEST & after(20))
+    ),
+}
+
+FAULTS["rpc.request-id"] = {
+    "text-for-ids": Fault(
+        "Writes ids as text.",
+        alter("request", lambda _, number, *rest: (str(number), *rest)),
+        alter("take", _read_text_id, named(RESPONSE) & (lambda _, f: isinstance(f.value[1], str))),
+    ),
+    "ids-count-down": Subtle(
+        "Counts its ids down from 16, and continues below 0.", instead("next_id", _count_down)
+    ),
+}
+
+FAULTS["rpc.ids-differ"] = {
+    "always-id-one": Fault("Gives every request the id 1.", instead("next_id", lambda _: 1)),
+    "ids-of-a-byte": Subtle(
+        "Restarts at 0 after id 255, even if that id is in use.", _cycle_ids(256)
+    ),
+    "ids-of-sixteen": Subtle(
+        "Uses sixteen ids in turn, so that long calls share an id.", _cycle_ids(16)
+    ),
+    "ids-count-the-waiting": Subtle(
+        "Uses the number of waiting calls as id, which can be in use.",
+        instead("next_id", lambda client: len(client.waiting)),
+    ),
+}
+
+FAULTS["rpc.request-content"] = {
+    "arguments-wrapped": Fault(
+        "Wraps the array of arguments in another array.", _params(lambda params: [params])
+    ),
+    "nil-arguments-dropped": Subtle(
+        "Omits arguments that are nil.",
+        _params(lambda params: [param for param in params if param is not None]),
+    ),
+    "small-negatives-as-bytes": Subtle(
+        "Writes integers from -128 to -33 as unsigned bytes.",
+        _each_param(of_type(int, lambda number: number % 256, lambda n: -128 <= n < -32)),
+    ),
+    "last-part-of-the-name": Subtle(
+        "Sends only the last part of a dotted procedure name.",
+        _name(lambda name: name.rpartition(".")[2]),
+    ),
+    "names-in-small-letters": Subtle(
+        "Writes the name of a procedure in lower case.", _name(str.lower)
+    ),
+    "long-texts-cut": Subtle(
+        "Truncates texts to 4096 characters.", _each_param(of_type(str, lambda text: text[:4096]))
+    ),
+    "calls-twice": Fault(
+        "Sends each request twice, with two ids, and uses the first response.",
+        before("request", _prepare_again),
+        Change("send", _send_again),
+    ),
+    "last-call-twice": Subtle(
+        "Repeats a call after its response, from the tenth call.", Change("response", _call_again)
+    ),
+    "remembers-results": Fault(
+        "Calls a procedure once, and reuses the result later.", Change("call", _call_once)
+    ),
+}
+
+FAULTS["rpc.notification-form"] = {
+    "notifications-with-ids": Fault(
+        "Gives notifications an id.",
+        instead("notification", lambda client, *args: [2, client.next_id(), *args]),
+    ),
+    "notifications-as-requests": Subtle(
+        "Sends requests instead of notifications, without waiting for the responses.",
+        instead("notification", lambda client, *args: client.request(client.next_id(), *args)),
+    ),
+    "short-notifications": Subtle(
+        "Omits the array of arguments of a notification if there are none.",
+        returning("notification", _without_empty_params),
+    ),
+    "notifies-once": Subtle(
+        "Omits a notification that is equal to the previous one.",
+        only("notify", differing(lambda _, *args: args)),
+    ),
+    "notifies-only-when-idle": Subtle(
+        "Drops notifications while calls wait.", skip("notify", lambda client, *_: client.waiting)
+    ),
+}
+
+FAULTS["rpc.notification-waits-for-nothing"] = {
+    "waits-after-notifying": Fault(
+        "Waits forever after it has sent a notification.", then("notify", _wait_for_ever)
+    ),
+    "notifies-between-calls": Subtle(
+        "Waits for all pending calls after it has sent a notification.",
+        then("notify", _wait_for_calls),
+    ),
+}
+
+FAULTS["rpc.own-direction"] = {
+    "acknowledges": Fault(
+        "Sends each response back to the server.",
+        before("response", lambda client, *response: client.send([1, *response])),
+    ),
+    "answers-requests-twice": Subtle(
+        "Answers a request from the server with two errors.",
+        before("take", _refuse_twice, named(REQUEST)),
+    ),
+}
 
 
 @fault("one-call-at-a-time", violates="rpc.concurrent-calls")
@@ -219,128 +275,3 @@ class OneCallAtATime(Client):
     async def call(self, method: str, params: list[Any], patience: float | None = None) -> Any:
         async with self.turn:
             return await super().call(method, params, patience)
-
-
-@fault("notifications-with-ids", violates="rpc.notification-form")
-class NotificationsWithIds(Client):
-    """Gives notifications an id."""
-
-    def notification(self, method: str, params: list[Any]) -> Any:
-        return [2, self.next_id(), method, params]
-
-
-@fault("notifications-as-requests", violates="rpc.notification-form", subtle=True)
-class NotificationsAsRequests(Client):
-    """Sends requests instead of notifications, without waiting for the responses."""
-
-    def notification(self, method: str, params: list[Any]) -> Any:
-        return self.request(self.next_id(), method, params)
-
-
-@fault("short-notifications", violates="rpc.notification-form", subtle=True)
-class ShortNotifications(Client):
-    """Omits the array of arguments of a notification if there are none."""
-
-    def notification(self, method: str, params: list[Any]) -> Any:
-        return [2, method, *([params] if params else [])]
-
-
-@fault("notifies-once", violates="rpc.notification-form", subtle=True)
-class NotifiesOnce(Client):
-    """Omits a notification that is equal to the previous one."""
-
-    before: Any = None
-
-    async def notify(self, method: str, params: list[Any]) -> None:
-        known, self.before = self.before, [method, params]
-        if known != self.before:
-            await super().notify(method, params)
-
-
-@fault("waits-after-notifying", violates="rpc.notification-waits-for-nothing")
-class WaitsAfterNotifying(Client):
-    """Waits forever after it has sent a notification."""
-
-    async def notify(self, method: str, params: list[Any]) -> None:
-        await super().notify(method, params)
-        await asyncio.Event().wait()
-
-
-@fault("notifies-between-calls", violates="rpc.notification-waits-for-nothing", subtle=True)
-class NotifiesBetweenCalls(Client):
-    """Waits for all pending calls after it has sent a notification."""
-
-    async def notify(self, method: str, params: list[Any]) -> None:
-        await super().notify(method, params)
-        await asyncio.gather(*self.waiting.values(), return_exceptions=True)
-
-
-@fault("acknowledges", violates="rpc.own-direction")
-class Acknowledges(Client):
-    """Sends each response back to the server."""
-
-    def response(self, number: int, error: Any, result: Any) -> None:
-        self.send([1, number, error, result])
-        super().response(number, error, result)
-
-
-@fault("answers-requests-twice", violates="rpc.own-direction", subtle=True)
-class AnswersRequestsTwice(Client):
-    """Answers a request from the server with two errors."""
-
-    def take(self, frame: Frame) -> None:
-        if frame.name == REQUEST:
-            for _ in range(2):
-                self.send([1, frame.value[1], "no server", None])
-        super().take(frame)
-
-
-@fault("remembers-results", violates="rpc.request-content")
-class RemembersResults(Client):
-    """Calls a procedure once, and reuses the result later."""
-
-    def __init__(self, patience: float) -> None:
-        super().__init__(patience)
-        self.known: dict[str, Any] = {}
-
-    async def call(self, method: str, params: list[Any], patience: float | None = None) -> Any:
-        if method not in self.known:
-            self.known[method] = await super().call(method, params, patience)
-        return self.known[method]
-
-
-@fault("notifies-only-when-idle", violates="rpc.notification-form", subtle=True)
-class NotifiesOnlyWhenIdle(Client):
-    """Drops notifications while calls wait."""
-
-    async def notify(self, method: str, params: list[Any]) -> None:
-        if not self.waiting:
-            await super().notify(method, params)
-
-
-@fault("sent-once-full", violates="rpc.request-form", subtle=True)
-class SentOnceFull(Client):
-    """Buffers its messages, and sends them only in blocks of 4096 bytes."""
-
-    kept = b""
-
-    def send(self, value: Any) -> None:
-        self.kept += encode(value)
-        while len(self.kept) >= 4096:
-            self.stream.write(self.kept[:4096])
-            self.kept = self.kept[4096:]
-
-
-@fault("twenty-calls", violates="rpc.request-form", subtle=True)
-class TwentyCalls(Client):
-    """Sends only the first twenty requests."""
-
-    called = 0
-
-    def request(self, number: int, method: str, params: list[Any]) -> Any:
-        self.called += 1
-        return super().request(number, method, params)
-
-    def send(self, value: Any) -> None:
-        if value[0] != 0 or self.called <= 20:
-            super().send(value)

@@ -4,95 +4,72 @@ from typing import Any
 
 from conformance.codec import Frame
 from conformance.runtime.shapes import NOTIFICATION, RESPONSE
-from mocks.deviations import fault
-from mocks.runtime.faults.dying import die
+from mocks.deviations import Fault, Subtle, Table, fault
+from mocks.runtime.faults.writing import named
 from mocks.runtime.rpc_client import CallFailed, Client
+from mocks.steps import When, alter, before, die, instead, skip
+
+UNKNOWN = When(lambda client, number, error, result: number not in client.waiting)
+"""If no call waits for a response."""
 
 
-@fault("dies-of-strangers", violates="robustness.unknown-ids")
-class DiesOfStrangers(Client):
-    """Crashes after a response that no call waits for."""
-
-    def response(self, number: int, error: Any, result: Any) -> None:
-        if number not in self.waiting:
-            die()
-        super().response(number, error, result)
+def _is_array_of_four(_: Client, frame: Frame) -> bool:
+    value = frame.value
+    return isinstance(value, list) and len(value) == 4 and type(value[1]) is int
 
 
-@fault("strangers-to-the-first", violates="robustness.unknown-ids", subtle=True)
-class StrangersToTheFirst(Client):
-    """Assigns a response with an unknown id to the only waiting call."""
+FAULTS = Table(Client)
 
-    def response(self, number: int, error: Any, result: Any) -> None:
-        if number not in self.waiting and len(self.waiting) == 1:
-            number = next(iter(self.waiting))
-        super().response(number, error, result)
+FAULTS["robustness.unknown-ids"] = {
+    "dies-of-strangers": Fault(
+        "Crashes after a response that no call waits for.", before("response", die, UNKNOWN)
+    ),
+    "strangers-to-the-first": Subtle(
+        "Assigns a response with an unknown id to the only waiting call.",
+        alter(
+            "response",
+            lambda client, number, *rest: (*client.waiting, *rest),
+            UNKNOWN & (lambda client, *_: len(client.waiting) == 1),
+        ),
+    ),
+}
 
+FAULTS["robustness.malformed-responses"] = {
+    "three-elements-suffice": Subtle(
+        "Treats a response of three elements as a success.",
+        alter(
+            "take",
+            lambda _, frame: Frame(frame.raw, RESPONSE, [*frame.value, None]),
+            named(RESPONSE) & (lambda _, frame: len(frame.value) == 3),
+        ),
+    ),
+    "any-array-of-four": Subtle(
+        "Ignores the type of a message.",
+        instead("take", lambda client, frame: client.response(*frame.value[1:]), _is_array_of_four),
+    ),
+    "dies-of-notifications": Fault(
+        "Crashes after a notification from the server.", before("take", die, named(NOTIFICATION))
+    ),
+}
 
-@fault("three-elements-suffice", violates="robustness.malformed-responses", subtle=True)
-class ThreeElementsSuffice(Client):
-    """Treats a response of three elements as a success."""
+FAULTS["robustness.broken-bytes"] = {
+    "dies-of-noise": Fault(
+        "Crashes after bytes that are not MessagePack.", before("unreadable", die)
+    ),
+    "dies-of-a-cut": Subtle(
+        "Crashes if the connection ends within a response.",
+        before("gone", die, lambda client: client.decoder.end()),
+    ),
+}
 
-    def take(self, frame: Frame) -> None:
-        if frame.name == RESPONSE and len(frame.value) == 3:
-            frame = Frame(frame.raw, RESPONSE, [*frame.value, None])
-        super().take(frame)
-
-
-@fault("any-array-of-four", violates="robustness.malformed-responses", subtle=True)
-class AnyArrayOfFour(Client):
-    """Ignores the type of a message."""
-
-    def take(self, frame: Frame) -> None:
-        value = frame.value
-        if isinstance(value, list) and len(value) == 4 and type(value[1]) is int:
-            self.response(*value[1:])
-        else:
-            super().take(frame)
-
-
-@fault("dies-of-notifications", violates="robustness.malformed-responses")
-class DiesOfNotifications(Client):
-    """Crashes after a notification from the server."""
-
-    def take(self, frame: Frame) -> None:
-        if frame.name == NOTIFICATION:
-            die()
-        super().take(frame)
-
-
-@fault("dies-of-noise", violates="robustness.broken-bytes")
-class DiesOfNoise(Client):
-    """Crashes after bytes that are not MessagePack."""
-
-    def unreadable(self, frame: Frame) -> None:
-        die()
-
-
-@fault("dies-of-a-cut", violates="robustness.broken-bytes", subtle=True)
-class DiesOfACut(Client):
-    """Crashes if the connection ends within a response."""
-
-    def gone(self) -> None:
-        if self.decoder.end():
-            die()
-        super().gone()
-
-
-@fault("waits-for-ever", violates="robustness.no-response")
-class WaitsForEver(Client):
-    """Waits an hour for a response."""
-
-    async def call(self, method: str, params: list[Any], patience: float | None = None) -> Any:
-        return await super().call(method, params, 3600)
-
-
-@fault("waits-for-a-lost-server", violates="robustness.no-response", subtle=True)
-class WaitsForALostServer(Client):
-    """Does not fail its calls when the connection ends."""
-
-    def gone(self) -> None:
-        pass
+FAULTS["robustness.no-response"] = {
+    "waits-for-ever": Fault(
+        "Waits an hour for a response.", alter("call", lambda _, *args: (*args[:2], 3600))
+    ),
+    "waits-for-a-lost-server": Subtle(
+        "Does not fail its calls when the connection ends.", skip("gone")
+    ),
+}
 
 
 @fault("no-call-after-a-timeout", violates="robustness.no-response", subtle=True)
