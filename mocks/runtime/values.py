@@ -1,4 +1,4 @@
-"""Other forms of decoded values, for deviations: single precision, doubles, text for bytes."""
+"""Building blocks of deviations in values: single precision, shorter text, text as bytes."""
 
 import ctypes
 from collections.abc import Callable

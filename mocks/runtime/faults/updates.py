@@ -4,7 +4,7 @@ from typing import Any
 
 from conformance.runtime.codec import encode
 from mocks.deviations import Fault, Subtle, Table
-from mocks.runtime.faults.writing import SEND_JSON, split
+from mocks.runtime.messages import SEND_JSON, split
 from mocks.runtime.update_publisher import Publisher
 from mocks.runtime.values import in_members, to_bin
 from mocks.steps import (

@@ -2,323 +2,98 @@
 
 import contextlib
 import os
-import time
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-import yaml
-
 from conformance.runtime.memory.catalog import KINDS, OTHER, CatalogError, Parameter, Peripheral
-from conformance.runtime.memory.layout import PLANS, Field, Layout, Plan, plan_layout
-from mocks.deviations import variant
+from conformance.runtime.memory.layout import PLANS, Field, Layout, plan_layout
+from mocks.deviations import Table, Variant
 from mocks.runtime.buffer_consumer import Consumer
 from mocks.runtime.buffer_owner import Owner
+from mocks.runtime.memory.changes import (
+    BITS_DOWNWARDS,
+    HELD,
+    SUBSCRIBE_TO_OTHERS,
+    UNLINK_AT_EXIT,
+    VALID,
+    cache_values,
+    edit_params,
+    first_of_smart,
+    locked,
+    nothing,
+    refuse_layout,
+    with_new,
+)
 from mocks.runtime.memory.mapped import FOLDER
 from mocks.runtime.memory.owner import BufferOwner
 from mocks.runtime.memory.peer import Asked, Buffer
-from mocks.upper_tester import Operation, Warned
+from mocks.steps import Change, Function, alter, before, fail, instead, returning, skip
 
+Raw = dict[str, Any]
 
-@variant("figure", of="format.fields-apart")
-class Figure(Asked):
-    """Places the device control block before the other blocks."""
 
-    def layout(self, peripheral: Peripheral) -> Layout:
-        return plan_layout(peripheral, PLANS["figure"])
+def _plan(name: str) -> Change:
+    """Use another of the mocks' layouts."""
+    return instead("layout", lambda _, peripheral: plan_layout(peripheral, PLANS[name]))
 
 
-@variant("packed", of="catalog.types")
-class Packed(Asked):
-    """Uses no padding, and stores the attributes of the mutex after the mutex."""
+def _declare_bits(usual: Function, peer: Asked, peripheral: Peripheral) -> Layout:
+    layout: Layout = usual(peer, peripheral)
+    return replace(layout, bits={p.name: 15 - at for at, p in enumerate(peripheral.params)})
 
-    def layout(self, peripheral: Peripheral) -> Layout:
-        return plan_layout(peripheral, PLANS["packed"])
 
+def _narrow(usual: Function, peer: Asked, peripheral: Peripheral) -> Layout:
+    layout: Layout = usual(peer, peripheral)
+    widths = {"control.uid": 8} if layout.control else {}
+    if layout.control and len(peripheral.params) <= 8:
+        widths |= {f"control.{name}": 1 for name in ("subscription", "read", "write", "update")}
+    fields = {name: replace(layout[name], size=width) for name, width in widths.items()}
+    return replace(layout, fields={**layout.fields, **fields})
 
-class _Downwards(Asked):
-    """Counts bits from the most significant of 16."""
 
-    def bits(self, peripheral: Peripheral, names: list[str]) -> int:
-        return int(f"{super().bits(peripheral, names):016b}"[::-1], 2)
+def _widen(layout: Layout) -> Layout:
+    fields, end = dict(layout.fields), layout.size
+    for name in [name for name in fields if name.startswith("control.")]:
+        size = 16 if name == "control.uid" else 4
+        fields[name], end = Field(name, end, size), end + size
+    return replace(layout, size=end, fields=fields)
 
-    def names(self, peripheral: Peripheral, bitmap: int) -> list[str]:
-        return super().names(peripheral, int(f"{bitmap:016b}"[::-1], 2))
 
+def _has_known_type(param: Raw) -> bool:
+    return param.get("type", "int").partition("[")[0] in KINDS
 
-@variant("bits-downwards", of="format.bit-order")
-class BitsDownwards(_Downwards):
-    """Counts bits from the most significant, without declaring it."""
 
+def _with_access(param: Raw) -> Raw:
+    if "readable" not in param:
+        raise CatalogError(f"{param.get('name')} has no key readable")
+    return param
 
-@variant("bits-declared", of="format.bitmaps")
-class BitsDeclared(_Downwards):
-    """Counts bits from the most significant, as its layout declares."""
 
-    def layout(self, peripheral: Peripheral) -> Layout:
-        bits = {param.name: 15 - index for index, param in enumerate(peripheral.params)}
-        return replace(super().layout(peripheral), bits=bits)
+def _clamp_elements(usual: Function, peer: Asked, param: Parameter, value: Any, told: Any) -> Any:
+    if not isinstance(value, list):
+        return usual(peer, param, value, told)
+    return [usual(peer, replace(param, count=None), element, told) for element in value]
 
 
-@variant("narrow-control", of="format.control-widths")
-class NarrowControl(Asked):
-    """Stores UIDs in 64 bits, and bitmaps of small peripherals in 8 bits."""
+def _clamp_wide(usual: Function, owner: Owner, param: Parameter, value: Any, told: Any) -> Any:
+    clamped = usual(owner, param, value, [])
+    return value if isinstance(value, list) or abs(value) < 2**7 else clamped
 
-    def layout(self, peripheral: Peripheral) -> Layout:
-        layout = super().layout(peripheral)
-        if not layout.control:
-            return layout
-        fields = {"control.uid": replace(layout["control.uid"], size=8)}
-        if len(peripheral.params) <= 8:
-            narrow = ("subscription", "read", "write", "update")
-            fields |= {
-                f"control.{name}": replace(layout[f"control.{name}"], size=1) for name in narrow
-            }
-        return replace(layout, fields={**layout.fields, **fields})
 
+def _know_by_time(usual: Function, consumer: Consumer, buffer: Buffer, name: str) -> Any:
+    known = vars(consumer).setdefault("known", {})
+    key, time = (buffer.name, name), buffer["read.timestamp"]
+    if known.get(key, (0.0, None))[0] != time:
+        known[key] = time, usual(consumer, buffer, name)
+    return known[key][1]
 
-@variant("wide-control", of="format.control-block")
-class WideControl(Asked):
-    """Stores a UID in 16 bytes, and other control fields in 4 bytes."""
 
-    def layout(self, peripheral: Peripheral) -> Layout:
-        layout = super().layout(peripheral)
-        fields, end = dict(layout.fields), layout.size
-        for name in [name for name in fields if name.startswith("control.")]:
-            size = 16 if name == "control.uid" else 4
-            fields[name], end = Field(name, end, size), end + size
-        return replace(layout, size=end, fields=fields)
-
-
-@variant("no-updates", of="get-update.values")
-class NoUpdates(Asked):
-    """Does not offer get_update, an operation of the server."""
-
-    def operations(self) -> dict[str, Operation]:
-        return {name: o for name, o in super().operations().items() if name != "get_update"}
-
-
-class _Skipping(Asked):
-    """Ignores parameters of a catalog that it cannot use."""
-
-    def usable(self, param: Mapping[str, Any]) -> bool:
-        return True
-
-    def read_catalog(self, text: bytes) -> dict[str, Peripheral]:
-        raw = yaml.safe_load(text)
-        for peripheral in raw.values():
-            peripheral["params"] = [p for p in peripheral.get("params", []) if self.usable(p)]
-        return super().read_catalog(yaml.safe_dump(raw, sort_keys=False).encode())
-
-
-@variant("incomplete-skipped", of="catalog.required-keys")
-class IncompleteSkipped(_Skipping):
-    """Ignores parameters without a name or a type."""
-
-    def usable(self, param: Mapping[str, Any]) -> bool:
-        return "name" in param and "type" in param
-
-
-@variant("unknown-types-skipped", of="catalog.known-types")
-class UnknownTypesSkipped(_Skipping):
-    """Ignores parameters of an unknown type."""
-
-    def usable(self, param: Mapping[str, Any]) -> bool:
-        return param.get("type", "int").partition("[")[0] in KINDS
-
-
-@variant("first-16-used", of="catalog.more-than-16")
-class First16Used(Asked):
-    """Uses only the first 16 parameters of a Smart Device."""
-
-    def read_catalog(self, text: bytes) -> dict[str, Peripheral]:
-        raw = yaml.safe_load(text)
-        for peripheral in raw.values():
-            if "device_id" in peripheral:
-                peripheral["params"] = peripheral.get("params", [])[:16]
-        return super().read_catalog(yaml.safe_dump(raw, sort_keys=False).encode())
-
-
-@variant("explicit-access", of="catalog.optional-access")
-class ExplicitAccess(Asked):
-    """Refuses a catalog in which a parameter has no key readable."""
-
-    def read_catalog(self, text: bytes) -> dict[str, Peripheral]:
-        for peripheral in yaml.safe_load(text).values():
-            for param in peripheral.get("params", []):
-                if "readable" not in param:
-                    raise CatalogError(f"{param.get('name')} has no key readable")
-        return super().read_catalog(text)
-
-
-@variant("names-of-its-own", of="buffers.shared-memory")
-class NamesOfItsOwn(BufferOwner):
-    """Uses its own pattern for the names of objects."""
-
-    def name(self, type_: str, uid: str) -> str:
-        return f"mock.{os.getpid()}.{type_}.{uid}"
-
-
-@variant("robust-mutex", of="lifecycle.robust-mutex")
-class RobustMutex(Owner):
-    """Uses robust mutexes."""
-
-    def create(self, name: str, type_: str) -> Buffer:
-        buffer = super().create(name, type_)
-        buffer.mapped.initialise(buffer.layout["mutex"].offset, robust=True)
-        return buffer
-
-
-@variant("data-as-they-come", of="catalog.clamped-data")
-class DataAsTheyCome(Owner):
-    """Stores sensed values without clamping if they fit."""
-
-    def clamp(self, param: Parameter, value: Any, warnings: list[str]) -> Any:
-        super().clamp(param, value, [])
-        return value if isinstance(value, list) or abs(value) < 2**7 else param.clamp(value)
-
-
-@variant("subscribed-inside-out", of="set-sub.form")
-class SubscribedInsideOut(Owner):
-    """Sets the bits of the parameters that are not part of the subscription."""
-
-    async def set_sub(self, buffer: Buffer, uid: int, params: list[str], delay: float) -> None:
-        others = [p.name for p in buffer.peripheral.params if p.name not in params]
-        await super().set_sub(buffer, uid, others, delay)
-
-
-@variant("left-to-others", of="lifecycle.removed-at-exit")
-class LeftToOthers(BufferOwner):
-    """Leaves the unlinking of its buffers to another process of the runtime."""
-
-    def unlink(self, buffer: Buffer) -> None:
-        pass
-
-
-class _Impatient(Asked):
-    async def acquire(self, buffer: Buffer) -> None:
-        if not buffer.mapped.trylock(buffer.layout["mutex"].offset):
-            raise ValueError(f"the mutex of {buffer.name} is held by another process")
-
-
-@variant("gives-up", of="operations.mutex")
-class GivesUp(_Impatient):
-    """Fails if another process holds the mutex, instead of waiting."""
-
-
-@variant("valid-in-all-bits", of="lifecycle.created-valid")
-class ValidInAllBits(Owner):
-    """Sets all bits of the byte with the valid bit."""
-
-    def put_valid(self, buffer: Buffer, valid: bool) -> None:
-        buffer["valid"] = 255 * valid
-
-
-@variant("reads-replaced", of="set-read.sets")
-class ReadsReplaced(Owner):
-    """Replaces the Read bitmap in set_read, instead of adding bits."""
-
-    async def set_read(self, buffer: Buffer, params: list[str]) -> None:
-        async with self.operation(buffer):
-            self.clear(buffer, "read")
-        await super().set_read(buffer, params)
-
-
-@variant("fails-where-forbidden", of="catalog.not-writeable")
-class FailsWhereForbidden(Consumer):
-    """Fails if a parameter cannot be read or written, instead of warning."""
-
-    def refuse(self, warning: str) -> Warned:
-        raise ValueError(warning)
-
-
-@variant("opens-each-time", of="lifecycle.views-stay")
-class OpensEachTime(Consumer):
-    """Opens a buffer again for each operation."""
-
-    def current(self, buffer: Buffer) -> bool:
-        return False
-
-
-@variant("known-by-their-time", of="get-value.value")
-class KnownByTheirTime(Consumer):
-    """Reads a value again only after the timestamp of its block has changed."""
-
-    def __init__(self, plan: Plan) -> None:
-        super().__init__(plan)
-        self.known: dict[tuple[str, str], tuple[float, Any]] = {}
-
-    def value(self, buffer: Buffer, name: str) -> Any:
-        key, time = (buffer.name, name), buffer["read.timestamp"]
-        if self.known.get(key, (0.0, None))[0] != time:
-            self.known[key] = time, super().value(buffer, name)
-        return self.known[key][1]
-
-
-@variant("refuses-other-types", of="catalog.other-types")
-class RefusesOtherTypes(Asked):
-    """Has no layout for characters, pointers and long doubles."""
-
-    def layout(self, peripheral: Peripheral) -> Layout:
-        if any(param.kind == OTHER for param in peripheral.params):
-            raise ValueError(f"a type of {peripheral.name} is not supported")
-        return super().layout(peripheral)
-
-
-@variant("unlinks-at-exit", of="lifecycle.never-unlinks")
-class UnlinksAtExit(Consumer):
-    """Unlinks the buffers that it has used when it exits, as the last process may."""
-
-    def close(self) -> None:
-        for buffer in self.buffers.values():
-            buffer.mapped.unlink()
-        super().close()
-
-
-@variant("polls", of="buffers.on-demand")
-class Polls(Consumer):
-    """Looks at a value every 100 ms, and answers what it saw at its last look."""
-
-    def __init__(self, plan: Plan) -> None:
-        super().__init__(plan)
-        self.seen: dict[tuple[str, str], tuple[float, Any]] = {}
-
-    def value(self, buffer: Buffer, name: str) -> Any:
-        at, value = self.seen.get((buffer.name, name), (0.0, None))
-        if time.monotonic() - at > 0.1:
-            value = super().value(buffer, name)
-            self.seen[buffer.name, name] = time.monotonic(), value
-        return value
-
-
-@variant("looks-at-all", of="lifecycle.lazy")
-class LooksAtAll(Consumer):
-    """Opens all buffers that exist, during each operation."""
-
-    def buffer(self, args: Mapping[str, Any]) -> Buffer:
-        for name in sorted(os.listdir(FOLDER)):
-            with contextlib.suppress(ValueError):
-                super().buffer({"buffer": name})
-        return super().buffer(args)
-
-
-@variant("invalid-is-empty", of="lifecycle.invalid-absent")
-class InvalidIsEmpty(Consumer):
-    """Answers nil for an invalid buffer, and fails for a missing one."""
-
-    async def get_value(self, buffer: Buffer, name: str) -> Warned:
-        return await super().get_value(buffer, name) if buffer["valid"] else Warned(None, [])
-
-
-@variant("elements-clamped", of="catalog.array-bounds")
-class ElementsClamped(Asked):
-    """Clamps every element of an array."""
-
-    def clamp(self, param: Parameter, value: Any, warnings: list[str]) -> Any:
-        if not isinstance(value, list):
-            return super().clamp(param, value, warnings)
-        clamp, single = super().clamp, replace(param, count=None)
-        return [clamp(single, element, warnings) for element in value]
+def _open_all(usual: Function, consumer: Consumer, args: Mapping[str, Any]) -> Any:
+    for name in sorted(os.listdir(FOLDER)):
+        with contextlib.suppress(ValueError):
+            usual(consumer, {"buffer": name})
+    return usual(consumer, args)
 
 
 def _fit(buffer: Buffer, field: str, value: Any) -> Any:
@@ -327,20 +102,220 @@ def _fit(buffer: Buffer, field: str, value: Any) -> Any:
     return [*value, *whole[len(value) :]][: len(whole)] if isinstance(whole, list) else value
 
 
-@variant("arrays-of-any-length", of="robustness.odd-operations")
-class ArraysOfAnyLength(Owner):
-    """Stores the elements of an array that fit, and keeps the others."""
-
-    async def set_data(self, buffer: Buffer, values: dict[str, Any]) -> list[str]:
-        fitted = {n: _fit(buffer, f"read.params.{n}", value) for n, value in values.items()}
-        return await super().set_data(buffer, fitted)
+def _fit_data(_: Owner, buffer: Buffer, values: dict[str, Any]) -> Any:
+    return buffer, {n: _fit(buffer, f"read.params.{n}", value) for n, value in values.items()}
 
 
-@variant("arrays-of-any-length", of="robustness.odd-operations")
-class ArraysOfAnyLengthToWrite(Consumer):
-    """Stores the elements of an array that fit, and sets missing ones to zero."""
+def _fit_value(_: Consumer, buffer: Buffer, name: str, value: Any) -> Any:
+    whole = [*value, *bytes(8)] if isinstance(value, list) else value
+    return buffer, name, _fit(buffer, f"write.params.{name}", whole)
 
-    async def set_value(self, buffer: Buffer, name: str, value: Any) -> Warned:
-        whole = [*value, *bytes(8)] if isinstance(value, list) else value
-        fitted = _fit(buffer, f"write.params.{name}", whole)
-        return await super().set_value(buffer, name, fitted)
+
+ANY = Table(Asked)
+
+ANY["format.fields-apart"] = {
+    "figure": Variant("Places the device control block before the other blocks.", _plan("figure")),
+}
+
+ANY["catalog.types"] = {
+    "packed": Variant(
+        "Uses no padding, and stores the attributes of the mutex after the mutex.", _plan("packed")
+    ),
+}
+
+ANY["format.bit-order"] = {
+    "bits-downwards": Variant(
+        "Counts bits from the most significant, without declaring it.", *BITS_DOWNWARDS
+    ),
+}
+
+ANY["format.bitmaps"] = {
+    "bits-declared": Variant(
+        "Counts bits from the most significant, as its layout declares.",
+        *BITS_DOWNWARDS,
+        Change("layout", _declare_bits),
+    ),
+}
+
+ANY["format.control-widths"] = {
+    "narrow-control": Variant(
+        "Stores UIDs in 64 bits, and bitmaps of small peripherals in 8 bits.",
+        Change("layout", _narrow),
+    ),
+}
+
+ANY["format.control-block"] = {
+    "wide-control": Variant(
+        "Stores a UID in 16 bytes, and other control fields in 4 bytes.",
+        returning("layout", _widen),
+    ),
+}
+
+ANY["get-update.values"] = {
+    "no-updates": Variant(
+        "Does not offer get_update, an operation of the server.",
+        returning("operations", lambda known: {n: known[n] for n in known if n != "get_update"}),
+    ),
+}
+
+ANY["catalog.required-keys"] = {
+    "incomplete-skipped": Variant(
+        "Ignores parameters without a name or a type.",
+        edit_params(lambda param: param if {"name", "type"} <= param.keys() else None),
+    ),
+}
+
+ANY["catalog.known-types"] = {
+    "unknown-types-skipped": Variant(
+        "Ignores parameters of an unknown type.",
+        edit_params(lambda param: param if _has_known_type(param) else None),
+    ),
+}
+
+ANY["catalog.more-than-16"] = {
+    "first-16-used": Variant(
+        "Uses only the first 16 parameters of a Smart Device.", first_of_smart(16)
+    ),
+}
+
+ANY["catalog.optional-access"] = {
+    "explicit-access": Variant(
+        "Refuses a catalog in which a parameter has no key readable.", edit_params(_with_access)
+    ),
+}
+
+ANY["catalog.other-types"] = {
+    "refuses-other-types": Variant(
+        "Has no layout for characters, pointers and long doubles.",
+        refuse_layout("an unsupported type", lambda of: any(p.kind == OTHER for p in of.params)),
+    ),
+}
+
+ANY["catalog.array-bounds"] = {
+    "elements-clamped": Variant(
+        "Clamps every element of an array.", Change("clamp", _clamp_elements)
+    ),
+}
+
+ANY["operations.mutex"] = {
+    "gives-up": Variant(
+        "Fails if another process holds the mutex, instead of waiting.",
+        before("acquire", fail(ValueError, "the mutex is held by another process"), HELD),
+    ),
+}
+
+OWNERS = Table(BufferOwner)
+
+OWNERS["buffers.shared-memory"] = {
+    "names-of-its-own": Variant(
+        "Uses its own pattern for the names of objects.",
+        instead("name", lambda _, type_, uid: f"mock.{os.getpid()}.{type_}.{uid}"),
+    ),
+}
+
+OWNERS["lifecycle.removed-at-exit"] = {
+    "left-to-others": Variant(
+        "Leaves the unlinking of its buffers to another process of the runtime.", skip("unlink")
+    ),
+}
+
+OWNER = Table(Owner)
+
+OWNER["lifecycle.robust-mutex"] = {
+    "robust-mutex": Variant(
+        "Uses robust mutexes.",
+        with_new(
+            lambda buffer: buffer.mapped.initialise(buffer.layout["mutex"].offset, robust=True)
+        ),
+    ),
+}
+
+OWNER["catalog.clamped-data"] = {
+    "data-as-they-come": Variant(
+        "Stores sensed values without clamping if they fit.", Change("clamp", _clamp_wide)
+    ),
+}
+
+OWNER["set-sub.form"] = {
+    "subscribed-inside-out": Variant(
+        "Sets the bits of the parameters that are not part of the subscription.",
+        SUBSCRIBE_TO_OTHERS,
+    ),
+}
+
+OWNER["lifecycle.created-valid"] = {
+    "valid-in-all-bits": Variant(
+        "Sets all bits of the byte with the valid bit.",
+        alter("put_valid", lambda _, buffer, valid: (buffer, 255 * valid)),
+    ),
+}
+
+OWNER["set-read.sets"] = {
+    "reads-replaced": Variant(
+        "Replaces the Read bitmap in set_read, instead of adding bits.",
+        before("set_read", locked(lambda owner, buffer, _: owner.clear(buffer, "read"))),
+    ),
+}
+
+OWNER["robustness.odd-operations"] = {
+    "arrays-of-any-length": Variant(
+        "Stores the elements of an array that fit, and keeps the others.",
+        alter("set_data", _fit_data),
+    ),
+}
+
+CONSUMER = Table(Consumer)
+
+CONSUMER["catalog.not-writeable"] = {
+    "fails-where-forbidden": Variant(
+        "Fails if a parameter cannot be read or written, instead of warning.",
+        instead("refuse", fail(ValueError, "the access is forbidden")),
+    ),
+}
+
+CONSUMER["lifecycle.views-stay"] = {
+    "opens-each-time": Variant(
+        "Opens a buffer again for each operation.", instead("current", lambda *_: False)
+    ),
+}
+
+CONSUMER["get-value.value"] = {
+    "known-by-their-time": Variant(
+        "Reads a value again only after the timestamp of its block has changed.",
+        Change("value", _know_by_time),
+    ),
+}
+
+CONSUMER["lifecycle.never-unlinks"] = {
+    "unlinks-at-exit": Variant(
+        "Unlinks the buffers that it has used when it exits, as the last process may.",
+        UNLINK_AT_EXIT,
+    ),
+}
+
+CONSUMER["buffers.on-demand"] = {
+    "polls": Variant(
+        "Looks at a value every 100 ms, and answers what it saw at its last look.",
+        cache_values(0.1),
+    ),
+}
+
+CONSUMER["lifecycle.lazy"] = {
+    "looks-at-all": Variant(
+        "Opens all buffers that exist, during each operation.", Change("buffer", _open_all)
+    ),
+}
+
+CONSUMER["lifecycle.invalid-absent"] = {
+    "invalid-is-empty": Variant(
+        "Answers nil for an invalid buffer, and fails for a missing one.",
+        instead("get_value", nothing, ~VALID),
+    ),
+}
+
+CONSUMER["robustness.odd-operations"] = {
+    "arrays-of-any-length": Variant(
+        "Stores the elements of an array that fit, and sets missing ones to zero.",
+        alter("set_value", _fit_value),
+    ),
+}

@@ -2,104 +2,95 @@
 
 import contextlib
 import math
+from collections.abc import Mapping
 from typing import Any
 
-from conformance.runtime.memory.catalog import Parameter
-from mocks.deviations import variant
+from mocks.deviations import Table, Variant
 from mocks.runtime.gamepad_receiver import Receiver
+from mocks.runtime.memory.changes import UNCLAMPED
 from mocks.runtime.memory.mapped import FOLDER
-from mocks.runtime.memory.peer import Buffer
+from mocks.steps import Change, alter, before, differing, instead, note, noted, only, skip
 from mocks.upper_tester import Operation, Warned
 
 
-@variant("buttons-elsewhere", of="receiver.buttons")
-class ButtonsElsewhere(Receiver):
-    """Stores no boolean parameters for buttons."""
-
-    def buttons(self, pad: dict[str, Any], params: list[Parameter], into: dict[str, Any]) -> None:
-        pass
-
-
-@variant("data-as-they-come", of="catalog.clamped-data")
-class DataAsTheyCome(Receiver):
-    """Stores axes beyond their bounds without clamping."""
-
-    def clamp(self, param: Parameter, value: Any, warnings: list[str]) -> Any:
-        return value
+def _drawn(_: Receiver, index: str, pad: dict[str, Any]) -> Any:
+    """Move positions outside the unit circle to its edge."""
+    drawn = dict(pad)
+    for x, y in (("lx", "ly"), ("rx", "ry")):
+        with contextlib.suppress(KeyError, TypeError):
+            far = max(math.hypot(pad[x], pad[y]), 1.0)
+            drawn |= {x: pad[x] / far, y: pad[y] / far}
+    return index, drawn
 
 
-@variant("on-the-circle", of="catalog.clamped-data")
-class OnTheCircle(Receiver):
-    """Moves a joystick position outside the unit circle to its edge."""
-
-    async def play(self, index: str, pad: dict[str, Any]) -> None:
-        drawn = dict(pad)
-        for x, y in (("lx", "ly"), ("rx", "ry")):
-            with contextlib.suppress(KeyError, TypeError):
-                far = max(math.hypot(pad[x], pad[y]), 1.0)
-                drawn |= {x: pad[x] / far, y: pad[y] / far}
-        await super().play(index, drawn)
+def _unlink_old(_: Receiver, name: str, type_: str) -> None:
+    (FOLDER / name).unlink(missing_ok=True)  # left by a killed instance
 
 
-@variant("passes-over-repeats", of="set-data.timestamp")
-class PassesOverRepeats(Receiver):
-    """Ignores a message that is equal to the previous one."""
+def _with_paths(usual: Any, receiver: Receiver) -> Mapping[str, Operation]:
+    plain = usual(receiver)
 
-    before = b""
+    async def buffers(args: dict[str, Any]) -> Any:
+        told = await plain["buffers"](args)
+        paths = {index: str(FOLDER / name) for index, name in told.result.items()}
+        return Warned(paths, told.warnings)
 
-    async def received(self, data: bytes) -> None:
-        if data != self.before:
-            self.before = data
-            await super().received(data)
-
-
-@variant("named-by-index", of="buffers.shared-memory")
-class NamedByIndex(Receiver):
-    """Names its objects by the index alone, so that only one instance can run."""
-
-    def name(self, type_: str, uid: str) -> str:
-        return f"rt-mock-{type_}-{uid}"
-
-    def create(self, name: str, type_: str) -> Buffer:
-        (FOLDER / name).unlink(missing_ok=True)  # left by a killed instance
-        return super().create(name, type_)
+    return {**plain, "buffers": buffers}
 
 
-@variant("told-by-path", of="buffers.shared-memory")
-class ToldByPath(Receiver):
-    """Reports the paths of its objects instead of their names."""
-
-    def operations(self) -> dict[str, Operation]:
-        async def buffers(args: dict[str, Any]) -> Any:
-            told = await plain["buffers"](args)
-            paths = {index: str(FOLDER / name) for index, name in told.result.items()}
-            return Warned(paths, told.warnings)
-
-        plain = super().operations()
-        return {**plain, "buffers": buffers}
+async def _disconnect_absent(receiver: Receiver, data: bytes) -> None:
+    for message in receiver.messages(data):
+        for index in [index for index in receiver.pads if index not in message]:
+            await receiver.set_valid(receiver.pads.pop(index), False)
 
 
-@variant("absent-is-gone", of="lifecycle.created-valid")
-class AbsentIsGone(Receiver):
-    """Disconnects a gamepad that is missing in a message, and stops reporting it."""
-
-    async def received(self, data: bytes) -> None:
-        for message in self.messages(data):
-            for index in [index for index in self.pads if index not in message]:
-                await self.set_valid(self.pads.pop(index), False)
-        await super().received(data)
+def _is_odd(_: Receiver, pad: dict[str, Any], *rest: Any) -> bool:
+    return not all(isinstance(value, int | float) for value in pad.values())
 
 
-@variant("deaf-after-odd-input", of="receiver.odd-messages")
-class DeafAfterOddInput(Receiver):
-    """Stops reading after a gamepad has values of unknown types."""
+VARIANTS = Table(Receiver)
 
-    deaf = False
+VARIANTS["receiver.buttons"] = {
+    "buttons-elsewhere": Variant("Stores no boolean parameters for buttons.", skip("buttons")),
+}
 
-    async def received(self, data: bytes) -> None:
-        if not self.deaf:
-            await super().received(data)
+VARIANTS["catalog.clamped-data"] = {
+    "data-as-they-come": Variant("Stores axes beyond their bounds without clamping.", UNCLAMPED),
+    "on-the-circle": Variant(
+        "Moves a joystick position outside the unit circle to its edge.", alter("play", _drawn)
+    ),
+}
 
-    def axes(self, pad: dict[str, Any], params: list[Parameter], into: dict[str, Any]) -> None:
-        self.deaf = self.deaf or not all(isinstance(value, int | float) for value in pad.values())
-        super().axes(pad, params, into)
+VARIANTS["set-data.timestamp"] = {
+    "passes-over-repeats": Variant(
+        "Ignores a message that is equal to the previous one.",
+        only("received", differing(lambda _, data: data)),
+    ),
+}
+
+VARIANTS["buffers.shared-memory"] = {
+    "named-by-index": Variant(
+        "Names its objects by the index alone, so that only one instance can run.",
+        instead("name", lambda _, type_, uid: f"rt-mock-{type_}-{uid}"),
+        before("create", _unlink_old),
+    ),
+    "told-by-path": Variant(
+        "Reports the paths of its objects instead of their names.",
+        Change("operations", _with_paths),
+    ),
+}
+
+VARIANTS["lifecycle.created-valid"] = {
+    "absent-is-gone": Variant(
+        "Disconnects a gamepad that is missing in a message, and stops reporting it.",
+        before("received", _disconnect_absent),
+    ),
+}
+
+VARIANTS["receiver.odd-messages"] = {
+    "deaf-after-odd-input": Variant(
+        "Stops reading after a gamepad has values of unknown types.",
+        skip("received", noted("deaf")),
+        before("axes", note("deaf"), _is_odd),
+    ),
+}

@@ -2,121 +2,141 @@
 
 import asyncio
 import contextlib
-import ctypes
 from collections.abc import Coroutine
 from typing import Any
 
 from conformance.codec import Frame
+from conformance.runtime.codec import IDS
 from conformance.runtime.shapes import REQUEST
 from mocks import zeromq
-from mocks.deviations import variant
+from mocks.deviations import Table, Variant, variant
+from mocks.runtime.calls import CALL_IN_TURN
+from mocks.runtime.messages import named
 from mocks.runtime.rpc_client import CallFailed, Client
+from mocks.runtime.values import is_within_single, of_type, to_single
+from mocks.steps import Change, Function, alter, before, instead, returning, then
+
+_TO_SINGLE = of_type(float, to_single, is_within_single)
 
 
-@variant("answers-requests", of="rpc.own-direction")
-class AnswersRequests(Client):
-    """Answers every request from the server with an error, even a malformed one."""
-
-    def take(self, frame: Frame) -> None:
-        if frame.name == REQUEST and len(frame.value) > 1 and type(frame.value[1]) is int:
-            self.send([1, frame.value[1], "no server", None])
-        super().take(frame)
+def _has_id(_: Client, frame: Frame) -> bool:
+    return len(frame.value) > 1 and type(frame.value[1]) is int
 
 
-@variant("introduces-itself", of="rpc.notification-form")
-class IntroducesItself(Client):
-    """Sends notifications that introduce it and that announce every call."""
-
-    def opened(self) -> None:
-        super().opened()
-        self.send(self.notification("hello", ["client", 1]))
-
-    def request(self, number: int, method: str, params: list[Any]) -> Any:
-        self.send(self.notification("calling", [method]))
-        return super().request(number, method, params)
+def _refuse(client: Client, frame: Frame) -> None:
+    client.send([1, frame.value[1], "no server", None])
 
 
-@variant("floats-of-single-precision", of="rpc.request-content")
-class FloatsOfSinglePrecision(Client):
-    """Writes floats in single precision if they are within its range."""
-
-    def request(self, number: int, method: str, params: list[Any]) -> Any:
-        return super().request(number, method, [_to_single(param) for param in params])
+def _notify(method: str, *params: Any) -> Function:
+    return lambda client, *_: client.send(client.notification(method, [*params]))
 
 
-def _to_single(value: Any) -> Any:
-    within = isinstance(value, float) and abs(value) < 1e38
-    return ctypes.c_float(value).value if within else value
+def _announce(client: Client, number: int, method: str, params: list[Any]) -> None:
+    client.send(client.notification("calling", [method]))
 
 
-@variant("ids-downwards", of="rpc.request-id")
-class IdsDownwards(Client):
-    """Counts its ids down from the highest."""
-
-    def next_id(self) -> int:
-        return 2**32 - 1 - super().next_id()
+def _call_within(seconds: float) -> Change:
+    return alter("call", lambda _, method, params, *rest: (method, params, seconds))
 
 
-@variant("ids-again", of="rpc.ids-differ")
-class IdsAgain(Client):
-    """Uses the lowest id that no waiting call has."""
-
-    def next_id(self) -> int:
-        return next(number for number in range(2**32) if number not in self.waiting)
+def _is_malformed(_: Client, value: Any) -> bool:
+    formed = isinstance(value, list) and len(value) == 4 and value[0] == 1
+    return not formed or type(value[1]) is not int
 
 
-@variant("one-at-a-time", of="rpc.concurrent-calls")
-class OneAtATime(Client):
-    """Makes one call after another."""
-
-    def __init__(self, patience: float) -> None:
-        super().__init__(patience)
-        self.free = asyncio.Lock()
-
-    async def call(self, method: str, params: list[Any], patience: float | None = None) -> Any:
-        async with self.free:
-            return await super().call(method, params, patience)
+async def _call_apart(client: Client, *call: Any) -> Any:
+    other, stream = Client(client.patience), await zeromq.connect(client.address)
+    running = asyncio.ensure_future(other.run(stream))
+    try:
+        return await other.call(*call)
+    finally:
+        stream.close()
+        await running
 
 
-@variant("next-when-given-up", of="rpc.concurrent-calls")
-class NextWhenGivenUp(OneAtATime):
-    """Makes one call after another, each with a timeout of three seconds."""
-
-    async def call(self, method: str, params: list[Any], patience: float | None = None) -> Any:
-        return await super().call(method, params, 3.0)
-
-
-@variant("own-timeout", of="robustness.no-response")
-class OwnTimeout(Client):
-    """Uses its own timeout, and ignores the requested one."""
-
-    async def call(self, method: str, params: list[Any], patience: float | None = None) -> Any:
-        return await super().call(method, params, 1.7)
+async def _call_twice(usual: Function, client: Client, *call: Any) -> Any:
+    try:
+        return await usual(client, *call)
+    except CallFailed as failed:
+        if "in time" not in str(failed):
+            raise
+        return await usual(client, *call)
 
 
-@variant("closes-upon-malformed", of="robustness.malformed-responses")
-class ClosesUponMalformed(Client):
-    """Closes the connection after a malformed response, but ignores a late one."""
-
-    def passed_over(self, value: Any) -> None:
-        super().passed_over(value)
-        well_formed = isinstance(value, list) and len(value) == 4 and value[0] == 1
-        if not well_formed or type(value[1]) is not int:
-            self.stream.close()
+async def _wait_for_end(call: Coroutine[Any, Any, Any]) -> None:
+    with contextlib.suppress(CallFailed):
+        await call
 
 
-@variant("a-connection-for-each", of="rpc.matching")
-class AConnectionForEach(Client):
-    """Opens a connection for each call; the first connection is never used for calls."""
+VARIANTS = Table(Client)
 
-    async def call(self, method: str, params: list[Any], patience: float | None = None) -> Any:
-        other, stream = Client(self.patience), await zeromq.connect(self.address)
-        running = asyncio.ensure_future(other.run(stream))
-        try:
-            return await other.call(method, params, patience)
-        finally:
-            stream.close()
-            await running
+VARIANTS["rpc.own-direction"] = {
+    "answers-requests": Variant(
+        "Answers every request from the server with an error, even a malformed one.",
+        before("take", _refuse, named(REQUEST) & _has_id),
+    ),
+}
+
+VARIANTS["rpc.notification-form"] = {
+    "introduces-itself": Variant(
+        "Sends notifications that introduce it and that announce every call.",
+        then("opened", _notify("hello", "client", 1)),
+        before("request", _announce),
+    ),
+}
+
+VARIANTS["rpc.request-content"] = {
+    "floats-of-single-precision": Variant(
+        "Writes floats in single precision if they are within its range.",
+        alter("request", lambda _, *args: (*args[:-1], [_TO_SINGLE(arg) for arg in args[-1]])),
+    ),
+}
+
+VARIANTS["rpc.request-id"] = {
+    "ids-downwards": Variant(
+        "Counts its ids down from the highest.",
+        returning("next_id", lambda number: IDS - 1 - number),
+    ),
+}
+
+VARIANTS["rpc.ids-differ"] = {
+    "ids-again": Variant(
+        "Uses the lowest id that no waiting call has.",
+        instead("next_id", lambda client: next(n for n in range(IDS) if n not in client.waiting)),
+    ),
+}
+
+VARIANTS["rpc.concurrent-calls"] = {
+    "one-at-a-time": Variant("Makes one call after another.", CALL_IN_TURN),
+    "next-when-given-up": Variant(
+        "Makes one call after another, each with a timeout of three seconds.",
+        CALL_IN_TURN,
+        _call_within(3.0),
+    ),
+}
+
+VARIANTS["robustness.no-response"] = {
+    "own-timeout": Variant(
+        "Uses its own timeout, and ignores the requested one.", _call_within(1.7)
+    ),
+    "asks-again": Variant(
+        "Repeats a call once if it was not answered in time.", Change("call", _call_twice)
+    ),
+}
+
+VARIANTS["robustness.malformed-responses"] = {
+    "closes-upon-malformed": Variant(
+        "Closes the connection after a malformed response, but ignores a late one.",
+        then("passed_over", lambda client, value: client.stream.close(), _is_malformed),
+    ),
+}
+
+VARIANTS["rpc.matching"] = {
+    "a-connection-for-each": Variant(
+        "Opens a connection for each call; the first connection is never used for calls.",
+        instead("call", _call_apart),
+    ),
+}
 
 
 @variant("asks-the-version", of="rpc.own-direction")
@@ -150,21 +170,3 @@ class Polls(Client):
     def gone(self) -> None:
         self.polling.cancel()
         super().gone()
-
-
-@variant("asks-again", of="robustness.no-response")
-class AsksAgain(Client):
-    """Repeats a call once if it was not answered in time."""
-
-    async def call(self, method: str, params: list[Any], patience: float | None = None) -> Any:
-        try:
-            return await super().call(method, params, patience)
-        except CallFailed as failed:
-            if "in time" not in str(failed):
-                raise
-            return await super().call(method, params, patience)
-
-
-async def _wait_for_end(call: Coroutine[Any, Any, Any]) -> None:
-    with contextlib.suppress(CallFailed):
-        await call

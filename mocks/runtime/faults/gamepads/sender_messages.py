@@ -4,8 +4,8 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from mocks.deviations import Fault, Subtle, Table
-from mocks.runtime.faults.writing import SEND_JSON
 from mocks.runtime.gamepad_sender import Pad, Sender
+from mocks.runtime.messages import SEND_JSON
 from mocks.runtime.values import to_bin
 from mocks.steps import (
     Change,

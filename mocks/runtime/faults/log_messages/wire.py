@@ -6,8 +6,8 @@ from typing import Any
 
 from conformance.runtime.codec import encode
 from mocks.deviations import Fault, Subtle, Table, fault
-from mocks.runtime.faults.writing import DROP_WHILE_BEHIND
 from mocks.runtime.log_publisher import Publisher
+from mocks.runtime.messages import DROP_WHILE_BEHIND
 from mocks.runtime.values import to_bin
 from mocks.steps import (
     Change,

@@ -7,8 +7,9 @@ from typing import Any
 from conformance.codec import Frame
 from conformance.runtime.codec import encode
 from conformance.runtime.shapes import REQUEST, RESPONSE
-from mocks.deviations import Fault, Subtle, Table, fault
-from mocks.runtime.faults.writing import named
+from mocks.deviations import Fault, Subtle, Table
+from mocks.runtime.calls import CALL_IN_TURN
+from mocks.runtime.messages import named
 from mocks.runtime.rpc_client import Client
 from mocks.runtime.values import of_type, to_bin
 from mocks.steps import (
@@ -263,15 +264,8 @@ FAULTS["rpc.own-direction"] = {
     ),
 }
 
-
-@fault("one-call-at-a-time", violates="rpc.concurrent-calls")
-class OneCallAtATime(Client):
-    """Makes a call only after the previous one has ended."""
-
-    def __init__(self, patience: float) -> None:
-        super().__init__(patience)
-        self.turn = asyncio.Lock()
-
-    async def call(self, method: str, params: list[Any], patience: float | None = None) -> Any:
-        async with self.turn:
-            return await super().call(method, params, patience)
+FAULTS["rpc.concurrent-calls"] = {
+    "one-call-at-a-time": Fault(
+        "Makes a call only after the previous one has ended.", CALL_IN_TURN
+    ),
+}

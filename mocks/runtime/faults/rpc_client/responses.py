@@ -6,7 +6,7 @@ from typing import Any
 
 from conformance.codec import Frame
 from mocks.deviations import Fault, Subtle, Table
-from mocks.runtime.faults.writing import NOT_SHORTEST, longer, read_alone
+from mocks.runtime.messages import NOT_SHORTEST, longer, read_alone
 from mocks.runtime.rpc_client import CallFailed, Client
 from mocks.steps import (
     Change,

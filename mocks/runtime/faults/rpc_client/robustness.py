@@ -5,7 +5,7 @@ from typing import Any
 from conformance.codec import Frame
 from conformance.runtime.shapes import NOTIFICATION, RESPONSE
 from mocks.deviations import Fault, Subtle, Table, fault
-from mocks.runtime.faults.writing import named
+from mocks.runtime.messages import named
 from mocks.runtime.rpc_client import CallFailed, Client
 from mocks.steps import When, alter, before, die, instead, skip
 

@@ -1,11 +1,10 @@
 """Faults of the RPC server about arguments, results and errors."""
 
-import contextlib
 from collections.abc import Callable
 from typing import Any
 
 from mocks.deviations import Fault, Subtle, Table, fault
-from mocks.runtime.faults.rpc_server.responses import NIL
+from mocks.runtime.calls import NIL, SEND_IF_ENCODABLE, answers, calling, of, results
 from mocks.runtime.rpc_server import Server, nothing
 from mocks.runtime.values import (
     cut_last_at,
@@ -19,14 +18,11 @@ from mocks.runtime.values import (
 )
 from mocks.steps import (
     Change,
-    Function,
     When,
     after,
     alter,
-    always,
     die,
     instead,
-    returning,
     skip,
 )
 
@@ -34,21 +30,6 @@ FAILED = When(
     lambda _, number, error, result: isinstance(error, dict) and "asked" in error.get("message", "")
 )
 """If the step is about the failure of the procedure `fail`."""
-
-
-def of(name: str) -> When:
-    """If the step is about a request of a procedure."""
-    return When(lambda _, number, method, params: method == name)
-
-
-def answers(change: Callable[[Any, Any], tuple[Any, Any]], when: Function = always) -> Change:
-    """Answer another error and another result."""
-    return alter("answer", lambda _, number, *answer: (number, *change(*answer)), when)
-
-
-def results(change: Callable[[Any], Any]) -> Change:
-    """Answer another result."""
-    return alter("response", lambda _, number, error, result: (number, error, change(result)))
 
 
 def arguments(change: Callable[[list[Any]], list[Any]], name: str = "") -> Change:
@@ -63,11 +44,6 @@ def arguments(change: Callable[[list[Any]], list[Any]], name: str = "") -> Chang
 def echo(change: Callable[[Any], Any]) -> Change:
     """Echo other values."""
     return arguments(in_all_parts(change), "echo")
-
-
-def calling(name: str, change: Callable[[Callable[..., Any]], Callable[..., Any]]) -> Change:
-    """Call another function for a procedure."""
-    return returning("procedure", change, lambda _, method: method == name)
 
 
 def _spread(params: list[Any]) -> list[Any]:
@@ -115,11 +91,6 @@ def _attribute(server: Server, method: str) -> Callable[..., str]:
 
 def _needs_argument(called: Callable[..., Any]) -> Callable[..., Any]:
     return lambda *args: called(*args) if args else die()
-
-
-def _send_if_encodable(server: Server, value: Any) -> None:
-    with contextlib.suppress(TypeError):
-        server.stream.write(server.encode(value))
 
 
 FAULTS = Table(Server)
@@ -303,7 +274,7 @@ FAULTS["rpc.wrong-arguments"] = {
 
 FAULTS["rpc.unencodable-result"] = {
     "unencodable-unanswered": Fault(
-        "Does not answer if the result cannot be encoded.", instead("send", _send_if_encodable)
+        "Does not answer if the result cannot be encoded.", SEND_IF_ENCODABLE
     ),
     "unencodable-as-nil": Subtle(
         "Answers nil if the result cannot be encoded.", results(of_type(object, lambda _: None))

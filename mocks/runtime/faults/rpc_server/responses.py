@@ -6,11 +6,11 @@ from typing import Any, ClassVar
 
 from conformance.codec import Decoder
 from mocks.deviations import Fault, Subtle, Table, fault
+from mocks.runtime.calls import NIL, results
 from mocks.runtime.rpc_server import Server
 from mocks.steps import (
     Change,
     Function,
-    When,
     alter,
     before,
     every,
@@ -25,9 +25,6 @@ from mocks.steps import (
     then,
 )
 from mocks.streams import Stream
-
-NIL = When(lambda _, number, error, result: error is None and result is None)
-"""If the step is about a success without a result."""
 
 
 def _ids(change: Callable[[int], Any]) -> Change:
@@ -129,7 +126,7 @@ FAULTS["rpc.result"] = {
 FAULTS["rpc.values"] = {
     "sixteen-levels": Subtle(
         "Replaces parts of a result that are nested deeper than 16 levels by nil.",
-        alter("response", lambda _, number, error, result: (number, error, _cut_depth(result))),
+        results(_cut_depth),
     ),
 }
 

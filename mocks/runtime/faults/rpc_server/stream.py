@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 from conformance.codec import Frame
 from conformance.runtime.shapes import RESPONSE
 from mocks.deviations import Fault, Subtle, Table, fault
-from mocks.runtime.faults.writing import (
+from mocks.runtime.messages import (
     DROP_WHILE_BEHIND,
     NOT_SHORTEST,
     longer,

@@ -1,4 +1,4 @@
-"""Faults in reading and writing that several roles with streams or datagrams share."""
+"""Building blocks of deviations in reading and writing messages, for streams and datagrams."""
 
 import json
 from typing import Any
