@@ -53,7 +53,7 @@ def cut_text(size: int) -> Callable[[str], str]:
 
 
 def cut_last_at(size: int) -> Callable[[str], str]:
-    """Return a function that removes the last character of a text with this number of bytes."""
+    """Return a function that removes the last character of a text of this size."""
     return lambda text: text[:-1] if len(text.encode()) == size else text
 
 

@@ -1,4 +1,4 @@
-"""Faults of the update publisher in the encoding, the UIDs, the aliases and the rate of updates."""
+"""Faults of the update publisher about messages, UIDs, aliases and the rate."""
 
 from typing import Any
 
