@@ -307,6 +307,14 @@ def hang(peer: Any, *args: Any) -> None:
     peer.receive = peer.write = lambda data: None
 
 
+async def wait_for_ever(*args: Any) -> None:
+    """Never end a step that is a coroutine function."""
+    # A command that only lists faults needs no event loop.
+    import asyncio
+
+    await asyncio.Event().wait()
+
+
 def fail(error: type[BaseException], *given: Any) -> Function:
     """Raise an error of this type, made with these arguments."""
 

@@ -102,7 +102,10 @@ class Server(Session):
         self.call(method, params, lambda error, result: self.answer(number, error, result))
 
     def notification(self, method: str, params: list[Any]) -> None:
-        self.call(method, params, lambda error, result: None)
+        self.call(method, params, lambda error, result: self.notified(method, error, result))
+
+    def notified(self, method: str, error: Any, result: Any) -> None:
+        """Handle the end of a call by a notification, which is not answered."""
 
     def malformed(self, value: Any) -> None:
         """Answer a malformed request with an error if it seems to have an id."""

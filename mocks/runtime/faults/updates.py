@@ -7,17 +7,7 @@ from mocks.deviations import Fault, Subtle, Table
 from mocks.runtime.messages import SEND_JSON, split
 from mocks.runtime.update_publisher import Publisher
 from mocks.runtime.values import in_members, to_bin
-from mocks.steps import (
-    When,
-    alter,
-    differing,
-    first,
-    instead,
-    only,
-    returning,
-    skip,
-    then,
-)
+from mocks.steps import When, alter, differing, first, instead, only, returning, skip, then
 
 Members = dict[str, Any]
 HAS_CHANGES = When(lambda publisher: any(publisher.changed.values()))
@@ -115,8 +105,7 @@ FAULTS["update.uid-form"] = {
 
 FAULTS["update.uid-width"] = {
     "uids-of-64-bits": Subtle(
-        "Truncates a UID to its lower 64 bits.",
-        returning("uid", lambda uid: str(int(uid) % 2**64)),
+        "Truncates a UID to its lower 64 bits.", returning("uid", lambda uid: str(int(uid) % 2**64))
     ),
     "uids-up-to-64-bits": Subtle(
         "Writes the largest number of 64 bits for every larger UID, even repeatedly.",
@@ -158,8 +147,7 @@ FAULTS["update.aliases"] = {
 
 FAULTS["update.goes-on"] = {
     "only-on-changes": Subtle(
-        "Sends no update if nothing has changed.",
-        only("update", differing(_known) | HAS_CHANGES),
+        "Sends no update if nothing has changed.", only("update", differing(_known) | HAS_CHANGES)
     ),
     "tired-of-repeating": Subtle(
         "Sends at most ten equal updates in a row.", only("write", _is_new_or_repeated_to_ten)

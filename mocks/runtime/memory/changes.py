@@ -1,6 +1,5 @@
 """Building blocks of deviations of peers with buffers: conditions and changes."""
 
-import asyncio
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -217,10 +216,6 @@ HELD = When(lambda _, buffer, *rest: not _is_free(buffer))
 
 LATER_BUFFER = When(lambda peer, buffer, *_: buffer not in [*peer.buffers.values()][:1])
 """If the step is about a buffer that is not the first one."""
-
-
-async def wait_for_ever(*args: Any) -> None:
-    await asyncio.Event().wait()
 
 
 # Owners

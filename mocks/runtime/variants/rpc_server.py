@@ -11,18 +11,7 @@ from mocks.runtime.calls import SEND_IF_ENCODABLE, calling, of, results
 from mocks.runtime.messages import named
 from mocks.runtime.rpc_server import PROCEDURES, Server
 from mocks.runtime.values import in_all_parts, of_mark, of_type, to_single
-from mocks.steps import (
-    Change,
-    Function,
-    When,
-    before,
-    call,
-    delay,
-    instead,
-    note,
-    returning,
-    skip,
-)
+from mocks.steps import Change, Function, When, before, call, delay, instead, note, returning, skip
 from mocks.streams import Stream
 
 HAS_KEYS = When(lambda _, number, method, params: any(mark(param) == "$map" for param in params))

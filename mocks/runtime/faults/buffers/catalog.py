@@ -84,7 +84,9 @@ def _clamp_first(_: Asked, param: Parameter, value: Any, warnings: list[str]) ->
 # An owner that clamps silently violates catalog.clamped-data instead.
 ANY = Table(Peer)
 ANY["catalog.clamp-warning"] = {
-    "clamped-silently": Fault("Clamps without a warning.", skip("warn"), roles=("buffer-consumer",))
+    "clamped-silently": Fault(
+        "Clamps without a warning.", skip("warn"), roles=("buffer-consumer",)
+    ),
 }
 
 FAULTS = Table(Asked)

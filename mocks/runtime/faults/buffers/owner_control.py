@@ -4,13 +4,7 @@ from typing import Any
 
 from mocks.deviations import Fault, Subtle, Table
 from mocks.runtime.buffer_owner import Owner
-from mocks.runtime.memory.changes import (
-    SMART,
-    SUBSCRIBE_TO_OTHERS,
-    VALID,
-    about,
-    note_during,
-)
+from mocks.runtime.memory.changes import SMART, SUBSCRIBE_TO_OTHERS, VALID, about, note_during
 from mocks.runtime.memory.peer import Buffer
 from mocks.steps import Change, alter, instead, noted, only, returning, skip
 
@@ -67,8 +61,7 @@ FAULTS["get-read.clears"] = {
 
 FAULTS["set-read.sets"] = {
     "set-read-does-nothing": Fault(
-        "Sets no bits in the Read bitmap.",
-        alter("set_read", lambda _, buffer, names: (buffer, [])),
+        "Sets no bits in the Read bitmap.", alter("set_read", lambda _, buffer, names: (buffer, []))
     ),
     "first-read-bit-only": Subtle(
         "Sets only the bit of the first parameter.",

@@ -5,15 +5,7 @@ import os
 
 from mocks.deviations import Fault, Subtle, Table
 from mocks.runtime.buffer_owner import Owner
-from mocks.runtime.memory.changes import (
-    HELD,
-    LATER_BUFFER,
-    SMART,
-    VALID,
-    buffer_of,
-    remake,
-    wait_for_ever,
-)
+from mocks.runtime.memory.changes import HELD, LATER_BUFFER, SMART, VALID, buffer_of, remake
 from mocks.runtime.memory.mapped import FOLDER, Mapped
 from mocks.runtime.memory.peer import Buffer
 from mocks.steps import (
@@ -31,6 +23,7 @@ from mocks.steps import (
     returning,
     skip,
     then,
+    wait_for_ever,
 )
 
 KNOWN = When(lambda owner, type_, uid: owner.name(type_, uid) in owner.buffers)
@@ -166,11 +159,7 @@ FAULTS["lifecycle.disconnect"] = {
 FAULTS["lifecycle.kept"] = {
     "connect-again-recreates": Subtle(
         "Creates a new buffer if a connected peripheral connects again.",
-        before(
-            "connect",
-            _create_again,
-            CONNECTED,
-        ),
+        before("connect", _create_again, CONNECTED),
     ),
     "made-again": Fault(
         "Unlinks a buffer when its peripheral disconnects.", then("disconnect", _remake)

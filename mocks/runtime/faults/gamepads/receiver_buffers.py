@@ -6,7 +6,7 @@ from typing import Any
 from conformance.runtime.memory.layout import Layout
 from mocks.deviations import Fault, Subtle, Table, fault
 from mocks.runtime.gamepad_receiver import Receiver
-from mocks.runtime.memory.changes import HELD, LATER_BUFFER, move, remake, wait_for_ever
+from mocks.runtime.memory.changes import HELD, LATER_BUFFER, move, remake
 from mocks.runtime.memory.peer import Buffer
 from mocks.steps import (
     Change,
@@ -119,11 +119,11 @@ FAULTS["operations.nothing-else"] = {
 FAULTS["format.mutex"] = {
     "waits-for-ever": Subtle(
         "Hangs after it has had to wait for the mutex, as with a private mutex.",
-        before("acquire", wait_for_ever, HELD),
+        before("acquire", HELD),
     ),
     "second-waits-for-ever": Subtle(
         "Hangs after waiting for the mutex of any buffer except the first.",
-        before("acquire", wait_for_ever, LATER_BUFFER & HELD),
+        before("acquire", LATER_BUFFER & HELD),
     ),
 }
 

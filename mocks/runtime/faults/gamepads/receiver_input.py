@@ -10,12 +10,7 @@ from conformance.runtime.codec import Decoder, encode
 from conformance.runtime.shapes import NOTIFICATION
 from mocks.deviations import Fault, Subtle, Table
 from mocks.runtime.gamepad_receiver import AXES, Receiver
-from mocks.runtime.memory.changes import (
-    TIME_OF_ASKING,
-    TIME_SINCE_THE_START,
-    UNCLAMPED,
-    bound,
-)
+from mocks.runtime.memory.changes import TIME_OF_ASKING, TIME_SINCE_THE_START, UNCLAMPED, bound
 from mocks.runtime.memory.peer import Buffer
 from mocks.steps import (
     Change,
@@ -122,8 +117,7 @@ FAULTS["receiver.axes"] = {
 FAULTS["receiver.buttons"] = {
     "buttons-stay": Fault("Ignores the release of buttons.", then("buttons", _drop_released)),
     "sixteen-buttons": Subtle(
-        "Reads only 16 bits of btn.",
-        alter("button", lambda _, btn, number: (btn & 0xFFFF, number)),
+        "Reads only 16 bits of btn.", alter("button", lambda _, btn, number: (btn & 0xFFFF, number))
     ),
     "pressed-in-all-bits": Subtle(
         "Stores a pressed button as 255.",

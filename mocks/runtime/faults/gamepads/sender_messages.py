@@ -7,16 +7,7 @@ from mocks.deviations import Fault, Subtle, Table
 from mocks.runtime.gamepad_sender import Pad, Sender
 from mocks.runtime.messages import SEND_JSON
 from mocks.runtime.values import to_bin
-from mocks.steps import (
-    Change,
-    Function,
-    alter,
-    always,
-    first,
-    instead,
-    only,
-    returning,
-)
+from mocks.steps import Change, Function, alter, always, first, instead, only, returning
 
 Pads = Mapping[str, Pad]
 

@@ -80,9 +80,7 @@ FAULTS["log.level"] = {
     "critical-for-good": Subtle(
         "Keeps the level critical for all later messages except debug.",
         instead(
-            "level",
-            lambda *_: "critical",
-            since(IS_CRITICAL) & (lambda _, level: level != "debug"),
+            "level", lambda *_: "critical", since(IS_CRITICAL) & (lambda _, level: level != "debug")
         ),
     ),
 }
@@ -122,8 +120,7 @@ FAULTS["log.timestamp"] = {
     "unpadded-fraction": Subtle(
         "Writes milliseconds without leading zeros, so that 5 ms become half a second.",
         instead(
-            "timestamp",
-            lambda _, now: f"{now:%Y-%m-%dT%H:%M:%S}.{now.microsecond // 1000}+00:00",
+            "timestamp", lambda _, now: f"{now:%Y-%m-%dT%H:%M:%S}.{now.microsecond // 1000}+00:00"
         ),
     ),
 }

@@ -25,6 +25,7 @@ from mocks.steps import (
     returning,
     skip,
     then,
+    wait_for_ever,
 )
 
 IS_REQUEST = When(lambda _, message: message[0] == 0)
@@ -87,10 +88,6 @@ def _call_again(usual: Function, client: Client, number: int, *answer: Any) -> N
     usual(client, number, *answer)
     if number > 9 and number in client.waiting:
         client.send(client.request(client.next_id(), "method", []))
-
-
-async def _wait_for_ever(*args: Any) -> None:
-    await asyncio.Event().wait()
 
 
 async def _wait_for_calls(client: Client, *args: Any) -> None:
@@ -245,7 +242,7 @@ FAULTS["rpc.notification-form"] = {
 
 FAULTS["rpc.notification-waits-for-nothing"] = {
     "waits-after-notifying": Fault(
-        "Waits forever after it has sent a notification.", then("notify", _wait_for_ever)
+        "Waits forever after it has sent a notification.", then("notify", wait_for_ever)
     ),
     "notifies-between-calls": Subtle(
         "Waits for all pending calls after it has sent a notification.",

@@ -8,18 +8,7 @@ from conformance.codec import Frame
 from mocks.deviations import Fault, Subtle, Table
 from mocks.runtime.messages import NOT_SHORTEST, longer, read_alone
 from mocks.runtime.rpc_client import CallFailed, Client
-from mocks.steps import (
-    Change,
-    alter,
-    before,
-    fail,
-    instead,
-    note,
-    noted,
-    only,
-    returning,
-    skip,
-)
+from mocks.steps import Change, alter, before, fail, instead, note, noted, only, returning, skip
 from mocks.stream_readers import LastOfARead
 
 

@@ -16,15 +16,7 @@ from mocks.runtime.values import (
     to_four_digits,
     to_single,
 )
-from mocks.steps import (
-    Change,
-    When,
-    after,
-    alter,
-    die,
-    instead,
-    skip,
-)
+from mocks.steps import Change, When, after, alter, die, instead, skip
 
 FAILED = When(
     lambda _, number, error, result: isinstance(error, dict) and "asked" in error.get("message", "")
@@ -186,8 +178,7 @@ FAULTS["rpc.values"] = {
     "booleans-as-integers": Fault("Answers true and false as 1 and 0.", echo(of_type(bool, int))),
     "long-text-cut": Subtle("Truncates text to 65535 bytes.", echo(of_type(str, cut_text(65535)))),
     "text-ends-at-nul": Subtle(
-        "Truncates text at its first NUL.",
-        echo(of_type(str, lambda text: text.partition("\0")[0])),
+        "Truncates text at its first NUL.", echo(of_type(str, lambda text: text.partition("\0")[0]))
     ),
 }
 
@@ -262,9 +253,7 @@ FAULTS["rpc.wrong-arguments"] = {
     "surplus-arguments-end-it": Subtle(
         "Closes the connection after a call with too many arguments.",
         instead(
-            "request",
-            "close",
-            of("subtract") & (lambda _, number, method, params: len(params) > 2),
+            "request", "close", of("subtract") & (lambda _, number, method, params: len(params) > 2)
         ),
     ),
     "dies-of-no-duration": Subtle(

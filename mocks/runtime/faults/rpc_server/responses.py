@@ -2,9 +2,8 @@
 
 import asyncio
 from collections.abc import Callable
-from typing import Any, ClassVar
+from typing import Any
 
-from conformance.codec import Decoder
 from mocks.deviations import Fault, Subtle, Table, fault
 from mocks.runtime.calls import NIL, results
 from mocks.runtime.rpc_server import Server
@@ -24,7 +23,6 @@ from mocks.steps import (
     skip,
     then,
 )
-from mocks.streams import Stream
 
 
 def _ids(change: Callable[[int], Any]) -> Change:
@@ -65,23 +63,6 @@ def _write_with_pauses(usual: Function, server: Server, data: bytes) -> None:
 def _take_fifty(server: Server, data: bytes) -> None:
     for frame in server.decoder.feed(data)[:50]:
         server.take(frame)
-
-
-def _answer_nil_id(server: Server, method: str, params: list[Any]) -> None:
-    server.call(method, params, lambda error, result: server.send([1, None, error, result]))
-
-
-def _answer_errors(server: Server, method: str, params: list[Any]) -> None:
-    def then(error: Any, result: Any) -> None:
-        if error is not None:
-            server.answer(0, error, None)
-
-    server.call(method, params, then)
-
-
-def _answer_slow(server: Server, method: str, params: list[Any]) -> None:
-    if method == "sleep":
-        server.call(method, params, lambda error, result: server.answer(1, error, result))
 
 
 FAULTS = Table(Server)
@@ -187,13 +168,21 @@ FAULTS["encoding.segmentation"] = {
 
 FAULTS["rpc.notification-unanswered"] = {
     "answers-notifications": Fault(
-        "Answers notifications with a nil id.", instead("notification", _answer_nil_id)
+        "Answers notifications with a nil id.",
+        then("notified", lambda server, _, error, result: server.send([1, None, error, result])),
     ),
     "errors-of-notifications": Subtle(
-        "Answers a failing notification with the id 0.", instead("notification", _answer_errors)
+        "Answers a failing notification with the id 0.",
+        then(
+            "notified",
+            lambda server, _, error, result: server.answer(0, error, None),
+            lambda _, method, error, result: error is not None,
+        ),
     ),
     "slow-notifications-answered": Subtle(
-        "Answers a notification of a slow procedure.", instead("notification", _answer_slow)
+        "Answers a notification of a slow procedure.",
+        only("notification", lambda _, method, params: method == "sleep"),
+        then("notified", lambda server, _, error, result: server.answer(1, error, result)),
     ),
 }
 
@@ -226,114 +215,3 @@ class NotificationsInARow(Server):
     def request(self, number: int, method: str, params: list[Any]) -> None:
         self.before = None
         super().request(number, method, params)
-
-
-class Forwarding(Server):
-    """Sends some responses to other clients."""
-
-    def receiver(self, number: int) -> Stream:
-        raise NotImplementedError
-
-    def answer(self, number: int, error: Any, result: Any) -> None:
-        own, self.stream = self.stream, self.receiver(number)
-        super().answer(number, error, result)
-        self.stream = own
-
-
-@fault("ids-of-all-clients", violates="rpc.clients-apart", subtle=True)
-class IdsOfAllClients(Forwarding):
-    """Sends a response to the client that used its id last."""
-
-    clients: ClassVar[dict[int, Stream]] = {}
-
-    def request(self, number: int, method: str, params: list[Any]) -> None:
-        self.clients[number] = self.stream
-        super().request(number, method, params)
-
-    def receiver(self, number: int) -> Stream:
-        return self.clients.get(number, self.stream)
-
-
-@fault("ids-of-all-clients-once", violates="rpc.clients-apart", subtle=True)
-class IdsOfAllClientsOnce(IdsOfAllClients):
-    """Sends the first response to a shared id to the wrong client."""
-
-    def receiver(self, number: int) -> Stream:
-        return self.clients.pop(number, self.stream)
-
-
-@fault("answers-to-the-newest", violates="rpc.clients-apart", subtle=True)
-class AnswersToTheNewest(Forwarding):
-    """Sends every response to the client that connected last."""
-
-    newest: ClassVar[list[Stream]] = []
-
-    async def run(self, stream: Stream) -> None:
-        self.newest[:] = [stream]
-        await super().run(stream)
-
-    def receiver(self, number: int) -> Stream:
-        return self.newest[0]
-
-
-@fault("answers-whoever-is-next", violates="rpc.response-id", subtle=True)
-class AnswersWhoeverIsNext(AnswersToTheNewest):
-    """Sends the responses for a disconnected client to the client that connected last."""
-
-    pending: ClassVar[list[asyncio.Task[None]]] = []
-    gone = False
-
-    async def leave(self) -> None:
-        self.gone = True
-        self.pending.extend(self.running)
-        self.running.clear()
-        await super().leave()
-
-    def receiver(self, number: int) -> Stream:
-        return super().receiver(number) if self.gone else self.stream
-
-
-@fault("answers-to-everybody", violates="rpc.clients-apart")
-class AnswersToEverybody(Server):
-    """Sends every response to all clients."""
-
-    all: ClassVar[list[Stream]] = []
-
-    async def run(self, stream: Stream) -> None:
-        self.all.append(stream)
-        await super().run(stream)
-
-    def answer(self, number: int, error: Any, result: Any) -> None:
-        own = self.stream
-        for stream in self.all:
-            self.stream = stream
-            super().answer(number, error, result)
-        self.stream = own
-
-
-@fault("one-buffer-for-all", violates="rpc.clients-apart", subtle=True)
-class OneBufferForAll(Server):
-    """Collects the responses to all clients in one buffer."""
-
-    buffer: ClassVar[bytearray] = bytearray()
-
-    def write(self, data: bytes) -> None:
-        self.buffer.extend(data)
-        asyncio.get_running_loop().call_soon(self.flush)
-
-    def flush(self) -> None:
-        data = bytes(self.buffer)
-        self.buffer.clear()
-        super().write(data)
-
-
-@fault("one-decoder-for-all", violates="rpc.clients-apart", subtle=True)
-class OneDecoderForAll(Server):
-    """Uses one decoder for the data of all clients."""
-
-    shared: ClassVar[list[Decoder]] = []
-
-    def make_decoder(self) -> Decoder:
-        if not self.shared:
-            self.shared.append(super().make_decoder())
-        return self.shared[0]

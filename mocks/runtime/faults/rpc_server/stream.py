@@ -6,13 +6,7 @@ from typing import Any, ClassVar
 from conformance.codec import Frame
 from conformance.runtime.shapes import RESPONSE
 from mocks.deviations import Fault, Subtle, Table, fault
-from mocks.runtime.messages import (
-    DROP_WHILE_BEHIND,
-    NOT_SHORTEST,
-    longer,
-    named,
-    read_alone,
-)
+from mocks.runtime.messages import DROP_WHILE_BEHIND, NOT_SHORTEST, longer, named, read_alone
 from mocks.runtime.rpc_server import Server
 from mocks.steps import (
     Change,
@@ -22,7 +16,6 @@ from mocks.steps import (
     before,
     die,
     from_connection,
-    having,
     later,
     note,
     noted,
@@ -31,7 +24,6 @@ from mocks.steps import (
     then,
 )
 from mocks.stream_readers import FirstOfARead
-from mocks.streams import Stream
 
 FOUR_PARTS = When(lambda _, value: isinstance(value, list) and len(value) == 4)
 """If a malformed request has four parts."""
@@ -64,27 +56,6 @@ def _close_after_silence(server: Any, frame: Frame) -> None:
     server.taken = vars(server).get("taken", 0) + 1
     asyncio.get_running_loop().call_later(1, close, server.taken)
 
-
-def _count_unanswered(by: int) -> Function:
-    def count(server: Any, *args: Any) -> None:
-        server.unanswered = vars(server).get("unanswered", 0) + by
-
-    return count
-
-
-def _is_unanswered(server: Server, stream: Stream) -> bool:
-    return bool(vars(server).get("unanswered"))
-
-
-def _note_for_all(name: str) -> Function:
-    """Note under a name for all connections."""
-    return lambda server, *args: setattr(type(server), name, True)
-
-
-COUNT_UNANSWERED = (
-    before("request", _count_unanswered(1)),
-    before("answer", _count_unanswered(-1)),
-)
 
 FAULTS = Table(Server)
 
@@ -171,35 +142,12 @@ FAULTS["robustness.broken-bytes"] = {
     "dies-of-broken-bytes": Fault(
         "Crashes after bytes that are not MessagePack.", before("unreadable", die)
     ),
-    "waits-for-all-bytes": Subtle(
-        "Stops serving all clients after one has disconnected within a request.",
-        then("run", _note_for_all("stopped"), lambda server, stream: server.decoder.end()),
-        skip("take", noted("stopped")),
-    ),
 }
 
 FAULTS["robustness.foreign-messages"] = {
     "dies-of-responses": Fault("Crashes after a response.", before("take", die, named(RESPONSE))),
     "confused-by-responses": Subtle(
         "Ignores a request whose id was in a response from the client.", skip("take", _is_confusing)
-    ),
-}
-
-FAULTS["robustness.clients-leave"] = {
-    "dies-of-lost-clients": Fault(
-        "Crashes if a client disconnects before all its requests are answered.",
-        *COUNT_UNANSWERED,
-        then("run", die, _is_unanswered),
-    ),
-    "waits-for-lost-clients": Subtle(
-        "Stops serving all clients after one has disconnected with pending calls.",
-        *COUNT_UNANSWERED,
-        then("run", _note_for_all("stopped"), _is_unanswered),
-        skip("take", noted("stopped")),
-    ),
-    "dies-of-resets": Subtle(
-        "Crashes when a client resets its connection.",
-        before("input_ended", die, having("stream.broken")),
     ),
 }
 
@@ -241,17 +189,3 @@ class PatienceForTen(Server):
         self.count.append(value)
         if len(self.count) == 10:
             die()
-
-
-@fault("the-last-leaves-as-well", violates="rpc.each-answered", subtle=True)
-class TheLastLeavesAsWell(Server):
-    """Also closes the newest connection when a client disconnects."""
-
-    all: ClassVar[list[Server]] = []
-
-    async def run(self, stream: Stream) -> None:
-        self.all.append(self)
-        await super().run(stream)
-        self.all.remove(self)
-        for last in self.all[-1:]:
-            last.close("a client has gone")
