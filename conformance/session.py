@@ -148,8 +148,8 @@ class Session(Wire):
         asked, idle = self.now, False
         with contextlib.ExitStack() as stack:
             while not found():
-                if self._reading.ended:
-                    raise Flooded(self._reading.ended, self.size)
+                if self._reading.why_ended:
+                    raise Flooded(self._reading.why_ended, self.size)
                 left = deadline() - self.now
                 if self.ended or left <= 0 or (self.is_unreadable and wait.names != (CLOSED,)):
                     return False

@@ -181,7 +181,7 @@ class Wire:
     @property
     def is_flooded(self) -> bool:
         """The IUT has written more than is read of one session."""
-        return bool(self._reading.ended)
+        return bool(self._reading.why_ended)
 
     @property
     def size(self) -> int:

@@ -1,4 +1,4 @@
-"""The outcome of a run as a whole: its exit code, its verdict, and the line that tells it."""
+"""The outcome of a run as a whole: exit code, verdict and headline."""
 
 import datetime
 from collections.abc import Iterable, Mapping, Sequence
@@ -27,14 +27,14 @@ class Run:
     """All facts of a run, before the run is judged as a whole.
 
     - ``smoke`` is the result of the smoke session.
-    - ``reached`` says if the IUT could be started or reached at all.
-    - ``lost`` says why a running IUT could not be reached any more.
-    - ``culprits`` are the ends of sessions that experiments have isolated.
+    - ``reached``: the IUT could be started or reached.
+    - ``why_stopped``: the reason why the run tried no further tests, such as an IUT that was gone.
+    - ``culprits``: the messages that end sessions, isolated by experiments.
     - ``interrupted``: a user ended the run. ``timed_out``: the run reached its ``--max-time``.
-    - ``at_a_time`` tests ran at most at once; ``alone`` says why only one did.
-    - ``stretched`` is the factor by which programs took longer on a busy machine.
-    - ``coverage`` is what the sessions have shown of the protocol, as far as they were judged.
-    - ``live``: there were no tests, but two real peers that were watched.
+    - ``max_parallel``: the most tests that ran at a time. ``why_sequential``: the reason if 1.
+    - ``slowdown``: the factor by which programs took longer on a busy machine.
+    - ``coverage``: the parts of the protocol that the judged sessions have shown.
+    - ``live``: there were no tests; the proxy judged two real peers.
     """
 
     configuration: Configuration
@@ -43,10 +43,10 @@ class Run:
     collected: Collected = field(default_factory=Collected)
     interrupted: bool = False
     reached: bool = True
-    lost: str = ""
-    at_a_time: int = 1
-    stretched: float = 1.0
-    alone: str = ""
+    why_stopped: str = ""
+    max_parallel: int = 1
+    slowdown: float = 1.0
+    why_sequential: str = ""
     timed_out: bool = False
     live: bool = False
     smoke: Result | None = None
@@ -61,7 +61,7 @@ class Run:
 
     @property
     def smoke_failed(self) -> bool:
-        """True if the smoke session failed, so that nothing else was tried."""
+        """True if the smoke session failed, so that no test ran."""
         return self.smoke is not None and self.smoke.verdict != Verdict.PASS
 
     @property
@@ -75,11 +75,11 @@ class Run:
         if self.live:
             return None
         by, of = str(self.configuration.selection), max(self.collected.available, self.selected)
-        ran = self.smoke is None or (self.smoke.verdict == Verdict.PASS and not self.lost)
+        ran = self.smoke is None or (self.smoke.verdict == Verdict.PASS and not self.why_stopped)
         stopped = ran and self.is_cut_short and not (self.interrupted or self.problems)
         if not by and not stopped and self.selected == of:
             return None
-        how = [by or "what pytest was told"] if by or self.selected < of else []
+        how = [by or "pytest's own selection"] if by or self.selected < of else []
         how += [f"stopped after test {len(self.tests)}"] if stopped else []
         return {"by": ", ".join(how), "tests": self.selected, "of": of}
 
@@ -90,23 +90,23 @@ def outcome(
     stale: Sequence[Mapping[str, str]],
     problems: Sequence[str],
 ) -> tuple[int, str]:
-    """The exit code of the run, and what to say beside the counts."""
+    """The exit code of the run, and the reason, which follows the counts in the headline."""
     verdicts = [entry["verdict"] for entry in requirements]
     if problems:
         return SUITE_FAILED, "the suite itself failed"
     if run.interrupted:
         return INTERRUPTED, ""
     if Verdict.FAIL in verdicts:
-        return NONCONFORMANT, run.lost
+        return NONCONFORMANT, run.why_stopped
     if run.smoke and run.smoke_failed:
         what = "the smoke session decided nothing" if run.reached else "the IUT was not reached"
         return INCONCLUSIVE, f"{what}: {run.smoke.detail}"
-    if run.lost:
-        return INCONCLUSIVE, run.lost
+    if run.why_stopped:
+        return INCONCLUSIVE, run.why_stopped
     if not run.selected:
         return INCONCLUSIVE, "the selection matches no test"
     if stale:
-        return NONCONFORMANT, "known failures do not hold any more"
+        return NONCONFORMANT, "known failures do not apply any more"
     if run.strict and (Verdict.WARN in verdicts or Verdict.INCONCLUSIVE in verdicts):
         return NONCONFORMANT, "strict: warnings and inconclusive verdicts count"
     if run.timed_out:
@@ -126,7 +126,7 @@ def outcome(
 
 
 def _part_remark(run: Run) -> str:
-    """What to say if more tests were not exercised than exercised; otherwise empty."""
+    """The remark for a run in which most tests were not exercised; otherwise empty."""
     left = sum(result.verdict is Verdict.NOT_EXERCISED for result in run.tests)
     if 2 * left <= len(run.tests):
         return ""
@@ -139,12 +139,12 @@ def _time_limit_text(run: Run) -> str:
 
 
 def verdict_word(code: int) -> str:
-    """The verdict of a run that ends with an exit code."""
+    """The verdict of a run with this exit code, as in report.json."""
     return _VERDICT_OF.get(code, "inconclusive")
 
 
 def headline(lead: str, counts: Mapping[str, int], reason: str) -> str:
-    """A run in one line: of what it speaks if not of the whole, the counts, what else to say."""
+    """A run in one line: the lead if not all tests ran, the counts, and the reason."""
     exercised = sum(counts[name] for name in ("pass", "fail", "warn", "known"))
     return (
         f"{lead}{exercised} of {sum(counts.values())} requirements exercised "
@@ -157,18 +157,18 @@ def headline(lead: str, counts: Mapping[str, int], reason: str) -> str:
 
 
 def lead(run: Run) -> str:
-    """The beginning of the headline of a run in which not all tests ended, or empty."""
+    """The beginning of the headline if not all tests ran; otherwise empty."""
     if run.interrupted:
         return f"interrupted after {len(run.tests)} of {run.selected} tests: "
     if run.live:
-        return "what passed between two peers: "
+        return "traffic between two peers: "
     if selection := run.selection:
         return f"{selection['tests']} of {selection['of']} tests ({selection['by']}): "
     return ""
 
 
 def is_passed_must(entry: Mapping[str, Any]) -> bool:
-    """True for a requirement of level must that passed: a conformant run needs at least one."""
+    """True for a passed requirement of level must; a conformant run needs at least one."""
     return entry["level"] == "must" and entry["verdict"] in (Verdict.PASS, Verdict.KNOWN)
 
 
@@ -178,7 +178,7 @@ def _is_undecided_must(entry: Mapping[str, Any]) -> bool:
 
 
 def count_verdicts(verdicts: Iterable[str]) -> dict[str, int]:
-    """How many there are of each verdict."""
+    """The number of each verdict, by the verdict's name."""
     counts = dict.fromkeys(map(str, Verdict), 0)
     for verdict in verdicts:
         counts[verdict] += 1

@@ -65,7 +65,7 @@ from conformance.proving.planning import (
     decided_requirements,
 )
 from conformance.reporting import page
-from conformance.running.machine import LOOK, Room
+from conformance.running.machine import MEASURE_INTERVAL, Room
 from conformance.verdicts import VIOLATIONS, Verdict
 from mocks.mutants import APPLIED, Mutant
 
@@ -168,9 +168,9 @@ def _wait(running: Sequence["_Running"]) -> None:
     """Wait until a trial ends, or for a moment."""
     sentinels = [run.process.sentinel for run in running if not isinstance(run, _Remote)]
     if sentinels:
-        connection.wait(sentinels, timeout=LOOK)
+        connection.wait(sentinels, timeout=MEASURE_INTERVAL)
     else:
-        time.sleep(LOOK)
+        time.sleep(MEASURE_INTERVAL)
 
 
 def _prepare(roles: Iterable[str]) -> None:

@@ -6,7 +6,7 @@ import pytest
 
 
 def case_id(item: pytest.Item) -> str:
-    """A test case's id, as in the report: its module and its name, stable as long as they are."""
+    """The id of a test case in the report: its module and its function."""
     module = str(getattr(getattr(item, "module", None), "__name__", ""))
     return f"{module.rpartition('.')[2].removeprefix('test_')}::{item.name.removeprefix('test_')}"
 

@@ -16,19 +16,19 @@ from conformance.running.case_names import case_id, purpose
 
 LEAN = (
     *("--disable-plugin-autoload", "--noconftest", "-p", "no:cacheprovider", "-W", "ignore"),
-    # At their end these collect garbage again and again, to warn of what was not closed.
+    # These plugins collect garbage several times at the end, to warn about unclosed resources.
     *("-p", "no:unraisableexception", "-p", "no:threadexception"),
 )
 """Options with which pytest starts quickly and leaves nothing behind."""
 
 
 class CollectionError(Exception):
-    """Test cases that cannot be collected: a fault of the suite."""
+    """Test cases cannot be collected, which is a fault of the suite."""
 
 
 @dataclass(frozen=True)
 class Case:
-    """A test case: its id as in a report, its purpose, and the requirement that it decides."""
+    """A test case: its id and purpose as in a report, and its requirement."""
 
     id: str
     purpose: str
@@ -36,7 +36,7 @@ class Case:
 
 
 class _Collector:
-    """A pytest plugin that keeps what was collected."""
+    """A pytest plugin that keeps the collected items and errors."""
 
     def __init__(self) -> None:
         self.items: list[pytest.Item] = []
@@ -52,7 +52,7 @@ class _Collector:
 
 @cache
 def cases(role: Role) -> tuple[Case, ...]:
-    """The test cases of a role; none if there are none yet. Raises CollectionError."""
+    """The test cases of a role; empty if its package does not exist. Raises CollectionError."""
     package = role.package
     try:
         importlib.import_module(package)
@@ -64,11 +64,11 @@ def cases(role: Role) -> tuple[Case, ...]:
     words = ["--pyargs", *role.packages, "--collect-only", "-c", os.devnull]
     words += ["--rootdir", str(Path(__file__).parents[1]), "-p", "conformance.plugin"]
     words += [*LEAN, "-p", "no:terminal"]
-    said = io.StringIO()
-    with contextlib.redirect_stdout(said), contextlib.redirect_stderr(said):
+    output = io.StringIO()
+    with contextlib.redirect_stdout(output), contextlib.redirect_stderr(output):
         code = pytest.main(words, plugins=[collector])
     if code not in (pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED):
-        collector.problems.append(said.getvalue())
+        collector.problems.append(output.getvalue())
     if collector.problems:
         raise CollectionError(collector.problems[0].strip().splitlines()[-1])
     binding = {entry.id for entry in protocols.load(role.protocol).requirements_for(role)}

@@ -1,4 +1,4 @@
-"""Runs the test cases of one run: smoke session, tests, re-runs and experiments, in this order."""
+"""Runs the test cases of a run: smoke session, tests, re-runs, then experiments."""
 
 import asyncio
 import contextlib
@@ -25,7 +25,7 @@ from conformance.running.progress import Progress
 from conformance.running.results import conclude
 from conformance.running.smoke import Smoke
 from conformance.running.testbed import Testbed
-from conformance.running.timeouts import TARDY
+from conformance.running.timeouts import OWN_DELAY
 from conformance.verdicts import (
     VIOLATIONS,
     Hindered,
@@ -35,16 +35,16 @@ from conformance.verdicts import (
     Violation,
 )
 
-_LOOK = 0.05  # seconds between two looks at the findings of a test that is to stop at the first
-_JUMP = 0.5  # seconds by which somebody sets the clock; time servers correct it more slowly
-_BEHIND = 0.25  # seconds that the machine takes from programs in a spell, which can fail a test
+_POLL_INTERVAL = 0.05  # seconds between two checks for a first finding, which ends the run
+_CLOCK_JUMP = 0.5  # seconds by which a user sets the clock; time servers correct it in small steps
+_MIN_LOSS = 0.25  # seconds lost on a busy machine within `LOSS_WINDOW` that can fail a test
 
 
 @dataclass(frozen=True)
 class Case:
-    """A test case: what the report says of it, and how it runs with an IUT.
+    """A test case: its facts for the report, and the coroutine function ``play``.
 
-    ``lasting`` tests wait for a time to pass; ``drawn`` ones try many examples.
+    ``lasting`` tests wait for a time to pass; ``drawn`` tests try many examples.
     """
 
     id: str
@@ -55,8 +55,8 @@ class Case:
     drawn: bool = False
 
 
-def _setting() -> float:
-    """Return the difference between the clock and the time since the start of the machine."""
+def _clock_offset() -> float:
+    """The difference between the clock and the time since the start of the machine, in seconds."""
     return time.time() - time.monotonic()
 
 
@@ -64,25 +64,25 @@ def _setting() -> float:
 class _Attempt:
     """A run of a test case, and how it ended.
 
-    ``behind`` are the seconds that the machine took from programs in its worst spell. ``jumped`` is
-    True if the clock was set meanwhile, so that times of the IUT can differ from the suite's.
+    ``lost_seconds`` is the most time that the machine took from programs in any `LOSS_WINDOW`.
+    ``clock_jumped``: the clock was set during the run, so times of the IUT can be wrong.
     """
 
     case: Case
     iut: Iut
     error: Exception | None
     seconds: float
-    behind: float
-    jumped: bool = False
+    lost_seconds: float
+    clock_jumped: bool = False
 
     @property
     def is_doubtful(self) -> bool:
-        """True if the machine or another test can have failed the test."""
+        """True if the machine or another test can be the reason why the test failed."""
         if isinstance(self.error, Hindered):
             return True
-        if self.jumped and isinstance(self.error, Violation):
+        if self.clock_jumped and isinstance(self.error, Violation):
             return True
-        if not isinstance(self.error, Violation) or self.behind < _BEHIND:
+        if not isinstance(self.error, Violation) or self.lost_seconds < _MIN_LOSS:
             return False
         session = self.error.session or next(reversed(self.iut.sessions), None)
         if self.error.event is None:
@@ -94,7 +94,7 @@ class _Attempt:
 class Execution:
     """The tests of one run, several at a time in one event loop.
 
-    Call `begin`, then `run` as often as there are tests, then `finish`; always in the same loop.
+    Call `begin` once, then `run` any number of times, then `finish`; all in the same loop.
     """
 
     def __init__(
@@ -109,8 +109,8 @@ class Execution:
     ) -> None:
         """``ended`` is called with each result; ``stopped`` with the number of violations so far.
 
-        ``first_only``: the run ends at the first violation, wherever it is found.
-        ``shows_progress``: nobody else shows on a terminal how the run goes on.
+        ``first_only``: the run ends at the first violation of any requirement.
+        ``shows_progress``: this object prints the progress, because pytest does not.
         """
         self._run = run
         self._configuration: Configuration = run.configuration
@@ -135,13 +135,14 @@ class Execution:
         return self._testbed
 
     @property
-    def lost(self) -> str:
-        """Why transcripts are missing, if some could not be written."""
-        return self._testbed.written.lost if self._testbed else ""
+    def unwritten_transcript(self) -> str:
+        """The first transcript that could not be written, and why; empty if all were written."""
+        return self._testbed.written.unwritten if self._testbed else ""
 
     async def begin(self) -> Result:
-        """Set up the testbed and play the smoke session; its result says if tests make sense."""
-        # Imported modules stay: the collector, which Hypothesis calls as well, can skip them.
+        """Set up the testbed and play the smoke session; return its result."""
+        # Imported modules stay in memory, so garbage collection need not look at them. Hypothesis
+        # collects garbage often.
         gc.freeze()
         self._testbed = await self._stack.enter_async_context(Testbed(self._configuration))
         if self._shows_progress:
@@ -156,7 +157,7 @@ class Execution:
         return self._run.smoke or smoke.out_of_time_result(self._configuration)
 
     async def run(self, cases: Sequence[Case]) -> None:
-        """Run tests, overlapped, and again those that timed out while the machine was busy."""
+        """Run tests in parallel; run those again that a busy machine can have failed."""
         if not (cases and self._smoke and self._smoke.passed):
             return
         run, testbed = self._run, self.testbed
@@ -166,8 +167,9 @@ class Execution:
             ]
             found = await width(testbed, len(tests), self._smoke)
             most = await overlap(tests, found, self._is_stopped, lambda: testbed.timeouts.idle)
-            run.at_a_time, run.alone = max(run.at_a_time, most), run.alone or found.why
-            # A test that timed out on a busy machine runs again alone; only that run counts.
+            run.max_parallel = max(run.max_parallel, most)
+            run.why_sequential = run.why_sequential or found.why
+            # Each of these tests runs again alone; only that run counts.
             while self._to_rerun:
                 attempt = self._to_rerun.pop(0)
                 if not self._is_stopped():
@@ -175,22 +177,22 @@ class Execution:
                 self._conclude(attempt)
 
     async def finish(self) -> None:
-        """Isolate the messages that ended sessions, and leave nothing behind."""
+        """Isolate the messages that ended sessions; then stop all instances and listeners."""
         try:
             if self._testbed is None:
                 return
             async with self._time_limit():
                 if self._configuration.command and self._configuration.isolate:
                     await self._isolate()
-                await self._look_for_another_role(self.testbed)
-            self._run.stretched = self.testbed.timeouts.stretched
+                await self._detect_other_role(self.testbed)
+            self._run.slowdown = self.testbed.timeouts.stretched
             self._run.coverage = self.testbed.tally.coverage
         finally:
             await self._stack.aclose()
 
     @contextlib.asynccontextmanager
     async def _time_limit(self) -> AsyncIterator[None]:
-        """Within the block, end at the time limit of the run."""
+        """Cancel the block at the time limit of the run, and record that."""
         left = self._until - time.monotonic()
         try:
             async with asyncio.timeout(left) as limit:
@@ -205,21 +207,24 @@ class Execution:
             isolation = Isolation(self.testbed, self._folder, self._smoke.sent, self._run_masked)
             self._run.culprits += await isolation.run(self._run.tests, self._ended_sessions)
 
-    async def _look_for_another_role(self, testbed: Testbed) -> None:
-        """Say so if the IUT took part, but had none of the operations of this role."""
+    async def _detect_other_role(self, testbed: Testbed) -> None:
+        """If no test was exercised, check whether the IUT plays another role."""
         tests, collected = self._run.tests, self._run.collected
         whole = collected.selected == collected.available
         if whole and tests and all(t.verdict is Verdict.NOT_EXERCISED for t in tests):
             other = await other_role.other_role_message(Iut(testbed, ""))
-            self._run.lost = self._run.lost or str(other or "")
+            self._run.why_stopped = self._run.why_stopped or str(other or "")
 
     def _start_order(self, cases: Sequence[Case]) -> list[Case]:
-        """Test cases that wait for a time to pass come first: started last, they would end alone.
+        """Sort test cases in the order in which they start.
 
-        Prerequisites of others come next, from the ground up, and then tests with drawn examples.
+        - Test cases that wait for a time to pass start first. If they started last, they would run
+          alone at the end.
+        - Tests of prerequisites come next, those without prerequisites of their own first.
+        - Tests with drawn examples come before other tests.
         """
         protocol = self._configuration.protocol
-        presumed = {name for one in protocol.requirements.values() for name in one.presumes}
+        presumed = {name for each in protocol.requirements.values() for name in each.presumes}
 
         def place(case: Case) -> tuple[bool, int, bool]:
             name = case.requirement.id
@@ -230,10 +235,10 @@ class Execution:
         return sorted(cases, key=place)
 
     def _is_stopped(self) -> bool:
-        return bool(self._run.lost) or self._stopped(self._violation_count)
+        return bool(self._run.why_stopped) or self._stopped(self._violation_count)
 
     async def _test(self, testbed: Testbed, case: Case) -> None:
-        """Run one test case; conclude it, unless it is to run again alone at the end."""
+        """Run one test case, and conclude it unless it has to run again alone at the end."""
         mask = frozenset(self._configuration.without)
         attempt = await self._attempt(case, Iut(testbed, case.requirement.id, mask))
         if attempt.is_doubtful and not self._first_only:
@@ -242,7 +247,7 @@ class Execution:
             self._conclude(attempt)
 
     async def _attempt(self, case: Case, iut: Iut) -> _Attempt:
-        clock, setting = time.perf_counter(), _setting()
+        clock, offset = time.perf_counter(), _clock_offset()
         error: Exception | None = None
         crowding, since = iut.testbed.timeouts.crowding, time.monotonic()
         try:
@@ -252,28 +257,28 @@ class Execution:
         except Exception as raised:
             error = raised
         # Time that the machine takes away after the last event cannot have failed the test.
-        until = min(_latest_event_time(iut) + TARDY, time.monotonic())
-        behind = crowding.worst_loss(since, until)
-        jumped = abs(_setting() - setting) > _JUMP
-        return _Attempt(case, iut, error, time.perf_counter() - clock, behind, jumped)
+        until = min(_latest_event_time(iut) + OWN_DELAY, time.monotonic())
+        lost = crowding.worst_loss(since, until)
+        jumped = abs(_clock_offset() - offset) > _CLOCK_JUMP
+        return _Attempt(case, iut, error, time.perf_counter() - clock, lost, jumped)
 
     async def _run_until_violation(self, iut: Iut, test: Coroutine[Any, Any, None]) -> None:
-        """Run a test; only until the first violation of the run, if the run ends there.
+        """Run a test; with ``first_only``, cancel it at the first violation of the run.
 
-        Raises NotExercised if the test was ended.
+        Raises NotExercised if the test was cancelled.
         """
         if not self._first_only:
             return await test
         running = asyncio.ensure_future(test)
         try:
             while not (running.done() or self._violation_count or iut.has_finding):
-                await asyncio.wait({running}, timeout=_LOOK)
+                await asyncio.wait({running}, timeout=_POLL_INTERVAL)
             if running.done():
                 return running.result()
         finally:
             running.cancel()
             await asyncio.wait({running})
-        raise NotExercised("the run was to end at the first violation")
+        raise NotExercised("the run ended at the first violation")
 
     def _conclude(self, attempt: _Attempt) -> None:
         """Decide a test and report it."""
@@ -331,7 +336,7 @@ class Execution:
         )
 
     async def _run_bounded(self, case: Case, iut: Iut, longest: float) -> _Attempt:
-        """Run a test for a time in seconds at most."""
+        """Run a test for at most ``longest`` seconds."""
         try:
             async with asyncio.timeout(longest):
                 return await self._attempt(case, iut)
@@ -340,10 +345,11 @@ class Execution:
             return _Attempt(case, iut, late, longest, 0.0)
 
     def _stop_after_loss(self, result: Result) -> None:
-        """An IUT that was started by hand is gone: nothing else can be tried."""
+        """End the run, because an IUT that a user started cannot be reached any more."""
         before = [test.id for test in self._run.tests if test.id != result.id]
         last = before[-1] if before else "the smoke session"
-        self._run.lost = self._run.lost or f"the IUT was gone after {last}: {result.detail}"
+        why = f"the IUT was gone after {last}: {result.detail}"
+        self._run.why_stopped = self._run.why_stopped or why
 
     def command(self, test: str = "", without: Sequence[str] = ()) -> str:
         """The command that runs one test again, or the whole run."""
@@ -355,5 +361,5 @@ class Execution:
 
 
 def _latest_event_time(iut: Iut) -> float:
-    """When anything happened last in the sessions of a test, by the clock; else infinity."""
+    """The monotonic time of the latest event in the sessions of a test; infinity if none."""
     return max((each.began + each.events[-1].at for each in iut.sessions), default=math.inf)

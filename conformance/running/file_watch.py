@@ -1,4 +1,4 @@
-"""Runs a command again after each change of one of some files."""
+"""Runs a command again whenever one of its files changes."""
 
 import contextlib
 import os
@@ -14,22 +14,21 @@ from conformance.conclusions.comparison import compare
 from conformance.reporting import changes
 from conformance.running import interruption
 
-_PAUSE = 0.3  # seconds between two looks
+_POLL_INTERVAL = 0.3  # seconds between two checks of the files
 
 
 def files_of(command: Sequence[str], folder: Path) -> list[Path]:
-    """The files that the words of a command name, below the folder that it is run in."""
+    """The existing files that the words of a command name, relative to its working folder."""
     return [path for word in command if (path := folder / word).is_file()]
 
 
 def watch(words: Sequence[str], files: Sequence[Path], report: Path) -> int:
-    """Run the words, and again after each change; the last exit code, once it is interrupted.
+    """Run a command after each change until a signal; return the latest exit code.
 
-    After each run but the first, print how ``report`` differs from that of the run before.
+    After each run except the first, print the changes of ``report`` since the run before.
     """
     code, latest = 0, _report(report)
-    # Both signals are heeded even where whoever started this ignores them, as a shell does for what
-    # runs in the background.
+    # A shell starts programs in the background with ignored signals. `orderly` handles them.
     with interruption.orderly(), contextlib.suppress(KeyboardInterrupt):
         while True:
             before = _stamps(files)
@@ -41,17 +40,17 @@ def watch(words: Sequence[str], files: Sequence[Path], report: Path) -> int:
             names = ", ".join(os.path.relpath(path) for path in files)
             print(f"\nwaiting for a change of {names} (Ctrl-C ends)", flush=True)
             while _stamps(files) == before:
-                time.sleep(_PAUSE)
-            # A file that has changed may still be being written.
+                time.sleep(_POLL_INTERVAL)
+            # Another program can still be writing the file.
             while (now := _stamps(files)) != before:
                 before = now
-                time.sleep(_PAUSE)
+                time.sleep(_POLL_INTERVAL)
             print(flush=True)
     return code
 
 
 def _report(path: Path) -> dict[str, Any] | None:
-    """The report that a run has written, if there is one."""
+    """The report that a run has written; None if there is none."""
     return stored_reports.load(path) if path.is_file() else None
 
 
@@ -67,7 +66,7 @@ def _run(words: Sequence[str]) -> int:
 
 
 def _stamps(files: Sequence[Path]) -> list[tuple[int, int]]:
-    """The times and sizes of files; a file that is just being written can be missing."""
+    """The times and sizes of files; zeros for a file that another program is replacing."""
     stamps = []
     for path in files:
         try:

@@ -1,4 +1,4 @@
-"""Limits of how much of an IUT's output is read: in one session, and in all open sessions."""
+"""Limits the output of an IUT that is read, in each session and in total."""
 
 import sys
 from collections.abc import Callable, Iterator, Sized
@@ -20,40 +20,42 @@ class Read(NamedTuple):
     blocks: int
 
 
-MOST = Read(
-    80 * 1024 * 1024,  # more than any codec takes for one message
+SESSION_LIMIT = Read(
+    80 * 1024 * 1024,  # more than any codec accepts in one message
     30_000,
     1_000_000,
 )
-"""The limits of one session; each of the three takes a hundred megabytes of memory or less."""
-TOGETHER = 5  # times as much is followed in all sessions that are under way
-LONG_PART = 4  # a session counts as long with the fourth part of what is followed of one
-FLOODS = 2  # sessions that are followed that far
-FLOODED = 20  # what is followed is divided by that after them
-LEAST = 64 * 1024  # bytes that are followed in any session
-LEAST_CHUNK = 16 * 1024  # bytes that are read at once at least: hundreds of the smallest messages
-FLOODS_IN_A_ROW = 10  # sessions one after the other that are cut off, after which no other is begun
+"""The limits of one session; each of the three takes at most a hundred megabytes of memory."""
+ALL_SESSIONS = 5  # times the limit of a session that all open sessions can have: 500 megabytes
+LONG_DIVISOR = 4  # a session of a quarter of the limit is long, and can be part of a flood
+KNOWN_AFTER = 2  # floods that are read up to the full limit; later sessions have lower limits
+FLOOD_DIVISOR = 20  # the limits of later sessions are divided by this number
+MIN_BYTES = 64 * 1024  # bytes that are read in any session
+MIN_CHUNK = 16 * 1024  # bytes that are decoded at once: hundreds of the smallest messages
+FLOODS_IN_A_ROW = 10  # floods one after the other, after which no further session begins
 
 
 @dataclass
 class Floods:
-    """The sessions of a run in which an IUT has written more than is followed."""
+    """The sessions of a run in which an IUT has written more than the limits."""
 
     count: int = 0
-    """How many there were."""
-    _shortest: int = MOST.bytes
+    """The number of floods."""
+    _shortest: int = SESSION_LIMIT.bytes
     _read: dict[object, Read] = field(default_factory=dict)
     _cut: set[object] = field(default_factory=set)
     _in_a_row: int = 0
 
     def cut_off(self, session: object, read: Read) -> bool:
-        """Record the amount read in a session; True if the session is read no further.
+        """Record the amount read in a session; return True if reading has to stop.
 
         If all sessions together are over the limit, each long session is cut off.
         """
         self._read[session] = read
-        together = [sum(column) for column in zip(*self._read.values(), strict=True)]
-        crowded = any(some > TOGETHER * most for some, most in zip(together, MOST, strict=True))
+        totals = [sum(column) for column in zip(*self._read.values(), strict=True)]
+        crowded = any(
+            some > ALL_SESSIONS * most for some, most in zip(totals, SESSION_LIMIT, strict=True)
+        )
         over = any(some > most for some, most in zip(read, self.limit, strict=True))
         if not (over or (_is_long(read) and crowded)):
             return False
@@ -64,11 +66,11 @@ class Floods:
         return True
 
     def is_long(self, session: object) -> bool:
-        """True if a session is so long that others can be part of the same flood."""
+        """True if a session is so long that it can be part of a flood."""
         return session in self._read and _is_long(self._read[session])
 
     def close(self, session: object) -> None:
-        """A session is over."""
+        """Forget a session that is over."""
         read = self._read.pop(session, None)
         if session in self._cut:
             self._cut.remove(session)
@@ -77,59 +79,61 @@ class Floods:
 
     @property
     def is_known(self) -> bool:
-        """True if the IUT is known to flood, so that little of its further sessions is read."""
-        return self.count >= FLOODS
+        """True if the IUT is known to flood, so further sessions have lower limits."""
+        return self.count >= KNOWN_AFTER
 
     @property
     def is_endless(self) -> bool:
-        """True if every recent session was a flood: further sessions would show nothing."""
+        """True if every recent session was a flood, so further sessions show nothing."""
         return self._in_a_row >= FLOODS_IN_A_ROW
 
     @property
     def limit(self) -> Read:
-        """The limits of a session now."""
+        """The limits of a session that is read now."""
         if not self.is_known:
-            return MOST
-        size = max(LEAST, self._shortest // FLOODED)
-        return Read(size, MOST.events // FLOODED, MOST.blocks // FLOODED)
+            return SESSION_LIMIT
+        size = max(MIN_BYTES, self._shortest // FLOOD_DIVISOR)
+        return Read(
+            size, SESSION_LIMIT.events // FLOOD_DIVISOR, SESSION_LIMIT.blocks // FLOOD_DIVISOR
+        )
 
 
 class SessionReading:
-    """The reading of one session: how much was read, and why reading stopped."""
+    """The reading of one session: the amount read, and why reading stopped."""
 
     def __init__(self, session: object, floods: Floods) -> None:
         self.size = 0
-        """How many bytes were read."""
-        self.ended = ""
-        """Why no more is read, once that is so."""
+        """The number of bytes read."""
+        self.why_ended = ""
+        """Why reading stopped; empty while the session is read."""
         self._session = session
         self._floods = floods
         self._blocks = 0
 
     def chunks(self, data: bytes, events: Sized) -> Iterator[bytes]:
-        """Split data into small bits, so that a flood of small messages ends early."""
-        start, size = 0, LEAST_CHUNK
+        """Split data into small chunks, so that a flood of small messages ends early."""
+        start, size = 0, MIN_CHUNK
         while start < len(data):
             before = len(events)
             yield data[start : start + size]
             start += size
-            # A long message is not to be looked for again with each of many bits.
-            size = LEAST_CHUNK if len(events) > before else 2 * size
+            # Growing chunks, because a decoder can search a long message again with each chunk.
+            size = MIN_CHUNK if len(events) > before else 2 * size
 
     def accepts(self, chunk: bytes, events: Sized, messages: int, seconds: float) -> bool:
-        """True if this bit is still read; `ended` says why if it is not."""
+        """True if this chunk is still read; otherwise `why_ended` has the reason."""
         self.size += len(chunk)
         known = self._floods.is_known
         if not self._floods.cut_off(self._session, Read(self.size, len(events), self._blocks)):
             return True
         came = f"{self.size} bytes in {messages} messages within {seconds:.1f} s"
-        why = "no more is read of one that floods" if known else "more than is read of one session"
-        self.ended = f"the IUT wrote {came}: {why}"
+        why = "an IUT that floods is read no further" if known else "more than a session can have"
+        self.why_ended = f"the IUT wrote {came}: {why}"
         return False
 
     def decoded(self, chunk: bytes, decode: Callable[[bytes], T]) -> T:
-        """Decode a bit, and count the blocks of memory once the session is long."""
-        if self.size <= LEAST:
+        """Decode a chunk; count the blocks of memory if more than `MIN_BYTES` were read."""
+        if self.size <= MIN_BYTES:
             return decode(chunk)
         before = sys.getallocatedblocks()
         found = decode(chunk)
@@ -138,4 +142,4 @@ class SessionReading:
 
 
 def _is_long(read: Read) -> bool:
-    return any(some > most // LONG_PART for some, most in zip(read, MOST, strict=True))
+    return any(some > most // LONG_DIVISOR for some, most in zip(read, SESSION_LIMIT, strict=True))

@@ -1,4 +1,4 @@
-"""Sets up Hypothesis for a run: the same seed draws the same examples, wherever the suite lies."""
+"""Sets up Hypothesis, so that the same seed draws the same examples in any folder."""
 
 import os
 
@@ -9,13 +9,13 @@ from hypothesis.internal.constants_ast import Constants
 from conformance.definitions import locations
 
 DRAWS = 4
-"""Examples that are drawn for each one that is run; those that cover nothing new are left out."""
+"""Examples drawn for each example that runs; examples that cover nothing new are left out."""
 
 
 def set_up(examples: int) -> None:
-    """Let each property run so many examples, or fewer if no more can be drawn that cover more."""
-    # Hypothesis looks for constants in all modules outside of site-packages, for half a second. A
-    # checkout would then draw other examples than an installed suite.
+    """Let each property run this number of examples, or fewer if others cover nothing new."""
+    # Hypothesis looks for constants in all modules outside of site-packages, which takes half a
+    # second. A checkout would then draw other examples than an installed suite.
     providers._get_local_constants = Constants
     # The files that Hypothesis keeps between runs are useless here, except its table of Unicode.
     hypothesis.configuration.set_hypothesis_home_dir(locations.cache_folder() or os.devnull)
@@ -24,12 +24,12 @@ def set_up(examples: int) -> None:
         max_examples=DRAWS * examples,
         deadline=None,
         database=None,
-        # Hypothesis turns it on wherever CI is set, and then ignores the seed.
+        # Hypothesis turns this on if the variable CI is set, and then ignores the seed.
         derandomize=False,
         print_blob=False,
         report_multiple_bugs=False,
         verbosity=hypothesis.Verbosity.quiet,
-        # To explain failures it would trace all that is drawn, for minutes, and nobody sees it.
+        # The phase `explain` would trace all drawn values for minutes, and no report shows it.
         phases=(hypothesis.Phase.generate, hypothesis.Phase.shrink),
         suppress_health_check=list(hypothesis.HealthCheck),
     )

@@ -1,10 +1,10 @@
-"""Ends a run at a signal so that its report is still written and no process is left.
+"""Ends a run at a signal, but still writes its report and leaves no process.
 
-The signals are SIGINT, SIGTERM and, unless it is ignored as under nohup, SIGHUP.
+The signals are SIGINT, SIGTERM and SIGHUP. An ignored SIGHUP stays ignored, as under nohup.
 
-A KeyboardInterrupt can be lost if it is raised at an arbitrary place. A coroutine can take it for a
-result, or leave a process behind. While an event loop runs, a callback of
-the loop raises it, between two steps of the loop's tasks.
+A KeyboardInterrupt can be lost if it is raised at an arbitrary place. A coroutine can handle it
+like a result, or leave a process behind. While an event loop runs, a callback of the loop raises
+it, between two steps of the loop's tasks.
 """
 
 import asyncio
@@ -15,18 +15,18 @@ from collections.abc import Coroutine, Iterator
 from types import FrameType
 from typing import Any
 
-_ECHO = 2.0  # seconds in which a further signal counts as an echo, which a wrapper has passed on
+_ECHO = 2.0  # seconds in which a second signal is a copy of the first, sent on by a wrapper
 
 
 def signals() -> tuple[signal.Signals, ...]:
-    """Return the signals that end a command."""
+    """The signals that end a command."""
     hangup = signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN
     return (signal.SIGINT, signal.SIGTERM, *((signal.SIGHUP,) if hangup else ()))
 
 
 @contextlib.contextmanager
 def orderly() -> Iterator[None]:
-    """Within the block each signal ends the run, once. Only for the main thread."""
+    """Within the block, the first signal ends the run. Only for the main thread."""
     first: float | None = None
 
     def end(number: int, frame: FrameType | None) -> None:
@@ -50,7 +50,7 @@ def orderly() -> Iterator[None]:
 
 
 def run(work: Coroutine[Any, Any, None]) -> bool:
-    """Run a coroutine to its end; return False if a signal ended it. Within `orderly`."""
+    """Run a coroutine; return False if a signal ended it. To be called within `orderly`."""
     try:
         asyncio.run(work)
     except KeyboardInterrupt:
@@ -64,7 +64,7 @@ def _interrupt() -> None:
 
 @contextlib.contextmanager
 def ignored() -> Iterator[None]:
-    """Within the block, which must be short, the signals do nothing. Only for the main thread."""
+    """Within the block, which must be short, ignore the signals. Only for the main thread."""
     before = {number: signal.signal(number, signal.SIG_IGN) for number in signals()}
     try:
         yield

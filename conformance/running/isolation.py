@@ -1,17 +1,17 @@
-"""Experiments that isolate the message which ends a session.
+"""Experiments that isolate the message that ends a session.
 
 If the IUT dies or closes the stream, two kinds of experiments show why:
 
-- A *replay* plays our own side of the session against a fresh instance, whole messages one after
-  the other. Replays reduce the session to the smallest one that ends in the same way.
-- A *masked run* runs a test again and leaves out the message that ends sessions (the culprit). A
-  test that passes then has failed as a consequence.
+- A *replay* plays our side of the session against a fresh instance, message by message. Replays
+  reduce the session to the smallest session that ends in the same way.
+- A *masked run* runs a test again and leaves out the message that ends sessions (the culprit). If
+  the test passes then, its failure was a consequence.
 
 A culprit is claimed only if three controls agree:
 
 - the full session ends in the same way again
 - the smallest session ends in the same way twice
-- the session without the culprit goes on
+- the session without the culprit continues
 """
 
 import asyncio
@@ -33,27 +33,28 @@ from conformance.session import Session
 from conformance.verdicts import Conclusion, Verdict
 from conformance.wire import NOISE, PART
 
-ABREAST = 3  # experiments at a time: more would make each of them slower on two cores
-REDUCTIONS = 6  # smallest sessions that are looked for in one run
-REPLAYS = 40  # replays of one reduction; a session of 1000 messages needs 20 if one ends it
-MASKED = 6.0  # seconds that a masked run lasts at most: a test that holds takes less than half
-LONGEST = 2.0  # seconds that a replay lasts at most after its latest connection
-_TURN = 0.3  # seconds in which the IUT takes its turn, if it had one in the session
-_SHORTEST = 0.3  # seconds after the last message in which the end comes at least
-_SHOWN = 200  # characters of the culprit's content
+PARALLEL = 3  # experiments at a time: more would make each of them slower on two cores
+REDUCTIONS = 6  # reductions of sessions in one run, so that a run has a bound
+REPLAYS = 40  # replays of one reduction; 20 suffice for 1000 messages with one culprit
+MASKED_TIME = 6.0  # seconds that a masked run can take: passing tests take less than half
+REPLAY_TIME = 2.0  # seconds that a replay can take after its latest connection
+_TURN = 0.3  # seconds to wait for a message, if the IUT sent a message here in the session
+_MIN_END_TIME = 0.3  # seconds to wait for the end after the last message, at least
+_SHOWN = 200  # characters of the culprit's content in the report
 
 Rerun = Callable[["EndedSession", frozenset[str], float], Awaitable[Result]]
 """Runs the test of an ended session again, without the messages that have these labels.
 
-The third argument is the longest time in seconds that the run can take.
+The third argument is the time limit of the run in seconds.
 """
 
 
 @dataclass(frozen=True)
 class Step:
-    """A step of our side: a message, an operation of the upper tester, or the end.
+    """A step of our side: a message, an operation, or the end of our stream.
 
-    ``connection`` counts from 0. ``turn``: the IUT sent something on it since the step before.
+    ``connection`` counts from 0. ``turn``: the IUT sent something on this connection after the
+    previous step.
     """
 
     connection: int
@@ -68,11 +69,13 @@ class Step:
 
 @dataclass(frozen=True)
 class EndedSession:
-    """A session that the IUT ended, with all that an experiment needs.
+    """A session that the IUT ended, with the facts that an experiment needs.
 
-    ``pause`` is the time in seconds from our last step to the end, ``start`` that to the IUT's
-    first message. ``channels`` has the channel of each connection; ``connection`` is the number of
-    the one that ended. ``test`` and ``iut`` are for the caller that runs the test again.
+    - ``pause``: the time from our last step to the end, in seconds
+    - ``start``: the time from the connection to the IUT's first message, in seconds
+    - ``channels``: the channel of each connection
+    - ``connection``: the number of the connection that ended
+    - ``test`` and ``iut``: for the caller that runs the test again
     """
 
     test: Any
@@ -87,34 +90,35 @@ class EndedSession:
 
     @classmethod
     def of(cls, test: Any, iut: Iut, sessions: Sessions, result: Result) -> "EndedSession | None":
-        """The session whose end is evidence in the result, with others of the same instance.
+        """The session whose end is evidence in the result; None if there is no such session.
 
-        The IUT can have ended other sessions of the test lawfully.
+        The steps include other sessions with the same instance. The IUT can have ended other
+        sessions of the test lawfully.
         """
         for session in reversed(sessions):
             end = end_of(session, sessions)
-            if end is None or end.lawful or not _affected_requirements(result, end):
+            if end is None or end.lawful or not _affected_requirements(result, end.way):
                 continue
-            with_it = tuple(one for one in sessions if one.instance is session.instance)
-            steps, pause = _steps(with_it, session)
-            first = (one.received[0].at for one in with_it if one.received)
+            siblings = tuple(each for each in sessions if each.instance is session.instance)
+            steps, pause = _steps(siblings, session)
+            first = (each.received[0].at for each in siblings if each.received)
             return cls(
                 test,
                 iut,
                 end,
                 steps,
-                tuple(_channel(one) for one in with_it),
+                tuple(_channel(each) for each in siblings),
                 session.instance.program,
                 pause,
                 next(first, 0.0),
-                with_it.index(session),
+                siblings.index(session),
             )
         return None
 
 
 @dataclass(frozen=True)
 class _ReplayResult:
-    """A replay: how the IUT ended it, if it did, and its sessions."""
+    """The sessions of a replay, and how the IUT ended it; ``end`` is None if it did not."""
 
     end: End | None
     sessions: Sessions
@@ -125,7 +129,7 @@ def _channel(session: Session) -> str:
 
 
 def _steps(sessions: Sessions, ended: Session) -> tuple[tuple[Step, ...], float]:
-    """Our side of sessions with one instance in the order of time, and the pause to the end."""
+    """Our steps in the sessions with one instance, in order of time, and the pause to the end."""
     entries: list[tuple[float, int, Step]] = []
     closed = (e.at for e in ended.events if e.event == "closed" and e.sender == ended.role.name)
     over = ended.began + next(closed, ended.events[-1].at)
@@ -178,20 +182,20 @@ class Isolation:
         self._folder = folder
         self._opening = tuple(opening)
         self._rerun = rerun
-        abreast = 1 if testbed.configuration.has_fixed_address else ABREAST
-        self._room = asyncio.Semaphore(abreast)
+        parallel = 1 if testbed.configuration.has_fixed_address else PARALLEL
+        self._room = asyncio.Semaphore(parallel)
         self._reductions = 0
 
     async def run(self, results: Sequence[Result], ended: Sequence[EndedSession]) -> list[Culprit]:
-        """The culprits of a run's ends.
+        """The culprits of the sessions that ended in a run.
 
-        Each way of ending gets one reduction, and more if it has several culprits.
+        Each way of ending gets one reduction, and more reductions if it has several culprits.
         """
         by_test = {result.id: result for result in results}
         groups: dict[tuple[str, str], list[_Met]] = {}
         for each in ended:
             result = by_test.get(each.test.id)
-            if result and _affected_requirements(result, each.end):
+            if result and _affected_requirements(result, each.end.way):
                 groups.setdefault(each.end.way, []).append((each, result))
         found = await asyncio.gather(*(self._isolate(met) for met in groups.values()))
         return [culprit for culprits in found for culprit in culprits]
@@ -200,7 +204,8 @@ class Isolation:
         culprits: list[Culprit] = []
         while met and self._reductions < REDUCTIONS:
             self._reductions += 1
-            # A short session is cheap to reduce. The power of two hardly varies from run to run.
+            # A short session is cheap to reduce. The bit length makes the choice repeatable: the
+            # number of steps varies a little from run to run.
             subject, result = min(met, key=lambda p: (len(p[0].steps).bit_length(), p[1].id))
             culprit = await self._reduce(subject, result)
             if not culprit.label:
@@ -213,7 +218,7 @@ class Isolation:
     # Replays
 
     async def _reduce(self, subject: EndedSession, result: Result) -> Culprit:
-        """The smallest session that ends in the same way, and the message that ends it."""
+        """The culprit of a session with its smallest session; without a label if not found."""
         reduction = _Reduction(self, subject)
         smallest = await reduction.smallest_session(self._opening_of(subject.steps))
         if not smallest:
@@ -226,7 +231,7 @@ class Isolation:
         return Culprit(subject.end.way, culprit.label, value, path, event, reduction.replays)
 
     def _opening_of(self, steps: Sequence[Step]) -> int:
-        """The number of first steps that a smoke session has as well; never all of them."""
+        """The number of first steps that a smoke session also has; never all steps."""
         same = 0
         for step, label in zip(steps, self._opening, strict=False):
             if step.label != label:
@@ -235,7 +240,7 @@ class Isolation:
         return min(same, len(steps) - 1)
 
     async def play(self, subject: EndedSession, steps: Sequence[Step]) -> _ReplayResult:
-        """Play these steps against a fresh instance; see how it ends the session, if it does."""
+        """Play these steps against a fresh instance, and return how the IUT ends the session."""
         player = _Player(Iut(self._testbed, ""), subject)
         async with self._room:
             with contextlib.suppress(Conclusion, TimeoutError):
@@ -243,7 +248,7 @@ class Isolation:
         return _ReplayResult(player.end, tuple(player.sessions.values()))
 
     def _write(self, result: Result, sessions: Sessions, culprit: Step) -> tuple[str, int | None]:
-        """Write the smallest session as a capture; its path, and the culprit's event."""
+        """Write the smallest session as a capture; return its path and the culprit's event."""
         name = f"{result.id}-smallest"
         files = Transcripts(
             self._folder, name, result.purpose, result.requirement, self._testbed.written
@@ -264,8 +269,9 @@ class Isolation:
     async def _trials(
         self, culprit: Culprit, met: list[_Met], subject: Result
     ) -> tuple[Culprit, list[_Met]]:
-        """The culprit with a trial for each requirement, and the sessions that it does not end.
+        """Try each affected requirement without the culprit.
 
+        Returns the culprit with the trials, and the sessions that another message ended.
         ``subject`` is the result of the test whose session was reduced.
         """
         mask = frozenset({culprit.label})
@@ -273,7 +279,7 @@ class Isolation:
             return _during_operation(culprit, met, subject)
         sent = [pair for pair in met if any(s.label == culprit.label for s in pair[0].steps)]
         cheapest: dict[str, _Met] = {}
-        # By id, because times and what was sent before a death differ from run to run.
+        # Sorted by id, because times and the messages before a crash differ from run to run.
         for pair in sorted(sent, key=lambda pair: (pair[1] is not subject, pair[1].id)):
             for name in _affected_requirements(pair[1], culprit.way):
                 cheapest.setdefault(name, pair)
@@ -288,7 +294,7 @@ class Isolation:
         for name, (_, result) in cheapest.items():
             trial = _trial(name, result, again.get(result.id), culprit.way)
             if trial is None and result is subject:
-                # Another message ends this session as well, but the culprit does too.
+                # Both the culprit and another message end this session.
                 trial = Trial(name, result.id, TrialResult.STANDS)
             if trial is None:
                 others.add(name)
@@ -313,7 +319,7 @@ class Isolation:
 
     async def _masked(self, ended: EndedSession, mask: frozenset[str]) -> Result:
         async with self._room:
-            return await self._rerun(ended, mask, MASKED)
+            return await self._rerun(ended, mask, MASKED_TIME)
 
 
 def _during_operation(
@@ -321,7 +327,8 @@ def _during_operation(
 ) -> tuple[Culprit, list[_Met]]:
     """The culprit with all sessions that end during the same operation, and the other sessions.
 
-    No test could do without the operation. All their requirements are violated.
+    A test cannot leave out its operation, so there are no masked runs. The end violates the
+    requirements of all these tests.
     """
     mine: list[_Met] = []
     rest: list[_Met] = []
@@ -338,9 +345,8 @@ def _during_operation(
     return replace(culprit, tests=tests, trials=tuple(trials.values())), rest
 
 
-def _affected_requirements(result: Result, end: End | tuple[str, str]) -> list[str]:
+def _affected_requirements(result: Result, way: tuple[str, str]) -> list[str]:
     """The requirements that a test found violated because the session ended in this way."""
-    way = end.way if isinstance(end, End) else end
     found = (
         fact.requirement
         for fact in result.evidence
@@ -352,13 +358,16 @@ def _affected_requirements(result: Result, end: End | tuple[str, str]) -> list[s
 def _trial(
     requirement: str, result: Result, again: Result | None, way: tuple[str, str]
 ) -> Trial | None:
-    """The result of a masked run for a requirement; None if the session ends in the same way."""
+    """The result of a masked run for a requirement; None if the session ends in the same way.
+
+    ``again`` is the result of the masked run; None if the culprit cannot be left out.
+    """
     if again is None:
         return Trial(requirement, result.id, TrialResult.STANDS)
-    mine = [each for each in again.evidence if each.is_against and each.requirement == requirement]
+    facts = [each for each in again.evidence if each.is_against and each.requirement == requirement]
     if any(each.end and each.end.way == way for each in again.evidence):
         return None
-    content = next((each for each in mine if each.kind is Kind.VIOLATION), None)
+    content = next((each for each in facts if each.kind is Kind.VIOLATION), None)
     if content:
         return Trial(
             requirement,
@@ -368,7 +377,7 @@ def _trial(
             again.reproduce,
             content,
         )
-    if again.verdict is Verdict.PASS and not mine:
+    if again.verdict is Verdict.PASS and not facts:
         return Trial(requirement, result.id, TrialResult.CONSEQUENCE, "", again.reproduce)
     return Trial(requirement, result.id, TrialResult.UNDECIDED, again.detail, again.reproduce)
 
@@ -376,14 +385,16 @@ def _trial(
 def _requirement_of_end(
     trials: Sequence[Trial], culprit: str, testbed: Testbed, concluded: Collection[str]
 ) -> str:
-    """The requirement that the end itself violates, of those for which no other evidence is.
+    """The requirement that the end itself violates, among those without other evidence.
 
-    - not that of segmentation if there is another, because replays send whole messages one by one;
-    - a must before others: the requirement that takes the blame excuses the others;
-    - the requirement that says how the culprit is handled (`MessageType.handled`);
-    - else one whose test needs the culprit;
-    - else one that a test concluded (``concluded``), before one that only the judge found;
-    - else a prerequisite of the others, in the order of the specification.
+    The first criterion that differs decides:
+
+    - The requirement of segmentation comes last, because replays send whole messages.
+    - Requirements of level must come first: the blamed requirement excuses the others.
+    - The requirement that says how the culprit is handled (`MessageType.handled`) comes first.
+    - A requirement whose test needs the culprit comes first.
+    - A requirement that a test ``concluded`` comes before one that only the judge found.
+    - Prerequisites of the others come first, then the order of the specification.
     """
     protocol, peer = testbed.configuration.protocol, testbed.role.peer
     kind = protocol.messages.get((peer, culprit.partition(" ")[0]))
@@ -408,7 +419,7 @@ def _requirement_of_end(
 
 
 class _Player:
-    """Plays steps in one replay."""
+    """Plays the steps of one replay."""
 
     def __init__(self, iut: Iut, subject: EndedSession) -> None:
         self.sessions: dict[int, Session] = {}
@@ -420,7 +431,7 @@ class _Player:
 
     @property
     def end(self) -> End | None:
-        """How the IUT ended the connection that it ended in the session, or died; None if not."""
+        """The end of the connection that ended in the session, or a crash; None without an end."""
         sessions = tuple(self.sessions.values())
         ended = self.sessions.get(self._subject.connection)
         if ended:
@@ -451,7 +462,7 @@ class _Player:
             channel = self._subject.channels[step.connection]
             opened = self._iut.connect(instance, channel=channel)
             self.sessions[step.connection] = await stack.enter_async_context(opened)
-            longest = LONGEST + 2 * self._subject.start
+            longest = REPLAY_TIME + 2 * self._subject.start
             self._limit.reschedule(asyncio.get_running_loop().time() + longest)
         session = self.sessions[step.connection]
         if step.turn:
@@ -472,9 +483,9 @@ class _Player:
         return bool(process and process.exit) or bool(ended and ended.ended)
 
     async def _end(self, instance: Instance) -> None:
-        """Wait for the end for as long as it took in the session, and somewhat longer."""
+        """Wait for the end, up to twice as long as it took in the session."""
         starting = 0.0 if any(s.received for s in self.sessions.values()) else self._subject.start
-        within = max(_SHORTEST, 2 * self._subject.pause) + 2 * starting
+        within = max(_MIN_END_TIME, 2 * self._subject.pause) + 2 * starting
         ended = self.sessions.get(self._subject.connection)
         waits = [asyncio.create_task(ended.until_closed(within))] if ended else []
         if instance.process:
@@ -489,7 +500,7 @@ class _Player:
 
 
 class _Reduction:
-    """Reduces one session by replays, a bounded number of them."""
+    """Reduces one session by at most `REPLAYS` replays."""
 
     def __init__(self, isolation: Isolation, subject: EndedSession) -> None:
         self.replays = 0
@@ -510,55 +521,61 @@ class _Reduction:
         return True
 
     async def smallest_session(self, opening: int) -> Sequence[Step]:
-        """The smallest session whose last step ends it; empty if that cannot be shown."""
+        """The smallest session whose last step ends it; empty if the controls do not agree.
+
+        ``opening`` is the number of first steps that a smoke session also has.
+        """
         steps = self._subject.steps
         if not steps or not await self._does_end(steps):
             return ()
         if opening and await self._does_end(steps[:opening]):
             steps, opening = steps[:opening], 0
         length = await self._shortest_prefix(steps, opening)
-        kept, culprit = [*steps[:opening]], steps[length - 1]
+        before, culprit = [*steps[:opening]], steps[length - 1]
         context = [*steps[opening : length - 1]]
-        if not context or not await self._does_end([*kept, culprit]):
-            kept = [*kept, *await self._needed_steps(kept, context, culprit)]
-        smallest = [*kept, culprit]
+        if not context or not await self._does_end([*before, culprit]):
+            before = [*before, *await self._needed_steps(before, context, culprit)]
+        smallest = [*before, culprit]
         if not (await self._does_end(smallest) and await self._does_end(smallest)):
             return ()
-        if not kept:
+        if not before:
             return smallest
         latest = self.latest
-        without = await self._does_end(kept)
+        ends_without_culprit = await self._does_end(before)
         self.latest = latest
-        return () if without else smallest
+        return () if ends_without_culprit else smallest
 
-    async def _shortest_prefix(self, steps: Sequence[Step], holds: int) -> int:
-        """The length of the shortest prefix that ends the session; the first ``holds`` do not."""
-        fails, jump = len(steps), 1
-        while fails - jump > holds:
-            if await self._does_end(steps[: fails - jump]):
-                fails -= jump
+    async def _shortest_prefix(self, steps: Sequence[Step], continues: int) -> int:
+        """The length of the shortest prefix that ends the session.
+
+        A prefix of the length ``continues`` is known not to end the session.
+        """
+        ends, jump = len(steps), 1
+        while ends - jump > continues:
+            if await self._does_end(steps[: ends - jump]):
+                ends -= jump
                 jump *= 2
             else:
-                holds = fails - jump
+                continues = ends - jump
                 break
-        while fails - holds > 1:
-            middle = (fails + holds) // 2
+        while ends - continues > 1:
+            middle = (ends + continues) // 2
             if await self._does_end(steps[:middle]):
-                fails = middle
+                ends = middle
             else:
-                holds = middle
-        return fails
+                continues = middle
+        return ends
 
     async def _needed_steps(
-        self, kept: Sequence[Step], context: Sequence[Step], culprit: Step
+        self, opening: Sequence[Step], context: Sequence[Step], culprit: Step
     ) -> Sequence[Step]:
-        """The steps before the culprit that the end needs, by leaving out ever smaller parts."""
+        """The steps of the context that the end needs, found by leaving out ever smaller parts."""
         needed, size = [*context], max(len(context) // 2, 1)
         while needed:
             place = 0
             while place < len(needed):
                 fewer = [*needed[:place], *needed[place + size :]]
-                if await self._does_end([*kept, *fewer, culprit]):
+                if await self._does_end([*opening, *fewer, culprit]):
                     needed = fewer
                 else:
                     place += size

@@ -1,6 +1,6 @@
-"""Notices early that the IUT plays another role: by what it sends, who connects, what it has.
+"""Detects early that the IUT plays another role, of this protocol or of another protocol.
 
-It may also be a role of another protocol, which the first bytes that came tell.
+The signs are its messages, its first bytes, its way of connecting, and its operations.
 """
 
 import asyncio
@@ -13,44 +13,45 @@ from conformance.definitions import protocols
 from conformance.iut import Iut
 from conformance.verdicts import Conclusion, Inconclusive
 
-_WONDER = 2.0  # seconds without a connection after which the other role is thought of
-_SOON = 4.0  # seconds in which one that plays the other role shows it
-_POLL = 0.05
+_CONNECT_TIME = 2.0  # seconds without a connection after which other roles are tried
+_TRIAL_TIME = 4.0  # seconds in which an IUT of another role takes part
+_POLL_INTERVAL = 0.05  # seconds between two checks
 _BEGINNING = 1024 * 1024  # bytes: three times those of a scene with 22 robots
 _QUOTED = 60  # bytes of a foreign stream that a message shows
-_BIT = 1024  # bytes that a decoder takes at first: a few messages at most
-_TRIED = "inverted"
+_FIRST_CHUNK = 1024  # bytes that a decoder gets first: a few messages at most
+_TRIED = "other-role-tried"  # the name of a fact in the testbed's memory
 _Way = tuple[str, bool]
+"""How an IUT takes part: the transport, and True if the suite connects to the IUT."""
 _WAYS: dict[_Way, tuple[str, str]] = {
     ("tcp", True): ("listens at", "listen at"),
     ("tcp", False): ("connects to", "connect to"),
     ("udp", True): ("takes datagrams at", "take datagrams at"),
     ("udp", False): ("sends datagrams to", "send datagrams to"),
 }
-"""How an IUT takes part: over what, and whether it is the one that is waited for; in words."""
+"""Each way in words: as a statement, and as an infinitive."""
 
 
 async def wait_for_other_role(iut: Iut) -> Inconclusive:
-    """Wait until it is clear that the IUT plays the other role, and return what to say to it."""
+    """Wait until the IUT is known to play another role; return the message for it."""
     loop = asyncio.get_running_loop()
     began = loop.time()
     while True:
         if foreign_role_message(iut):
-            # It may yet send what its own role does.
+            # The IUT can still send messages of its own role.
             await asyncio.sleep(iut.seconds("response"))
             if found := foreign_role_message(iut):
                 return found
-        alone = not iut.sessions and loop.time() > began + _WONDER
-        if alone and (met := await other_role_message(iut)) and not iut.sessions:
-            return met
-        await asyncio.sleep(_POLL)
+        unconnected = not iut.sessions and loop.time() > began + _CONNECT_TIME
+        if unconnected and (found := await other_role_message(iut)) and not iut.sessions:
+            return found
+        await asyncio.sleep(_POLL_INTERVAL)
 
 
 async def other_role_message(iut: Iut) -> Inconclusive | None:
-    """The message for an IUT that takes part like another role, or has its operations, if any.
+    """The message for an IUT that takes part like another role, or has its operations.
 
-    Further instances show this, once in a run. The suite listens, or does not, for connections or
-    for datagrams, and asks for an operation that only another role has.
+    Once in a run, the suite starts further instances. It listens or connects in other ways, and
+    asks for an operation that only another role has. Returns None if nothing shows another role.
     """
     if not iut.configuration.command or iut.memory.get(_TRIED):
         return None
@@ -60,8 +61,8 @@ async def other_role_message(iut: Iut) -> Inconclusive | None:
     trying.append(asyncio.create_task(_message_for_operations(iut)))
     try:
         for trial in asyncio.as_completed(trying):
-            if met := await trial:
-                return met
+            if found := await trial:
+                return found
     finally:
         for task in trying:
             task.cancel()
@@ -81,14 +82,14 @@ async def _message_for(iut: Iut, way: _Way) -> Inconclusive | None:
     if not others or way == own or own not in _WAYS:
         return None
     with contextlib.suppress(Conclusion, TimeoutError):
-        async with asyncio.timeout(_SOON):
+        async with asyncio.timeout(_TRIAL_TIME):
             if await iut.testbed.can_take_part(
                 iut.testbed.transport if kind == own[0] else kind, serves
             ):
                 does, is_to = _WAYS[way][0], _WAYS[own][1]
                 return Inconclusive(
-                    f"it {does} the address that it is to {is_to}: this looks like another role "
-                    f"than {role}; if that is so, test it as {' or '.join(others)}"
+                    f"the IUT {does} the address that it should {is_to}, unlike {role}; "
+                    f"if the IUT plays another role, test it as {' or '.join(others)}"
                 )
     return None
 
@@ -101,7 +102,7 @@ async def _message_for_operations(iut: Iut) -> Inconclusive | None:
     """The message for an IUT that has the operations of another role instead of its own."""
     role = iut.role
     with contextlib.suppress(Conclusion, TimeoutError):
-        async with asyncio.timeout(_SOON), iut.instance() as instance:
+        async with asyncio.timeout(_TRIAL_TIME), iut.instance() as instance:
             for other in iut.configuration.protocol.roles.values():
                 own = [name for name in role.hooks if name not in other.hooks]
                 theirs = [name for name in other.hooks if name not in role.hooks]
@@ -109,26 +110,26 @@ async def _message_for_operations(iut: Iut) -> Inconclusive | None:
                     continue
                 if await instance.upper.is_offered(theirs[0]):
                     return Inconclusive(
-                        f"it has the operation '{theirs[0]}', and not '{own[0]}': if the IUT is "
+                        f"the IUT has the operation '{theirs[0]}', not '{own[0]}': if the IUT is "
                         f"{_with_article(other.name)}, test it as {role.protocol}/{other.name}"
                     )
     return None
 
 
 def silence_hint(iut: Iut) -> str:
-    """The hint for an IUT that connects and sends nothing, as another role lawfully does."""
+    """The hint for an IUT that connects and sends nothing, as another role can."""
     role = iut.role
-    alike = [
+    others = [
         f"{role.protocol}/{other.name}"
         for other in iut.configuration.protocol.roles.values()
         if ((other.peer, other.serves) == (role.peer, role.serves) and other.name != role.name)
-        # Over standard streams nobody connects.
+        # Over standard streams, roles that serve and roles that connect look the same.
         or (iut.transport == "stdio" and other.name == role.peer)
     ]
-    said = any(event.data for session in iut.sessions for event in session.iut_events)
-    if role.serves or said or not iut.sessions or not alike:
+    has_sent = any(event.data for session in iut.sessions for event in session.iut_events)
+    if role.serves or has_sent or not iut.sessions or not others:
         return ""
-    return f"; if it is to be silent at first, test it as {' or '.join(alike)}"
+    return f"; if the IUT waits for its peer to send first, test it as {' or '.join(others)}"
 
 
 def foreign_role_message(iut: Iut) -> Inconclusive | None:
@@ -142,7 +143,7 @@ def foreign_role_message(iut: Iut) -> Inconclusive | None:
     own = {name for sender, name in messages if sender == role.name}
     own -= {name for sender, name in messages if sender != role.name}
     if any(message.name in own for session in iut.sessions for message in session.received):
-        return None  # it plays its own role, whatever else it sends
+        return None  # the IUT also plays its own role
     senders = [sender for sender, name in messages if name == foreign]
     other = role.peer if role.peer in senders else senders[0]
     return Inconclusive(
@@ -157,11 +158,11 @@ def _with_article(name: str) -> str:
 
 
 async def other_protocol_hint(iut: Iut) -> str:
-    """Return a hint for an IUT that has only sent a message of another protocol."""
+    """Return the hint for an IUT that has only sent messages of another protocol."""
     known = iut.configuration.protocol.messages
     received = (message for session in iut.sessions for message in session.received)
     came = (_beginning(event.data or b"" for event in each.iut_events) for each in iut.sessions)
-    # A thread: a single long message can take a decoder longer than the event loop can wait.
+    # A thread, because a decoder can take long for a long message, and would block the event loop.
     named = await asyncio.to_thread(
         first_message_of, next(filter(None, came), b""), iut.role.protocol
     )
@@ -169,9 +170,9 @@ async def other_protocol_hint(iut: Iut) -> str:
         return ""
     message, senders = named
     protocol = senders[0].partition("/")[0]
-    alike = [path for path in senders if protocols.role(path).serves == iut.role.serves]
-    roles = " or ".join(alike or senders)
-    return f"{message} of {protocol} came: if the IUT plays that, test it as {roles}"
+    likely = [path for path in senders if protocols.role(path).serves == iut.role.serves]
+    roles = " or ".join(likely or senders)
+    return f"{message} of {protocol} came: if the IUT speaks {protocol}, test it as {roles}"
 
 
 _FOREIGN = (
@@ -188,13 +189,14 @@ _FOREIGN = (
     ),
     (rb"(?:usage|Usage|USAGE): ", "the usage text of a program"),
 )
-"""How streams begin that belong to no protocol of the suite, and what they are."""
+"""The beginnings of streams that belong to no protocol of the suite, and their names."""
 
 
 def foreign_stream_hint(iut: Iut) -> str:
-    """Return a hint for an IUT whose stream begins like something else; empty if none does.
+    """Return the hint for an IUT whose stream begins like another kind of program.
 
-    A beginning that this role's own decoder takes for a message is not foreign.
+    A beginning that the decoder of this role accepts as a message is not foreign. The hint is
+    empty if no beginning is foreign.
     """
     protocol, role = iut.configuration.protocol, iut.role.name
     for session in iut.sessions:
@@ -212,7 +214,7 @@ def foreign_stream_hint(iut: Iut) -> str:
 
 
 def _beginning(pieces: Iterable[bytes]) -> bytes:
-    """Return as many of the first bytes as the first message of any protocol has."""
+    """Return the first `_BEGINNING` bytes, which contain the first message of any protocol."""
     data = bytearray()
     for piece in pieces:
         data += piece[: _BEGINNING - len(data)]
@@ -222,9 +224,9 @@ def _beginning(pieces: Iterable[bytes]) -> bytes:
 
 
 def first_message_of(data: bytes, but: str = "") -> tuple[str, list[str]] | None:
-    """Return the message at the beginning of bytes, and the roles of other protocols that send it.
+    """Return the message at the beginning of bytes, and the roles that send this message.
 
-    ``but`` is a protocol that is left out. Returns None if no protocol has such a message.
+    The protocol ``but`` is left out. Returns None if no protocol has such a message.
     """
     for name in protocols.names():
         protocol = protocols.load(name)
@@ -241,12 +243,12 @@ def first_message_of(data: bytes, but: str = "") -> tuple[str, list[str]] | None
 
 
 def _first(decoder: Decoder, data: bytes) -> Frame | None:
-    """Return the first frame of bytes, or None; bytes far behind that frame are not decoded."""
-    start, size = 0, _BIT
+    """Return the first frame of bytes, or None; later bytes are mostly not decoded."""
+    start, size = 0, _FIRST_CHUNK
     while start < len(data):
         if frames := decoder.feed(data[start : start + size]):
             return frames[0]
         start += size
-        # Doubled, because a decoder can search a long message again with each bit.
+        # Growing chunks, because a decoder can search a long message again with each chunk.
         size *= 2
     return None

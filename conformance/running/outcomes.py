@@ -1,4 +1,4 @@
-"""The outcomes of a run as pytest knows them: of tests, of requirements, of the run as a whole."""
+"""Translates the outcomes of tests, of requirements and of a run into pytest's outcomes."""
 
 import warnings
 from collections.abc import Callable
@@ -11,13 +11,13 @@ from conformance.verdicts import VIOLATIONS, Verdict
 
 
 class ConformanceWarning(UserWarning):
-    """A should is violated; pytest counts a warning, and the test passes."""
+    """A requirement of level should is violated; pytest counts a warning, and the test passes."""
 
 
 def raise_result(result: Result, known: str = "") -> None:
-    """Raise what pytest knows of a result; return if the test passed.
+    """Raise pytest's exception for a result; return if the test passed.
 
-    ``known`` is the reason of a known failure of its requirement, if there is one.
+    ``known`` is the reason of a known failure of its requirement, or empty.
     """
     if result.problem:
         pytest.fail(result.problem, pytrace=False)
@@ -25,7 +25,7 @@ def raise_result(result: Result, known: str = "") -> None:
 
 
 def raise_verdict(verdict: str, detail: str, known: str = "") -> None:
-    """Raise what pytest knows of a verdict; return if it is a pass."""
+    """Raise pytest's exception for a verdict; return if the verdict is pass."""
     if verdict in VIOLATIONS and known:
         pytest.xfail(f"known failure: {known}")
     match verdict:
@@ -40,14 +40,15 @@ def raise_verdict(verdict: str, detail: str, known: str = "") -> None:
 
 
 class ReportItem(pytest.Item):
-    """An item of the report that is no test: a requirement, or the verdict of the run."""
+    """An item that is not a test: a requirement, or the verdict of the run."""
 
-    def __init__(self, *, say: Callable[[], None], **given: Any) -> None:
+    def __init__(self, *, raise_outcome: Callable[[], None], **given: Any) -> None:
+        """``raise_outcome`` raises pytest's exception for the item."""
         super().__init__(**given)
-        self._say = say
+        self._raise_outcome = raise_outcome
 
     def runtest(self) -> None:
-        self._say()
+        self._raise_outcome()
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException]) -> str:  # type: ignore[override]
         return str(excinfo.value)

@@ -1,8 +1,8 @@
-"""Runs test cases in parallel in one event loop: most of a run is waiting for the IUT.
+"""Runs test cases in parallel in one event loop, because tests mostly wait.
 
 Each test case has instances, ports and sessions of its own. Two smoke sessions in parallel show how
-many can run at first. An IUT whose instances disturb each other (a fixed port, a lock file) is
-tested one by one. More tests start as long as cores are idle, because most tests only wait.
+many tests can start. If instances of the IUT disturb each other (a fixed port, a lock file), tests
+run one by one. More tests start as long as cores are idle, because most tests only wait.
 """
 
 import asyncio
@@ -16,19 +16,20 @@ from pathlib import Path
 from typing import Any
 
 from conformance.running import smoke
-from conformance.running.machine import LOOK, Room, core_count, load
+from conformance.running.machine import MEASURE_INTERVAL, Room, core_count, load
 from conformance.running.smoke import Smoke
 from conformance.running.testbed import Testbed
 
-FEW = 3  # test cases or fewer are run one by one, without finding out how many can overlap
-MOST = 20  # test cases at a time by default, unless there are more cores
+FEW = 3  # test cases that run one by one: to measure the width would take longer
+MOST = 20  # test cases at a time, unless there are more cores
 
 
 @dataclass(frozen=True)
 class Width:
-    """How many test cases may be under way at a time, and why not more where it is one.
+    """The number of test cases that can run at a time.
 
-    At first ``tests``, and up to ``most`` while the machine has cores left.
+    The number begins with ``tests``, and grows up to ``most`` while cores are idle. ``why`` is the
+    reason if test cases run one by one.
     """
 
     tests: int
@@ -37,10 +38,10 @@ class Width:
 
 
 async def width(testbed: Testbed, tests: int, alone: Smoke) -> Width:
-    """The width for a number of test cases: as declared, or as the IUT and this machine allow.
+    """The width for a number of test cases: declared, or measured with smoke sessions.
 
-    ``alone`` is a smoke session that ran alone. A violation that it shows as well says nothing
-    about two instances.
+    ``alone`` is a smoke session that ran alone. Its violations do not count against two sessions
+    in parallel.
     """
     configuration = testbed.configuration
     if tests <= FEW:
@@ -53,19 +54,19 @@ async def width(testbed: Testbed, tests: int, alone: Smoke) -> Width:
         return Width(int(configuration.workers))
     began, spent = time.monotonic(), _processor_time()
     with tempfile.TemporaryDirectory(prefix="conformance-smoke-") as folder:
-        held = await asyncio.gather(*(smoke.play(testbed, Path(folder)) for _ in range(2)))
-    first, second = held
+        played = await asyncio.gather(*(smoke.play(testbed, Path(folder)) for _ in range(2)))
+    first, second = played
     as_alone = all(
-        one.passed or set() < one.violated_requirements <= alone.violated_requirements
-        for one in held
+        each.passed or set() < each.violated_requirements <= alone.violated_requirements
+        for each in played
     )
-    if not as_alone or first.taken & second.taken:
+    if not as_alone or first.exclusive_names & second.exclusive_names:
         return Width(1, "two of its instances disturb each other")
     took, spent = time.monotonic() - began, _processor_time() - spent
-    # On a busy machine, what looks like waiting for the IUT is waiting for a core.
+    # On a busy machine, a part of the waiting time was waiting for a core.
     busy = max(load(), testbed.timeouts.crowding.factor())
-    bears = int(core_count() * took / max(spent, 0.01) / busy)
-    return Width(max(min(bears, MOST), core_count()), most=max(MOST, core_count()))
+    bearable = int(core_count() * took / max(spent, 0.01) / busy)
+    return Width(max(min(bearable, MOST), core_count()), most=max(MOST, core_count()))
 
 
 async def overlap(
@@ -74,10 +75,10 @@ async def overlap(
     stopped: Callable[[], bool],
     idle: Callable[[], int] = lambda: 0,
 ) -> int:
-    """Run all tests, started in their order, until there is reason to stop.
+    """Run all tests, started in their order, until ``stopped`` returns True.
 
-    Unless the width is fixed, those that are ``idle`` leave their places to others, up to as many
-    again. Returns how many were under way at most.
+    Returns the most tests that ran at a time. ``idle`` is the number of tests that only wait.
+    They leave their places to others, unless the width is fixed.
     """
     waiting, most = deque(tests), 0
     room = Room(width.tests, max(width.tests, width.most))
@@ -89,12 +90,12 @@ async def overlap(
                 running.add(group.create_task(waiting.popleft()()))
             most = max(most, len(running))
             _, running = await asyncio.wait(
-                running, timeout=LOOK, return_when=asyncio.FIRST_COMPLETED
+                running, timeout=MEASURE_INTERVAL, return_when=asyncio.FIRST_COMPLETED
             )
     return most
 
 
 def _processor_time() -> float:
-    """Seconds of processor time of this process and of those of its children that have ended."""
+    """The processor time of this process and of its exited children, in seconds."""
     used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
     return sum(usage.ru_utime + usage.ru_stime for usage in used)

@@ -1,4 +1,4 @@
-"""Says how a run goes on: first failures at once, a bar on a terminal, lines elsewhere."""
+"""Prints the progress of a run: a bar on a terminal, lines in a log."""
 
 import asyncio
 import contextlib
@@ -11,23 +11,23 @@ from conformance.evidence import Result
 from conformance.reporting.text import one_line
 from conformance.verdicts import Verdict
 
-HEARTBEAT = 5.0  # seconds between two lines without a terminal
+HEARTBEAT = 5.0  # seconds between two lines if there is no terminal
 _WIDTH = 20  # columns of the bar
-_ENOUGH = 5  # tests after which the time that is left can be estimated
+_MIN_TESTS = 5  # ended tests after which an estimate of the remaining time is useful
 
 
 class Progress:
-    """A line on standard error, which a terminal shows in one place."""
+    """The progress of a run on standard error; a terminal shows one line that changes."""
 
-    def __init__(self, run: Run, again: Sized) -> None:
-        """``again`` are the tests that are to run again alone at the end."""
+    def __init__(self, run: Run, to_rerun: Sized) -> None:
+        """``to_rerun`` are the tests that run again alone at the end."""
         self._run = run
-        self._again = again
+        self._to_rerun = to_rerun
         self._began = time.monotonic()
         self._failed: set[str] = set()
 
     def show(self) -> None:
-        """Print a line: tests that ended, failed, warned and are left, and the time left."""
+        """Print a line: the numbers of ended, failed and remaining tests, and the time left."""
         tests, selected = self._run.tests, max(self._run.collected.selected, 1)
         done = len(tests)
         counts = [
@@ -36,7 +36,7 @@ class Progress:
                 ("failed", sum(test.verdict is Verdict.FAIL for test in tests)),
                 ("warned", sum(test.verdict is Verdict.WARN for test in tests)),
                 ("left", selected - done),
-                ("to run again alone", len(self._again)),
+                ("to run again alone", len(self._to_rerun)),
             )
             if number
         ]
@@ -47,7 +47,7 @@ class Progress:
         self._print(f"{', '.join([text, *counts])}{self._estimate(done, selected)}")
 
     def _estimate(self, done: int, selected: int) -> str:
-        if done < _ENOUGH or done == selected:
+        if done < _MIN_TESTS or done == selected:
             return ""
         passed = time.monotonic() - self._began
         return f", about {passed * (selected - done) / done:.0f} s"
@@ -59,7 +59,7 @@ class Progress:
         sys.stderr.flush()
 
     def add_result(self, result: Result) -> None:
-        """A test has ended; the first failure of each requirement is printed at once."""
+        """Print the first failure of each requirement, and update the bar."""
         if result.verdict is Verdict.FAIL and result.requirement not in self._failed:
             self._failed.add(result.requirement)
             line = one_line(f"FAIL  {result.requirement}: {result.detail}", 160)
@@ -75,7 +75,7 @@ class Progress:
 
     @contextlib.asynccontextmanager
     async def heartbeat(self) -> AsyncIterator[None]:
-        """Within the block, print a line now and then if no terminal shows each test."""
+        """Within the block, print a line every `HEARTBEAT` seconds if there is no terminal."""
 
         async def beat() -> None:
             while True:

@@ -1,4 +1,4 @@
-"""Plays one capture against an IUT: our side as it was captured, the IUT's side as it comes."""
+"""Plays our side of a capture against an IUT, and judges its answers."""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -18,30 +18,36 @@ Pace = tuple[tuple[str, int, int], ...]
 
 @dataclass(frozen=True)
 class _Captured:
-    """A capture as it is played: our events with the pace before each and after all; its ending."""
+    """A capture, prepared for a replay.
+
+    - ``steps``: our events, each with the messages to wait for before it
+    - ``pace``: the messages to wait for after all steps
+    - ``kinds``: the names of all messages of the IUT
+    - ``closes``: the IUT closes the stream
+    - ``undecided``: a test found this counterexample wrong, but the oracle finds nothing
+    """
 
     steps: tuple[tuple[Pace, Event], ...]
     pace: Pace
     kinds: frozenset[str]
     closes: bool
     undecided: bool
-    """A test found this wrong, in a way that the oracle does not see."""
 
 
 async def replay(session: Session, capture: Capture) -> None:
-    """Play a capture in a session that has just been opened; the session's judge sees all of it.
+    """Play a capture in a new session; the session's judge sees all of it.
 
     Our events are sent write by write. Before each of them, the messages that pace the protocol
     (``MessageType.paces``) must have come as often as in the capture. The IUT is free in all other
     messages. A capture with a gap is played up to the gap.
 
-    Raises Violation if such a message does not come, if the IUT dies, and if a counterexample comes
-    out as it was. Raises NotExercised if one session cannot play the capture.
+    Raises Violation if a pacing message does not come, if the IUT dies, or if a counterexample is
+    repeated. Raises NotExercised if one session cannot play the capture.
     """
     if session.instance.kind == "none":
         test = f" ({capture.extra['test']})" if "test" in capture.extra else ""
         raise NotExercised(
-            f"{session.role} has no wire, and a replay sends what was sent over one: "
+            f"{session.role} has no wire over which a replay can send messages: "
             f"run the test again{test}"
         )
     if capture.gaps:
@@ -53,12 +59,12 @@ async def replay(session: Session, capture: Capture) -> None:
         await _wait_for_pace(session, pace, lenient)
         await _send(session, [event for _, event in group])
     await _wait_for_pace(session, captured.pace, lenient)
-    patience = _reaction_time(session)
+    timeout = _reaction_time(session)
     if captured.closes:
-        await session.until_closed(patience)
+        await session.until_closed(timeout)
     elif captured.undecided:
         kinds = {name for sender, name in session.protocol.messages if sender == session.role.name}
-        await session.wait_for(*(kinds - captured.kinds), within=patience)
+        await session.wait_for(*(kinds - captured.kinds), within=timeout)
     else:
         await session.until_closed(session.seconds("quiet"))
     await session.assert_alive("this")
@@ -67,10 +73,10 @@ async def replay(session: Session, capture: Capture) -> None:
 
 
 async def corresponding_capture(session: Session, parts: Sequence[Capture]) -> Capture | None:
-    """The captured connection that a connection corresponds to, which the IUT has just opened.
+    """The captured connection that corresponds to a new connection from the IUT.
 
     The first message decides, because the order of connections can be chance. The result is None
-    if the connection corresponds to no captured one, or the IUT has given it up already.
+    if no captured connection corresponds, or if the IUT has already closed the new connection.
     """
     iut = session.role.name
     kinds = [_first_message_of_iut(part, iut) for part in parts]
@@ -86,21 +92,21 @@ async def corresponding_capture(session: Session, parts: Sequence[Capture]) -> C
 
 
 def _does_close_first(capture: Capture, iut: str) -> bool:
-    """True if the IUT closes its side of a captured connection before our side sends anything."""
+    """True if the IUT closes a captured connection before our side sends anything."""
     ours = (e.sender not in (iut, None) or e.event == "closed" for e in capture.events)
     first = next((e for e, counts in zip(capture.events, ours, strict=True) if counts), None)
     return first is None or first.sender == iut
 
 
 def has_pacing_message(protocol: Protocol, capture: Capture, iut: str) -> bool:
-    """True if a captured connection has a message of the IUT that paces the protocol."""
+    """True if the IUT sends a pacing message on a captured connection."""
     return bool(_parse_capture(protocol, capture, iut, protocol.roles[iut].peer).pace)
 
 
 def _first_message_of_iut(capture: Capture, iut: str) -> str | None:
-    """The message that a captured connection begins with, if that is one of the IUT."""
-    spoken = next((event for event in capture.events if event.data), None)
-    return spoken.message if spoken and spoken.sender == iut else None
+    """The first message of a captured connection; None if the suite sent it."""
+    first = next((event for event in capture.events if event.data), None)
+    return first.message if first and first.sender == iut else None
 
 
 async def _send(session: Session, events: list[Event]) -> None:
@@ -111,7 +117,7 @@ async def _send(session: Session, events: list[Event]) -> None:
         if event.data:
             pieces.append(event.data)
             unended += len(event.data) - sum(len(frame.raw) for frame in decoder.feed(event.data))
-        # The pieces of one message go together: the judge must know of it before the IUT does.
+        # All pieces of a message are sent in one call, so the judge sees it before the IUT answers.
         if pieces and (unended <= 0 or event is events[-1]):
             await session.wait_until_taken()
             await session.send_bytes(b"".join(pieces), segmentation=_captured_segmentation(pieces))
@@ -125,7 +131,7 @@ def _captured_segmentation(pieces: list[bytes]) -> Segmentation:
 
 
 async def _wait_for_pace(session: Session, pace: Pace, lenient: bool) -> None:
-    """Wait until these messages have come. Raises Violation naming the first that does not."""
+    """Wait until these messages have come. Raises Violation for the first missing message."""
 
     def missing(name: str, times: int) -> bool:
         return sum(message.name == name for message in session.received) < times
@@ -133,26 +139,26 @@ async def _wait_for_pace(session: Session, pace: Pace, lenient: bool) -> None:
     for name, times, at_most in pace:
         while missing(name, times) and not (lenient and session.ended):
             await session.expect(name, to="as in the capture")
-        # A violation in the capture need not come again from another IUT, but may.
-        spoken = any(event.sender == session.peer for event in session.events)
+        # Messages that violate something in the capture are optional: another IUT can be right.
+        has_sent = any(event.sender == session.peer for event in session.events)
         while missing(name, at_most) and not session.ended:
-            starting = spoken and not session.received
+            starting = has_sent and not session.received
             within = session.seconds("response") + (session.seconds("startup") if starting else 0)
             if await session.wait_for(name, within=within) is None:
                 break
 
 
 def _reaction_time(session: Session) -> float:
-    """How long an IUT may take to show what it does: its answer, or the end of its program."""
+    """The time in which an IUT answers or ends its program, in seconds."""
     timings = session.protocol.timings
     return max(session.seconds(name) for name in ("response", "program") if name in timings)
 
 
 def _is_counterexample_repeated(session: Session, capture: Capture, captured: _Captured) -> bool:
-    """True if the IUT behaves as in a counterexample that no oracle decides.
+    """True if the IUT behaves as in a counterexample that the oracle cannot decide.
 
-    The wrong message comes again as it was. If no message was wrong, the same kinds of messages
-    come, and the session ends or stays open as before.
+    The wrong message comes again with the same value. If no message was wrong, the same kinds of
+    messages come, and the session ends or stays open as before.
     """
     offending = capture.extra.get("offending")
     if isinstance(offending, int) and 0 <= offending < len(capture.events):
@@ -160,7 +166,7 @@ def _is_counterexample_repeated(session: Session, capture: Capture, captured: _C
         return any((wrong.message, wrong.value) == (m.name, m.value) for m in session.received)
     kinds = {message.name for message in session.received}
     if captured.closes and session.ended:
-        return kinds <= captured.kinds  # how much came before the end is only timing
+        return kinds <= captured.kinds  # the number of messages before the end depends on timing
     return kinds == captured.kinds and session.ended == captured.closes
 
 

@@ -1,4 +1,4 @@
-"""Collects the evidence of one test when it ends, writes its transcripts, and has it decided."""
+"""Collects the evidence of a test that ended, writes its transcripts, and decides it."""
 
 import traceback
 from collections import Counter
@@ -28,10 +28,10 @@ from conformance.verdicts import (
 )
 from conformance.wire import LONG
 
-ALIKE = 3  # findings of one requirement, in other sessions of a test, that get a transcript each
+MAX_TRANSCRIPTS = 3  # transcripts of findings of one requirement; more would show nothing new
 
-_STUMBLED = (AttributeError, LookupError, TypeError, ValueError)
-"""The errors of a test that reads a message that does not fit its schema (which is found)."""
+_READING_ERRORS = (AttributeError, LookupError, TypeError, ValueError)
+"""The errors of a test that reads a message that does not fit its schema."""
 
 _KINDS: tuple[tuple[type[Conclusion], Kind], ...] = (
     (Late, Kind.LATE),
@@ -54,37 +54,37 @@ def conclude(
     seconds: float = 0.0,
     reproduce: str = "",
 ) -> Result:
-    """The result of a test that ended like this.
+    """The result of a test that ended, with an error or without.
 
     Its transcripts are written below ``folder``. The test's full timeouts are recorded, so that
     no other test of the same requirement waits for the same message.
     """
-    tried = tuple(iut.sessions)
+    sessions = tuple(iut.sessions)
     shown = next(
-        (session for session in tried if _has_finding_about(session, requirement.id)), None
+        (session for session in sessions if _has_finding_about(session, requirement.id)), None
     )
     iut.settle()
-    conclusion = _conclusion(error, iut, tried)
-    decisive = tried[-1] if tried else None
+    conclusion = _conclusion(error, iut, sessions)
+    decisive = sessions[-1] if sessions else None
     if conclusion is not None:
-        decisive, tried = conclusion.session or decisive, conclusion.sessions or tried
+        decisive, sessions = conclusion.session or decisive, conclusion.sessions or sessions
     elif own := next(
         (each for each in iut.findings if each[0].requirement == requirement.id), None
     ):
-        decisive, tried = (shown, tried) if shown else own[1:]
-    elif not tried and iut.findings:
-        _, decisive, tried = iut.findings[-1]
+        decisive, sessions = (shown, sessions) if shown else own[1:]
+    elif not sessions and iut.findings:
+        _, decisive, sessions = iut.findings[-1]
     passed = error is None and not iut.findings
     files = Transcripts(folder, test, purpose, requirement.id, iut.testbed.written, passed)
-    concluded = _own_conclusion(conclusion, error, requirement.id, decisive, tried)
-    written = (
-        files.of(tried, decisive, concluded.place.event if concluded else None) if tried else None
-    )
+    concluded = _own_conclusion(conclusion, error, requirement.id, decisive, sessions)
+    written = None
+    if sessions:
+        written = files.of(sessions, decisive, concluded.place.event if concluded else None)
     evidence: list[Evidence] = []
     if concluded:
-        evidence.append(_with_place(concluded, written, tried, decisive))
+        evidence.append(_with_place(concluded, written, sessions, decisive))
         _record_timeouts(iut, test, concluded)
-    evidence += _finding_evidence(files, iut, tried)
+    evidence += _finding_evidence(files, iut, sessions)
     presumed = iut.configuration.protocol.prerequisites(requirement.id)
     verdict, detail = decide_test(requirement, evidence, presumed)
     result = Result(
@@ -96,44 +96,45 @@ def conclude(
         round(seconds, 4),
         tuple(evidence),
         Files(written.path if written else None),
-        _observations(iut, tried),
+        _observations(iut, sessions),
         reproduce,
     )
-    seen = (
+    is_judged = (
         decisive is not None
         and result.own_evidence is not None
         and _has_finding_about(decisive, result.own_evidence.requirement)
     )
-    return _with_conclusion(result, files, written, seen, drawn=bool(iut.drawn_examples.failed))
+    drawn = bool(iut.drawn_examples.failed)
+    return _with_conclusion(result, files, written, is_judged, drawn=drawn)
 
 
-def _conclusion(error: BaseException | None, iut: Iut, tried: Sessions) -> Conclusion | None:
+def _conclusion(error: BaseException | None, iut: Iut, sessions: Sessions) -> Conclusion | None:
     """The conclusion of the test itself; None if it passed, or the suite failed."""
     if error is None:
         return None
     conclusion = next(_conclusions(error), None)
-    if conclusion is None and isinstance(error, _STUMBLED) and iut.findings:
-        finding, session, sessions = iut.findings[0]
+    if conclusion is None and isinstance(error, _READING_ERRORS) and iut.findings:
+        finding, session, attempt = iut.findings[0]
         text = f"the test cannot read this message: {finding.message} ({finding.requirement})"
-        return Inconclusive(text).shown_in(session, sessions)
-    if conclusion is None and isinstance(error, _STUMBLED):
-        return _unreadable(iut, tried)
+        return Inconclusive(text).shown_in(session, attempt)
+    if conclusion is None and isinstance(error, _READING_ERRORS):
+        return _unreadable(iut, sessions)
     return conclusion
 
 
-def _unreadable(iut: Iut, tried: Sessions) -> Conclusion | None:
-    """The conclusion that a test cannot read what came, such as an answer that never ends."""
+def _unreadable(iut: Iut, sessions: Sessions) -> Conclusion | None:
+    """The conclusion that a test cannot read a message without a known name, if one came."""
     known = iut.configuration.protocol.messages
-    for session in tried:
+    for session in sessions:
         for message in session.received:
             if (iut.role.name, message.name) not in known:
-                text = f"the test cannot read what came: {message.name}"
-                return Inconclusive(text).shown_in(session, tried)
+                text = f"the test cannot read this message: {message.name}"
+                return Inconclusive(text).shown_in(session, sessions)
     return None
 
 
 def _conclusions(error: BaseException) -> Iterator[Conclusion]:
-    """The conclusions within an exception: a flaky example comes wrapped in a group."""
+    """The conclusions within an exception; Hypothesis raises flaky examples in a group."""
     if isinstance(error, Conclusion):
         yield error
     elif isinstance(error, BaseExceptionGroup):
@@ -159,17 +160,17 @@ def _own_conclusion(
         amount = getattr(conclusion, "took", 0.0) or getattr(conclusion, "size", 0.0)
         return Evidence(kind, requirement, str(conclusion), amount=amount)
     about = conclusion.requirement or requirement
-    unread = (
+    spoiled = (
         session is not None and session.judge.spoiled and not _has_finding_about(session, about)
     )
-    if session is not None and unread and not conclusion.explains:
+    if session is not None and spoiled and not conclusion.explains:
         noise = session.judge.findings[0]
         text = f"{noise.message} ({noise.requirement}); nothing after it counts: {conclusion}"
         return Evidence(Kind.UNDECIDED, about, text, place=Place(event=noise.event))
     end = end_of(session, sessions) if session and _is_end(session, conclusion.event) else None
     missing = () if conclusion.event is not None else _missed_messages(sessions)
     if conclusion.missing:
-        # No single session was to bring these messages: that one of them ended explains nothing.
+        # Any of several sessions could show these messages, so the end of a session is no reason.
         missing = (conclusion.missing,)
         end = end if end and end.died else None
     kind = Kind.END if end else Kind.TIMEOUT if missing else Kind.VIOLATION
@@ -189,18 +190,18 @@ def _own_conclusion(
 
 
 def _remarks(session: Session | None, violation: Violation, about: str) -> Iterator[str]:
-    """Further remarks on the session for a reader."""
+    """Remarks about the session that can help to find the mistake."""
     if session is None:
         return
     if session.unread_bytes and violation.event is None:
-        yield f"the IUT has not read {session.unread_bytes} bytes of what it was sent"
+        yield f"the IUT has not read {session.unread_bytes} bytes that the suite sent"
     ways = [way for way in sorted(session.multi_read_sends) if way != LONG]
     if ways and about == session.protocol.segmentation_requirement:
-        yield f"it was sent {' and '.join(ways)}"
+        yield f"sent {' and '.join(ways)}"
 
 
 def _is_end(session: Session | None, event: int | None) -> bool:
-    """True if an event is the end of its session, or there is none: then an end can explain it."""
+    """True if an event is the end of its session, or missing, so that an end can explain it."""
     if event is None or session is None:
         return True
     return any(shown.event == "closed" for shown in session.events[event : event + 1])
@@ -212,21 +213,21 @@ def _missed_messages(sessions: Sessions) -> tuple[tuple[str, ...], ...]:
 
 
 def end_of(session: Session, sessions: Sequence[Session] = ()) -> End | None:
-    """How the IUT ended a session by itself; None if the suite did, or it goes on.
+    """How the IUT ended a session; None if the suite ended it, or the session is open.
 
-    ``sessions`` are those of the same attempt. A process that died has ended all of its sessions.
-    It can have died of a message on any of its connections.
+    ``sessions`` are the sessions of the same attempt. If the process died, a message on any of its
+    connections can be the reason.
     """
     process = session.instance.process
     how = session.death or (CLOSED_STREAM if session.closed_by_iut else "")
     if not how:
         return None
     died = bool(process and process.death)
-    with_it = [one for one in sessions if one.instance is session.instance] if died else []
+    siblings = [each for each in sessions if each.instance is session.instance] if died else []
     candidates = [
         label
-        for one in with_it or [session]
-        for label in (*one.sent_since_last_receive, *one.operating)
+        for each in siblings or [session]
+        for label in (*each.sent_since_last_receive, *each.operating)
     ]
     goodbye = any(map(session.judge.has_said_goodbye, (session.role.name, session.peer)))
     lawful = goodbye and how == CLOSED_STREAM
@@ -249,18 +250,18 @@ def _record_timeouts(iut: Iut, test: str, fact: Evidence) -> None:
             iut.testbed.timeouts.expire(test, iut.requirement_id, fact.requirement, names)
 
 
-def _observations(iut: Iut, tried: Sessions) -> Observed:
-    """The further facts about the sessions."""
+def _observations(iut: Iut, sessions: Sessions) -> Observed:
+    """Further facts about the sessions."""
     return Observed(
         frozenset(iut.exercised),
         frozenset(iut.received),
-        frozenset(label for session in tried for label in session.sent),
+        frozenset(label for session in sessions for label in session.sent),
     )
 
 
 def _finding_evidence(files: Transcripts, iut: Iut, decisive: Sessions) -> Iterator[Evidence]:
     """Each finding of the judge once, with the transcript that shows it."""
-    # The findings of the decisive sessions need no transcript of their own.
+    # The decisive sessions come first, because they have a transcript already.
     entries = sorted(iut.findings, key=lambda entry: entry[2] != decisive)
     known: set[tuple[str, str]] = set()
     elsewhere: Counter[str] = Counter()
@@ -271,7 +272,7 @@ def _finding_evidence(files: Transcripts, iut: Iut, decisive: Sessions) -> Itera
         known.add(key)
         if sessions != decisive:
             elsewhere[finding.requirement] += 1
-            if elsewhere[finding.requirement] > ALIKE:
+            if elsewhere[finding.requirement] > MAX_TRANSCRIPTS:
                 continue
         written = files.of(sessions)
         place = Place(written.path, written.place(sessions, session, finding.event), finding.path)
@@ -296,20 +297,19 @@ def _is_about_end(session: Session, finding: Finding) -> bool:
 
 
 def _with_conclusion(
-    result: Result, files: Transcripts, written: Transcript | None, seen: bool, *, drawn: bool
+    result: Result, files: Transcripts, written: Transcript | None, is_judged: bool, *, drawn: bool
 ) -> Result:
-    """The result once its transcript says what the test concluded.
+    """Add the test's conclusion to its transcript, and return the result.
 
-    If the judge has ``seen`` the same, the transcript says so already.
-
-    If examples were ``drawn``, the smallest that fails is written as a counterexample.
+    ``is_judged``: the judge has found the same, so the transcript need not repeat the conclusion.
+    If examples were ``drawn``, the smallest example that fails is written as a counterexample.
     """
     own = result.own_evidence
     if written is None or own is None or not own.is_against:
         return result
     shown = {"expected": own.expected, "came": own.came, "offending": own.place.event}
     extra: dict[str, Any] = {key: value for key, value in shown.items() if value is not None}
-    if not (own.judged or seen or written.gaps) and own.came:
+    if not (own.judged or is_judged or written.gaps) and own.came:
         extra["concluded"] = own.requirement
         files.conclude(written, "recorded", written.path, extra)
     if not (drawn and result.verdict in (Verdict.FAIL, Verdict.WARN)):

@@ -1,4 +1,4 @@
-"""The pytest plugin of one run: collects the role's test cases, runs them, writes the report."""
+"""The pytest plugin of one run: collects and runs test cases, and writes the report."""
 
 import asyncio
 import contextlib
@@ -32,7 +32,7 @@ from conformance.running.outcomes import ReportItem, raise_result, raise_verdict
 from conformance.running.selection import SMOKE, Collected
 from conformance.verdicts import VIOLATIONS, Verdict
 
-_SHOWN = (*VIOLATIONS, Verdict.KNOWN)
+_FAILED = (*VIOLATIONS, Verdict.KNOWN)
 
 
 class Runner:
@@ -48,11 +48,12 @@ class Runner:
         self._run = Run(configuration, datetime.datetime.now(datetime.UTC))
         self._stack = contextlib.ExitStack()
         self._items: dict[str, pytest.Item] = {}
-        self._alone: dict[str, Case] = {}
-        """By node id, the tests that run in their own call phase."""
+        self._own_call: dict[str, Case] = {}
+        """The tests that run in their own call phase, by node id."""
         self._results: dict[str, Result] = {}
-        """By node id, the results of tests that have ended."""
+        """The results of tests that have ended, by node id."""
         self._waiting: pytest.Item | None = None
+        """The item that goes through pytest's protocol as soon as the next item is known."""
         self._loop: asyncio.Runner
         self._execution: Execution | None = None
         self._writing = False
@@ -60,7 +61,7 @@ class Runner:
         self.written = False
         """True after all files of the report were written."""
         self.unwritten = ""
-        """Why the report's files could not be written; empty if they were."""
+        """Why the report's files could not be written; empty if they were written."""
         hypothesis_setup.set_up(configuration.examples)
         prepare(self.folder)
 
@@ -76,7 +77,7 @@ class Runner:
     def pytest_pycollect_makemodule(
         self, module_path: Path, parent: pytest.Collector
     ) -> pytest.Module | None:
-        """Give a module of test cases an id that works from any folder: `--pyargs ID`."""
+        """Give a module of test cases an id that works from any folder with `--pyargs`."""
         for package in self.role.packages:
             folder = Path(importlib.import_module(package).__path__[0])
             if module_path.is_relative_to(folder):
@@ -92,26 +93,26 @@ class Runner:
     def pytest_collection_modifyitems(
         self, config: pytest.Config, items: list[pytest.Item]
     ) -> Generator[None]:
-        """Keep the test cases of the role under test, and of these the selected ones."""
-        mine = self._role_items(items)
-        config.hook.pytest_deselected(items=[item for item in items if item not in mine])
-        items[:] = mine
+        """Keep the selected test cases of the role under test."""
+        of_role = self._role_items(items)
+        config.hook.pytest_deselected(items=[item for item in items if item not in of_role])
+        items[:] = of_role
         yield  # to pytest's own selection
         cases = [(case_id(item), self._decided_requirement(item).id) for item in items]
         taken = self.configuration.selection.of(cases)
         left = [item for item, take in zip(items, taken, strict=True) if not take]
         items[:] = [item for item, take in zip(items, taken, strict=True) if take]
         config.hook.pytest_deselected(items=left)
-        kept = set(items)
+        selected = set(items)
         self._run.collected = Collected(
-            len(mine),
+            len(of_role),
             len(items),
             tuple({self._decided_requirement(item).id for item in items}),
-            tuple({self._decided_requirement(item).id for item in mine if item not in kept}),
+            tuple({self._decided_requirement(item).id for item in of_role if item not in selected}),
         )
 
     def _role_items(self, items: Sequence[pytest.Item]) -> list[pytest.Item]:
-        """The items of the role's own package, and those of shared ones that bind the role."""
+        """The items of the role's own package, and items of shared packages that bind the role."""
         own, *shared = [
             Path(importlib.import_module(package).__path__[0]) for package in self.role.packages
         ]
@@ -126,14 +127,14 @@ class Runner:
         ]
 
     def _named_requirement(self, item: pytest.Item) -> Requirement:
-        """The requirement that a test case names. Raises UsageError if it does not name one."""
+        """The requirement that a test case names. Raises UsageError without a requirement."""
         markers = list(item.iter_markers("requirement"))
         if len(markers) != 1 or not item.obj.__doc__:  # type: ignore[attr-defined]
             raise pytest.UsageError(f"{item.nodeid} needs one requirement and a docstring")
         return self.protocol.requirement(markers[0].args[0])
 
     def _decided_requirement(self, item: pytest.Item) -> Requirement:
-        """The requirement of a test case. Raises UsageError if it binds another role only."""
+        """The requirement of a test case. Raises UsageError if it does not bind the role."""
         requirement = self._named_requirement(item)
         if self.role.name not in requirement.binds:
             raise pytest.UsageError(f"{item.nodeid}: {requirement.id} does not bind {self.role}")
@@ -143,10 +144,10 @@ class Runner:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtestloop(self, session: pytest.Session) -> object | None:
-        """Run the smoke session, then all tests, then what the report adds to them.
+        """Run the smoke session, then all tests, then the items that the report adds.
 
         Most tests run ahead, several at a time in one event loop. When such a test ends, its item
-        goes through pytest's own protocol. There, the recorded outcome takes the place of the call.
+        goes through pytest's own protocol. There, the recorded outcome replaces the call.
         A test with a fixture that is not session-wide runs in its own call phase.
         """
         if session.config.option.collectonly or session.testsfailed:
@@ -155,21 +156,23 @@ class Runner:
             return True
         items = [*session.items]
         ahead = [item for item in items if self._can_run_ahead(item)]
-        alone = [item for item in items if item not in ahead]
-        if alone and (terminal := session.config.pluginmanager.get_plugin("terminalreporter")):
-            terminal.write_line(f"{len(alone)} tests run one by one, because of their fixtures")
-        most = session.config.option.maxfail or 0
+        sequential = [item for item in items if item not in ahead]
+        if sequential and (terminal := session.config.pluginmanager.get_plugin("terminalreporter")):
+            count = len(sequential)
+            terminal.write_line(f"{count} tests run one by one, because of their fixtures")
+        max_failures = session.config.option.maxfail or 0
 
-        def stopped(wrong: int) -> bool:
-            # pytest counts failed tests; a finding in a test that passes is as bad.
-            return bool(0 < most <= wrong or session.shouldfail or session.shouldstop)
+        def is_stopped(violations: int) -> bool:
+            # pytest counts failed tests only; findings in passed tests count here as well.
+            too_many = 0 < max_failures <= violations
+            return bool(too_many or session.shouldfail or session.shouldstop)
 
         self._execution = Execution(
             self._run,
             self.folder,
-            self._protocol,
-            stopped,
-            first_only=most == 1,
+            self._record_result,
+            is_stopped,
+            first_only=max_failures == 1,
             shows_progress=not session.config.pluginmanager.hasplugin("terminalreporter"),
         )
         cases = {item.nodeid: self._case(item) for item in items}
@@ -181,21 +184,21 @@ class Runner:
                 )
                 loop.run(self._execution.run([cases[item.nodeid] for item in ahead]))
                 self._flush(None)
-                for item in alone if self._smoke_passed else ():
+                for item in sequential if self._smoke_passed else ():
                     self._raise_if_stopped(session)
-                    self._alone[item.nodeid] = cases[item.nodeid]
+                    self._own_call[item.nodeid] = cases[item.nodeid]
                     item.config.hook.pytest_runtest_protocol(item=item, nextitem=None)
             except ConfigurationError as wrong:
                 raise pytest.UsageError(str(wrong)) from wrong
             finally:
                 loop.run(self._execution.finish())
-                self._outlive_working_folder()
+                self._replace_removed_folder()
         self._add_report(session)
         self._raise_if_stopped(session)
         return True
 
-    def _outlive_working_folder(self) -> None:
-        """If the working folder was removed, let pytest return to another, so that the run ends."""
+    def _replace_removed_folder(self) -> None:
+        """Let pytest return to the root folder if the working folder was removed."""
         given = self._config.invocation_params
         if not given.dir.is_dir():
             self._config.invocation_params = pytest.Config.InvocationParams(
@@ -207,9 +210,9 @@ class Runner:
         return self._run.smoke is not None and self._run.smoke.verdict is Verdict.PASS
 
     def _play_smoke(self, session: pytest.Session, wide: Sequence[str]) -> None:
-        """Run the smoke session as the first item, once all session-wide fixtures are set up.
+        """Run the smoke session as the first item, after all session-wide fixtures.
 
-        Raises ConfigurationError, and whatever else the session raises by a fault of the suite.
+        Raises ConfigurationError, or any exception that is a fault of the suite.
         """
         execution = self._execution
         assert execution is not None
@@ -232,7 +235,7 @@ class Runner:
             raise faults[0]
 
     def _can_run_ahead(self, item: pytest.Item) -> bool:
-        """True if a test has no fixture but the suite's `iut`, parameters and session-wide ones."""
+        """True if a test only needs `iut`, parameters and session-wide fixtures."""
         info: dict[str, Any] = item._fixtureinfo.name2fixturedefs  # type: ignore[attr-defined]
         given = {"request", *(item.callspec.params if hasattr(item, "callspec") else ())}
         for name, known in info.items():
@@ -256,31 +259,32 @@ class Runner:
         self._items[case.id] = item
         return case
 
-    def _protocol(self, case: Case, result: Result) -> None:
-        """Take the item of a test that ended through pytest's protocol.
-
-        The item waits for the next one, because pytest tears fixtures down by that.
-        """
+    def _record_result(self, case: Case, result: Result) -> None:
+        """Keep the result of a test, and take its item through pytest's protocol."""
         item = self._items[case.id]
         self._results[item.nodeid] = result
-        if item.nodeid not in self._alone:
+        if item.nodeid not in self._own_call:
             self._flush(item)
 
     def _flush(self, item: pytest.Item | None) -> None:
+        """Take the waiting item through pytest's protocol; let the given item wait.
+
+        pytest needs the next item to decide which fixtures it tears down.
+        """
         waiting, self._waiting = self._waiting, item
         if waiting:
             waiting.config.hook.pytest_runtest_protocol(item=waiting, nextitem=item)
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_pyfunc_call(self, pyfuncitem: pytest.Function) -> object | None:
-        """Give a test its recorded outcome, or run it here if it is one that runs alone."""
-        case = self._alone.get(pyfuncitem.nodeid)
+        """Raise the outcome of a test; first run tests that did not run ahead."""
+        case = self._own_call.get(pyfuncitem.nodeid)
         if case and pyfuncitem.nodeid not in self._results and self._execution:
             names = pyfuncitem._fixtureinfo.argnames
             given = {name: pyfuncitem.funcargs[name] for name in names if name != "iut"}
             test, own = pyfuncitem.obj, pyfuncitem.funcargs.get("iut")
-            alone = replace(case, play=lambda iut: test(**given, iut=own or iut))
-            self._loop.run(self._execution.run([alone]))
+            with_fixtures = replace(case, play=lambda iut: test(**given, iut=own or iut))
+            self._loop.run(self._execution.run([with_fixtures]))
         result = self._results.get(pyfuncitem.nodeid)
         if result is None:
             return None
@@ -309,11 +313,11 @@ class Runner:
             raise session.Interrupted(session.shouldstop)
 
     def _add_report(self, session: pytest.Session) -> None:
-        """Add an item for each violated requirement without a violated test, and the verdict."""
+        """Add items: each violated requirement without a failed test, and the verdict."""
         self.report = report = self._build_report()
-        failed = {t["requirement"] for t in report["tests"] if t["verdict"] in _SHOWN}
+        failed = {t["requirement"] for t in report["tests"] if t["verdict"] in _FAILED}
         for entry in report["requirements"]:
-            if entry["verdict"] in _SHOWN and entry["id"] not in failed:
+            if entry["verdict"] in _FAILED and entry["id"] not in failed:
                 self._add(session, f"requirement[{entry['id']}]", entry["verdict"], entry["reason"])
         verdicts = {"conformant": Verdict.PASS, "nonconformant": Verdict.FAIL}
         verdict = verdicts.get(report["verdict"], Verdict.FAIL)
@@ -321,7 +325,7 @@ class Runner:
 
     def _add(self, session: pytest.Session, name: str, verdict: str, detail: str) -> None:
         item = ReportItem.from_parent(
-            session, name=name, say=lambda: raise_verdict(verdict, detail)
+            session, name=name, raise_outcome=lambda: raise_verdict(verdict, detail)
         )
         item.config.hook.pytest_runtest_protocol(item=item, nextitem=None)
 
@@ -330,7 +334,7 @@ class Runner:
             self._run.problems.append(f"{report.nodeid}: {report.longreprtext[-2000:]}")
 
     def pytest_internalerror(self, excrepr: object) -> bool:
-        """Keep it for the report; pytest prints only errors of writing the report."""
+        """Keep the error for the report; pytest only prints errors from writing the report."""
         self._run.problems.append(str(excrepr)[-4000:])
         return not self._writing
 
@@ -347,7 +351,7 @@ class Runner:
                     self._write(session, exitstatus == pytest.ExitCode.INTERRUPTED)
 
     def _build_report(self, interrupted: bool = False) -> dict[str, Any]:
-        # Tests that cannot be collected end a run in the same way.
+        # pytest also reports errors of the collection as an interruption.
         self._run.interrupted = interrupted and not self._run.problems
         self._run.strict = self.configuration.strict
         self._run.tests.sort(key=lambda result: result.id)
@@ -364,11 +368,11 @@ class Runner:
             self.written = True
         except UnwrittenReport as error:
             self.unwritten = str(error)
-        if self._execution and (lost := self._execution.lost):
-            print(f"conformance: transcripts are missing: {one_line(lost)}", file=sys.stderr)
+        if self._execution and (why := self._execution.unwritten_transcript):
+            print(f"conformance: transcripts are missing: {one_line(why)}", file=sys.stderr)
         if allure.is_active(self._config):
             allure.write_context(self.report, Path(self._config.getoption("allure_report_dir")))
-        # pytest knows of failed tests only, not of findings or of a smoke session that failed.
+        # pytest's own status ignores findings and the smoke session.
         session.exitstatus = USAGE if self.unwritten else self.report["exit_code"]
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:

@@ -1,4 +1,4 @@
-"""The selection of a role's test cases for a run, and its text."""
+"""The selection of a role's test cases for a run."""
 
 import fnmatch
 from collections.abc import Mapping, Sequence
@@ -8,17 +8,18 @@ from typing import Any
 SMOKE = "smoke"
 """The id of the smoke session among the tests of a run."""
 LEFT_OUT = "not part of this run, which is a selection"
-"""The reason of a requirement that a selection has not tried."""
+"""The reason for a requirement that the selection of a run leaves out."""
 
 
 @dataclass(frozen=True)
 class Selection:
-    """A run of a part: test cases for which everything holds that is given here.
+    """The conditions that all test cases of a run meet.
 
-    ``keyword`` is pytest's ``-k``, which pytest applies; ``requirements`` are patterns of ids, in
-    which ``*`` stands for anything; ``tests`` are ids of test cases, and ``failed`` those that
-    an earlier report lists as failed. ``shard`` is ``I/N``: the
-    I-th of N parts of the rest, in each of which a requirement has all of its tests or none.
+    - ``keyword``: pytest's ``-k``, which pytest applies
+    - ``requirements``: patterns of ids, in which ``*`` matches anything
+    - ``tests``: ids of test cases
+    - ``failed``: ids of test cases that failed in an earlier report
+    - ``shard``: ``I/N``, the I-th of N parts; the tests of a requirement are in the same part
     """
 
     keyword: str = ""
@@ -45,14 +46,15 @@ class Selection:
         return cls(**{**raw, **tuples})
 
     def of(self, cases: Sequence[tuple[str, str]]) -> list[bool]:
-        """For each test case, given by its id and its requirement, True if it is selected."""
-        taken = [self._is_selected(case, requirement) for case, requirement in cases]
+        """Return for each pair of test case and requirement whether it is selected."""
+        selected = [self._is_selected(case, requirement) for case, requirement in cases]
         if not self.shard:
-            return taken
+            return selected
         part, parts = (int(number) for number in self.shard.split("/"))
-        decided = [requirement for (_, requirement), take in zip(cases, taken, strict=True) if take]
+        pairs = [*zip(cases, selected, strict=True)]
+        decided = [requirement for (_, requirement), is_selected in pairs if is_selected]
         ours = set(list(dict.fromkeys(decided))[part - 1 :: parts])
-        return [take and case[1] in ours for case, take in zip(cases, taken, strict=True)]
+        return [is_selected and case[1] in ours for case, is_selected in pairs]
 
     def _is_selected(self, case: str, requirement: str) -> bool:
         wanted = not self.requirements or is_matching(requirement, self.requirements)
@@ -61,10 +63,10 @@ class Selection:
 
 @dataclass(frozen=True)
 class Collected:
-    """How many of a role's test cases were collected, and how many of these selected.
+    """The numbers of a role's test cases that were collected and selected.
 
-    ``decided`` are the requirements of which some test was selected, ``split`` those of which some
-    test was left out.
+    ``decided`` are the requirements with a selected test, ``split`` those with a test that was left
+    out.
     """
 
     available: int = 0
@@ -74,5 +76,5 @@ class Collected:
 
 
 def is_matching(requirement: str, patterns: Sequence[str]) -> bool:
-    """True if the id of a requirement fits one of these patterns."""
+    """True if the id of a requirement matches one of these patterns."""
     return any(fnmatch.fnmatchcase(requirement, pattern) for pattern in patterns)

@@ -1,6 +1,6 @@
-"""The smoke session: does the IUT start, and does it speak its side of the protocol at all?
+"""The smoke session: checks that the IUT starts and speaks its side of the protocol.
 
-If it does not, one message says what to do, and no test runs.
+If the smoke session fails, one message says what to do, and no test runs.
 """
 
 import asyncio
@@ -19,21 +19,22 @@ from conformance.running.selection import SMOKE
 from conformance.running.testbed import Testbed
 from conformance.verdicts import Conclusion, NotExercised, Unreachable, Verdict
 
-FIRST = 60  # bytes of the first output that a message shows: a line of a terminal
+FIRST_BYTES = 60  # bytes of the first output that a message shows: a line of a terminal
 _PURPOSE = "The IUT starts and speaks its role's side of the protocol"
 
 
 @dataclass(frozen=True)
 class Smoke:
-    """How a smoke session ended; ``reached``: the IUT could be started or reached at all.
+    """How a smoke session ended.
 
-    ``taken`` are names of the machine that only one instance can have at a time, as far as the
-    session knows them. ``sent`` are the labels of the messages that our side sent, in order.
+    - ``reached``: the IUT could be started or reached.
+    - ``exclusive_names``: the known names on this machine that two instances cannot share.
+    - ``sent``: the labels of the messages that our side sent, in order.
     """
 
     result: Result
     reached: bool
-    taken: frozenset[str] = frozenset()
+    exclusive_names: frozenset[str] = frozenset()
     sent: tuple[str, ...] = ()
 
     @property
@@ -47,7 +48,7 @@ class Smoke:
 
 
 def out_of_time_result(configuration: Configuration) -> Result:
-    """The result of a smoke session that the end of the run's time cut off."""
+    """The result of a smoke session that the time limit of the run cancelled."""
     decides = configuration.protocol.schema_requirement
     detail = f"the run reached its --max-time of {configuration.max_time:g} s"
     return Result(SMOKE, _PURPOSE, decides, Verdict.INCONCLUSIVE, detail)
@@ -56,35 +57,36 @@ def out_of_time_result(configuration: Configuration) -> Result:
 async def play(testbed: Testbed, folder: Path, reproduce: str = "") -> Smoke:
     """Play a smoke session; its transcript goes into the report's folder.
 
-    Raises ConfigurationError if the IUT cannot be reached as it is configured.
+    Raises ConfigurationError if the configuration does not let the suite reach the IUT.
     """
     role = testbed.role
     package = importlib.import_module(role.package)
     decides = testbed.configuration.protocol.requirement(package.SMOKE)
     iut = Iut(testbed, decides.id)
     error: Conclusion | None = None
-    taken: Collection[str] | None = None
+    names: Collection[str] | None = None
     try:
-        taken = await _play_until_other_role(iut, package.smoke(iut))
+        names = await _play_until_other_role(iut, package.smoke(iut))
     except Conclusion as conclusion:
         error = await _unstarted_conclusion(iut) or conclusion
     if isinstance(error, Unreachable | NotExercised):
         error = await other_role.other_role_message(iut) or error
     error = other_role.foreign_role_message(iut) or error
-    spoilt = any(session.judge.spoiled for session in iut.sessions)
-    first = repr(next((each.beginning for each in iut.sessions if each.beginning), b"")[:FIRST])
+    spoiled = any(session.judge.spoiled for session in iut.sessions)
+    beginnings = (each.beginning for each in iut.sessions if each.beginning)
+    first = repr(next(beginnings, b"")[:FIRST_BYTES])
     sent = next((tuple(session.sent) for session in iut.sessions), ())
     hint = other_role.silence_hint(iut)
     other = ""
-    if error or spoilt:
+    if error or spoiled:
         other = other_role.foreign_stream_hint(iut) or await other_role.other_protocol_hint(iut)
     result = conclude(SMOKE, _PURPOSE, decides, error, iut, folder, reproduce=reproduce)
     if isinstance(error, Unreachable):
-        # An IUT that never took part owes nothing, although its stream began and ended.
+        # An IUT that never took part violates nothing, although its stream began and ended.
         result = replace(result, evidence=tuple(e for e in result.evidence if not e.is_against))
     detail = result.detail
-    if error is None and not spoilt:
-        # The tests decide whatever else the IUT did wrong.
+    if error is None and not spoiled:
+        # The tests decide all other violations.
         result = replace(result, verdict=Verdict.PASS)
     elif hint:
         detail += hint
@@ -92,41 +94,41 @@ async def play(testbed: Testbed, folder: Path, reproduce: str = "") -> Smoke:
         detail = f"{other}. {detail}"
     elif first != "b''" and first not in detail:
         shown = f"the first bytes that came: {first}"
-        # These bytes can be all that is known of it.
         detail = f"{detail}; {shown}" if detail else shown
     reached = not isinstance(error, Unreachable)
-    return Smoke(replace(result, detail=detail), reached, frozenset(taken or ()), sent)
+    return Smoke(replace(result, detail=detail), reached, frozenset(names or ()), sent)
 
 
 async def _play_until_other_role(
     iut: Iut, smoke: Coroutine[Any, Any, Collection[str] | None]
 ) -> Collection[str] | None:
-    """The result of a smoke session, which ends early if the IUT plays the other role."""
+    """The result of a smoke session, which ends early if the IUT plays another role."""
     playing = asyncio.create_task(smoke)
-    noticing = asyncio.create_task(other_role.wait_for_other_role(iut))
+    detecting = asyncio.create_task(other_role.wait_for_other_role(iut))
     try:
-        await asyncio.wait({playing, noticing}, return_when=asyncio.FIRST_COMPLETED)
+        await asyncio.wait({playing, detecting}, return_when=asyncio.FIRST_COMPLETED)
         if not playing.done():
-            raise noticing.result()
+            raise detecting.result()
     finally:
-        for task in (playing, noticing):
+        for task in (playing, detecting):
             task.cancel()
-        await asyncio.gather(playing, noticing, return_exceptions=True)
+        await asyncio.gather(playing, detecting, return_exceptions=True)
     return playing.result()
 
 
 async def _unstarted_conclusion(iut: Iut) -> Unreachable | None:
-    """The conclusion that the IUT ends before it takes part, whatever it is sent.
+    """The conclusion that the IUT exits before it takes part; None if it does not.
 
-    An IUT that has connected has started, and can lawfully end if it is sent nothing.
+    A fresh instance, which receives nothing, confirms this. An IUT that has connected has started,
+    and can lawfully exit if it receives nothing.
     """
-    said = any(event.data for session in iut.sessions for event in session.iut_events)
+    has_sent = any(event.data for session in iut.sessions for event in session.iut_events)
     connected = not iut.role.serves and iut.testbed.transport in ("tcp", "unix")
     ended = bool(iut.sessions) and all(session.ended for session in iut.sessions)
-    if said or connected or not ended:
+    if has_sent or connected or not ended:
         return None
     async with iut.instance() as instance:
         process = instance.process
         if process and await process.wait(iut.configuration.seconds("startup")):
-            return Unreachable(f"it ends before it takes part{instance.describe_end()}")
+            return Unreachable(f"the IUT exits before it takes part{instance.describe_end()}")
     return None

@@ -1,7 +1,7 @@
-"""Timeouts of a run: the declared times, longer by what the machine takes away from programs.
+"""Timeouts of a run: declared times, extended by the time that a busy machine takes.
 
-A wait is made in full or not at all. A full wait is the declared time and one grace period, in
-which a late answer is told from a missing one. A test that has waited in full for a message
+A wait is made in full or not at all. A full wait is the declared time and one grace period. An
+answer in the grace period is late, not missing. A test that has waited in full for a message
 records that; another test of the same requirement does not wait for that message again.
 """
 
@@ -16,30 +16,30 @@ from conformance.running.floods import Floods
 from conformance.running.machine import Crowding
 
 GRACE = 1.0
-"""Declared times for which a late answer is still awaited: late is not the same as never."""
+"""Length of the grace period, as a multiple of the declared time: late differs from missing."""
 REACTIONS = ("startup", "response", "program")
 """The declared timings of reactions; all others are periods of the IUT's own."""
-BUSY = 2.0
-"""Times as long as alone that a program can take before the report calls the machine busy."""
-TARDY = 0.1
-"""Seconds by which the suite itself may be late: it computes for some time between two waits."""
-LONGEST = 5.0
-"""Times its declared length that any wait can take on a busy machine."""
+BUSY_FACTOR = 2.0
+"""Factor of `Crowding` from which the report calls the machine busy."""
+OWN_DELAY = 0.1
+"""Seconds by which the suite itself can be late, because it computes between two waits."""
+MAX_STRETCH = 5.0
+"""Greatest factor by which a busy machine extends a wait, so that every wait has a bound."""
 
 Names = tuple[str, ...]
 
 CLOSED = "the end of the stream"
-"""Stands among the names of messages for the end of the stream."""
+"""Represents the end of the stream among the names of awaited messages."""
 
 
 @dataclass
 class Timeouts:
-    """How long tests wait in one run, and which waits timed out in full."""
+    """Length of the waits in one run, and the waits that timed out in full."""
 
     floods: Floods = field(default_factory=Floods)
     crowding: Crowding = field(default_factory=Crowding)
     stretched: float = 1.0
-    """The greatest factor by which programs took longer than alone."""
+    """The greatest factor by which programs took longer than on an idle machine."""
     idle: int = 0
     """The number of tests that only wait at the moment."""
     started: bool = False
@@ -48,47 +48,47 @@ class Timeouts:
 
     def seconds(self, timing: str, declared: float) -> float:
         """A declared timing in seconds; longer while the machine leaves the IUT less time."""
-        # Asked each time, because the factor covers the time since it was asked last.
+        # Measured for every timing, because a measurement covers the time since the last one.
         factor = self._factor()
         return declared if timing not in REACTIONS else round(declared * factor, 2)
 
     def growing_timeout(self, declared: float) -> Callable[[], float]:
-        """The length of a wait that begins now, in seconds, to be asked again and again.
+        """A function that returns the length of a wait that begins now, in seconds.
 
-        Only the time that the machine takes away during the wait is added.
+        The length grows by the time that the machine takes away during the wait.
         """
         before = self.crowding.lost()
 
         def seconds() -> float:
-            self._factor()  # keeps the record of how busy the run was
-            return declared + min(self.crowding.lost() - before, (LONGEST - 1) * declared)
+            self._factor()  # updates `stretched`
+            return declared + min(self.crowding.lost() - before, (MAX_STRETCH - 1) * declared)
 
         return seconds
 
     def countdown(self, declared: float) -> Countdown:
-        """Counts down a number of seconds from now on, to which a busy machine adds."""
+        """Return a countdown of seconds that begins now; a busy machine extends it."""
         began, lasting = time.monotonic(), self.growing_timeout(declared)
         return lambda: began + lasting() - time.monotonic()
 
     def _factor(self) -> float:
-        factor = min(self.crowding.factor(), LONGEST)
-        if factor < BUSY:
+        factor = min(self.crowding.factor(), MAX_STRETCH)
+        if factor < BUSY_FACTOR:
             return 1.0
         self.stretched = max(self.stretched, factor)
         return factor
 
     async def watch_clock(self) -> None:
-        """Count the seconds by which the suite itself is late, until cancelled."""
+        """Count seconds by which the suite itself is late as lost, until cancelled."""
         loop = asyncio.get_running_loop()
         while True:
-            due, before = loop.time() + TARDY / 2, self.crowding.lost()
-            await asyncio.sleep(TARDY / 2)
-            if (late := loop.time() - due) > TARDY:
+            planned, before = loop.time() + OWN_DELAY / 2, self.crowding.lost()
+            await asyncio.sleep(OWN_DELAY / 2)
+            if (late := loop.time() - planned) > OWN_DELAY:
                 self.crowding.add_lost(late - (self.crowding.lost() - before))
 
     @contextlib.contextmanager
     def count_as_idle(self, idle: bool = True) -> Iterator[None]:
-        """Count the caller as a test that only waits, within the block."""
+        """Within the block, count the caller as a test that only waits."""
         self.idle += idle
         try:
             yield
@@ -98,8 +98,8 @@ class Timeouts:
     def expire(self, test: str, requirement_id: str, about: str, names: Names) -> None:
         """Record that a test waited in full for these messages.
 
-        ``requirement_id`` is the requirement that the test decides. The absence violates
-        ``about``.
+        ``requirement_id`` is the requirement that the test decides. ``about`` is the requirement
+        that the missing messages violate.
         """
         self._expired.setdefault((requirement_id, about, names), test)
 

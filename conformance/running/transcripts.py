@@ -1,4 +1,4 @@
-"""Writes what crossed the wire in a test: all connections of its sessions, in the order of time."""
+"""Writes the transcripts of a test: the events of its sessions in order of time."""
 
 import re
 from bisect import bisect_right
@@ -13,25 +13,28 @@ from conformance.judging.judge import Finding
 from conformance.judging.packed_values import unpack
 from conformance.session import Session
 
-KEPT = 1024 * 1024  # bytes of a transcript's beginning, about, and more up to a marked event
-PASSED = KEPT // 8  # the same of a test that has passed
-FLOOD = KEPT // 64
-MOST = 4 * KEPT  # bytes that are written at most, and KEPT where each is kept short
-AROUND = 30  # events that are kept on either side of a marked one behind that, and before the end
-ROOM = KEPT // 16  # bytes of them, beside the marked one
-MARKED = 3  # events that are marked behind that of which the surroundings are kept
-FULL = 8 * KEPT  # bytes of all transcripts of a run, from which on each is kept short
-_LINE = 100  # bytes that an event takes beside its data
-_DECODED = 3  # times its data that an event takes with its message
+# A transcript keeps its beginning, the events around marked ones, and its end. Other events are
+# left out, so that a reader can open the file and a long run does not fill the disk.
+USUAL_SIZE = 1024 * 1024  # bytes of the beginning that are kept
+PASSED_SIZE = USUAL_SIZE // 8  # bytes of the beginning if the test passed: few readers open it
+FLOOD_SIZE = USUAL_SIZE // 64  # bytes of the beginning of a flood: more would show nothing new
+MAX_SIZE = 4 * USUAL_SIZE  # bytes up to which the beginning grows to include marked events
+RUN_SIZE = 8 * USUAL_SIZE  # bytes of all transcripts of a run, after which each is kept short
+NEIGHBORS = 30  # events that are kept on either side of a marked event after the beginning
+NEIGHBORS_SIZE = USUAL_SIZE // 16  # bytes of these events
+MAX_MARKED = 3  # marked events after the beginning that are kept
+_LINE = 100  # bytes of the file that an event needs without its data
+_DECODED = 3  # factor by which the decoded message increases the size of an event
 
 Sessions = tuple[Session, ...]
 
 
 @dataclass(frozen=True)
 class Transcript:
-    """A written file; ``places`` maps a session's number and its event to the file's event.
+    """A written transcript.
 
-    Events that were left out (`LEFT_OUT`) are missing there.
+    ``places`` maps a session's number and an event's index to the event's index in the file. It
+    does not have events that were left out.
     """
 
     path: str
@@ -44,7 +47,7 @@ class Transcript:
         return bool(self.capture.gaps)
 
     def place(self, sessions: Sessions, session: Session, event: int | None) -> int | None:
-        """The index in the file of an event of a session; None where it was left out."""
+        """The index in the file of an event of a session; None if it was left out."""
         if event is None or session not in sessions:
             return None
         return self.places.get((sessions.index(session), event))
@@ -52,16 +55,16 @@ class Transcript:
 
 @dataclass
 class Written:
-    """How many bytes the transcripts of a run take."""
+    """The total size of a run's transcripts, in bytes, and the first error."""
 
     bytes: int = 0
-    lost: str = ""
+    unwritten: str = ""
     """The first transcript that could not be written, and why; empty if all were written."""
 
 
 @dataclass
 class Transcripts:
-    """The files of one test; each group of sessions that is asked for is written once."""
+    """The transcripts of one test; each group of sessions is written once."""
 
     folder: Path
     test: str
@@ -73,15 +76,16 @@ class Transcripts:
 
     @property
     def name(self) -> str:
-        """The name of the test as that of a file."""
+        """The test id, turned into the name of a file."""
         return re.sub(r"[^\w.-]+", "_", self.test)[:150]
 
     def of(
         self, sessions: Sessions, session: Session | None = None, event: int | None = None
     ) -> Transcript:
-        """The transcript of these sessions, which is written if it was not yet.
+        """The transcript of these sessions; written at the first call.
 
-        The event of one of them that decides the test is kept, as are those that the judge names.
+        ``session`` and ``event`` are the place that decides the test. This event and the events of
+        the judge's findings are marked.
         """
         if sessions not in self._written:
             number = len(self._written) + 1
@@ -91,9 +95,11 @@ class Transcripts:
             )
         return self._written[sessions]
 
-    def conclude(self, written: Transcript, origin: str, path: str, told: dict[str, Any]) -> None:
-        """Write a transcript again, with what a test has concluded from it."""
-        extra = {**written.capture.extra, **told}
+    def conclude(
+        self, written: Transcript, origin: str, path: str, conclusion: dict[str, Any]
+    ) -> None:
+        """Write a transcript again with the conclusion of its test."""
+        extra = {**written.capture.extra, **conclusion}
         self._save(path, replace(written.capture, origin=origin, extra=extra))
 
     def _save(self, path: str, capture: Capture) -> None:
@@ -102,7 +108,8 @@ class Transcripts:
             write(self.folder / path, capture)
             self.run.bytes += (self.folder / path).stat().st_size
         except OSError as error:
-            self.run.lost = self.run.lost or f"{path}: {error.strerror or error}"
+            why = f"{path}: {error.strerror or error}"
+            self.run.unwritten = self.run.unwritten or why
 
     def _write(
         self, sessions: Sessions, path: str, decisive: Session | None, event: int | None
@@ -120,11 +127,10 @@ class Transcripts:
             for each, at in shown
             if each in sessions and at is not None and (sessions.index(each), at) in places
         ]
-        # More of a flood, or where every test brings as much, would show nothing new.
-        short = any(session.is_flooded for session in sessions) or self.run.bytes > FULL
-        usual = FLOOD if short else PASSED if self.passed else KEPT
-        kept = _select_events(events, marked, usual, KEPT if short else MOST)
-        told, numbers = _insert_gaps(events, kept)
+        short = any(session.is_flooded for session in sessions) or self.run.bytes > RUN_SIZE
+        usual = FLOOD_SIZE if short else PASSED_SIZE if self.passed else USUAL_SIZE
+        selected = _select_events(events, marked, usual, USUAL_SIZE if short else MAX_SIZE)
+        written, indexes = _insert_gaps(events, selected)
         session = sessions[-1]
         extra: dict[str, Any] = {"iut": session.role.name, "test": self.test}
         if session.instance.program:
@@ -136,27 +142,27 @@ class Transcripts:
             title=self.purpose,
             origin="recorded",
             requirements=(self.requirement,),
-            events=tuple(told),
+            events=tuple(written),
             extra=extra,
         )
         self._save(path, capture)
-        where = {key: numbers[place] for key, place in places.items() if place in numbers}
-        return Transcript(path, capture, where)
+        file_places = {key: indexes[place] for key, place in places.items() if place in indexes}
+        return Transcript(path, capture, file_places)
 
 
 def _marked_events(finding: Finding, session: Session) -> Iterator[int | None]:
-    """The event of a finding, and the one by which it was found, if that came behind it."""
+    """The event of a finding and, if it was found later, the event that revealed it."""
     yield finding.event
     if finding.earlier and finding.event is not None:
-        behind = range(finding.event + 1, len(session.events))
-        yield next((at for at in behind if session.events[at].sender == session.role.name), None)
+        later = range(finding.event + 1, len(session.events))
+        yield next((at for at in later if session.events[at].sender == session.role.name), None)
 
 
 def _merge_events(sessions: Sessions) -> tuple[list[Event], dict[tuple[int, int], int]]:
-    """The events of all sessions in the order of time, and the index of each.
+    """The events of all sessions in the order of time, and the index of each event.
 
-    A connection has its number, and says with which instance of the IUT it was, where there are
-    several.
+    If there are several sessions, each event has the number of its connection. If there are
+    several instances, the event ``connected`` has the number of the instance.
     """
     if len(sessions) == 1:
         return list(sessions[0].events), {(0, n): n for n in range(len(sessions[0].events))}
@@ -169,7 +175,7 @@ def _merge_events(sessions: Sessions) -> tuple[list[Event], dict[tuple[int, int]
     for number, session in enumerate(sessions):
         at = 0.0
         for index, event in enumerate(session.events):
-            # Never before its predecessor: the order within a connection is kept.
+            # The maximum keeps the order within a connection.
             at = max(at, session.began - began + event.at)
             details = event.details
             if event.event == "connected" and len(instances) > 1:
@@ -184,61 +190,59 @@ def _merge_events(sessions: Sessions) -> tuple[list[Event], dict[tuple[int, int]
 def _select_events(
     events: Sequence[Event], marked: Sequence[int], usual: int, most: int
 ) -> list[int]:
-    """The events that are kept: the beginning, the surroundings of marked ones, and the end.
+    """The indexes of the events to keep: the beginning, events around marked ones, and the end.
 
-    The beginning takes the ``usual`` number of bytes, and up to ``most`` if it has a marked event.
+    The beginning has the ``usual`` number of bytes. It grows up to ``most`` bytes to include marked
+    events.
     """
     sizes = [_size(event) for event in events]
     totals = list(accumulate(sizes))
     last = max((mark for mark in marked if totals[mark] <= most), default=-1)
-    begun = max(bisect_right(totals, usual), last + 1)
-    kept = set(range(begun))
-    beyond = list(dict.fromkeys(mark for mark in marked if mark >= begun and sizes[mark] <= most))
-    for place in (*beyond[:MARKED], len(events) - 1):
-        if begun < len(events):
-            kept |= _events_around(place, sizes, most)
-    return sorted(kept)
+    length = max(bisect_right(totals, usual), last + 1)
+    selected = set(range(length))
+    later = list(dict.fromkeys(mark for mark in marked if mark >= length and sizes[mark] <= most))
+    for place in (*later[:MAX_MARKED], len(events) - 1):
+        if length < len(events):
+            selected |= _events_around(place, sizes, most)
+    return sorted(selected)
 
 
 def _events_around(place: int, sizes: Sequence[int], most: int) -> set[int]:
-    """An event, unless it is a huge one, and those on either side for which there is room."""
-    kept = {place} if sizes[place] <= most else set()
+    """An event of at most ``most`` bytes, and its neighbors up to `NEIGHBORS_SIZE` bytes."""
+    selected = {place} if sizes[place] <= most else set()
     for side in (range(place - 1, -1, -1), range(place + 1, len(sizes))):
-        room = ROOM // 2
-        for index in side[:AROUND]:
+        room = NEIGHBORS_SIZE // 2
+        for index in side[:NEIGHBORS]:
             room -= sizes[index]
             if room < 0:
                 break
-            kept.add(index)
-    return kept
+            selected.add(index)
+    return selected
 
 
 def _size(event: Event) -> int:
-    """About how many bytes of the file an event takes."""
-    times = _DECODED if event.message or event.messages else 1
+    """The approximate number of bytes of an event in the file."""
+    factor = _DECODED if event.message or event.messages else 1
     # The arguments and the result of an operation can be as long as a message.
-    beside = len(str(event.details)) if event.details else 0
-    return times * len(event.data or b"") + beside + _LINE
+    details = len(str(event.details)) if event.details else 0
+    return factor * len(event.data or b"") + details + _LINE
 
 
 def _insert_gaps(
-    events: Sequence[Event], kept: Sequence[int]
+    events: Sequence[Event], selected: Sequence[int]
 ) -> tuple[list[Event], dict[int, int]]:
-    """The events that are kept, and the new index of each.
-
-    A single event takes the place of each gap.
-    """
-    told: list[Event] = []
-    numbers: dict[int, int] = {}
-    for before, place in pairwise([-1, *kept, len(events)]):
-        if gone := events[before + 1 : place]:
-            size = sum(len(event.data or b"") for event in gone)
-            details: dict[str, Any] = {"events": len(gone), "bytes": size}
-            if of := {event.connection for event in gone if event.connection}:
-                details["connections"] = sorted(of)
-            told.append(Event(gone[0].at, None, event=LEFT_OUT, details=details))
+    """The selected events and the new index of each; an event `LEFT_OUT` replaces each gap."""
+    written: list[Event] = []
+    indexes: dict[int, int] = {}
+    for before, place in pairwise([-1, *selected, len(events)]):
+        if gap := events[before + 1 : place]:
+            size = sum(len(event.data or b"") for event in gap)
+            details: dict[str, Any] = {"events": len(gap), "bytes": size}
+            if connections := {event.connection for event in gap if event.connection}:
+                details["connections"] = sorted(connections)
+            written.append(Event(gap[0].at, None, event=LEFT_OUT, details=details))
         if place < len(events):
-            numbers[place] = len(told)
+            indexes[place] = len(written)
             event = events[place]
-            told.append(replace(event, value=unpack(event.value)))
-    return told, numbers
+            written.append(replace(event, value=unpack(event.value)))
+    return written, indexes

@@ -49,4 +49,4 @@ def test_an_answer_that_a_test_reads(place: Place) -> None:
     done = place.run("openroberta/lab", *TIMES, "-k", "test_expectation", iut=iut)
     assert done.code == 3
     assert done.verdict("robustness.expectations") == "inconclusive"
-    assert "the test cannot read what came: Oversized" in done.reason("robustness.expectations")
+    assert "the test cannot read this message: Oversized" in done.reason("robustness.expectations")

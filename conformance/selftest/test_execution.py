@@ -137,7 +137,7 @@ def test_only_an_absence_is_doubtful(event: int | None, answered: bool, doubtful
     missed = Violation("a push", "received nothing", event=event)
     assert _Attempt(case, iut, missed, 1.0, BEHIND).is_doubtful == doubtful
     # If the clock was set meanwhile, any time that the IUT has sent can look wrong.
-    assert _Attempt(case, iut, missed, 1.0, 0.0, jumped=True).is_doubtful
+    assert _Attempt(case, iut, missed, 1.0, 0.0, clock_jumped=True).is_doubtful
 
 
 def test_an_idle_machine_has_no_excuse(idle: Played) -> None:

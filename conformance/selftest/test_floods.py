@@ -13,12 +13,12 @@ from conformance.iut import Iut
 from conformance.judging.packed_values import PackedValue
 from conformance.running import floods, transcripts
 from conformance.running.floods import (
-    FLOODED,
-    FLOODS,
+    ALL_SESSIONS,
+    FLOOD_DIVISOR,
     FLOODS_IN_A_ROW,
-    LEAST,
-    MOST,
-    TOGETHER,
+    KNOWN_AFTER,
+    MIN_BYTES,
+    SESSION_LIMIT,
     Floods,
     Read,
 )
@@ -31,7 +31,7 @@ NOTHING = Read(0, 0, 0)
 
 @pytest.mark.parametrize("column", Read._fields)
 def test_each_bound_cuts_a_session_off(column: str) -> None:
-    most = getattr(MOST, column)
+    most = getattr(SESSION_LIMIT, column)
     assert not Floods().cut_off("one", NOTHING._replace(**{column: most}))
     assert Floods().cut_off("one", NOTHING._replace(**{column: most + 1}))
 
@@ -39,8 +39,11 @@ def test_each_bound_cuts_a_session_off(column: str) -> None:
 @pytest.mark.parametrize("column", Read._fields)
 def test_floods_side_by_side_are_cut_off_as_one(column: str) -> None:
     """Sessions that have ended do not count, and a session with little data continues."""
-    followed, much = Floods(), NOTHING._replace(**{column: int(0.9 * getattr(MOST, column))})
-    assert not any(followed.cut_off(session, much) for session in range(TOGETHER))
+    followed, much = (
+        Floods(),
+        NOTHING._replace(**{column: int(0.9 * getattr(SESSION_LIMIT, column))}),
+    )
+    assert not any(followed.cut_off(session, much) for session in range(ALL_SESSIONS))
     assert followed.cut_off("last", much)
     assert not followed.cut_off("last", Read(10, 10, 10))
     followed.close(0)
@@ -49,18 +52,18 @@ def test_floods_side_by_side_are_cut_off_as_one(column: str) -> None:
 
 def test_one_that_floods_is_not_followed_any_more() -> None:
     """After a flood of a few megabytes of costly messages, no further message is decoded."""
-    followed, size = Floods(), 2 * FLOODED * LEAST
-    for session in range(FLOODS):
-        assert followed.limit == MOST
-        assert followed.cut_off(session, Read(size, 3, MOST.blocks + 1))
+    followed, size = Floods(), 2 * FLOOD_DIVISOR * MIN_BYTES
+    for session in range(KNOWN_AFTER):
+        assert followed.limit == SESSION_LIMIT
+        assert followed.cut_off(session, Read(size, 3, SESSION_LIMIT.blocks + 1))
         followed.close(session)
-    assert followed.limit.bytes == size // FLOODED
-    assert not followed.cut_off("further", Read(LEAST, 1, 1))
-    assert followed.cut_off("further", Read(size // FLOODED + 1, 0, 0))
+    assert followed.limit.bytes == size // FLOOD_DIVISOR
+    assert not followed.cut_off("further", Read(MIN_BYTES, 1, 1))
+    assert followed.cut_off("further", Read(size // FLOOD_DIVISOR + 1, 0, 0))
 
 
 def test_one_that_floods_every_session_is_not_tried_any_more() -> None:
-    followed, flood = Floods(), Read(MOST.bytes + 1, 3, 3)
+    followed, flood = Floods(), Read(SESSION_LIMIT.bytes + 1, 3, 3)
     for session in range(FLOODS_IN_A_ROW - 1):
         assert followed.cut_off(session, flood)
         followed.close(session)
@@ -90,14 +93,14 @@ STATE = codec.encode(STATE_VALUE)
 @pytest.mark.asyncio
 async def test_what_is_decoded_counts(monkeypatch: pytest.MonkeyPatch) -> None:
     """The decoded size counts, even if bytes and messages are few."""
-    monkeypatch.setattr(floods, "MOST", Read(1 << 30, 1 << 30, 20_000))
+    monkeypatch.setattr(floods, "SESSION_LIMIT", Read(1 << 30, 1 << 30, 20_000))
     configuration = Configuration(
         protocols.role("simspark/server"), connect="127.0.0.1:1,127.0.0.1:2"
     )
     iut, instance = Iut(Testbed(configuration), ""), Instance(configuration, "monitor-tcp")
     with mock.patch.object(instance, "link", return_value=Pouring(asyncio.Event().wait)):
         async with iut.connect(instance) as session:
-            with pytest.raises(Flooded, match="more than is read of one session") as raised:
+            with pytest.raises(Flooded, match="more than a session can have") as raised:
                 await session.expect("Ack")
     assert raised.value.size == session.size < 100 * len(STATE)
     assert iut.testbed.timeouts.floods.count == 1

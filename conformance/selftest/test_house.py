@@ -74,7 +74,7 @@ PENDING: tuple[str, ...] = (
     "conformance/openroberta/codec.py",
     "conformance/openroberta/lab/test_data.py",
     "conformance/reporting",
-    "conformance/running",
+    "conformance/running/testbed.py",
     "conformance/runtime/buffer_owner/test_format.py",
     "conformance/runtime/codec.py",
     "conformance/runtime/log_publisher/test_encoding.py",

@@ -7,15 +7,15 @@ from pathlib import Path
 import pytest
 
 from conformance.running import machine
-from conformance.running.timeouts import BUSY, LONGEST, TARDY, Timeouts
+from conformance.running.timeouts import BUSY_FACTOR, MAX_STRETCH, OWN_DELAY, Timeouts
 
 
 @pytest.fixture
 def scheduled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     file = tmp_path / "schedstat"
     file.write_text("1000000000 5000000000 7\n")
-    monkeypatch.setattr(machine, "_SCHEDULED", file)
-    monkeypatch.setattr(machine, "_ANEW", 0.0)
+    monkeypatch.setattr(machine, "_SCHEDSTAT", file)
+    monkeypatch.setattr(machine, "_MIN_INTERVAL", 0.0)
     return file
 
 
@@ -32,8 +32,8 @@ def test_crowding_is_how_long_we_waited_for_what_we_computed(scheduled: Path) ->
 def test_where_the_system_does_not_tell_it_is_the_load(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(machine, "_SCHEDULED", tmp_path / "none")
-    monkeypatch.setattr(machine, "_ANEW", 0.0)
+    monkeypatch.setattr(machine, "_SCHEDSTAT", tmp_path / "none")
+    monkeypatch.setattr(machine, "_MIN_INTERVAL", 0.0)
     monkeypatch.setattr("os.getloadavg", lambda: (6.0, 0.0, 0.0))
     monkeypatch.setattr(machine, "core_count", lambda: 2)
     assert machine.Crowding().factor() == 3.0
@@ -63,7 +63,7 @@ def test_what_is_lost_in_a_moment_is_not_spread_over_a_long_wait(
     monkeypatch.setattr("time.monotonic", lambda: clock)
     crowding = machine.Crowding()
     for lost in (0.0, 0.4, 0.0, 0.0, 0.1, 0.1, 0.1):
-        clock += machine.SPELL
+        clock += machine.LOSS_WINDOW
         crowding.add_lost(lost)
     assert crowding.worst_loss(100.0, clock) == pytest.approx(0.4)
     assert crowding.worst_loss(101.0, clock) == pytest.approx(0.1)
@@ -82,14 +82,14 @@ class Crowded(machine.Crowding):
 
 
 def test_a_deadline_is_longer_by_what_the_machine_takes_meanwhile() -> None:
-    crowding = Crowded(BUSY, lost=7.0)
+    crowding = Crowded(BUSY_FACTOR, lost=7.0)
     timeouts = Timeouts(crowding=crowding)
     seconds = timeouts.growing_timeout(2.0)
     assert seconds() == 2.0, "what was lost before is no matter"
     crowding.add_lost(1.5)
     assert seconds() == 3.5
     crowding.add_lost(1000.0)
-    assert seconds() == 2.0 * LONGEST
+    assert seconds() == 2.0 * MAX_STRETCH
 
 
 def test_a_suite_that_was_kept_from_its_work_knows_that_it_was_late() -> None:
@@ -98,19 +98,20 @@ def test_a_suite_that_was_kept_from_its_work_knows_that_it_was_late() -> None:
     async def kept() -> None:
         looking = asyncio.create_task(timeouts.watch_clock())
         await asyncio.sleep(0)
-        time.sleep(3 * TARDY)  # noqa: ASYNC251  blocking the loop is the purpose
-        await asyncio.wait({looking}, timeout=TARDY)
+        time.sleep(3 * OWN_DELAY)  # noqa: ASYNC251  blocking the loop is the purpose
+        await asyncio.wait({looking}, timeout=OWN_DELAY)
         looking.cancel()
 
     seconds = timeouts.growing_timeout(2.0)
     asyncio.run(kept())
-    assert timeouts.crowding.lost() > TARDY
+    assert timeouts.crowding.lost() > OWN_DELAY
     assert seconds() > 2.0
     assert timeouts.stretched == 1.0, "nobody says that programs were slow"
 
 
 @pytest.mark.parametrize(
-    ("factor", "seconds"), [(1.0, 2.0), (BUSY - 0.1, 2.0), (3.0, 6.0), (100.0, 2.0 * LONGEST)]
+    ("factor", "seconds"),
+    [(1.0, 2.0), (BUSY_FACTOR - 0.1, 2.0), (3.0, 6.0), (100.0, 2.0 * MAX_STRETCH)],
 )
 def test_a_busy_machine_leaves_an_iut_more_time_to_react(factor: float, seconds: float) -> None:
     timeouts = Timeouts(crowding=Crowded(factor))

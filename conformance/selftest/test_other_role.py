@@ -21,20 +21,20 @@ BRIEF = ("--timing", "startup=3", "--timing", "response=0.3")
 @pytest.mark.parametrize(
     ("role", "plays", "words", "said"),
     [
-        ("deltarobot/server", "client", CONNECTS, "connects to the address that it is to listen"),
-        ("deltarobot/client", "server", LISTENS, "listens at the address that it is to connect"),
-        ("openroberta/lab", "robot", CONNECTS, "connects to the address that it is to listen"),
-        ("runtime/rpc-client", "rpc-server", LISTENS, "listens at the address that it is to"),
+        ("deltarobot/server", "client", CONNECTS, "connects to the address that it should listen"),
+        ("deltarobot/client", "server", LISTENS, "listens at the address that it should connect"),
+        ("openroberta/lab", "robot", CONNECTS, "connects to the address that it should listen"),
+        ("runtime/rpc-client", "rpc-server", LISTENS, "listens at the address that it should"),
         ("runtime/gamepad-sender", "gamepad-receiver", LISTENS, "takes datagrams at the address"),
-        ("vexide/simulator", "frontend", CONNECTS, "connects to the address that it is to listen"),
+        ("vexide/simulator", "frontend", CONNECTS, "connects to the address that it should listen"),
         ("simspark/monitor", "agent", CONNECTS, "Scene came, which only an agent sends"),
-        ("simspark/agent", "monitor", CONNECTS, "if it is to be silent at first"),
+        ("simspark/agent", "monitor", CONNECTS, "if the IUT waits for its peer"),
         ("runtime/gamepad-receiver", "gamepad-sender", CONNECTS, "sends datagrams to the address"),
         ("runtime/log-publisher", "update-publisher", CONNECTS, "sends datagrams to the address"),
         ("runtime/update-publisher", "log-publisher", CONNECTS, "connects to the address that"),
-        ("vexide/frontend", "simulator", ("--program", "print"), "if it is to be silent at first"),
-        ("runtime/buffer-owner", "buffer-consumer", (), "it has the operation 'list', and not"),
-        ("runtime/buffer-consumer", "buffer-owner", (), "it has the operation 'connect', and not"),
+        ("vexide/frontend", "simulator", ("--program", "print"), "if the IUT waits for its peer"),
+        ("runtime/buffer-owner", "buffer-consumer", (), "the IUT has the operation 'list', not"),
+        ("runtime/buffer-consumer", "buffer-owner", (), "the IUT has the operation 'connect', not"),
     ],
 )
 def test_is_told(place: Place, role: str, plays: str, words: tuple[str, ...], said: str) -> None:
@@ -57,7 +57,7 @@ def test_another_protocol_is_told(place: Place, sender: str) -> None:
     serves = sender == "deltarobot/server"
     role, words = ("vexide/simulator", LISTENS) if serves else ("deltarobot/client", CONNECTS)
     done = place.run(role, *BRIEF, iut=[sys.executable, "-m", "mocks", sender, *words])
-    assert f"of {sender.partition('/')[0]} came: if the IUT plays that" in done.smoke["detail"]
+    assert f"of {sender.partition('/')[0]} came: if the IUT speaks" in done.smoke["detail"]
     assert f"test it as {sender}" in done.smoke["detail"]
     assert done.code in (1, 3)
     assert not done.left

@@ -23,7 +23,7 @@ def widths(monkeypatch: pytest.MonkeyPatch, width: Width, *idle: float) -> list[
     shares = itertools.chain([0.0], idle, itertools.repeat(idle[-1]))
     spent = zip(itertools.accumulate(shares), itertools.count(), strict=False)
     monkeypatch.setattr(machine, "_idle_ticks", lambda: next(spent))
-    monkeypatch.setattr(machine, "LOOK", 0.0)
+    monkeypatch.setattr(machine, "MEASURE_INTERVAL", 0.0)
     monkeypatch.setattr(machine, "core_count", lambda: 2)
     under_way: set[int] = set()
     started: list[int] = []
@@ -96,19 +96,21 @@ def test_tests_that_only_wait_leave_their_places_to_others(
     assert max(most) == 2
 
 
-def played(*violated: str, ends: bool = False, taken: str = "") -> Smoke:
+def played(*violated: str, ends: bool = False, exclusive_names: str = "") -> Smoke:
     """Return a smoke session with these violations; ``ends``: it is inconclusive."""
     facts = tuple(Evidence(Kind.VIOLATION, name, "seen", judged=True) for name in violated)
     verdict = Verdict.INCONCLUSIVE if ends else Verdict.PASS
-    return Smoke(Result("smoke", "", "", verdict, evidence=facts), True, frozenset(taken.split()))
+    return Smoke(
+        Result("smoke", "", "", verdict, evidence=facts), True, frozenset(exclusive_names.split())
+    )
 
 
 @pytest.mark.parametrize(
     ("alone", "together", "disturb"),
     [
         (played(), [played(), played()], False),
-        (played(), [played(taken="a b"), played(taken="c")], False),
-        (played(), [played(taken="a b"), played(taken="b")], True),
+        (played(), [played(exclusive_names="a b"), played(exclusive_names="c")], False),
+        (played(), [played(exclusive_names="a b"), played(exclusive_names="b")], True),
         (played(), [played(), played(ends=True)], True),
         (played(), [played(), played("ready.once", ends=True)], True),
         (played("ready.once"), [played(), played("ready.once", ends=True)], False),

@@ -17,7 +17,14 @@ from conformance.judging.connections import judge_capture
 from conformance.judging.judge import Finding
 from conformance.reporting import ladder
 from conformance.running.replay import corresponding_capture
-from conformance.running.transcripts import FLOOD, FULL, KEPT, MOST, Transcripts, Written
+from conformance.running.transcripts import (
+    FLOOD_SIZE,
+    MAX_SIZE,
+    RUN_SIZE,
+    USUAL_SIZE,
+    Transcripts,
+    Written,
+)
 from conformance.selftest.driving import Place
 
 LAB = protocols.load("openroberta")
@@ -176,7 +183,7 @@ def test_a_run_keeps_less_once_its_transcripts_are_large(tmp_path: Path) -> None
         kept = Transcripts(tmp_path, f"test{number}", "purpose", "framing.json-lines", run)
         path = tmp_path / kept.of((session,)).path
         sizes.append(path.stat().st_size)
-    assert run.bytes == sum(sizes) < FULL + 2 * KEPT + 40 * FLOOD
+    assert run.bytes == sum(sizes) < RUN_SIZE + 2 * USUAL_SIZE + 40 * FLOOD_SIZE
     assert sizes[0] > 20 * sizes[-1]
 
 
@@ -201,7 +208,7 @@ def test_a_transcript_has_a_bound_whatever_is_wrong_in_it(tmp_path: Path, floode
     session.judge = SimpleNamespace(findings=[last])
     kept = Transcripts(tmp_path, "test", "purpose", "framing.json-lines", Written())
     size = (tmp_path / kept.of((session,)).path).stat().st_size
-    assert size < (2 * KEPT if flooded else 2 * MOST)
+    assert size < (2 * USUAL_SIZE if flooded else 2 * MAX_SIZE)
     assert kept.of((session,)).place((session,), session, 1999) is not None
 
 
@@ -285,7 +292,9 @@ def test_what_shows_a_finding_is_kept_though_it_came_later(tmp_path: Path) -> No
     """Without the later message, the finding could not be made again."""
     session = _talkative()
     said = session.events[0]
-    session.events = [said] * 1000 + [dataclasses.replace(said, data=b"x" * KEPT)] + [said] * 1000
+    session.events = (
+        [said] * 1000 + [dataclasses.replace(said, data=b"x" * USUAL_SIZE)] + [said] * 1000
+    )
     session.judge = SimpleNamespace(
         findings=[Finding("framing.json-lines", "x", 1000, earlier=True)]
     )

@@ -206,7 +206,7 @@ def test_reads_nothing_more(place: Place) -> None:
     done = place.run(SIMULATOR, *BRIEF, "-k", "test_start_without_setup", iut=iut)
     assert_clean(done)
     assert failed(done) == ["start.begins-execution"]
-    assert "the IUT has not read 17 bytes of what it was sent" in done.reason(
+    assert "the IUT has not read 17 bytes that the suite sent" in done.reason(
         "start.begins-execution"
     )
 
