@@ -1,4 +1,4 @@
-"""The tools of test cases: the requirement that a test decides, checks, and drawn examples."""
+"""The tools of test cases: requirements, checks, comparisons and drawn examples."""
 
 import asyncio
 import concurrent.futures
@@ -16,17 +16,17 @@ from conformance.segmentation import Segmentation, split_at
 from conformance.verdicts import Conclusion, Inconclusive, Violation
 from conformance.wire import Message
 
-SLOW = 10  # the weight of an example that times out or ends the IUT, while looking for a smaller
+SLOW = 10  # tries that an example counts for if it times out or ends the IUT, because it takes long
 
 LASTING, DRAWN = "__lasting__", "__drawn__"
-"""Attributes of test cases that wait for a time to pass, and of those with drawn examples."""
+"""Attributes of test cases that wait for a time to pass, and of tests with drawn examples."""
 
 requirement = pytest.mark.requirement
-"""Names the one requirement that a test case decides; its docstring is the test's purpose."""
+"""Names the one requirement that a test case decides."""
 
 
 def each_of(*requirements: str) -> pytest.MarkDecorator:
-    """Makes a test case for each of these requirements, passed to it as ``statement``."""
+    """Make a test case for each of these requirements, passed to it as ``statement``."""
     cases = [pytest.param(name, marks=requirement(name)) for name in requirements]
     return pytest.mark.parametrize("statement", cases)
 
@@ -36,19 +36,19 @@ TestCase = Callable[..., Awaitable[None]]
 
 
 def lasting(test: TestCase) -> TestCase:
-    """Mark a test case that waits for a time to pass; it starts before all others."""
+    """Mark a test case that waits for a time to pass, so that it starts first."""
     setattr(test, LASTING, True)
     return test
 
 
 def check(condition: bool, expected: str, came: str, event: int | None = None) -> None:
-    """Raise Violation unless the condition is true; both texts are without a full stop."""
+    """Raise Violation unless the condition is true; the texts have no full stop."""
     if not condition:
         raise Violation(expected, came, event=event)
 
 
 def absent(message: Message | None, expected: str) -> None:
-    """Raise Violation if a message came that must not; `expected` says what should have been."""
+    """Raise Violation if there is a message; ``expected`` says what should have happened."""
     if message is not None:
         raise Violation(expected, f"{message.name} came", event=message.event)
 
@@ -59,10 +59,10 @@ async def however_cut(
     requirement: str,
     play: Callable[[Segmentation | None], Awaitable[None]],
 ) -> None:
-    """Play sessions in which what is sent is cut at these places.
+    """Play sessions with messages that are cut at these places, and compare with whole messages.
 
-    Raises a Violation of ``requirement``, that of segmentation, if the sessions fail so and hold
-    in whole messages, one by one. Raises the other violation if they fail in whole messages, too.
+    Raises Violation if the sessions fail. The violated requirement is ``requirement`` (that of
+    segmentation) if they pass with whole messages.
     """
     try:
         await play(split_at(cuts))
@@ -76,9 +76,10 @@ async def however_cut(
 async def compared(
     iut: Iut, play: Callable[[T], Awaitable[None]], unusual: T, plain: T, known: str
 ) -> None:
-    """Play something in an unusual form, which should not matter.
+    """Play sessions with a value in an unusual form, which should make no difference.
 
-    Raises Inconclusive if the plain form fails as well: then the requirement ``known`` is violated.
+    Raises Violation if the sessions fail. Raises Inconclusive if they also fail with the plain
+    form, which violates the requirement ``known``.
     """
     try:
         await play(unusual)
@@ -87,18 +88,18 @@ async def compared(
         try:
             await play(plain)
         except Violation as also:
-            raise Inconclusive(f"{also}, and so it is in the plain form ({known})") from None
-        # If only the plain form is readable, the unusual form is why more came.
+            raise Inconclusive(f"{also}, also in the plain form ({known})") from None
+        # If only the plain form is readable, the unusual form explains the bytes that came.
         violation.explains = violation.explains or not iut.sessions[-1].judge.spoiled
         raise
 
 
 def explore(**strategies: SearchStrategy[Any]) -> Callable[[TestCase], TestCase]:
-    """Run a test case over drawn arguments; its smallest violation becomes a counterexample.
+    """Run a test case over drawn arguments; the smallest violation becomes a counterexample.
 
     Each example is judged like a test of its own. No example runs twice, so its result cannot
-    change. An example that covers nothing new is left out. A number of examples bounds the search
-    for a smaller one, so the same seed finds the same. A test that runs again begins with the
+    change. An example that covers nothing new is left out. The number of examples bounds the search
+    for a smaller one, so the same seed has the same result. A test that runs again begins with the
     smallest example that failed.
     """
 
@@ -111,8 +112,8 @@ def explore(**strategies: SearchStrategy[Any]) -> Callable[[TestCase], TestCase]
             loop = asyncio.get_running_loop()
             stopped, running = False, concurrent.futures.Future[None]()
 
-            async def trying(drawn: Mapping[str, Any]) -> None:
-                # Asked here as well: the test may have been cancelled since this was drawn.
+            async def run_example(drawn: Mapping[str, Any]) -> None:
+                # Checked here as well: the test can have been cancelled after the drawing.
                 if stopped:
                     raise asyncio.CancelledError
                 await _try(functools.partial(test, iut, **fixed), iut, drawn)
@@ -121,32 +122,33 @@ def explore(**strategies: SearchStrategy[Any]) -> Callable[[TestCase], TestCase]
                 nonlocal running
                 if stopped:
                     raise _Stopped
-                running = asyncio.run_coroutine_threadsafe(trying(drawn), loop)
-                if stopped:  # meanwhile, and what has ended the other may not have seen this one
+                running = asyncio.run_coroutine_threadsafe(run_example(drawn), loop)
+                # The `finally` block of the loop's thread can have run before this assignment.
+                if stopped:
                     running.cancel()
                 try:
                     running.result()
                 except concurrent.futures.CancelledError:
                     raise _Stopped from None
 
-            # Hypothesis knows no coroutines: it draws in a thread, and what is drawn runs here.
+            # Hypothesis cannot run coroutines: it draws in a thread, and examples run in this loop.
             drawing = hypothesis.seed(iut.configuration.seed)(
                 hypothesis.given(**strategies)(example)
             )
             try:
                 if iut.drawn_examples.example is not None:
-                    await trying(iut.drawn_examples.example)
+                    await run_example(iut.drawn_examples.example)
                 await asyncio.to_thread(drawing)
             except _AllPassed:
                 pass
             except _Enough as enough:
                 raise enough.smallest from None
             finally:
-                # The loop may be closed without another step, for which the thread would wait.
+                # If the loop closes without another step, the thread would wait for ever.
                 stopped = True
                 running.cancel()
 
-        # Drawn arguments are not fixtures, which pytest would have to provide.
+        # Without this, pytest would look for fixtures with the names of drawn arguments.
         search.__signature__ = signature.replace(parameters=given)  # type: ignore[attr-defined]
         setattr(search, DRAWN, True)
         return search
@@ -155,7 +157,7 @@ def explore(**strategies: SearchStrategy[Any]) -> Callable[[TestCase], TestCase]
 
 
 async def _try(test: TestCase, iut: Iut, drawn: Mapping[str, Any]) -> None:
-    """Run one example, unless it has been run before."""
+    """Run one example, unless it ran before or covers nothing new."""
     tried, key = iut.drawn_examples, repr(drawn)
     if key in tried.failed:
         raise tried.failed[key]
@@ -164,7 +166,7 @@ async def _try(test: TestCase, iut: Iut, drawn: Mapping[str, Any]) -> None:
     if not tried.smallest and not tried.novelty.add(drawn):
         return
     if tried.smallest:
-        # An example that waits in full costs a deadline; one that ends the IUT costs a start.
+        # An example that times out, or ends the IUT, takes long.
         sessions = tried.smallest.sessions
         slow = any(session.missed or session.death for session in sessions)
         tried.tries_left -= SLOW if slow else 1
@@ -181,7 +183,7 @@ async def _try(test: TestCase, iut: Iut, drawn: Mapping[str, Any]) -> None:
         conclusion.shown_in(next(reversed(iut.sessions), None), iut.sessions)
         first = tried.smallest is None
         tried.add(drawn, conclusion)
-        # A violation of another requirement has tests of its own, which show it in few words.
+        # A smaller example is of no use if the conclusion is about another requirement.
         other = isinstance(conclusion, Violation) and conclusion.requirement not in (
             None,
             iut.requirement_id,
@@ -196,11 +198,11 @@ class _Stopped(BaseException):
 
 
 class _AllPassed(BaseException):
-    """Ends the drawing of examples: as many as were asked for have passed."""
+    """Ends the drawing of examples after the configured number has passed."""
 
 
 class _Enough(BaseException):
-    """Ends the search for a smaller example at once: Hypothesis passes on a BaseException."""
+    """Ends the search for a smaller example; Hypothesis does not catch a BaseException."""
 
     def __init__(self, smallest: Conclusion) -> None:
         super().__init__(smallest)

@@ -26,7 +26,7 @@ class Kind(StrEnum):
     FLOOD = "flood"
     """The IUT wrote more than the suite reads."""
     MISSING_MEANS = "missing-means"
-    """The user's configuration has no means to try it."""
+    """The user's configuration has no means to try the requirement."""
     UNREACHABLE = "unreachable"
     """The IUT could not be started or reached."""
     HINDERED = "hindered"
@@ -34,7 +34,7 @@ class Kind(StrEnum):
     NOT_REPEATED = "not-repeated"
     """An earlier test waited in full for the same message and the same requirement."""
     UNDECIDED = "undecided"
-    """It was tried, and the facts do not decide."""
+    """The test tried the requirement, and the facts do not decide."""
     SUITE_FAULT = "suite-fault"
     """The suite itself failed."""
 
@@ -83,10 +83,12 @@ def generalize(reason: str) -> str:
 class Evidence:
     """A fact about a requirement.
 
-    ``message`` is the whole sentence, of which ``expected`` and ``came`` are the two halves if it
-    has halves. ``missing`` names the messages that did not come. ``judged`` evidence comes from the
-    judge of a session, other evidence from the test itself. ``amount`` is in seconds for a late
-    message and in bytes for a flood. ``end`` describes the end of the session.
+    - ``message``: the whole sentence
+    - ``expected`` and ``came``: the two halves of the sentence, if it has halves
+    - ``missing``: the names of the messages that did not come
+    - ``judged``: the evidence comes from the judge of a session, not from the test itself
+    - ``amount``: seconds for a late message, bytes for a flood
+    - ``end``: the end of the session
     """
 
     kind: Kind
@@ -181,10 +183,10 @@ class Result:
 def failed_prerequisite(
     fact: Evidence, evidence: Collection[Evidence], presumed: Collection[str]
 ) -> Evidence | None:
-    """The first finding, earlier in the same session, about a prerequisite of this fact.
+    """The first finding about a prerequisite, earlier in the session of this fact.
 
-    A test cannot do without its prerequisites: its own conclusion after such a finding decides
-    nothing. Findings of the judge are facts of their own and have no such condition.
+    A test cannot do without its prerequisites, so its own conclusion after such a finding decides
+    nothing. Findings of the judge always count. Returns None if no prerequisite failed.
     """
     if fact.judged:
         return None

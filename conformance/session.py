@@ -1,4 +1,4 @@
-"""A session with the IUT as a test case sees it: waits, operations, and what went wrong."""
+"""A session with the IUT as a test case uses it: waits, operations and violations."""
 
 import asyncio
 import contextlib
@@ -18,16 +18,16 @@ from conformance.segmentation import Segmentation
 from conformance.verdicts import Conclusion, Flooded, Inconclusive, Late, NotRepeated, Violation
 from conformance.wire import IN_PIECES, Message, Wire
 
-LAST_WORDS = 0.5  # seconds in which a process that has closed its stream can end
-_IDLE = 0.4  # seconds of waiting after which the IUT hardly computes any more
-_POLL = 0.02  # seconds between two looks at a state; at first
-_POLL_FIRST = 0.005
-_DENIED = 10  # answers without the awaited state: enough time to show it has passed
+EXIT_TIME = 0.5  # seconds in which a process that has closed its stream can exit
+_IDLE = 0.4  # seconds of waiting after which the test counts as idle: most reactions take less
+_FIRST_POLL = 0.005  # seconds until the second check of a state; the pause doubles each time
+_LONGEST_POLL = 0.02  # seconds between two checks of a state, at most
+_MIN_ANSWERS = 10  # answers without the awaited state that show that the IUT had enough time
 CLOSED_STREAM = "closed the stream"
 RESET = "reset the connection"
 
 Timeout = float | str | Countdown
-"""Seconds, the name of a timing, or the rest of a time that several waits share."""
+"""Seconds, the name of a timing, or a countdown that several waits share."""
 
 
 def _any(_: Message) -> bool:
@@ -36,9 +36,10 @@ def _any(_: Message) -> bool:
 
 @dataclass(frozen=True)
 class Wait:
-    """The messages that a test waits for: any of these names, or a ``certain`` one of them.
+    """The messages that a test waits for.
 
-    ``requirement`` is violated by their absence, if it is not the one that the test decides.
+    Any message of these names counts, unless ``certain``: then the test looks for one message.
+    ``requirement`` is violated if none comes; None is the requirement that the test decides.
     """
 
     names: Names
@@ -48,23 +49,24 @@ class Wait:
 
 @dataclass
 class _Awaited:
-    """A message that is expected: its names, the start of the wait and its length in seconds.
+    """An expected message. Times are in seconds.
 
-    ``flow`` is given if such messages keep coming by themselves and a requirement says so.
-    ``alone`` is the time to react in, ``allowed`` also counts the time to start in, if the IUT is
-    ``starting``. ``declared`` returns the length of the wait, which was ``planned`` at first;
-    ``usual``: the caller gave no other time. ``seconds`` is the full wait without grace.
+    - ``flow``: the wait for more such messages, if a requirement says that they keep coming
+    - ``began``: the time when the wait began
+    - ``default``: the caller gave no timeout
+    - ``response``: the declared time of a response
+    - ``length``: returns the length of the wait without the grace period, at the moment
+    - ``planned``: the length of the wait at its beginning
+    - ``seconds``: the latest length of the wait
     """
 
     names: Names
     wait: Wait
     flow: Wait | None
-    asked: float
-    starting: bool
-    usual: bool
-    alone: float
-    allowed: float
-    declared: Callable[[], float]
+    began: float
+    default: bool
+    response: float
+    length: Callable[[], float]
     planned: float
     seconds: float = 0.0
 
@@ -73,7 +75,7 @@ class Session(Wire):
     """A connection to the IUT, and the waits of a test on it."""
 
     answered_without_showing = False
-    """The IUT answered operations to the last, and the awaited state did not show."""
+    """The IUT answered all operations of a wait, and the awaited state did not show."""
     _cursor = 0  # the first received message that no wait has looked at
 
     def __init__(
@@ -86,10 +88,12 @@ class Session(Wire):
         timeouts: Timeouts | None = None,
         requirement_id: str = "",
     ) -> None:
-        """``segmentation`` and ``peer`` (the role that the suite plays) if not the usual ones.
+        """Begin a session.
 
-        ``memory`` holds facts about the IUT that tests of this run have found, ``timeouts`` those
-        of the run; ``requirement_id`` is the requirement that the test decides.
+        - ``segmentation`` and ``peer``: see `Wire`.
+        - ``memory``: facts about the IUT that tests of this run have found
+        - ``timeouts``: the timeouts of the run
+        - ``requirement_id``: the requirement that the test decides
         """
         super().__init__(instance, link, segmentation, peer, timeouts or Timeouts())
         self.memory = {} if memory is None else memory
@@ -106,31 +110,31 @@ class Session(Wire):
         return self._timeouts.seconds(timing, self.instance.configuration.seconds(timing))
 
     def countdown(self, *within: float | str) -> Countdown:
-        """Counts down seconds, and those of timings, from now on: a time that waits can share."""
+        """Return a countdown of seconds and timings that begins now; several waits can share it."""
         return self._timeouts.countdown(self.instance.configuration.total(*within))
 
     @property
     def reaction_time(self) -> float:
-        """The seconds in which an IUT that can still be starting reacts."""
+        """The time in which an IUT reacts that can still be starting, in seconds."""
         declared = self.instance.configuration.seconds
         return declared("response") + declared("startup")
 
     def _timeout_of(self, within: Timeout) -> Callable[[], float]:
-        """The length of a wait that begins now, to be asked again and again."""
+        """A function that returns the length of a wait that begins now, in seconds."""
         if isinstance(within, str):
             return self._timeouts.growing_timeout(self.instance.configuration.seconds(within))
         if callable(within):
-            left, asked = within, self.now
-            return lambda: self.now - asked + left()
+            left, began = within, self.now
+            return lambda: self.now - began + left()
         return lambda: within
 
     @property
     def _grace(self) -> float:
-        """The further deadlines of a wait; none if the session is spoiled and decides nothing."""
+        """The grace period in declared times; 0 in a spoiled session, which decides nothing."""
         return 0.0 if self.judge.spoiled else GRACE
 
     def _raise_if_expired(self, wait: Wait) -> None:
-        """Raise NotRepeated if a test of this requirement has waited for it in full already."""
+        """Raise NotRepeated if another test of this requirement has made this wait in full."""
         about = wait.requirement or self._requirement_id
         if self._requirement_id and (
             test := self._timeouts.test_that_waited(self._requirement_id, about, wait.names)
@@ -141,11 +145,11 @@ class Session(Wire):
     async def _wait_until(
         self, found: Callable[[], bool], deadline: Callable[[], float], wait: Wait
     ) -> bool:
-        """Wait until something was found, or can come no more, or the deadline has passed.
+        """Wait until ``found`` or the deadline, which a busy machine moves; return whether found.
 
-        The deadline is asked for again and again, because a busy machine moves it.
+        Returns False early if no message can come any more. Raises Flooded.
         """
-        asked, idle = self.now, False
+        began, idle = self.now, False
         with contextlib.ExitStack() as stack:
             while not found():
                 if self._reading.why_ended:
@@ -153,7 +157,7 @@ class Session(Wire):
                 left = deadline() - self.now
                 if self.ended or left <= 0 or (self.is_unreadable and wait.names != (CLOSED,)):
                     return False
-                if not idle and self.now > asked + _IDLE and self.received:
+                if not idle and self.now > began + _IDLE and self.received:
                     idle = True
                     stack.enter_context(self._timeouts.count_as_idle())
                 self._news.clear()
@@ -163,66 +167,66 @@ class Session(Wire):
             return True
 
     def _miss(self, wait: Wait) -> None:
-        """Remember that messages did not come."""
+        """Record that messages did not come."""
         if wait.names:
             self.missed.append(wait.names)
 
     async def _write(self, data: bytes) -> None:
         """Write all of the data.
 
-        Raises Violation if the IUT stops reading, and Inconclusive if the IUT reads on but takes
-        longer than ``max_wait``. An IUT that still starts has time to start first.
+        Raises Violation if the IUT stops reading. Raises Inconclusive if the IUT continues to read
+        but takes longer than ``max_wait``. The time to start counts if the IUT can be starting.
         """
         seconds, limit = self.instance.configuration.seconds, self.instance.configuration.max_wait
-        limit_to_read = seconds("response") * (1 + GRACE)
-        limit_to_read += 0 if self.instance.has_spoken else seconds("startup")
-        ceases, ends = self._timeouts.countdown(limit_to_read), countdown_from(limit)
-        unread, ended, reads = math.inf, False, False
+        read_timeout = seconds("response") * (1 + GRACE)
+        read_timeout += 0 if self.instance.has_spoken else seconds("startup")
+        next_read, end = self._timeouts.countdown(read_timeout), countdown_from(limit)
+        unread, ended, has_read = math.inf, False, False
 
         def left() -> float:
-            nonlocal ceases, unread, ended, reads
+            nonlocal next_read, unread, ended, has_read
             pending = self._link.unread_bytes()
-            reads |= pending < unread < math.inf
+            has_read |= pending < unread < math.inf
             if pending < unread or self.ended != ended:
                 unread, ended = pending, self.ended
-                # An IUT that has closed its side no longer shows what it reads.
-                ceases = self._timeouts.countdown(seconds("quiet") if ended else limit_to_read)
-            return min(ceases(), ends())
+                # After the IUT has closed its side, nothing shows whether the IUT reads.
+                next_read = self._timeouts.countdown(seconds("quiet") if ended else read_timeout)
+            return min(next_read(), end())
 
-        looking: asyncio.TimerHandle
+        timer: asyncio.TimerHandle
 
-        def look() -> None:
-            nonlocal looking
+        def check() -> None:
+            nonlocal timer
             if left() > 0:
-                looking = self._loop.call_later(AGAIN, look)
+                timer = self._loop.call_later(AGAIN, check)
             else:
-                giving_up.reschedule(self._loop.time())
+                timeout.reschedule(self._loop.time())
 
-        looking = self._loop.call_later(AGAIN, look)
+        timer = self._loop.call_later(AGAIN, check)
         try:
-            # In this task, so that the answers come after the write has returned.
-            async with asyncio.timeout(None) as giving_up:
+            # In this task, so that answers come after the write has returned.
+            async with asyncio.timeout(None) as timeout:
                 await super()._write(data)
         except TimeoutError:
             if ended:
                 return
-            if reads and ceases() > 0:
-                slowly = f"{unread} of {len(data)} bytes were left after {limit:g} s"
+            if has_read and next_read() > 0:
+                rest = f"{unread} of {len(data)} bytes were left after {limit:g} s"
                 raise Inconclusive(
-                    f"the IUT reads slowly: {slowly}; --max-wait gives it more time"
+                    f"the IUT reads slowly: {rest}; --max-wait gives more time"
                 ) from None
             raise Violation(
                 "the IUT to read what is sent to it",
-                f"{len(data)} bytes were still not read after {min(limit_to_read, limit):g} s",
+                f"{len(data)} bytes were still not read after {min(read_timeout, limit):g} s",
             ).shown_in(self) from None
         finally:
-            looking.cancel()
+            timer.cancel()
 
     async def settle_process(self) -> None:
-        """Give the process a moment to end if the stream has ended: how it ends says why."""
+        """If the stream has ended, wait `EXIT_TIME` for the process, whose exit can say why."""
         if self.ended and self.instance.process:
             with contextlib.suppress(TimeoutError):
-                await in_time(self.instance.process.wait(), self._timeouts.countdown(LAST_WORDS))
+                await in_time(self.instance.process.wait(), self._timeouts.countdown(EXIT_TIME))
 
     # Waits
 
@@ -249,19 +253,22 @@ class Session(Wire):
         what: str = "",
         flow: str | None = None,
     ) -> Message:
-        """The next message with one of these names (any, if none), passing over others.
+        """The next message with one of these names; other messages are skipped.
 
+        Without names, any message counts.
+
+        - ``where``: a further condition for the message
         - ``to`` completes "expected NAME …" in the text of the verdict.
-        - ``requirement`` is violated by its absence, if it is not the one that the test decides.
-        - ``what`` names the awaited message if its name alone does not.
-        - ``flow`` is the requirement that such messages keep coming by themselves: if they stop,
-          that requirement is violated.
-        - ``within`` are seconds, the name of a timing, or a rest of time. A busy machine adds to
-          it. Without it, the IUT has the time to react in, and before that the time to start in.
+        - ``requirement``: the requirement that is violated if no message comes. The default is the
+          requirement that the test decides.
+        - ``what``: a description of the message, if the name alone is not enough
+        - ``flow``: the requirement that such messages keep coming. It is violated if they stop.
+        - ``within``: seconds, the name of a timing, or a countdown; a busy machine extends it. The
+          default is the time of a response, plus the time to start if the IUT can be starting.
 
-        Raises Violation if the stream ends first or nothing comes in full time. Raises Late if the
-        message comes in the grace period, and NotRepeated if a test of the same requirement has
-        waited for it before.
+        Raises Violation if the stream ends first or no message comes in full time. Raises Late if
+        the message comes in the grace period. Raises NotRepeated if another test of the same
+        requirement has made this wait in full.
         """
         expected = f"{' or '.join(names) or 'a message'} {to}".strip()
         certain = bool(what) or where is not _any
@@ -292,59 +299,57 @@ class Session(Wire):
     ) -> _Awaited:
         """A message of these names that is awaited from now on."""
         configuration = self.instance.configuration
-        alone = allowed = configuration.seconds("response")
+        response = configuration.seconds("response")
         starting = not (self.received or self.instance.is_ready)
         if within is None and starting:
-            allowed += configuration.seconds("startup")
-            declared = self._timeout_of(self._timeouts.countdown(allowed))
+            whole = response + configuration.seconds("startup")
+            length = self._timeout_of(self._timeouts.countdown(whole))
         else:
-            declared = self._timeout_of("response" if within is None else within)
+            length = self._timeout_of("response" if within is None else within)
         return _Awaited(
             names,
             wait,
             Wait((f"more of {', '.join(names)}",), True, flow) if flow else None,
             self.now,
-            starting,
             within is None,
-            alone,
-            allowed,
-            declared,
-            declared(),
+            response,
+            length,
+            length(),
         )
 
     def _deadline(self, awaited: _Awaited) -> float:
-        """The end of the wait, as of now."""
-        enough = self._deadline_alone(awaited)
+        """The end of the wait, at the moment."""
+        deadline = self._deadline_without_flow(awaited)
         if awaited.flow is None:
-            return enough
-        latest, ceased = self._flow_stopped(awaited.names, awaited.asked)
-        # If the flow has stopped, the missing message is not to blame.
-        silent = enough - latest > (ceased - latest) / 2
-        return ceased if silent else min(enough, ceased)
+            return deadline
+        latest, stopped = self._flow_times(awaited.names, awaited.began)
+        # If the flow has stopped, its requirement is to blame, not the awaited message.
+        silent = deadline - latest > (stopped - latest) / 2
+        return stopped if silent else min(deadline, stopped)
 
-    def _deadline_alone(self, awaited: _Awaited) -> float:
-        """The end of the wait, whatever other messages come meanwhile."""
-        whole = awaited.seconds = awaited.declared()
-        grace = self._grace * min(whole, awaited.alone)
-        # The time that a busy machine adds to a deadline tells a late answer as well.
-        return awaited.asked + whole + max(grace - (whole - awaited.planned), 0.0)
+    def _deadline_without_flow(self, awaited: _Awaited) -> float:
+        """The end of the wait without regard to other messages."""
+        whole = awaited.seconds = awaited.length()
+        grace = self._grace * min(whole, awaited.response)
+        # The time that a busy machine adds to a wait serves as a grace period, too.
+        return awaited.began + whole + max(grace - (whole - awaited.planned), 0.0)
 
-    def _flow_stopped(self, names: Names, asked: float) -> tuple[float, float]:
-        """When such messages came last, and when their flow has stopped if none comes by then."""
-        came = next((each.at for each in reversed(self.received) if each.name in names), asked)
-        latest = max(came, asked)
+    def _flow_times(self, names: Names, since: float) -> tuple[float, float]:
+        """The time of the latest such message, and the time when their flow counts as stopped."""
+        came = next((each.at for each in reversed(self.received) if each.name in names), since)
+        latest = max(came, since)
         return latest, latest + (1 + self._grace) * self.seconds("response")
 
     def _longest_pause(self, names: Names, since: float) -> float:
-        """The longest time in seconds without any of these messages."""
+        """The longest time without any of these messages, in seconds."""
         new = takewhile(lambda message: message.at > since, reversed(self.received))
         times = [message.at for message in new if message.name in names]
         return max((later - at for later, at in pairwise([*times, since])), default=0.0)
 
     def _raise_if_late(self, awaited: _Awaited, expected: str, message: Message) -> None:
         """Raise Late if a message took longer than declared."""
-        took = message.at - awaited.asked
-        if awaited.usual and took > (most := awaited.declared()):
+        took = message.at - awaited.began
+        if awaited.default and took > (most := awaited.length()):
             text = f"expected {expected} within {round(most, 2):g} s; it came after {took:.1f} s"
             raise Late(text, took).shown_in(self)
 
@@ -353,18 +358,18 @@ class Session(Wire):
         over, missed, names = self.ended or self.is_unreadable, awaited.wait, awaited.names
         in_time = "" if over else f" within {round(awaited.seconds, 2):g} s"
         if awaited.flow and not over:
-            gap = self._longest_pause(names, awaited.asked)
-            if self.now >= self._flow_stopped(names, awaited.asked)[1]:
+            pause = self._longest_pause(names, awaited.began)
+            if self.now >= self._flow_times(names, awaited.began)[1]:
                 missed = awaited.flow
-            elif gap > self.seconds("response"):
-                return Late(f"expected {expected}{in_time}; they come after {gap:.1f} s", gap)
+            elif pause > self.seconds("response"):
+                return Late(f"expected {expected}{in_time}; they come after {pause:.1f} s", pause)
         self._miss(missed)
         return self._missing_violation(names, f"{expected}{in_time}", start, missed.requirement)
 
     def _missing_violation(
         self, names: Names, expected: str, start: int, requirement: str | None
     ) -> Violation:
-        """The violation that no such message came, or only the beginning of one."""
+        """The violation that no such message came, or only its beginning."""
         left = [] if self.ended else self.judge.rest(self.role.name)
         came, event = self._messages_instead(start, left), None
         first = left[0] if left else None
@@ -406,14 +411,15 @@ class Session(Wire):
         requirement: str | None = None,
         what: str = "",
     ) -> Message | None:
-        """The first message with one of these names (any, if none) within a window, or None.
+        """The first message with one of these names in a time window, or None.
 
-        Without ``within`` the window is the declared ``quiet`` time, and None is the good answer.
-        With it, ``requirement`` and ``what`` are as for `expect`.
+        Without names, any message counts. Without ``within`` the window is the declared ``quiet``
+        time, in which no message should come. With ``within``, ``requirement`` and ``what`` are as
+        for `expect`.
         """
         wait = Wait((what,) if what else names, bool(what), requirement)
         seconds = self._timeout_of(self.seconds("quiet") if within is None else within)
-        asked, index = self.now, self._cursor
+        began, index = self.now, self._cursor
 
         def found() -> bool:
             nonlocal index
@@ -423,7 +429,7 @@ class Session(Wire):
                     return True
             return False
 
-        if not await self._wait_until(found, lambda: asked + seconds(), wait):
+        if not await self._wait_until(found, lambda: began + seconds(), wait):
             if within is not None:
                 self._miss(wait)
             return None
@@ -434,24 +440,24 @@ class Session(Wire):
         self, *names: str, where: Callable[[Message], bool] = _any
     ) -> list[Message]:
         """The received messages with one of these names that no wait has looked at yet."""
-        coming = self.received[self._cursor :]
-        return [message for message in coming if message.name in names and where(message)]
+        unread = self.received[self._cursor :]
+        return [message for message in unread if message.name in names and where(message)]
 
     def pass_over(self) -> None:
-        """Pass over all messages that have come: the next wait is for a later one."""
+        """Skip all received messages, so that the next wait is for a later message."""
         self._cursor = len(self.received)
 
     async def until_closed(self, within: Timeout | None = None) -> bool:
-        """Wait for the IUT to close its side; False if the IUT has not done so in time."""
+        """Wait for the IUT to close its side; return whether this happened in time."""
         seconds = self._timeout_of("response" if within is None else within)
-        wait, asked = Wait((CLOSED,)), self.now
-        if not await self._wait_until(lambda: self.ended, lambda: asked + seconds(), wait):
+        wait, began = Wait((CLOSED,)), self.now
+        if not await self._wait_until(lambda: self.ended, lambda: began + seconds(), wait):
             self._miss(wait)
         return self.ended
 
     @contextlib.contextmanager
     def stop_reading(self) -> Iterator[None]:
-        """Within the block, read no more of the IUT's stream than is under way."""
+        """Within the block, read no further bytes from the IUT."""
         self._link.is_attentive.clear()
         try:
             yield
@@ -459,9 +465,9 @@ class Session(Wire):
             self._link.is_attentive.set()
 
     async def is_refused(self, known: Callable[[], bool] = lambda: False) -> bool:
-        """True if the IUT, still busy with another session, ends this one before any message.
+        """True if the IUT closes this connection because it is busy with an earlier session.
 
-        ``known`` can end the wait earlier.
+        The wait ends early if ``known`` returns True.
         """
         if self.number > 1:
             until = self.now + self.seconds("quiet")
@@ -475,15 +481,12 @@ class Session(Wire):
         within: Timeout,
         requirement: str | None = None,
     ) -> bool:
-        """True if a state comes in time for which one has to look again and again.
+        """Poll until ``look`` returns True; return False after the timeout.
 
         ``what``, ``within`` and ``requirement`` are as for `expect`.
         """
-        pause, self.answered_without_showing, before = (
-            _POLL_FIRST,
-            False,
-            self.instance.upper.answers,
-        )
+        self.answered_without_showing = False
+        pause, before = _FIRST_POLL, self.instance.upper.answers
         if await look():
             return True
         self._raise_if_expired(Wait((what,), True, requirement))
@@ -492,25 +495,26 @@ class Session(Wire):
                 if left() < 0:
                     raise TimeoutError
                 await asyncio.sleep(pause)
-                pause = min(2 * pause, _POLL)
+                pause = min(2 * pause, _LONGEST_POLL)
             return True
-        # An IUT that is sent pieces can have given up on the rest of a message.
-        gone = self.ended or IN_PIECES in self.multi_read_sends
-        self.answered_without_showing = not gone and self.instance.upper.answers >= before + _DENIED
+        # If a message was sent in pieces, the IUT can be waiting for the rest of it.
+        can_have_read = not self.ended and IN_PIECES not in self.multi_read_sends
+        enough = self.instance.upper.answers >= before + _MIN_ANSWERS
+        self.answered_without_showing = can_have_read and enough
         return False
 
     @contextlib.contextmanager
     def deadline(
         self, what: str, within: Timeout, requirement: str | None = None
     ) -> Iterator[Countdown]:
-        """The rest of the time for a state that the block awaits by means of its own.
+        """A countdown for a state that the block awaits in its own way.
 
         A TimeoutError of the block means that the state did not come. ``what``, ``within`` and
         ``requirement`` are as for `expect`.
         """
-        seconds, asked = self._timeout_of(within), self.now
+        seconds, began = self._timeout_of(within), self.now
         try:
-            yield lambda: asked + seconds() - self.now
+            yield lambda: began + seconds() - self.now
         except TimeoutError:
             self._miss(Wait((what,), True, requirement))
             raise
@@ -521,40 +525,40 @@ class Session(Wire):
         if self.instance.process and self.instance.process.has_crashed:
             raise Violation(
                 f"the {self.role.name} to survive {after}",
-                f"it died{self.instance.describe_end()}",
+                f"the process died{self.instance.describe_end()}",
             ).shown_in(self)
 
     async def break_off(self) -> None:
-        """Reset the connection once all that was sent is read, as a killed peer would."""
+        """Reset the connection after the IUT has read everything, like a killed peer."""
         await self.wait_until_taken()
         await self.close(reset=True)
 
     @property
     def death(self) -> str:
-        """How the IUT ended this session by mistake, once its instance was stopped, or empty.
+        """How the IUT ended this session by mistake, or empty; known after the instance stopped.
 
-        The process died, or it lost the connection by an error and goes on.
+        The process died, or it lost the connection by an error and continues.
         """
         process = self.instance.process
         if process and process.death:
             return process.death
         if self.closed_by_iut and process and process.has_unhandled_error:
-            return "closed the connection by an error that it did not handle"
-        cut = (
+            return "closed the connection because of an unhandled error"
+        was_reset = (
             self.closed_by_iut
             and self._link.broken
             and not self.judge.has_said_goodbye(self.role.name)
         )
-        return RESET if cut else ""
+        return RESET if was_reset else ""
 
 
 def _unended_error(frame: Frame) -> str:
-    """The error of a frame that the end of the stream would complete."""
+    """The error of the last bytes, which the end of the stream would complete."""
     if frame.error or not frame.requirement:
         return "whose end did not come"
-    return "whole, but with nothing that ends it" if frame.name else "which begins no message"
+    return "complete, but without its terminator" if frame.name else "which begins no message"
 
 
 def _is_in_place_of(unended: Frame, names: Names) -> bool:
-    """True if an unended frame stands in the place of such messages."""
+    """True if an unended frame can be one of the awaited messages."""
     return not names or unended.name in names if unended.name else not unended.error

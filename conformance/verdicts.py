@@ -1,4 +1,4 @@
-"""Verdicts: what a test may conclude, and how conclusions merge. Merging only ever worsens."""
+"""The verdicts of tests and requirements, and how they merge. Merging only ever worsens."""
 
 from collections.abc import Iterable
 from enum import StrEnum
@@ -31,7 +31,7 @@ _WORST_FIRST = (
 
 
 def merge(verdicts: Iterable[Verdict]) -> Verdict:
-    """The verdict of several conclusions about one requirement; of none it is not-exercised."""
+    """The worst of several verdicts about a requirement; without any, not-exercised."""
     return min(verdicts, key=_WORST_FIRST.index, default=Verdict.NOT_EXERCISED)
 
 
@@ -49,12 +49,12 @@ class Conclusion(Exception):
 
     verdict = Verdict.INCONCLUSIVE
     session: Any = None
-    """The session that shows it, if that is not the test's last one."""
+    """The session that shows the conclusion; None for the last session of the test."""
     sessions: tuple[Any, ...] = ()
-    """All sessions of the attempt, if that is not just the test's last one."""
+    """All sessions of the attempt; empty for all sessions of the test."""
 
     def shown_in(self, session: Any, sessions: Iterable[Any] = ()) -> Self:
-        """Name the session that shows it and all of the attempt, unless they are named already."""
+        """Set `session` and `sessions`, unless they are set already."""
         self.session = self.session or session
         self.sessions = self.sessions or tuple(sessions)
         return self
@@ -63,11 +63,12 @@ class Conclusion(Exception):
 class Violation(Conclusion):
     """The IUT did not do what a requirement says.
 
-    ``expected`` and ``came`` are plain sentences; the first is None if the second says all.
-    ``requirement`` is None for the requirement that the test decides. ``event`` is the index of
-    the offending event in the session's transcript. ``explains``: the violation counts although
-    bytes came that are not a message. ``missing`` names the messages that did not come in the full
-    time, if no single session was to bring them.
+    - ``expected`` and ``came``: texts without a full stop; ``expected`` is None if ``came`` is
+      enough
+    - ``requirement``: None for the requirement that the test decides
+    - ``event``: the index of the offending event in the session's transcript
+    - ``explains``: the violation counts although bytes came that are not a message
+    - ``missing``: the names of messages that did not come in full time in any of several sessions
     """
 
     verdict = Verdict.FAIL
@@ -92,11 +93,11 @@ class Violation(Conclusion):
 
 
 class Inconclusive(Conclusion):
-    """It was tried, and the evidence does not decide."""
+    """The test tried the requirement, and the evidence does not decide."""
 
 
 class Flooded(Inconclusive):
-    """The IUT has written more than is read; ``size`` is in bytes."""
+    """The IUT has written more than the suite reads; ``size`` is in bytes."""
 
     def __init__(self, text: str, size: int) -> None:
         super().__init__(text)
@@ -104,7 +105,7 @@ class Flooded(Inconclusive):
 
 
 class Late(Inconclusive):
-    """A message came later than declared; ``took`` is in seconds since it was asked for."""
+    """A message came later than declared; ``took`` is the time in seconds until it came."""
 
     def __init__(self, text: str, took: float) -> None:
         super().__init__(text)
@@ -112,7 +113,7 @@ class Late(Inconclusive):
 
 
 class Hindered(Inconclusive):
-    """Another test can have stood in the IUT's way: this test runs again alone."""
+    """The machine or another test was in the IUT's way, so this test runs again alone."""
 
 
 class NotRepeated(Inconclusive):
@@ -120,7 +121,7 @@ class NotRepeated(Inconclusive):
 
 
 class NotExercised(Conclusion):
-    """The means were missing; the text says what to provide."""
+    """The test did not try the requirement; the text says what to provide for it."""
 
     verdict = Verdict.NOT_EXERCISED
 

@@ -1,4 +1,4 @@
-"""The wire of a session with the IUT: bytes are sent, read, recorded and judged as they pass."""
+"""The wire of a session with the IUT: sends, reads, records and judges bytes."""
 
 import asyncio
 import contextlib
@@ -20,22 +20,22 @@ from conformance.running.floods import SessionReading
 from conformance.running.timeouts import Timeouts
 from conformance.segmentation import Segmentation, whole
 
-SAID = 4000  # characters of a program's last output that a transcript keeps
+OUTPUT_TAIL = 4000  # characters of a program's last output that a transcript keeps
 NOISE = "bytes that are no message"
-ONE_READ = 1024  # bytes that any program takes in one read, if they are there
-MULTI_READ_SENDS = (LONG, IN_PIECES, TOGETHER) = (
+ONE_READ = 1024  # bytes that any program can read in one call
+MULTI_READ_SENDS = (LONG, IN_PIECES, JOINED) = (
     "at length",
     "in pieces",
-    "several messages in one write",
+    "with several messages in one write",
 )
-"""How messages are sent that one read need not take whole, and one by one."""
+"""The ways to send that can need more than one read, or several messages from one read."""
 PART = "a part of a message"
 BREAK = "a reset of a connection"
-_LARGE = 512  # bytes of messages that are packed once so many newer ones have come:
-_NEW = 64
-_BEGINNING = 256  # bytes that show which protocol a stream is
-_IN_PIECES = 0.2  # seconds for the pieces of one write: a peer may not wait long for the rest,
-_EACH_PIECE = 0.001  # and as many more for each, in which any peer reads one if the machine is idle
+_LARGE = 512  # bytes from which a decoded message is worth packing
+_UNPACKED = 64  # latest messages that are not packed, because tests mostly read these
+_BEGINNING = 256  # bytes that are enough to recognise the protocol of a stream
+_IN_PIECES = 0.2  # seconds for all pieces of a message: some peers do not wait longer for the rest
+_EACH_PIECE = 0.001  # further seconds for each piece: a peer on an idle machine reads in this time
 
 
 class Side(Enum):
@@ -46,7 +46,7 @@ class Side(Enum):
 
 
 class StreamState(Enum):
-    """The sides that have closed a stream, the first one first.
+    """The sides that have closed a stream, in order.
 
     A value is a list of names, because Python 3.11.2 replaces an empty tuple by another object.
     """
@@ -62,7 +62,7 @@ class StreamState(Enum):
         return side.value in self.value.split()
 
     def after(self, side: Side) -> "StreamState":
-        """The state once this side has closed as well."""
+        """The state after this side has closed as well."""
         return self if self.has(side) else StreamState(f"{self.value} {side.value}".strip())
 
 
@@ -72,7 +72,7 @@ class Message:
 
     name: str
     decoded: Any
-    """Its value, or that packed."""
+    """The decoded value, or a `PackedValue`."""
     at: float
     event: int
 
@@ -96,21 +96,22 @@ class Wire:
         peer: str,
         timeouts: Timeouts,
     ) -> None:
-        """``segmentation`` and ``peer`` (the role that the suite plays) if not the usual ones.
+        """Begin to record a connection.
 
-        Usually every message is a write of its own, and the IUT has read it before the next. Tests
-        of segmentation ask for messages that arrive together or in pieces.
+        - ``peer``: the role that the suite plays; empty for the peer of the role under test
+        - ``segmentation``: how bytes are cut into writes. With None, every message is a write of
+          its own, and the suite waits until the IUT has read it.
         """
         self.instance = instance
         self.role = instance.role
         self.peer = peer or self.role.peer
         self.protocol = instance.configuration.protocol
         self.number = instance.connections
-        """It is the first, second … connection with its instance."""
+        """The number of this connection among those with the instance, from 1."""
         self.events: list[Event] = []
         self.received: list[Message] = []
         self.beginning = b""
-        """The first bytes that came, if they are a message or not."""
+        """The first bytes that came."""
         self.judge = Judge(
             self.protocol,
             [self.role.name],
@@ -119,26 +120,25 @@ class Wire:
             shows=instance.tally.session(self._place_among_connections()),
         )
         self.sent: list[str] = []
-        """The labels of the messages sent until the IUT closed its side, or NOISE, PART, BREAK."""
+        """The labels of all messages sent while the IUT was connected, or NOISE, PART, BREAK."""
         self.mask: frozenset[str] = frozenset()
-        """The labels of messages that are left out of what is sent."""
-        self._sent_at_last_receive = 0  # the number of labels when the IUT sent something last
+        """The labels of messages that the suite leaves out."""
+        self._sent_at_last_receive = 0  # length of `sent` when the IUT sent its latest message
         self.multi_read_sends: set[str] = set()
-        """How it sent what counts only if a program reads on, or again: `MULTI_READ_SENDS`."""
+        """The ways of sending (`MULTI_READ_SENDS`) that this session has used."""
         self._link = link
         self._segmentation = segmentation
         self._timeouts = timeouts
         self._loop = asyncio.get_running_loop()
         self.began = self._loop.time()
-        """When it was opened, on the clock of the event loop."""
+        """The time when the connection was opened, by the clock of the event loop."""
         self.unread_bytes = 0
-        """How many bytes of what it was sent the IUT had not read when we left it, and had long."""
+        """The number of bytes that the IUT had enough time to read, and had not read at the end."""
         self._reading = SessionReading(self, timeouts.floods)
-        self._packed_count = 0
-        """How many of the messages are old ones, and so are packed if they are large."""
+        self._packed_count = 0  # the number of first messages that are packed if they are large
         self._news = asyncio.Event()
         self.state = StreamState.OPEN
-        self._is_left = False  # the suite looks at nothing more that comes
+        self._is_left = False  # the suite ignores everything that still comes
         self._writing = asyncio.Lock()
         self._answering: list[asyncio.Task[None]] = []
         self._record(Event(0.0, None, event="connected", details={"transport": instance.kind}))
@@ -160,37 +160,37 @@ class Wire:
 
     @property
     def closed_by_iut(self) -> bool:
-        """The IUT has closed its side first, while the suite looked at it."""
+        """The IUT has closed its side first, before the suite left the session."""
         return self.state in (StreamState.IUT_CLOSED, StreamState.IUT_CLOSED_FIRST)
 
     @property
     def reset(self) -> bool:
-        """The IUT has closed it, and may not have read what was sent last."""
+        """The IUT has reset the connection, so it may not have read the latest bytes."""
         return self.ended and self._link.reset
 
     @property
     def is_unreadable(self) -> bool:
-        """No message of the IUT can be read any more, whatever it sends."""
+        """The judge cannot read messages of the IUT any more."""
         return self.judge.is_unreadable(self.role.name)
 
     @property
     def is_over(self) -> bool:
-        """Either side has left it for good."""
+        """The IUT has closed its side, or the suite has left the session."""
         return self.ended or self._is_left
 
     @property
     def is_flooded(self) -> bool:
-        """The IUT has written more than is read of one session."""
+        """The IUT has written more than the suite reads in one session."""
         return bool(self._reading.why_ended)
 
     @property
     def size(self) -> int:
-        """How many bytes the IUT has written so far."""
+        """The number of bytes that the IUT has written so far."""
         return self._reading.size
 
     @property
     def is_unserved(self) -> bool:
-        """True if the IUT has sent nothing on this connection, which is not its first."""
+        """True for a connection after the first one, on which the IUT has sent nothing."""
         return self.number > 1 and not self.size
 
     @property
@@ -199,16 +199,16 @@ class Wire:
         return (event for event in self.events if event.sender == self.role.name)
 
     async def send(self, *values: Any, segmentation: Segmentation | None = None) -> None:
-        """Send messages one by one, or all of them cut into writes as the segmentation says."""
+        """Send messages one by one, or joined and cut into writes by the segmentation."""
         encoded = [self.protocol.codec.encode(value) for value in values]
         together = (segmentation or self._segmentation) and not self._link.datagrams
         for data in [b"".join(encoded)] if together else encoded:
             await self.send_bytes(data, segmentation=segmentation)
 
     async def send_bytes(self, data: bytes, *, segmentation: Segmentation | None = None) -> None:
-        """Send bytes that need not be a message. A peer that has gone is not an error here."""
+        """Send bytes that need not be a message; ignore it if the IUT has gone."""
         cut = whole if self._link.datagrams else segmentation or self._segmentation
-        # A single write at a time: an answer must not come between the pieces of a message.
+        # A lock, because an automatic answer must not come between the pieces of a message.
         async with self._writing:
             if cut is None:
                 await self._link.wait_until_taken()
@@ -223,15 +223,15 @@ class Wire:
 
     @property
     def sent_since_last_receive(self) -> list[str]:
-        """The labels of what was sent to the IUT since its last message."""
+        """The labels of the messages sent since the IUT's latest message."""
         return self.sent[self._sent_at_last_receive :]
 
     def label(self, frame: Frame) -> str:
-        """The label of a frame of ours: fine enough to tell one kind of request from another."""
+        """The label of a frame that the suite sends (see `Protocol.label`)."""
         return NOISE if frame.name is None else self.protocol.label(frame.name, frame.value)
 
     def _left_out(self, frame: Frame) -> bool:
-        """True for a masked message, and for an optional part that the IUT does not have."""
+        """True for a masked message, and for a message of an unsupported feature."""
         if frame.name in self.instance.configuration.unsent_messages(self.peer):
             return True
         return bool(self.mask) and self.label(frame) in self.mask
@@ -246,9 +246,9 @@ class Wire:
         if len(pieces) > 1 or sum(len(frame.raw) for frame in frames) < len(data):
             self.multi_read_sends.add(IN_PIECES)
         elif len(frames) > 1:
-            self.multi_read_sends.add(TOGETHER)
+            self.multi_read_sends.add(JOINED)
         self.judge.arrived(self.peer, [*map(len, pieces)], frames)
-        # Judged ahead of its pieces: a peer may act on a message whose newline is still to come.
+        # Judged before its last piece, because a peer can act on a message without its newline.
         for frame in frames:
             self.judge.frame(None, self.peer, frame)
         until = self.now + _IN_PIECES
@@ -265,18 +265,18 @@ class Wire:
             await self._write(piece)
 
     async def wait_until_taken(self) -> None:
-        """Wait until the IUT has probably read what was sent, so that what follows is apart."""
+        """Wait until the IUT has probably read everything that was sent."""
         await self._link.wait_until_taken()
 
     async def _write(self, data: bytes) -> None:
         await self._link.write(data)
 
     def answer(self, name: str, make: Callable[[Message], Any], since: int | None = None) -> None:
-        """From now on answer every message of a name at once with the message that `make` returns.
+        """From now on, answer every message of a name with the result of ``make``.
 
-        This is for duties of a peer throughout every test, such as keeping a connection alive. If
-        `make` returns None, nothing is sent. ``since`` is the index of the first message that is
-        answered, if it has come already.
+        This is for duties of a peer in every test, such as keeping a connection alive. If ``make``
+        returns None, nothing is sent. ``since`` is the index in `received` of the first message
+        that is answered; the default is the next message.
         """
         index = len(self.received) if since is None else since
         self._answering.append(asyncio.create_task(self._answer(name, make, index)))
@@ -292,19 +292,16 @@ class Wire:
             await self._news.wait()
 
     def note(self, event: str, sender: str | None = None, **details: Any) -> int:
-        """Put into the transcript what happened beside the wire; returns the event's index."""
+        """Add an event to the transcript that is not traffic; return its index."""
         return self._record(Event(self.now, sender, event=event, details=details))
 
     async def finish(self) -> None:
-        """Close our side of the stream; the IUT may still write."""
+        """Close our side of the stream; the IUT can still write."""
         await self._close_side()
         self._link.finish()
 
     async def close(self, *, reset: bool = False) -> None:
-        """Close the stream altogether, as a peer does that goes away.
-
-        With ``reset`` it breaks off, as with a peer that is killed: over TCP by a reset.
-        """
+        """Close both directions of the stream; with ``reset``, like a peer that is killed."""
         self._is_left = True
         await self._close_side(reset)
         if reset:
@@ -315,7 +312,7 @@ class Wire:
         await self._link.close()
 
     async def _close_side(self, reset: bool = False) -> None:
-        """From now on we say nothing more; judge what we have said."""
+        """Record and judge the end of our side."""
         await self.stop_answering()
         self.state = self.state.after(Side.SUITE)
         self._record(
@@ -328,15 +325,15 @@ class Wire:
         self.judge.closed(None, self.peer)
 
     def _place_among_connections(self) -> str:
-        """Return the place of this connection among those of its instance, and join them."""
-        beside = any(not other.is_over for other in self.instance.open)
+        """Add this connection to those of its instance, and return its place among them."""
+        has_open = any(not other.is_over for other in self.instance.open)
         self.instance.open.add(self)
-        if beside:
+        if has_open:
             return PARALLEL
         return FIRST if self.number <= 1 else LATER
 
     async def leave(self) -> None:
-        """End the session: whatever still comes is not read any more."""
+        """End the session, and read nothing more."""
         self._is_left = True
         self.instance.open.discard(self)
         await self.stop_answering()
@@ -345,23 +342,17 @@ class Wire:
             self.unread_bytes = self._link.unread_bytes()
         self._reader.cancel()
         await asyncio.gather(self._reader, return_exceptions=True)
-        # Only now, because bytes that are still read count for the session.
+        # After the reader has ended, because its last bytes count for the session.
         self._timeouts.floods.close(self)
         if self._link is not getattr(self.instance.process, "standard", None):
             await self._link.close()
         if self.instance.process and self.instance.process.exit:
-            said = self.instance.process.stderr.text[-SAID:]
-            self._record(
-                Event(
-                    self.now,
-                    self.role.name,
-                    event="exited",
-                    details={"how": self.instance.process.exit, **({"said": said} if said else {})},
-                )
-            )
+            output = self.instance.process.stderr.text[-OUTPUT_TAIL:]
+            details = {"how": self.instance.process.exit, **({"said": output} if output else {})}
+            self._record(Event(self.now, self.role.name, event="exited", details=details))
 
     async def stop_answering(self) -> None:
-        """From now on nothing is answered by itself any more."""
+        """End all automatic answers (see `answer`)."""
         for task in self._answering:
             task.cancel()
         await asyncio.gather(*self._answering, return_exceptions=True)
@@ -373,23 +364,23 @@ class Wire:
 
     async def _read(self) -> None:
         sender = self.role.name
-        # A datagram may be empty; they have no end.
+        # An empty read ends a stream, but can be an empty datagram.
         while (data := await self._link.read()) or self._link.datagrams:
             self.beginning += data[: _BEGINNING - len(self.beginning)]
             if self.instance.connections > 1:
-                # How another one has ended by now may say what this is to be taken for.
+                # The end of another connection can change the meaning of these bytes.
                 await self._link.read_ahead()
-            together: list[Frame] = []
-            bits = [data] if self._link.datagrams else self._reading.chunks(data, self.events)
-            for some in bits:
-                if not self._reading.accepts(some, self.events, len(self.received), self.now):
+            complete: list[Frame] = []
+            chunks = [data] if self._link.datagrams else self._reading.chunks(data, self.events)
+            for chunk in chunks:
+                if not self._reading.accepts(chunk, self.events, len(self.received), self.now):
                     self._news.set()
                     return
-                frames = self._reading.decoded(some, partial(self.judge.decode, sender))
-                together += frames
+                frames = self._reading.decoded(chunk, partial(self.judge.decode, sender))
+                complete += frames
                 for frame in frames:
                     self._take(frame)
-            self.judge.arrived(sender, [len(data)], together)
+            self.judge.arrived(sender, [len(data)], complete)
             self._news.set()
             if (prompt := self.judge.prompt(sender)) and not self.closed_by_suite:
                 await self.send_bytes(prompt, segmentation=whole)
@@ -404,7 +395,7 @@ class Wire:
         )
         if not self._is_left:
             self.judge.closed(index, sender)
-        # An end that nobody looks at any more counts as one after ours.
+        # After the suite has left, the end of the IUT's side counts as one after ours.
         before = self.state.after(Side.SUITE) if self._is_left else self.state
         self.state = before.after(Side.IUT)
         self._news.set()
@@ -420,8 +411,8 @@ class Wire:
             self._pack()
 
     def _pack(self) -> None:
-        """Hold what a large message was decoded into in less memory, once it is an old one."""
-        if len(self.received) - self._packed_count <= _NEW:
+        """Pack the value of the next old message if it is large, to save memory."""
+        if len(self.received) - self._packed_count <= _UNPACKED:
             return
         message = self.received[self._packed_count]
         event = self.events[message.event]
@@ -435,7 +426,7 @@ class Wire:
 
 
 def _frames_of_piece(piece: bytes, frames: Sequence[Frame]) -> Sequence[Frame]:
-    """The frames, of those that follow each other, whose bytes are this piece; else none."""
+    """The consecutive frames whose bytes are exactly this piece; empty if there are none."""
     for first in range(len(frames)):
         size, number = 0, first
         while number < len(frames) and size < len(piece):

@@ -1,4 +1,4 @@
-"""The causes of a run's failures: what ends sessions, wrong content, and missing messages.
+"""The causes of a run's failures: ends of sessions, wrong content, and missing messages.
 
 A cause is claimed only with evidence:
 
@@ -22,20 +22,20 @@ from conformance.running.selection import SMOKE
 from conformance.verdicts import VIOLATIONS, Verdict, violated
 
 END, CONTENT, MISSING = "end", "content", "missing"
-"""The kinds of causes; `Kind.LATE` and `Kind.FLOOD` are further ones, which decide nothing."""
+"""The kinds of causes. `Kind.LATE` and `Kind.FLOOD` are further kinds, without a violation."""
 
 _OF_THE_IUT = (
     *("--connect", "--listen", "--fault", "--variant", "--mutant", "--transport", "--protocols"),
     *("--config", "--hook", "--timing", "--set", "--max-wait"),
 )
-"""The options of a run that a replay against the same IUT has as well."""
+"""The options of a run that a replay against the same IUT needs as well."""
 
 _ORDER = (Verdict.FAIL, Verdict.WARN, Verdict.INCONCLUSIVE)
 
 
 @dataclass
 class _Group:
-    """Facts that one cause stands behind."""
+    """Facts with one cause."""
 
     kind: str
     facts: list[Fact] = field(default_factory=list)
@@ -57,9 +57,9 @@ def causes(
     culprits: Sequence[Culprit],
     configuration: Configuration,
 ) -> list[dict[str, Any]]:
-    """The causes as report.json has them, those that fail first.
+    """The causes as in report.json, failures first.
 
-    ``requirements`` are those of the report: only violated ones have a cause.
+    ``requirements`` are the entries of the report; only violated requirements have a cause.
     """
     bad = {entry["id"]: entry for entry in requirements if entry["verdict"] in VIOLATIONS}
     counting = [fact for fact in known if fact.is_counted and fact.evidence.requirement in bad]
@@ -93,11 +93,11 @@ def causes(
 
 
 def _end_groups(counting: Sequence[Fact], culprits: Sequence[Culprit]) -> Iterator[_Group]:
-    """Make a group of each culprit that was shown, with the requirements that it violates."""
+    """Make a group of the facts of each culprit that experiments have shown."""
     for culprit in culprits:
-        mine = [fact for fact in counting if culprit.label and _was_ended_by(fact, culprit)]
-        if mine:
-            yield _Group(END, mine, culprit)
+        facts = [fact for fact in counting if culprit.label and _was_ended_by(fact, culprit)]
+        if facts:
+            yield _Group(END, facts, culprit)
 
 
 def _was_ended_by(fact: Fact, culprit: Culprit) -> bool:
@@ -121,7 +121,7 @@ def _content_groups(counting: Sequence[Fact]) -> Iterator[_Group]:
 
 
 def _missing_groups(counting: Sequence[Fact], before: Sequence[_Group]) -> Iterator[_Group]:
-    """The other facts, by what is missing and how the session ended."""
+    """Group the other facts by the missing messages and the end of the session."""
     taken = {id(fact) for group in before for fact in group.facts}
     groups: dict[Any, _Group] = {}
     for fact in counting:
@@ -130,11 +130,11 @@ def _missing_groups(counting: Sequence[Fact], before: Sequence[_Group]) -> Itera
         end = fact.evidence.end
         key = (fact.evidence.missing, end.way if end else None)
         groups.setdefault(key, _Group(END if end and end.died else MISSING)).facts.append(fact)
-    # A requirement that fails for several absences is a single thing to mend.
-    alike: dict[Any, _Group] = {}
+    # Groups of the same requirements are one mistake.
+    joined: dict[Any, _Group] = {}
     for group in groups.values():
-        alike.setdefault(frozenset(group.requirements), _Group(group.kind)).facts += group.facts
-    yield from alike.values()
+        joined.setdefault(frozenset(group.requirements), _Group(group.kind)).facts += group.facts
+    yield from joined.values()
 
 
 def _cause(
@@ -179,7 +179,7 @@ def _cause(
 
 
 def _example_rank(fact: Fact, name: str) -> tuple[bool, ...]:
-    """Facts that show a cause best come first: by their own test, as an example, at an event."""
+    """Sort facts: first those of the requirement's own test, with an example or an event."""
     evidence, result = fact.evidence, fact.result
     return (
         evidence.requirement != name,
@@ -192,7 +192,7 @@ def _example_rank(fact: Fact, name: str) -> tuple[bool, ...]:
 
 
 def _culprit(culprit: Culprit | None, end: End | None) -> dict[str, Any] | None:
-    """The message that ended the session: shown by experiment, or its candidates."""
+    """The message that ended the session: shown by experiments, or candidates."""
     if culprit:
         return {
             "message": culprit.label,
@@ -212,7 +212,7 @@ def _culprit(culprit: Culprit | None, end: End | None) -> dict[str, Any] | None:
 def _example_of(
     best: Fact, culprit: Culprit | None, configuration: Configuration
 ) -> dict[str, Any]:
-    """The place that shows a cause, and the commands that show it again."""
+    """The place that shows a cause, and the commands that reproduce it."""
     place, result = best.evidence.place, best.result
     counterexample = result.files.counterexample
     if culprit and culprit.capture:
@@ -227,7 +227,7 @@ def _example_of(
 
 
 def _has_only_floods(results: Iterable[Result]) -> bool:
-    """True if the IUT flooded sessions in which nothing else is wrong: then only that is sure."""
+    """True if the IUT flooded a session in which nothing else is wrong."""
     flooded = [r for r in results if any(e.kind is Kind.FLOOD for e in r.evidence)]
     return bool(flooded) and not all(r.findings for r in flooded)
 
@@ -235,7 +235,7 @@ def _has_only_floods(results: Iterable[Result]) -> bool:
 def _undecided_cause(
     kind: Kind, results: Sequence[Result], configuration: Configuration
 ) -> Iterator[dict[str, Any]]:
-    """The cause that kept tests from a decision, if one did: a flood, or late answers."""
+    """The flood, or the late answers, that kept tests from a decision, if there were any."""
     met = [(fact, result) for result in results for fact in result.evidence if fact.kind is kind]
     if not met:
         return
@@ -263,7 +263,7 @@ def _undecided_cause(
 
 
 def replay(path: str, configuration: Configuration) -> str:
-    """The command that plays a capture of the report's folder against the same IUT."""
+    """The command that plays a capture in the report's folder against the same IUT."""
     before, _, _ = configuration.invocation.partition(" -- ")
     words_of_run = shlex.split(before)
     words = ["conformance", "replay", f"{configuration.report}/{path}"]

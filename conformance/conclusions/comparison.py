@@ -1,4 +1,4 @@
-"""Compares two reports of one role: what got worse, what got better, what is no longer tried."""
+"""Compares two reports of one role: regressions, fixes, and requirements not decided any more."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -16,7 +16,7 @@ _DECIDED = (Verdict.PASS, *VIOLATIONS, Verdict.KNOWN)
 
 @dataclass(frozen=True)
 class Change:
-    """A requirement whose verdict is another one; empty where a report does not have it."""
+    """A requirement with two different verdicts; empty if a report does not have it."""
 
     requirement: str
     level: str
@@ -27,7 +27,7 @@ class Change:
 
 @dataclass(frozen=True)
 class Unshown:
-    """Something that a role has shown in the old report, and not in the new one.
+    """A point of coverage that the old report has, and the new one has not.
 
     ``name`` is a message or a course, ``place`` a member of the message or a state of the course.
     """
@@ -42,9 +42,10 @@ class Unshown:
 class Comparison:
     """The changes from one report to the next, in the order of the specification.
 
-    ``regressions`` are violated now and were not; ``fixes`` were and are not. ``lost`` had been
-    decided and no longer are, ``gained`` the other way round. ``added`` and ``removed`` are
-    requirements that only one of the two suites knows. ``lost_points`` is no longer covered.
+    - ``regressions`` are violated only in the new report, ``fixes`` only in the old one.
+    - ``lost`` were decided only in the old report, ``gained`` only in the new one.
+    - ``added`` and ``removed`` exist only in the new or the old suite.
+    - ``unshown`` is covered only in the old report.
     """
 
     baseline: str
@@ -57,13 +58,13 @@ class Comparison:
     unshown: tuple[Unshown, ...] = ()
 
     def failure_text(self, strict: bool) -> str:
-        """The changes that make a run fail, in words, or empty. Strict: lost decisions count."""
+        """The changes that make a run fail, in words, or empty; ``strict``: lost ones count."""
         parts = [f"{len(self.regressions)} regressions"] if self.regressions else []
         parts += [f"{len(self.lost)} no longer decided"] if strict and self.lost else []
         return f"{' and '.join(parts)} since {self.baseline}" if parts else ""
 
     def groups(self) -> dict[str, tuple[Change, ...]]:
-        """The changes of each kind that has some, what matters most first."""
+        """The kinds that have changes, most important first."""
         kinds = ("regressions", "lost", "fixes", "gained", "added", "removed")
         return {kind: changes for kind in kinds if (changes := getattr(self, kind))}
 
@@ -72,7 +73,7 @@ class Comparison:
 
 
 def compare(old: Report, new: Report, baseline: str) -> Comparison:
-    """The changes from an old report, whose name is ``baseline``, to a new one.
+    """The changes from an old report, with the name ``baseline``, to a new one.
 
     Requirements that a selection has left out are not compared.
     """
@@ -104,7 +105,7 @@ def _judged_requirements(report: Report) -> dict[str, Mapping[str, Any]]:
 
 
 def _kind_of_new(name: str, old: Report) -> str:
-    """The kind of a requirement that the old report did not judge: added, or empty if left out."""
+    """The kind of a requirement that the old report did not judge; empty if left out there."""
     return "" if any(entry["id"] == name for entry in old["requirements"]) else "added"
 
 
@@ -123,6 +124,6 @@ def _rank(verdict: str) -> int:
 
 
 def common_role(reports: Sequence[Report]) -> str:
-    """The role that all of these reports are of; empty where they are of several."""
+    """The role of all these reports; empty if their roles differ."""
     roles = {str(report["iut"]["role"]) for report in reports}
     return roles.pop() if len(roles) == 1 else ""

@@ -1,6 +1,6 @@
-"""Lists what a run has shown of its protocol, and what it has not.
+"""Lists the points of the protocol that a run has shown, and those that it has not shown.
 
-The list is a part of report.json. It also names what to provide for the rest.
+The list is a part of report.json. It also says what to provide for the missing points.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -13,12 +13,12 @@ from conformance.definitions.protocol import MessageType, Protocol
 from conformance.judging.coverage import Coverage
 from conformance.judging.space import FORM, Aspect, Point, parties, space
 
-NOBODY = "no test asks for it"
+NOT_ASKED = "no test asks for it"
 LIVE = "this session has not shown it"
 PART = "a run of all tests can show it"
 
 _GROUPS = {Aspect.ROW: "course", Aspect.FRAMING: "framing"}
-"""The kind of group in which points of an aspect are; all others are in that of their message."""
+"""The kind of group for points of an aspect; other aspects belong to the group of a message."""
 
 Report = Mapping[str, Any]
 
@@ -28,7 +28,7 @@ class Means:
     """The facts that decide if a run could have shown something.
 
     ``reasons`` has the reason of each requirement that was not exercised. ``whole`` is False if a
-    selection has left out tests.
+    selection has left out tests. ``live``: the proxy judged two real peers.
     """
 
     configuration: Configuration
@@ -37,7 +37,7 @@ class Means:
     live: bool
 
     def of(self, point: Point) -> str:
-        """Return what a user has to provide for a point; NOBODY if there is nothing."""
+        """Return the setting that a user has to provide for a point, or another reason."""
         if self.live:
             return LIVE
         message = self._message(point)
@@ -48,14 +48,14 @@ class Means:
         for name in (point.requirement, message.handled if message else ""):
             if reason := self.reasons.get(name):
                 return f"{name}: {reason}"
-        return NOBODY if self.whole else PART
+        return NOT_ASKED if self.whole else PART
 
     def _message(self, point: Point) -> MessageType | None:
         name = point.what.partition(" ")[0] if point.aspect is Aspect.ROW else point.subject
         return self.configuration.protocol.messages.get((point.sender, name))
 
     def _missing(self, message: MessageType) -> str:
-        """Return the first means of a message that the configuration does not declare."""
+        """Return the first setting for a message that the configuration does not have."""
         role = self.configuration.role
         operated = self.configuration.upper_tester or role.upper_tester
         known = {"programs": role.programs, "procedures": role.procedures}
@@ -92,12 +92,11 @@ def coverage_member(
 
 
 def live_coverage(protocol: str, coverage: Coverage) -> dict[str, Any]:
-    """Return the coverage of recorded sessions, in which every party counts alike."""
+    """Return the coverage of recorded sessions, in which all parties are peers."""
     loaded: Protocol = protocols.load(protocol)
-    everybody = loaded.parties
     sides = []
-    for party in everybody:
-        points = [*space(loaded).of(party, everybody)]
+    for party in loaded.parties:
+        points = [*space(loaded).of(party, loaded.parties)]
         if any(index in coverage.shown for index, _ in points):
             sides.append(_side(party, "peer", points, coverage, None))
     return {"sides": sides}
@@ -140,7 +139,7 @@ def _group(
 
 
 def _count_points(groups: Sequence[Report]) -> dict[str, dict[str, int]]:
-    """Return how many points of each aspect there are, and how many were shown."""
+    """Return the numbers of points of each aspect, shown and in total."""
     counts = {str(aspect): {"shown": 0, "of": 0} for aspect in Aspect}
     for group in groups:
         for place in group["places"]:
@@ -156,7 +155,7 @@ Thing = tuple[str, str, str, str, str, str]
 
 
 def things(covered: Report | None, member: str) -> Iterator[Thing]:
-    """Yield what a report's coverage has in one member of its places: shown or missing."""
+    """Yield the shown or missing things of a report's coverage; ``member`` selects which."""
     for side in covered["sides"] if covered else ():
         for group in side["groups"]:
             for place in group["places"]:
@@ -173,22 +172,22 @@ def things(covered: Report | None, member: str) -> Iterator[Thing]:
 
 
 CERTAIN = ("kind", "field", "value", "row")
-"""The aspects that do not depend on chance, as the numbers in a message do."""
+"""The aspects that do not depend on chance; extreme numbers, for example, do."""
 
 
 def roots(missing: Iterable[Thing]) -> list[Thing]:
-    """Return the missing things without those that are in a missing message, field or form."""
+    """Return the missing things without the parts of a missing message, field or form."""
     found = list(missing)
-    gone = {
+    enclosing = {
         (*thing[:3], _enclosing_place(thing))
         for thing in found
         if _enclosing_place(thing) is not None
     }
-    return [thing for thing in found if not any(key in gone for key in _enclosing_keys(thing))]
+    return [thing for thing in found if not any(key in enclosing for key in _enclosing_keys(thing))]
 
 
 def _enclosing_place(thing: Thing) -> str | None:
-    """Return the place within which nothing is shown if this thing is not; else None."""
+    """Return the place that a missing thing makes empty, or None."""
     place, aspect, what = thing[3:]
     if aspect == "kind":
         return ""
@@ -200,7 +199,7 @@ def _enclosing_place(thing: Thing) -> str | None:
 
 
 def _enclosing_keys(thing: Thing) -> Iterator[tuple[str, ...]]:
-    """Yield the keys of all places around a thing, and of its own place if it is no field."""
+    """Yield the keys of all places around a thing, and of its own place if it is not a field."""
     place, aspect = thing[3], thing[4]
     if aspect == "kind" or thing[1] != "message":
         return
@@ -213,13 +212,13 @@ def _enclosing_keys(thing: Thing) -> Iterator[tuple[str, ...]]:
 
 
 def lost_points(old: Report | None, new: Report | None) -> list[Thing]:
-    """Return the certain things that an old report has shown, but not the new."""
+    """Return the certain things that the old report has shown, and the new one has not."""
     before = set(things(old, "shown"))
     return [thing for thing in things(new, "missing") if thing in before and thing[4] in CERTAIN]
 
 
 def unite_reports(reports: Sequence[Report | None]) -> dict[str, Any] | None:
-    """Return what several runs of one program have shown together; None if none counted."""
+    """Return the common coverage of several runs of one program; None if no run has any."""
     counted = [report for report in reports if report]
     if not counted:
         return None

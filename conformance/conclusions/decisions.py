@@ -1,4 +1,4 @@
-"""Decides verdicts from evidence: of one test when it ends, of one requirement at the end.
+"""Decides the verdicts of tests and of requirements from evidence.
 
 All functions are pure. Merging only ever worsens.
 """
@@ -46,14 +46,14 @@ def decide_test(
 
 
 class TrialResult(StrEnum):
-    """The result of an experiment about a requirement that failed at the end of a session."""
+    """The result of an experiment about a requirement that an end violated."""
 
     STANDS = "stands"
     """The requirement that the end violates."""
     CONSEQUENCE = "consequence"
     """Its test passes if the culprit is left out."""
     INDEPENDENT = "independent"
-    """Its test fails without the culprit, by other evidence."""
+    """Its test fails without the culprit, with other evidence."""
     UNDECIDED = "undecided"
     """Its test decides nothing without the culprit."""
 
@@ -62,7 +62,7 @@ class TrialResult(StrEnum):
 class Trial:
     """The test of one requirement, run again without the culprit.
 
-    ``reproduce`` is the command of that run; ``evidence`` is what it found, if it is independent.
+    ``reproduce`` is the command of that run; ``evidence`` is an independent violation that it found.
     """
 
     requirement: str
@@ -75,12 +75,14 @@ class Trial:
 
 @dataclass(frozen=True)
 class Culprit:
-    """The message that ends sessions, as far as experiments have shown it.
+    """The message that ends sessions, as experiments have shown.
 
-    ``way`` is that of the ends (`End.way`). ``label`` is the message that ends the session and
-    ``value`` its content in words; both are empty if the end was not reproduced. ``capture`` is
-    the file with the smallest session. ``replays`` counts the sessions that were played for it.
-    ``tests`` are the ids of the tests whose sessions ended so, ``trials`` the masked runs.
+    - ``way``: how the sessions end (`End.way`)
+    - ``label`` and ``value``: the message and its content in words; empty if not reproduced
+    - ``capture`` and ``event``: the file with the smallest session, and the culprit's place in it
+    - ``replays``: the number of replays that the reduction took
+    - ``tests``: the ids of the tests whose sessions ended in this way
+    - ``trials``: the results of the masked runs
     """
 
     way: tuple[str, str]
@@ -103,9 +105,9 @@ Absence = tuple[tuple[str, ...], tuple[str, str] | None]
 
 @dataclass(frozen=True)
 class Fact:
-    """Evidence against a requirement, the test that gave it, and why it does not count, if so.
+    """Evidence against a requirement, and the test that found it.
 
-    ``explained`` completes "not decided: …", and is empty if the fact counts.
+    ``explained`` is empty if the fact counts. Otherwise it completes "not decided: …".
     """
 
     evidence: Evidence
@@ -121,11 +123,11 @@ class Fact:
 def facts(results: Sequence[Result], culprits: Sequence[Culprit], protocol: Protocol) -> list[Fact]:
     """All evidence against requirements in a run, each decided once.
 
-    Three things take a fact its weight, and nothing else does:
+    A fact does not count for one of three reasons:
 
-    - its own session violated a prerequisite before;
-    - a prerequisite has failed for the same missing message, which has its own evidence;
-    - an experiment showed that it is a consequence of a culprit, or could not decide without it.
+    - its own session violated a prerequisite before
+    - a prerequisite failed because of the same missing message, with evidence of its own
+    - an experiment showed that it is a consequence of a culprit, or could not decide
     """
     against = [(each, result) for result in results for each in result.evidence if each.is_against]
     missing = _missing_by_requirement(against, protocol)
@@ -183,7 +185,7 @@ def _absences(fact: Evidence) -> set[Absence]:
 def _missing_by_requirement(
     against: Sequence[tuple[Evidence, Result]], protocol: Protocol
 ) -> dict[str, set[Absence]]:
-    """By requirement, the messages whose absence it failed for."""
+    """The messages whose absence each requirement failed for, by requirement."""
     found: dict[str, set[Absence]] = {}
     for fact, result in against:
         presumed = protocol.prerequisites(fact.requirement)
@@ -195,9 +197,9 @@ def _missing_by_requirement(
 def decide_requirement(
     requirement: Requirement, results: Sequence[Result], known: Sequence[Fact]
 ) -> tuple[Verdict, str]:
-    """The verdict of a requirement and the reason, from the tests that decide it and all facts.
+    """The verdict of a requirement and the reason, from results and facts.
 
-    ``results`` are the results that show something. The reason is empty if none was given.
+    ``results`` are all results that show something. The reason can be empty.
     """
     mine = [fact for fact in known if fact.evidence.requirement == requirement.id]
     counting = [fact for fact in mine if fact.is_counted]

@@ -18,52 +18,52 @@ def apply(
     findings: Sequence[dict[str, Any]],
     judged: Callable[[str], bool],
 ) -> list[dict[str, str]]:
-    """Mark what fails as it is known to; the claims that do not hold, as report.json has them.
+    """Mark known failures in the report's entries, and return the stale claims.
 
-    ``judged`` says whether a run says as much of a requirement as a whole one would.
+    ``judged`` returns whether the run judged a requirement as fully as a run of all tests.
     """
     stale: list[dict[str, str]] = []
     for name, known in claims.items():
         entry = next((entry for entry in requirements if entry["id"] == name), None)
-        said = _statements_about(name, results, findings)
-        why = _claim(entry, known, today, said)
+        details = _violation_texts(name, results, findings)
+        why = _apply_claim(entry, known, today, details)
         if entry:
             entry["known"] = known.reason
-        if why and (said or judged(name)):
+        if why and (details or judged(name)):
             stale.append({"requirement": name, "why": why})
     _mark(requirements, results, findings)
     return stale
 
 
 def prepare(file: Path) -> None:
-    """Raise ConfigurationError where the list cannot be written later."""
+    """Raise ConfigurationError if the list cannot be written at the end of the run."""
     if file.exists():
         raise ConfigurationError(
-            f"--write-known-failures {file}: exists already, and is left as is"
+            f"--write-known-failures {file}: the file exists already and is not overwritten"
         )
     if not file.absolute().parent.is_dir():
         raise ConfigurationError(f"--write-known-failures {file}: there is no such folder")
 
 
 def write(report: Mapping[str, Any], file: Path) -> int:
-    """Write every violated requirement of a report as an entry; how many there are."""
+    """Write an entry for each violated requirement of a report; return their number."""
     day = report["started"][:10]
     lines = ["[known-failures]"]
     entries = [e for e in report["requirements"] if e["verdict"] in ("fail", "warn")]
     for entry in entries:
-        # Nothing that the IUT has said may end the comment.
-        said = json.dumps(entry["reason"])[:300]
-        lines += [f"# {said}", f'"{entry["id"]}" = {{ reason = "known since {day}" }}']
+        # As JSON, so that a line break in output of the IUT cannot end the comment.
+        reason = json.dumps(entry["reason"])[:300]
+        lines += [f"# {reason}", f'"{entry["id"]}" = {{ reason = "known since {day}" }}']
     file.write_text("\n".join(lines) + "\n", encoding="utf-8")
     return len(entries)
 
 
-def _claim(
-    entry: dict[str, Any] | None, known: KnownFailure, today: datetime.date, said: Sequence[str]
+def _apply_claim(
+    entry: dict[str, Any] | None, known: KnownFailure, today: datetime.date, details: Sequence[str]
 ) -> str | None:
-    """Mark a requirement as known to fail, by what its failed tests and findings have ``said``.
+    """Mark a requirement as a known failure, or return why the claim is stale.
 
-    Returns why the claim does not hold, if so.
+    ``details`` are the texts of its failed tests and findings.
     """
     if entry is None:
         return "does not bind this role"
@@ -73,23 +73,23 @@ def _claim(
         return "passes now"
     if entry["verdict"] not in VIOLATIONS:
         return None
-    if other := next((text for text in said if known.message not in text), ""):
+    if other := next((text for text in details if known.message not in text), ""):
         return f"fails in another way: {other}"
     entry["reason"] = f"{known.reason} ({entry['reason']})"
     entry["verdict"] = Verdict.KNOWN
     return None
 
 
-def _statements_about(
+def _violation_texts(
     requirement: str, results: Sequence[Mapping[str, Any]], findings: Sequence[Mapping[str, Any]]
 ) -> list[str]:
-    """How each failed test and each finding says that a requirement is violated."""
-    said = [
+    """The texts of all failed tests and findings about a requirement."""
+    details = [
         result["detail"]
         for result in results
         if result["requirement"] == requirement and result["verdict"] in VIOLATIONS
     ]
-    return said + [entry["message"] for entry in findings if entry["requirement"] == requirement]
+    return details + [entry["message"] for entry in findings if entry["requirement"] == requirement]
 
 
 def _mark(
@@ -97,8 +97,8 @@ def _mark(
     results: Sequence[dict[str, Any]],
     findings: Sequence[dict[str, Any]],
 ) -> None:
-    """Give what shows a known failure that verdict, too, so that no reader takes it for news."""
+    """Give the tests and findings of known failures the verdict `known`, too."""
     known = {entry["id"] for entry in requirements if entry["verdict"] == Verdict.KNOWN}
-    for shown in (*results, *findings):
-        if shown["requirement"] in known and shown["verdict"] in VIOLATIONS:
-            shown["verdict"] = Verdict.KNOWN
+    for entry in (*results, *findings):
+        if entry["requirement"] in known and entry["verdict"] in VIOLATIONS:
+            entry["verdict"] = Verdict.KNOWN

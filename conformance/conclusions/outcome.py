@@ -90,7 +90,7 @@ def outcome(
     stale: Sequence[Mapping[str, str]],
     problems: Sequence[str],
 ) -> tuple[int, str]:
-    """The exit code of the run, and the reason, which follows the counts in the headline."""
+    """The exit code of the run, and its reason for the headline."""
     verdicts = [entry["verdict"] for entry in requirements]
     if problems:
         return SUITE_FAILED, "the suite itself failed"
@@ -144,7 +144,7 @@ def verdict_word(code: int) -> str:
 
 
 def headline(lead: str, counts: Mapping[str, int], reason: str) -> str:
-    """A run in one line: the lead if not all tests ran, the counts, and the reason."""
+    """A run in one line: lead, counts and reason; lead and reason can be empty."""
     exercised = sum(counts[name] for name in ("pass", "fail", "warn", "known"))
     return (
         f"{lead}{exercised} of {sum(counts.values())} requirements exercised "

@@ -1,4 +1,4 @@
-"""The content of report.json: everything that a run has shown, and what it means."""
+"""Builds the content of report.json from the facts of a run."""
 
 import datetime
 from collections.abc import Iterator, Sequence
@@ -34,7 +34,7 @@ def build(run: Run) -> dict[str, Any]:
     role, protocol = configuration.role, configuration.protocol
     results = [*([run.smoke] if run.smoke else []), *run.tests]
     bound = {requirement.id: requirement for requirement in protocol.requirements_for(role)}
-    # An optional part that the configuration leaves out cannot be violated.
+    # A requirement of an unsupported feature cannot be violated.
     claimed = {
         name
         for name, requirement in bound.items()
@@ -65,7 +65,7 @@ def build(run: Run) -> dict[str, Any]:
         "version": stored_reports.VERSION,
         "suite": {"name": "conformance", "version": __version__},
         "iut": {
-            "name": configuration.name or _known_as(configuration),
+            "name": configuration.name or _default_name(configuration),
             "role": str(role),
             "command": list(configuration.command) or None,
             "address": configuration.connect or configuration.listen or None,
@@ -109,7 +109,7 @@ def build(run: Run) -> dict[str, Any]:
 
 
 def _unbound_findings(protocol: Protocol, role: Role, results: Sequence[Result]) -> Iterator[str]:
-    """Findings against requirements that do not exist, or do not bind the role under test."""
+    """Describe findings about requirements that do not exist, or do not bind the role."""
     bound = {requirement.id for requirement in protocol.requirements_for(role)}
     reported: set[str] = set()
     for result in results:
@@ -127,18 +127,18 @@ def _unbound_findings(protocol: Protocol, role: Role, results: Sequence[Result])
             yield f"{result.id}: {name!r} was exercised, which does not exist"
 
 
-def _compare(report: dict[str, Any], configuration: Configuration, of_what: str) -> None:
-    """Add what has changed since the baseline, which a conformant run may fail for."""
+def _compare(report: dict[str, Any], configuration: Configuration, lead: str) -> None:
+    """Add the changes since the baseline; regressions make a conformant run fail."""
     path = Path(configuration.baseline)
     changes = compare(stored_reports.load(path), report, path.name)
     report["comparison"] = changes.to_json()
     bad = changes.failure_text(configuration.strict)
     if bad and report["exit_code"] == CONFORMANT:
         report["exit_code"], report["verdict"] = NONCONFORMANT, verdict_word(NONCONFORMANT)
-        report["headline"] = headline(of_what, report["counts"]["requirements"], bad)
+        report["headline"] = headline(lead, report["counts"]["requirements"], bad)
 
 
-def _known_as(configuration: Configuration) -> str:
+def _default_name(configuration: Configuration) -> str:
     address = configuration.connect or configuration.listen
     return address or " ".join(configuration.command)
 

@@ -1,4 +1,4 @@
-"""Merges reports of one IUT into one: the shards of a run, or runs with several seeds.
+"""Merges reports of one IUT: the shards of a run, or runs with several seeds.
 
 Merging only ever worsens: a requirement gets the worst of its verdicts, and a test the worst of its
 results. If one of the runs could not decide, the merged report is undecided as well.
@@ -20,11 +20,11 @@ from conformance.verdicts import Verdict, merge
 Report = dict[str, Any]
 _FILES = ("transcript", "counterexample")
 _SHARD = re.compile(r"--shard ([1-9][0-9]{0,5})/([1-9][0-9]{0,5})\Z")
-_MOST_SHARDS = 1000  # that are looked for, whatever a report says
+_MAX_SHARDS = 1000  # shards whose absence is reported; the number comes from an untrusted file
 
 
 def merge_reports(sources: Sequence[tuple[Path, Report]], to: Path) -> Report:
-    """Merge several reports, each with the folder of its files; the files are copied to ``to``.
+    """Merge several reports, each given with its path; copy their files to the folder ``to``.
 
     Raises ConfigurationError if the reports cannot be of the same IUT.
     """
@@ -82,7 +82,7 @@ def _ids(reports: Sequence[Report]) -> list[str]:
 
 
 def _tests(reports: Sequence[Report]) -> list[dict[str, Any]]:
-    """Every test once, in the worst of its results."""
+    """Every test once, with the worst of its results."""
     found: dict[str, list[dict[str, Any]]] = {}
     for report in reports:
         for test in report["tests"]:
@@ -102,17 +102,17 @@ def _requirement(name: str, reports: Sequence[Report]) -> dict[str, Any]:
 
 
 def _findings(reports: Sequence[Report]) -> Iterator[dict[str, Any]]:
-    told: set[tuple[Any, ...]] = set()
+    known: set[tuple[Any, ...]] = set()
     for report in reports:
         for finding in report["findings"]:
             key = (finding["requirement"], finding["message"], finding["test"])
-            if key not in told:
-                told.add(key)
+            if key not in known:
+                known.add(key)
                 yield finding
 
 
 def _causes(reports: Sequence[Report]) -> Iterator[dict[str, Any]]:
-    """Each cause once, with all that shows it."""
+    """Each cause once, with the requirements, tests and consequences of all reports."""
     found: dict[tuple[Any, ...], dict[str, Any]] = {}
     for report in reports:
         for cause in report["causes"]:
@@ -127,18 +127,18 @@ def _causes(reports: Sequence[Report]) -> Iterator[dict[str, Any]]:
 def _stale_claims(
     reports: Sequence[Report], requirements: Sequence[Mapping[str, Any]], whole: bool
 ) -> list[dict[str, Any]]:
-    """The known failures that do not hold; one that fails in another part does hold."""
+    """The stale claims of known failures; a claim that fails in any report is not stale."""
     known = {entry["id"] for entry in requirements if entry["verdict"] == Verdict.KNOWN}
     entries = {e["requirement"]: e for report in reports for e in report["stale"]}
     for entry in requirements if whole else ():
-        # No part alone could tell, where only the oracle judges it.
+        # If only the oracle decides a requirement, no single shard can find its claim stale.
         if "known" in entry and entry["verdict"] == Verdict.PASS:
             entries.setdefault(entry["id"], {"requirement": entry["id"], "why": "passes now"})
     return [entry for name, entry in entries.items() if name not in known]
 
 
 def _selection(reports: Sequence[Report], tests: int) -> dict[str, Any] | None:
-    """None where a whole run is among them, or all parts of one."""
+    """The common selection; None if the reports contain a run of all tests, or all its shards."""
     parts = [report["selection"] for report in reports]
     if None in parts:
         return None
@@ -170,7 +170,7 @@ def _outcome(
     if selection and exits.INCONCLUSIVE in codes:
         return exits.INCONCLUSIVE, "one of the runs decided nothing, and tests are missing"
     if stale:
-        return exits.NONCONFORMANT, "known failures do not hold any more"
+        return exits.NONCONFORMANT, "known failures do not apply any more"
     if strict := [r for r in reports if r["exit_code"] == exits.NONCONFORMANT and not r["stale"]]:
         return exits.NONCONFORMANT, strict[0]["headline"]
     if not any(outcome.is_passed_must(entry) for entry in requirements):
@@ -179,7 +179,7 @@ def _outcome(
 
 
 def _missing_shards(reports: Sequence[Report]) -> list[str]:
-    """The shards I/N that belong to the given ones and are not among the reports."""
+    """The shards I/N of the same runs that are missing among the reports."""
     selections = [report["selection"] for report in reports]
     if None in selections:
         return []
@@ -191,22 +191,22 @@ def _missing_shards(reports: Sequence[Report]) -> list[str]:
     return [
         f"{part}/{parts}"
         for (_, parts), present in given.items()
-        for part in range(1, min(parts, _MOST_SHARDS) + 1)
+        for part in range(1, min(parts, _MAX_SHARDS) + 1)
         if part not in present
     ]
 
 
 def _relocate(report: Report, source: Path, to: Path, number: int) -> Report:
-    """The report with its files in another folder, under names that differ between reports."""
+    """The report with its files copied to another folder, under unique names."""
     folder = source if source.is_dir() else source.parent
 
-    def placed(path: str | None) -> str | None:
+    def copied(path: str | None) -> str | None:
         if path is None:
             return None
         below = PurePosixPath(path)
         moved = below.with_name(f"{number}-{below.name}")
         origin, target = (folder / below).resolve(), (to / moved).resolve()
-        # Neither a path nor a symbolic link leads out of these folders.
+        # Untrusted paths and symbolic links must not lead out of these folders.
         if not target.is_relative_to(to.resolve()):
             raise ConfigurationError(f"{source}: {path!r} is outside of the report's folder")
         if origin.is_relative_to(folder.resolve()) and origin.is_file():
@@ -218,7 +218,7 @@ def _relocate(report: Report, source: Path, to: Path, number: int) -> Report:
 
     def once(path: str | None) -> str | None:
         if path not in names:
-            names[path] = placed(path)
+            names[path] = copied(path)
         return names[path]
 
     tests = [{**t, **{kind: once(t[kind]) for kind in _FILES}} for t in report["tests"]]

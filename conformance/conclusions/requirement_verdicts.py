@@ -1,4 +1,4 @@
-"""The entry of a requirement in report.json, and the findings against all of them."""
+"""The entries of requirements in report.json, and the findings."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -12,7 +12,7 @@ from conformance.verdicts import VIOLATIONS, Verdict, violated
 
 
 def findings_of(bound: Mapping[str, Requirement], known: Sequence[Fact]) -> list[dict[str, Any]]:
-    """The facts that no test decides as its own, as in report.json.
+    """The facts that are not a test's conclusion about its own requirement, as in report.json.
 
     Facts against requirements that do not bind the role are problems of the suite, not findings.
     """
@@ -43,7 +43,7 @@ def findings_of(bound: Mapping[str, Requirement], known: Sequence[Fact]) -> list
 def entry_of(
     requirement: Requirement, results: Sequence[Result], known: Sequence[Fact], run: Run
 ) -> dict[str, Any]:
-    """A requirement as in report.json: its verdict, the reason for it, and the tests of it."""
+    """A requirement as in report.json, with its verdict, reason and tests."""
     showing = [result for result in results if _has_shown_anything(result, run)]
     verdict, reason = decide_requirement(requirement, showing, known)
     if verdict not in (*VIOLATIONS, Verdict.PASS):
@@ -68,7 +68,7 @@ def entry_of(
 
 
 def _has_shown_anything(result: Result, run: Run) -> bool:
-    """True if a result shows anything: a smoke session without a message does not."""
+    """False for a passed smoke session in which the IUT sent no message; else True."""
     silent = run.configuration.role.transports != ("none",) and not result.observed.received
     return not (silent and result.id == SMOKE and result.verdict is Verdict.PASS)
 
@@ -77,7 +77,7 @@ def _reason_not_exercised(requirement: Requirement, run: Run) -> str:
     if requirement.tested == "no":
         return requirement.why
     if run.smoke_failed:
-        return "the smoke session failed, so nothing else was tried"
+        return "the smoke session failed, so no test ran"
     if run.interrupted:
         return "the run was interrupted before it was decided"
     if run.timed_out and requirement.id in run.collected.decided:
@@ -89,7 +89,7 @@ def _reason_not_exercised(requirement: Requirement, run: Run) -> str:
 
 
 def is_fully_judged(run: Run, requirement: str) -> bool:
-    """True if the run says as much of a requirement as a whole run: all of its tests ran."""
+    """True if all tests of a requirement ran, as in a run of all tests."""
     if run.interrupted or run.is_cut_short:
         return False
     collected = run.collected

@@ -14,14 +14,14 @@ VERSION = 2
 """The version of report.json's contract."""
 GUESSED = "It can be a consequence; the suite that wrote this report made no experiments."
 """The detail of a consequence that version 1 claimed."""
-_MOST = 256 * 1024 * 1024  # bytes of a report that are read
+_MAX_SIZE = 256 * 1024 * 1024  # bytes of a report that are read, so that memory has a bound
 
 
 def load(path: Path) -> dict[str, Any]:
-    """The report in a file, or in the folder that it was written to. Raises ConfigurationError."""
+    """The report in a file or in a report's folder. Raises ConfigurationError."""
     file = path / "report.json" if path.is_dir() else path
     try:
-        report = untrusted_files.read_json(untrusted_files.text(file, _MOST))
+        report = untrusted_files.read_json(untrusted_files.text(file, _MAX_SIZE))
     except OSError as error:
         raise ConfigurationError(f"{file}: {error.strerror or error}") from error
     except ValueError as error:
@@ -30,16 +30,16 @@ def load(path: Path) -> dict[str, Any]:
 
 
 def check_report(report: Any, name: str) -> dict[str, Any]:
-    """A decoded report, once it is known to fit the contract. Raises ConfigurationError."""
+    """Check a decoded report, and return it in the current version. Raises ConfigurationError."""
     for wrong in _schema().errors(report):
         raise ConfigurationError(f"{name}: no report of this suite: {wrong.message[:200]}")
     return _upgrade(report)
 
 
 def _upgrade(report: dict[str, Any]) -> dict[str, Any]:
-    """The report in the current version, with all members that another version can leave out.
+    """The report in the current version, with all members that older versions do not have.
 
-    Version 1 has no experiments: its consequences are possible, so they are not decided here.
+    Version 1 has no experiments, so its consequences are only possible: they become undecided.
     """
     for cause in report["causes"]:
         if report.get("version", 1) < VERSION:

@@ -66,7 +66,7 @@ def test_ends_no_line(place: Place, behind: str) -> None:
     done = judged(place, f"{said}\n{behind}\ntime.sleep(1000)")
     assert done.code == 1
     assert failed(done) == ["framing.json-lines"]
-    assert "whole, but with nothing that ends it" in done.smoke["detail"]
+    assert "complete, but without its terminator" in done.smoke["detail"]
     assert done.report["causes"][0]["event"] is not None
 
 

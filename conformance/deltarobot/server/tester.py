@@ -20,7 +20,7 @@ from conformance.deltarobot.tester import Form, Tester
 from conformance.harness.instance import Instance
 from conformance.iut import Iut
 from conformance.segmentation import Segmentation
-from conformance.session import LAST_WORDS, Session, Timeout
+from conformance.session import EXIT_TIME, Session, Timeout
 from conformance.verdicts import Inconclusive, Unreachable, Violation
 
 EXERCISE = ("Curve", *PROGRESS)
@@ -143,7 +143,7 @@ class ServerTester(Tester):
         The port of a dying server can accept connections for a moment.
         """
         with contextlib.suppress(TimeoutError, Unreachable):
-            async with asyncio.timeout(LAST_WORDS):
+            async with asyncio.timeout(EXIT_TIME):
                 await (await session.instance.link()).close()
                 process = session.instance.process
                 return not (process and process.is_gone)

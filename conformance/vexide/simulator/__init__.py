@@ -1,7 +1,7 @@
 """Test cases for a simulator: the suite plays the frontend."""
 
 from conformance.iut import Iut
-from conformance.session import LAST_WORDS, Session
+from conformance.session import EXIT_TIME, Session
 from conformance.verdicts import Violation
 from conformance.vexide.commands import hello
 
@@ -27,7 +27,7 @@ async def _comes_late(session: Session, silent: Violation) -> None:
         return
     await session.finish()
     # A simulator that flushes its output at exit does this now.
-    late = await session.wait_for("Handshake", within=LAST_WORDS)
+    late = await session.wait_for("Handshake", within=EXIT_TIME)
     came = "the answer came only after the end of input" if late else silent.came
     question = "does the program flush every line after writing?"
     raise Violation(silent.expected, f"{came}; {question}") from silent

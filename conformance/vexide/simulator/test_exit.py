@@ -9,7 +9,7 @@ import pytest
 
 from conformance.cases import absent, check, requirement
 from conformance.iut import Iut
-from conformance.session import LAST_WORDS, Session
+from conformance.session import EXIT_TIME, Session
 from conformance.verdicts import Inconclusive, NotExercised, Violation
 from conformance.vexide.codec import name_of
 from conformance.vexide.commands import START, competition, hello, motor, raw_state
@@ -257,7 +257,7 @@ async def test_a_session_that_breaks_off(iut: Iut) -> None:
                 await (session.break_off() if reset else session.close())
                 # A simulator that exits normally after its session has time to exit here.
                 if reset and running.process:
-                    await running.process.wait(LAST_WORDS)
+                    await running.process.wait(EXIT_TIME)
                 await session.assert_alive("the end of a session")
             try:
                 async with another_session(iut, running) as session:
