@@ -36,7 +36,7 @@ TestCase = Callable[..., Awaitable[None]]
 
 
 def lasting(test: TestCase) -> TestCase:
-    """Mark a test case that waits for a time to pass, so that it starts first."""
+    """Mark a test case that waits for a time to pass; it starts first."""
     setattr(test, LASTING, True)
     return test
 

@@ -113,7 +113,7 @@ class Late(Inconclusive):
 
 
 class Hindered(Inconclusive):
-    """The machine or another test was in the IUT's way, so this test runs again alone."""
+    """The machine or another test was in the IUT's way: the test runs again."""
 
 
 class NotRepeated(Inconclusive):

@@ -1,4 +1,4 @@
-"""Lists the points of the protocol that a run has shown, and those that it has not shown.
+"""Lists the points of the protocol that a run has shown, and the missing ones.
 
 The list is a part of report.json. It also says what to provide for the missing points.
 """
@@ -212,7 +212,7 @@ def _enclosing_keys(thing: Thing) -> Iterator[tuple[str, ...]]:
 
 
 def lost_points(old: Report | None, new: Report | None) -> list[Thing]:
-    """Return the certain things that the old report has shown, and the new one has not."""
+    """Return the certain things that only the old report has shown."""
     before = set(things(old, "shown"))
     return [thing for thing in things(new, "missing") if thing in before and thing[4] in CERTAIN]
 

@@ -62,7 +62,7 @@ class TrialResult(StrEnum):
 class Trial:
     """The test of one requirement, run again without the culprit.
 
-    ``reproduce`` is the command of that run; ``evidence`` is an independent violation that it found.
+    ``reproduce`` is the command of that run; ``evidence`` is an independent violation in it.
     """
 
     requirement: str

@@ -51,7 +51,7 @@ def write(report: Mapping[str, Any], file: Path) -> int:
     lines = ["[known-failures]"]
     entries = [e for e in report["requirements"] if e["verdict"] in ("fail", "warn")]
     for entry in entries:
-        # As JSON, so that a line break in output of the IUT cannot end the comment.
+        # JSON escapes line breaks in output of the IUT, which would end the comment.
         reason = json.dumps(entry["reason"])[:300]
         lines += [f"# {reason}", f'"{entry["id"]}" = {{ reason = "known since {day}" }}']
     file.write_text("\n".join(lines) + "\n", encoding="utf-8")

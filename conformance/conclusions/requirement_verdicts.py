@@ -12,7 +12,7 @@ from conformance.verdicts import VIOLATIONS, Verdict, violated
 
 
 def findings_of(bound: Mapping[str, Requirement], known: Sequence[Fact]) -> list[dict[str, Any]]:
-    """The facts that are not a test's conclusion about its own requirement, as in report.json.
+    """The facts that are not a test's conclusion about its own requirement.
 
     Facts against requirements that do not bind the role are problems of the suite, not findings.
     """

@@ -22,23 +22,23 @@ OBJECTS = Path("/dev/shm")
 _AGE = 60.0  # seconds after which a folder without a lock belongs to no living process
 _PREFIX = "conformance-run-"
 _JOURNAL = "journal"
-_LONGEST = 16 * 1024 * 1024  # bytes of a journal that are read; an entry has 50
-_ENDING = 1.0  # seconds within which a killed process ends
+_MAX_SIZE = 16 * 1024 * 1024  # bytes of a journal that are read; an entry has 50
+_KILL_TIME = 1.0  # seconds within which a killed process ends
 _PROCESS, _OBJECT = "process", "object"
 
 _journal: int | None = None
 """Descriptor of this run's journal."""
 _known: set[str] = set()
-"""Objects that are noted, or that existed before this run."""
+"""Objects that are in the journal already, or that existed before this run."""
 
 
 def note_process(mark: str) -> None:
-    """Note a program, before it is started, by its mark."""
+    """Write the mark of a program to the journal, before the program starts."""
     _note(_PROCESS, mark)
 
 
 def note_object(name: str) -> None:
-    """Note a shared-memory object of this run; objects that existed before are not noted."""
+    """Write a shared-memory object to the journal, unless it existed before this run."""
     if name not in _known:
         _known.add(name)
         _note(_OBJECT, name)
@@ -46,7 +46,7 @@ def note_object(name: str) -> None:
 
 def _note(kind: str, name: str) -> None:
     if _journal is not None:
-        # A full disk ends no run.
+        # A full disk must not end the run.
         with contextlib.suppress(OSError):
             os.write(_journal, f"{kind} {name}\n".encode())
 
@@ -98,13 +98,13 @@ def _remove(prefix: str) -> None:
             lock = os.open(found, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
             try:
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                _follow(found / _JOURNAL)
+                _clean_up(found / _JOURNAL)
                 shutil.rmtree(found, ignore_errors=True)
             finally:
                 os.close(lock)
 
 
-def _follow(journal: Path) -> None:
+def _clean_up(journal: Path) -> None:
     """Kill the processes and remove the objects that a journal names."""
     try:
         # An IUT of the same user can have replaced the journal, for example by a pipe.
@@ -114,7 +114,7 @@ def _follow(journal: Path) -> None:
     with open(file, "rb") as opened:
         if not stat.S_ISREG(os.fstat(file).st_mode):
             return
-        text = opened.read(_LONGEST).decode("utf-8", "replace")
+        text = opened.read(_MAX_SIZE).decode("utf-8", "replace")
     noted: dict[str, set[str]] = {_PROCESS: set(), _OBJECT: set()}
     for line in text.splitlines():
         kind, _, name = line.partition(" ")
@@ -126,7 +126,7 @@ def _follow(journal: Path) -> None:
         with contextlib.suppress(OSError):
             os.kill(pid, signal.SIGKILL)
     # A killed process has its objects until the system has ended it.
-    until = time.monotonic() + _ENDING
+    until = time.monotonic() + _KILL_TIME
     while any(map(objects_of, killed)) and time.monotonic() < until:
         time.sleep(0.01)
     remove_unused(mapped)

@@ -20,11 +20,11 @@ WIRE, ERRORS = b"w", b"e"
 def main(address: str) -> int:
     wire, errors = _connect(address, WIRE), _connect(address, ERRORS)
     _thread.start_new_thread(_from_stdin, (wire,))
-    complained = _thread.allocate_lock()
-    complained.acquire()
-    _thread.start_new_thread(_complain, (errors, complained))
+    errors_ended = _thread.allocate_lock()
+    errors_ended.acquire()
+    _thread.start_new_thread(_copy_errors, (errors, errors_ended))
     _copy(wire, 1)
-    complained.acquire()
+    errors_ended.acquire()
     # The reading thread can be blocked in a read that never returns.
     os._exit(0)
 
@@ -36,9 +36,9 @@ def _connect(address: str, kind: bytes) -> _socket.socket:
     return connection
 
 
-def _complain(errors: _socket.socket, complained: _thread.LockType) -> None:
+def _copy_errors(errors: _socket.socket, ended: _thread.LockType) -> None:
     _copy(errors, 2)
-    complained.release()
+    ended.release()
 
 
 def _from_stdin(wire: _socket.socket) -> None:

@@ -1,4 +1,4 @@
-"""Start a program and report its end, even if tasks are cancelled meanwhile.
+"""Start a program and report its end, even if tasks are cancelled in between.
 
 asyncio starts a task for each program. If that task is cancelled before it runs, for example at an
 interrupt, the caller that starts the program waits for ever.

@@ -2,9 +2,9 @@
 
 import re
 
-MOST = 400  # characters of the line that are reported
-_MOST_REASON = 240  # characters of the reason below "Caused by", which must not cut off the error
-FAREWELL = 3  # lines at the end; a program can log the end of its work after the error
+MAX_LENGTH = 400  # characters of the line that are reported
+_MAX_REASON = 240  # characters of the reason below "Caused by", which must not cut off the error
+LAST_LINES = 3  # lines at the end; a program can log the end of its work after the error
 
 _ERROR_OF = tuple(
     re.compile(pattern, re.MULTILINE)
@@ -79,19 +79,19 @@ def explaining_line(output: str) -> str:
     Only this line becomes part of a verdict's text, even if a program logs much. The innermost
     reason below a line "Caused by:" is appended to the line.
     """
-    found = _python(output) or _of_a_runtime(output)
+    found = _python_error(output) or _runtime_error(output)
     if reason := _reason(output):
         error = _THREAD.sub("", " ".join((found or _before_reason(output)).split()))
-        return f"{error[: MOST - len(reason) - 12]} caused by: {reason}".strip()
+        return f"{error[: MAX_LENGTH - len(reason) - 12]} caused by: {reason}".strip()
     lines = [line.strip() for line in output.splitlines() if line.strip()]
-    error = next((line for line in reversed(lines[-FAREWELL:]) if _CAUSE.search(line)), "")
+    error = next((line for line in reversed(lines[-LAST_LINES:]) if _CAUSE.search(line)), "")
     chosen = found or error or (lines[-1] if lines else "")
-    return " ".join(chosen.split())[:MOST]
+    return " ".join(chosen.split())[:MAX_LENGTH]
 
 
 def is_error_line(line: str) -> bool:
     """True if the line names an error, and is not merely the last output."""
-    return bool(_of_a_runtime(line)) or "panicked at" in line
+    return bool(_runtime_error(line)) or "panicked at" in line
 
 
 def can_explain(line: str) -> bool:
@@ -107,7 +107,7 @@ def quote(line: str) -> str:
 def _reason(output: str) -> str:
     """Return the last reason below the last line "Caused by:", which is the innermost."""
     blocks = _REASONS.findall(output)
-    return _NUMBER.sub("", blocks[-1].splitlines()[-1].strip())[:_MOST_REASON] if blocks else ""
+    return _NUMBER.sub("", blocks[-1].splitlines()[-1].strip())[:_MAX_REASON] if blocks else ""
 
 
 def _before_reason(output: str) -> str:
@@ -116,14 +116,14 @@ def _before_reason(output: str) -> str:
     return lines[-1] if lines else ""
 
 
-def _python(output: str) -> str:
+def _python_error(output: str) -> str:
     """Return the exception at the end of the last traceback."""
     _, mark, trace = output.rpartition(_TRACEBACK)
     lines = trace.splitlines()[1:] if mark else []
     return next((line for line in lines if line.strip() and not line[0].isspace()), "")
 
 
-def _of_a_runtime(output: str) -> str:
+def _runtime_error(output: str) -> str:
     for pattern in _ERROR_OF:
         if found := pattern.search(output):
             return found[0]

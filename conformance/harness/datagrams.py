@@ -6,7 +6,7 @@ import math
 
 from conformance.harness.links import AddressError, Link, parse_address
 
-KEPT = 4096  # unread datagrams; more than this and the oldest are dropped, as UDP permits
+QUEUE_SIZE = 4096  # unread datagrams; the oldest are dropped first, as UDP permits
 
 
 class _Received(asyncio.DatagramProtocol):
@@ -16,7 +16,7 @@ class _Received(asyncio.DatagramProtocol):
         self.queue: asyncio.Queue[bytes] = asyncio.Queue()
 
     def datagram_received(self, data: bytes, addr: object) -> None:
-        if self.queue.qsize() >= KEPT:
+        if self.queue.qsize() >= QUEUE_SIZE:
             self.queue.get_nowait()
         self.queue.put_nowait(data)
 

@@ -5,7 +5,7 @@ import time
 from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
-AGAIN = 0.25  # seconds between two checks of the remaining time, which can change meanwhile
+AGAIN = 0.25  # seconds between two checks of the remaining time, because it can change
 
 T = TypeVar("T")
 

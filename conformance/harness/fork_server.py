@@ -18,7 +18,7 @@ ENDING = 2.0  # seconds until a fork server is killed after its last client has 
 MOCK = (sys.executable, "-m", "mocks")
 """First words of a mock's command."""
 
-_asking: socket.socket | None = None
+_requests: socket.socket | None = None
 """Socket for requests to the fork server, shared with all forked processes."""
 
 
@@ -32,9 +32,9 @@ class Forked:
         self._ended = asyncio.create_task(self._end(reader))
 
     async def _end(self, reader: asyncio.StreamReader) -> None:
-        told = await _line(reader)
+        code = await _line(reader)
         # A fork server that has ended has killed its mocks before.
-        self.returncode = -signal.SIGKILL if told is None else told
+        self.returncode = -signal.SIGKILL if code is None else code
         self._writer.close()
 
     async def wait(self) -> int | None:
@@ -67,11 +67,11 @@ async def fork(
 
 
 def _ask(request: bytes, descriptors: list[int]) -> None:
-    global _asking
+    global _requests
     try:
         socket.send_fds(serve(), [request], descriptors)
     except ConnectionError:
-        _asking = None
+        _requests = None
         socket.send_fds(serve(), [request], descriptors)
 
 
@@ -80,9 +80,9 @@ def serve() -> socket.socket:
 
     Processes that are forked from this one later use the same socket.
     """
-    global _asking
-    _asking = _asking or start("mocks.forkserver")
-    return _asking
+    global _requests
+    _requests = _requests or start("mocks.forkserver")
+    return _requests
 
 
 def start(module: str) -> socket.socket:

@@ -22,9 +22,9 @@ from conformance.judging.coverage import Tally
 from conformance.verdicts import NotExercised, Unreachable
 
 LOOPBACK = "127.0.0.1"
-SLOW = "if it only starts slowly, --timing startup=SECONDS gives it more time"
+SLOW = "if it starts slowly, --timing startup=SECONDS gives it more time"
 _POLL = 0.005  # seconds between two attempts to connect to a starting server
-_LONG = 70  # bytes; the path of a unix socket in a longer folder would exceed 108 bytes
+_MAX_FOLDER = 70  # bytes; the path of a unix socket in a longer folder would exceed 108 bytes
 
 
 T = TypeVar("T")
@@ -137,14 +137,13 @@ class Instance:
             self.values["program"] = self._program(program)
         folder = Path()
         if self._is_bridged or self.kind == "unix" or "{directory}" in command:
-            crowded = len(os.fsencode(tempfile.gettempdir())) > _LONG
+            too_long = len(os.fsencode(tempfile.gettempdir())) > _MAX_FOLDER
             made = tempfile.TemporaryDirectory(
-                prefix="conformance-", dir="/tmp" if crowded else None
+                prefix="conformance-", dir="/tmp" if too_long else None
             )
             folder = Path(self._stack.enter_context(made))
         if "{directory}" in command:
-            # This folder is inside another one, so that files written outside it are seen and
-            # removed.
+            # The parent folder shows and removes files that the IUT writes outside of its folder.
             folder /= "own"
             folder.mkdir()
             self.values["directory"] = str(folder)
@@ -178,7 +177,7 @@ class Instance:
         return self._addresses[""]
 
     def _free_port(self) -> int:
-        """Return a port that nobody else gets until this instance is stopped."""
+        """Return a port that is reserved until this instance stops."""
         try:
             return self._stack.enter_context(links.reserved_port(SOCKETS[self.kind]))
         except OSError as error:
@@ -204,9 +203,9 @@ class Instance:
         return listener.address
 
     async def _is_freed(self, address: str) -> bool:
-        """Return True once nobody uses an address, or False after the startup time.
+        """Wait until an address is free, because an earlier instance can still use it.
 
-        An earlier instance can need a while to give its address back.
+        Returns False after the startup time.
         """
         loop = asyncio.get_running_loop()
         deadline = loop.time() + self.configuration.seconds("startup")
@@ -362,9 +361,9 @@ class Instance:
         return self.process.describe_end() if self.process else ""
 
     async def stop(self, grace: float = GRACE) -> bool:
-        """Stop the IUT; return True if its process ended with its input in time.
+        """Stop the IUT; return True if its process exited after the end of its input.
 
-        ``grace``: seconds for that.
+        The process has ``grace`` seconds to exit.
         """
         if self._upper:
             await self._upper.close()

@@ -22,10 +22,10 @@ _NARROW, _SEGMENT = 1024, 128
 # below /proc/net; the key is True for datagrams
 _TABLES = {False: ("tcp", "tcp6"), True: ("udp", "udp6")}
 _LISTENS = "0A"  # state of a listening socket in the tables of TCP
-_AT_ONCE = struct.pack("ii", 1, 0)  # linger of 0 s, which turns a close into a reset
+_RESET_ON_CLOSE = struct.pack("ii", 1, 0)  # linger of 0 s, which turns a close into a reset
 _SETTLE = 0.5  # seconds to wait until the peer reads a piece of a split write
-# seconds to wait after the peer was slow once, until it has read a piece in time again
-_UNREAD = 0.02
+# seconds to wait instead after the peer did not read in `_SETTLE`, until it has read everything
+_SHORT_SETTLE = 0.02
 
 
 class Link:
@@ -36,8 +36,7 @@ class Link:
     broken = False
     """True if the connection was reset instead of closed."""
     reset = False
-    """True if the peer can have missed the last write, for example after a reset.
-    """
+    """True if the peer can have missed the last write, for example after a reset."""
     _ahead = b""  # bytes that were read but not returned yet
     _unsent: socket_backlog.Count | None = None
     _unread: socket_backlog.Count | None = None
@@ -149,7 +148,7 @@ class Link:
         while self._unread() > 0:
             if loop.time() > deadline:
                 if allowed == self._settle:
-                    self._settle = _UNREAD
+                    self._settle = _SHORT_SETTLE
                 return
             await asyncio.sleep(0.0002)
         # The peer has read everything, so it gets the full time again.
@@ -169,7 +168,7 @@ class Link:
         """Turn the next close into a reset, for TCP only."""
         if self._tcp:
             with contextlib.suppress(OSError):
-                self._tcp.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _AT_ONCE)
+                self._tcp.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _RESET_ON_CLOSE)
 
     async def close(self) -> None:
         """Close both directions and discard unwritten bytes."""

@@ -24,7 +24,8 @@ from conformance.harness.deadlines import countdown_from
 FOLDER = Path("/dev/shm")
 LARGEST = 16 * 1024 * 1024  # bytes; a larger object is refused
 _ROOM = 256 * 1024  # bytes: more than the buffers of one test need
-_FULL = (errno.EROFS, errno.ENOSPC, errno.EDQUOT, errno.EACCES, errno.EPERM, errno.ENOENT)
+_UNUSABLE = (errno.EROFS, errno.ENOSPC, errno.EDQUOT, errno.EACCES, errno.EPERM, errno.ENOENT)
+"""Errors that show that the machine has no room for shared memory, or does not permit it."""
 _POLL = 0.0005  # seconds between two attempts to lock a mutex
 _MOMENT = 0.001  # seconds for writes of another process after it has unlocked
 
@@ -132,10 +133,9 @@ class SharedObject:
     def glimpse(self, before: bytes, seconds: float) -> tuple[bytes, bytes] | None:
         """Return the content just after another process has unlocked, and 1 ms later.
 
-        The function locks the mutex again and again, as soon as another process has released it,
-        until a byte outside the mutex differs from ``before``. Both reads happen while the mutex is
-        locked; it is unlocked afterwards. Returns None after ``seconds``. The function blocks the
-        event loop.
+        The function locks the mutex each time that another process has released it, until a byte
+        outside the mutex differs from ``before``. Both reads happen while the mutex is locked; it
+        is unlocked afterwards. Returns None after ``seconds``. The function blocks the event loop.
         """
         left = countdown_from(seconds)
         # A defect of the mutex shows in every other lock, too.
@@ -146,14 +146,14 @@ class SharedObject:
                 if first is None:
                     return None
                 try:
-                    if self._beside_mutex(first) != self._beside_mutex(before):
+                    if self._without_mutex(first) != self._without_mutex(before):
                         time.sleep(_MOMENT)
                         return first, self.read()
                 finally:
                     self.unlock()
         return None
 
-    def _beside_mutex(self, data: bytes) -> bytes:
+    def _without_mutex(self, data: bytes) -> bytes:
         return data[: self._mutex_at] + data[self._mutex_at + mutex.SIZE :]
 
     @property
@@ -186,7 +186,7 @@ class SharedObject:
 
 
 def obstacle() -> str:
-    """Return why this machine cannot hold shared-memory objects now; empty if it can.
+    """Return why this machine has no room for shared-memory objects; empty if it has.
 
     The probe is a file without a name, which no IUT can see.
     """
@@ -197,7 +197,7 @@ def obstacle() -> str:
         finally:
             os.close(descriptor)
     except OSError as error:
-        if error.errno in _FULL:
+        if error.errno in _UNUSABLE:
             return f"this machine cannot write to {FOLDER}: {error.strerror}"
     return ""
 

@@ -11,9 +11,9 @@ from collections.abc import Callable
 # Constants and structures of <linux/netlink.h> and <linux/inet_diag.h>
 _SOCK_DIAG, _BY_FAMILY, _REQUEST, _ANY = 4, 20, 1, 0xFFFFFFFF
 _HEADER = struct.Struct("=IHHII")
-_ASKED = struct.Struct("=BBxxI2s2s16s16sIII")  # family and protocol, states, the socket
+_QUERY = struct.Struct("=BBxxI2s2s16s16sIII")  # family and protocol, states, the socket
 # the count of unread bytes, after the state, the socket and a timer
-_TOLD = struct.Struct("=4x48x4xI")
+_REPLY = struct.Struct("=4x48x4xI")
 
 Count = Callable[[], int]
 
@@ -54,15 +54,15 @@ def _request(sock: socket.socket) -> bytes:
     ours, theirs = sock.getsockname(), sock.getpeername()
     ports = (address[1].to_bytes(2, "big") for address in (theirs, ours))
     hosts = (socket.inet_pton(family, address[0]) for address in (theirs, ours))
-    asked = _ASKED.pack(family, socket.IPPROTO_TCP, _ANY, *ports, *hosts, 0, _ANY, _ANY)
-    return _HEADER.pack(_HEADER.size + len(asked), _BY_FAMILY, _REQUEST, 0, 0) + asked
+    query = _QUERY.pack(family, socket.IPPROTO_TCP, _ANY, *ports, *hosts, 0, _ANY, _ANY)
+    return _HEADER.pack(_HEADER.size + len(query), _BY_FAMILY, _REQUEST, 0, 0) + query
 
 
 def _unread_size(request: bytes) -> int | None:
     """Return the number of unread bytes; None if this machine has no such socket."""
     with socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, _SOCK_DIAG) as system:
         system.send(request)
-        told = system.recv(4096)
-    if _HEADER.unpack_from(told)[1] != _BY_FAMILY:
+        reply = system.recv(4096)
+    if _HEADER.unpack_from(reply)[1] != _BY_FAMILY:
         return None
-    return int(_TOLD.unpack_from(told, _HEADER.size)[0])
+    return int(_REPLY.unpack_from(reply, _HEADER.size)[0])

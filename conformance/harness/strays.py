@@ -1,4 +1,4 @@
-"""Find and remove what IUTs leave behind: processes and shared-memory objects.
+"""Find and remove processes and shared-memory objects that IUTs leave behind.
 
 A process can leave its session and empty its environment, so that no mark identifies it. Its
 parent still does: the suite is the subreaper of all programs that it starts. Every orphan among
@@ -20,15 +20,15 @@ from conformance.harness import abandoned
 
 _SUBREAPER = 36  # PR_SET_CHILD_SUBREAPER in <linux/prctl.h>
 _ROUNDS = 20  # the children of a killed orphan are the orphans of the next round
-_REAPING = 1.0  # seconds until a killed process has ended
+_KILL_TIME = 1.0  # seconds until a killed process has ended
 _TICK = 0.02  # seconds: the times of /proc/PID/stat are hundredths
 _START = 19  # index of the field in /proc/PID/stat (after the name) that is the time of the start
 
-_TOLD = 5  # commands of killed processes that are printed
-_LONGEST = 300  # characters of a line about them
+_MAX_COMMANDS = 5  # commands of killed processes that are printed
+_MAX_LINE = 300  # characters of a printed line
 
 own_children: set[int] = set()
-"""Children of this process that are no orphans, because the suite has started them itself."""
+"""Children that the suite has started itself, so they are not orphans."""
 current_strays: "Strays | None" = None
 """The strays of the run in this process, if it is the subreaper of its programs."""
 
@@ -45,13 +45,13 @@ class Strays:
 
     def __init__(self) -> None:
         self.killed: list[str] = []
-        """The commands of the processes that were killed."""
+        """The commands of the killed processes."""
         self._objects = frozenset(abandoned.objects())
         self._mapped: set[str] = set()
         self._own: frozenset[int] | None = None
-        """Other children of this process: those before the first program was started."""
+        """The children of this process from before the first program was started."""
         self._running: dict[int, float] = {}
-        """By process id, when each program that still runs was started: seconds since the boot."""
+        """The start of each running program in seconds since the boot, by process id."""
         ctypes.CDLL(None).prctl(_SUBREAPER, 1, 0, 0, 0)
 
     def begin(self) -> None:
@@ -63,7 +63,7 @@ class Strays:
         self._running[pid] = time.clock_gettime(time.CLOCK_BOOTTIME)
 
     def note_ending(self, pid: int) -> None:
-        """Remember the objects of a program before it is ended."""
+        """Record the objects of a program before the suite ends it."""
         for name in abandoned.objects_of(pid):
             self._mapped.add(name)
             abandoned.note_object(name)
@@ -97,25 +97,26 @@ class Strays:
 
 @contextlib.contextmanager
 def clean_up(who: str) -> Iterator[None]:
-    """Remove what programs have left behind at the end of the block, and report it.
+    """After the block, remove processes and objects that programs have left, and report them.
 
-    ``who`` has started it, for the text.
+    ``who`` names the programs in the report, such as "the IUT".
     """
     adopted = adopt()
     try:
         yield
     finally:
         removed = adopted.finish()
-        told = [
+        lines = [
             f"killed {times} processes that {who} had left behind: {command}"
             for command, times in Counter(adopted.killed).most_common()
         ]
-        if len(told) > _TOLD:
-            told[_TOLD:] = [f"killed processes of {len(told) - _TOLD} more commands"]
+        if len(lines) > _MAX_COMMANDS:
+            more = len(lines) - _MAX_COMMANDS
+            lines[_MAX_COMMANDS:] = [f"killed processes of {more} more commands"]
         if removed:
-            told.append(f"removed shared memory that {who} had left behind: {', '.join(removed)}")
-        for line in told:
-            print("conformance:", ascii(line[:_LONGEST])[1:-1], file=sys.stderr)
+            lines.append(f"removed shared memory that {who} had left behind: {', '.join(removed)}")
+        for line in lines:
+            print("conformance:", ascii(line[:_MAX_LINE])[1:-1], file=sys.stderr)
 
 
 def _children() -> set[int]:
@@ -135,7 +136,7 @@ def _command(pid: int) -> str:
 
 
 def _birth(pid: int) -> float:
-    """Return when a process was started: seconds since the boot; infinity if it does not exist."""
+    """Return the start of a process in seconds since the boot; infinity if it has ended."""
     try:
         status = Path(f"/proc/{pid}/stat").read_text("ascii", "replace")
     except OSError:
@@ -144,7 +145,7 @@ def _birth(pid: int) -> float:
 
 
 def _reap(pid: int) -> None:
-    until = time.monotonic() + _REAPING
+    until = time.monotonic() + _KILL_TIME
     with contextlib.suppress(ChildProcessError):
         while not os.waitpid(pid, os.WNOHANG)[0] and time.monotonic() < until:
             time.sleep(0.001)

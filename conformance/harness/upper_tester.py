@@ -26,10 +26,10 @@ from conformance.verdicts import Inconclusive, NotExercised, Violation
 _LINE = 1024 * 1024  # bytes; a longer line on the standard output is cut
 _SHOWN = 200  # characters of a line in a message
 _WARNED = {"result", "warnings"}
-_MEANT = re.compile(rb'\s*\{\s*"id"\s*:\s*(\d{1,9})\s*,\s*"ok"\s*:')
+_ANSWER_BEGINNING = re.compile(rb'\s*\{\s*"id"\s*:\s*(\d{1,9})\s*,\s*"ok"\s*:')
 """Beginning of a line that is evidently an answer, even with invalid JSON."""
-_MUTE = 0.25  # fraction of the response time to wait if the IUT has never answered an operation
-_ENDING = 0.5  # seconds in which a process that has closed its standard output can end
+_MUTE_SHARE = 0.25  # share of the response time to wait if the IUT has never answered an operation
+_EXIT_TIME = 0.5  # seconds in which a process that has closed its standard output can exit
 _CLOSED = "the IUT closed the standard output, which the upper tester reads"
 
 
@@ -59,8 +59,8 @@ class Answer:
     @property
     def details(self) -> dict[str, Any]:
         """Outcome in the form of a transcript."""
-        told = {"result": self.result, "error": self.error, "warnings": [*self.warnings] or None}
-        return {"ok": self.ok, **{key: value for key, value in told.items() if value is not None}}
+        given = {"result": self.result, "error": self.error, "warnings": [*self.warnings] or None}
+        return {"ok": self.ok, **{key: value for key, value in given.items() if value is not None}}
 
 
 @dataclass
@@ -157,7 +157,7 @@ class UpperTester:
     async def _check_alive(self, operation: str, unanswered: Inconclusive) -> None:
         """Raise Violation if the IUT has crashed instead of answering an operation."""
         ending = self._reader is not None and self._reader.done()
-        if self._process and await self._process.crashes(_ENDING if ending else 0):
+        if self._process and await self._process.crashes(_EXIT_TIME if ending else 0):
             expected = f"the operation '{operation}' to be answered"
             came = f"it was not answered{self._process.describe_end()}"
             raise Violation(expected, came) from unanswered
@@ -231,7 +231,7 @@ class UpperTester:
         """Return the timeout of an operation in seconds; shorter after earlier timeouts."""
         limit, reacts = self._configuration.max_wait, self._configuration.seconds("response")
         if self.operated.is_mute:
-            return min(limit, _MUTE * reacts)
+            return min(limit, _MUTE_SHARE * reacts)
         return min(limit, reacts) if operation in self.operated.unanswered else limit
 
     def _countdown(self, operation: str) -> Countdown:
@@ -305,7 +305,7 @@ class UpperTester:
         try:
             raw = json.loads(line)
         except (ValueError, RecursionError) as error:
-            if meant := _MEANT.match(line):
+            if meant := _ANSWER_BEGINNING.match(line):
                 self._settle(int(meant[1]), self._broken_answer(error))
             return
         if isinstance(raw, dict) and isinstance(raw.get("ok"), bool):

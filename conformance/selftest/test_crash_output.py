@@ -3,7 +3,7 @@
 import pytest
 
 from conformance.harness.crash_output import (
-    MOST,
+    MAX_LENGTH,
     explaining_line,
     has_unhandled_error,
     quote,
@@ -147,12 +147,12 @@ def test_an_exit_on_purpose_is_no_crash(output: str) -> None:
 
 
 def test_it_is_bounded() -> None:
-    assert len(explaining_line("x" * 100_000)) == MOST
+    assert len(explaining_line("x" * 100_000)) == MAX_LENGTH
 
 
 def test_a_long_error_does_not_hide_its_reason() -> None:
     line = explaining_line("Error: " + "x" * 1000 + "\n\nCaused by:\n    0: open\n    1: the end\n")
-    assert len(line) <= MOST
+    assert len(line) <= MAX_LENGTH
     assert line.endswith("xxx caused by: the end")
 
 

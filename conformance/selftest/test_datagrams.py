@@ -55,9 +55,9 @@ async def test_datagrams_to_a_receiver(capsys: pytest.CaptureFixture[str]) -> No
 
 async def test_no_more_datagrams_are_kept_than_have_room() -> None:
     received = datagrams._Received()
-    for number in range(datagrams.KEPT + 5):
+    for number in range(datagrams.QUEUE_SIZE + 5):
         received.datagram_received(b"%d" % number, None)
-    assert received.queue.qsize() == datagrams.KEPT
+    assert received.queue.qsize() == datagrams.QUEUE_SIZE
     assert received.queue.get_nowait() == b"5"
 
 
