@@ -15,7 +15,7 @@ import yaml
 
 HERE = Path(__file__).parent
 ROOT = HERE.parents[2]
-SOURCES = (".c", ".go", ".java", ".mjs", ".py", ".rs")
+SOURCES = (".c", ".go", ".java", ".mjs", ".pl", ".py", ".rs")
 """The suffixes of the programs."""
 LONGEST = 600  # seconds that one run or one build can take on a busy machine
 
