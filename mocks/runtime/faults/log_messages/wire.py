@@ -32,7 +32,9 @@ def at(level: str) -> When:
 
 
 def _shorten_lengths(_: Publisher, data: bytes) -> bytes:
-    return re.sub(rb"\xda.(.)", lambda long: b"\xd9" + long[1], data, flags=re.DOTALL)
+    # The same first byte within a number is no length: a long text must follow.
+    header = rb"\xda.(.)(?=[ -~]{256})"
+    return re.sub(header, lambda long: b"\xd9" + long[1], data, flags=re.DOTALL)
 
 
 def _to_latin_1(event: str) -> Any:
