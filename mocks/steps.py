@@ -121,9 +121,8 @@ def repeat(step: str, when: Function = always) -> Change:
     """Do the step twice."""
 
     def play(usual: Function, *args: Any) -> Any:
-        if when(*args):
-            usual(*args)
-        return usual(*args)
+        done = usual(*args) if when(*args) else None
+        return _followed(done, lambda _: usual(*args))
 
     return Change(step, play)
 
@@ -294,6 +293,17 @@ def later(seconds: float, deed: Deed) -> Function:
         import asyncio
 
         asyncio.get_running_loop().call_later(seconds, _function(deed), *args)
+
+    return play
+
+
+def wait(seconds: float) -> Function:
+    """Wait; only for steps that are coroutine functions."""
+
+    async def play(*args: Any) -> None:
+        import asyncio
+
+        await asyncio.sleep(seconds)
 
     return play
 

@@ -34,6 +34,7 @@ from mocks.steps import (
     since,
     skip,
     then,
+    wait,
     write,
 )
 
@@ -175,6 +176,15 @@ def test_asynchronous_deeds() -> None:
     assert asyncio.run(peer.ask(1)) == -1
     assert asyncio.run(peer.ask(2)) == -2
     assert peer.sent == [1, "?", 1, 2, "?"]
+
+
+def test_repeated_and_waiting_asynchronous_steps() -> None:
+    async def record(peer: Peer, number: int) -> None:
+        peer.send(number)
+
+    peer = changed(before("ask", record), repeat("ask"), before("ask", wait(0.001)))
+    assert asyncio.run(peer.ask(1)) == 1
+    assert peer.sent == [1, 1]
 
 
 def test_a_failing_step() -> None:
