@@ -49,9 +49,13 @@ class Served:
     def frames(self, data: bytes) -> list[Frame]:
         """Return the frames in these bytes."""
         frames = self._decoder.feed(data)
+        self.prompt()
+        return frames
+
+    def prompt(self) -> None:
+        """Ask for a body that a robot sends only if it is asked."""
         if prompt := self._decoder.prompt():
             self.write(prompt)
-        return frames
 
     async def _read(self) -> None:
         while data := await self.stream.read():
@@ -78,7 +82,7 @@ class Caller:
 
         With `keep` the connection stays open for every answer.
         """
-        exchange = asyncio.ensure_future(self._exchange(encode(value)))
+        exchange = asyncio.ensure_future(self.exchange(encode(value)))
         try:
             await asyncio.wait({exchange}, timeout=patience)
             for _ in range(_TURNS):
@@ -94,7 +98,7 @@ class Caller:
             await self.close()
         return answer
 
-    async def _exchange(self, data: bytes) -> Frame | None:
+    async def exchange(self, data: bytes) -> Frame | None:
         reused = self._stream is not None
         stream = await self.open()
         stream.write(data)

@@ -144,14 +144,14 @@ class Lab(UserSide):
         if self.settings.unattended:
             # after its request is held
             asyncio.get_running_loop().call_soon(self.pair, token)
-        outcome = await self.hold(robot.registrations, self.settings.register_hold, served)
+        outcome = await self.hold(robot.registrations, self.register_time(robot), served)
         self.touch(robot)
         if not outcome:
             why = "it has disconnected" if outcome is None else "nobody has entered its token"
             served.stream.tell("unlinked", f"robot {token[:80]}: {why}")
             self.forget(robot)
         if outcome is None:
-            return None
+            return self.lost(robot)
         return self.command(outcome) if outcome else self.unlinked(robot)
 
     def unlinked(self, robot: KnownRobot) -> Any:
@@ -179,7 +179,7 @@ class Lab(UserSide):
             del self.robots[robot.token]
 
     async def push(self, data: Mapping[str, Any], served: Served) -> Any:
-        robot = self.robots.get(str(data.get("token")))
+        robot = self.robot(data)
         if robot is None or robot.step is Step.REGISTERING:
             return self.stranger()
         if robot.step is Step.RUNNING:
@@ -192,9 +192,12 @@ class Lab(UserSide):
         outcome: str | None = robot.wanted
         robot.wanted = ""
         if not outcome:
-            outcome = await self.hold(robot.pushes, self.settings.push_hold, served)
+            outcome = await self.hold(robot.pushes, self.push_time(robot), served)
         self.touch(robot)
-        return None if outcome is None else self.pushed(robot, outcome or "repeat")
+        return self.lost(robot) if outcome is None else self.pushed(robot, outcome or "repeat")
+
+    def lost(self, robot: KnownRobot) -> None:
+        """Handle a robot that has disconnected during its registration or push."""
 
     def stranger(self) -> Any:
         return self.refusal(500, "no robot is linked with this token")
@@ -216,6 +219,14 @@ class Lab(UserSide):
 
     def disconnect(self, robot: KnownRobot) -> None:
         self.robots.pop(robot.token, None)
+
+    def register_time(self, robot: KnownRobot) -> float:
+        """Return the longest time in seconds until the answer to a registration."""
+        return self.settings.register_hold
+
+    def push_time(self, robot: KnownRobot) -> float:
+        """Return the longest time in seconds until the answer to a push."""
+        return self.settings.push_hold
 
     async def hold(
         self, held: list[asyncio.Future[str]], seconds: float, served: Served
@@ -249,7 +260,7 @@ class Lab(UserSide):
 
     def download(self, value: Any) -> Any:
         data = value.get("json") or {}
-        robot = self.robots.get(str(data.get("token")))
+        robot = self.robot(data)
         if value["method"] != "POST":
             return self.refusal(405, "expected POST for a program")
         if self.left_out(data):
@@ -290,7 +301,7 @@ class Lab(UserSide):
         return response(200, {"content-type": "text/plain"}, b"")
 
     def sensed(self, data: Any) -> None:
-        robot = self.robots.get(str(data.get("token"))) if isinstance(data, dict) else None
+        robot = self.robot(data) if isinstance(data, dict) else None
         if robot:
             robot.sensors = {name: text for name, text in data.items() if name != "token"}
 

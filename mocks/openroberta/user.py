@@ -41,6 +41,10 @@ class UserSide:
         self.settings = settings
         self.robots: dict[str, KnownRobot] = {}
 
+    def robot(self, data: Mapping[str, Any]) -> KnownRobot | None:
+        """Return the robot with the token of a data object."""
+        return self.robots.get(str(data.get("token")))
+
     def touch(self, robot: KnownRobot) -> None:
         robot.seen = asyncio.get_running_loop().time()
 

@@ -48,7 +48,7 @@ class SpellsWidely(Robot):
 
 
 class _Finishing(Caller):
-    async def _exchange(self, data: bytes) -> Frame | None:
+    async def exchange(self, data: bytes) -> Frame | None:
         await self.close()
         stream = await self.open()
         stream.write(data)
@@ -67,13 +67,13 @@ class FinishesAfterEach(AConnectionForEach):
 
 
 class _TlsFirst(Caller):
-    async def _exchange(self, data: bytes) -> Frame | None:
+    async def exchange(self, data: bytes) -> Frame | None:
         stream = await self.open()
         stream.write(_HELLO)
         while await stream.read():
             pass
         await self.close()
-        answer = await super()._exchange(data)
+        answer = await super().exchange(data)
         await self.close()
         return answer
 

@@ -5,381 +5,299 @@ from collections.abc import Mapping
 from typing import Any
 
 from conformance.codec import Frame
-from mocks.deviations import fault
+from conformance.openroberta import message_names
+from mocks.deviations import Fault, Subtle, Table
+from mocks.openroberta.faults.lab.bases import PUSHES, REGISTERS, Marks, keep_latest, state
 from mocks.openroberta.http import Served
 from mocks.openroberta.known_robot import KnownRobot, Step, give
 from mocks.openroberta.lab import Lab
+from mocks.steps import (
+    Change,
+    Function,
+    When,
+    alter,
+    always,
+    before,
+    call,
+    instead,
+    returning,
+    skip,
+)
 
+Data = Mapping[str, Any]
+BURNT = Marks()
+NO_EXIT_VALUE = When(lambda _, data: "nepoexitvalue" not in data)
 
-def _accepting(name: str) -> type[Lab]:
-    """Return a lab that accepts requests without this field."""
 
-    class Accepts(Lab):
-        def missing(self, data: Mapping[str, Any]) -> list[str]:
-            return [each for each in super().missing(data) if each != name]
+def forgives(name: str, when: Function = always) -> Change:
+    """Accept requests without this field."""
+    return returning("missing", lambda names: [each for each in names if each != name], when)
 
-    Accepts.__doc__ = f"Accepts requests without {name}."
-    return fault(f"without-{name}", violates=f"refuses.{name}")(Accepts)
 
+def rejects(when: Function) -> Change:
+    """Refuse requests as if a field were missing."""
+    return returning("missing", lambda names: [*names, "another member"], when)
 
-def _accepting_pushes(name: str) -> type[Lab]:
-    """Return a lab that accepts pushes without this field."""
 
-    class Accepts(Lab):
-        def missing(self, data: Mapping[str, Any]) -> list[str]:
-            passed = name if data.get("cmd") == "push" else ""
-            return [each for each in super().missing(data) if each != passed]
+def shows(change: Function) -> Change:
+    """Show what a function makes of the robot and of its new data."""
+    return alter("told", lambda _, robot, data: (robot, change(robot, data)))
 
-    Accepts.__doc__ = f"Accepts pushes without {name}."
-    return fault(f"pushes-without-{name}", violates=f"refuses.{name}", subtle=True)(Accepts)
 
+def mistakes(
+    member: str, when: Function = lambda told: told["state"] != "unknown"
+) -> tuple[Change, Change]:
+    """Show a value of the robot that was linked last for all robots."""
 
-WithoutFirmwarename = _accepting("firmwarename")
-WithoutRobot = _accepting("robot")
-WithoutMacaddr = _accepting("macaddr")
-WithoutFirmwareversion = _accepting("firmwareversion")
-WithoutToken = _accepting("token")
-WithoutBrickname = _accepting("brickname")
-WithoutBattery = _accepting("battery")
-WithoutMenuversion = _accepting("menuversion")
-PushesWithoutFirmwarename = _accepting_pushes("firmwarename")
-PushesWithoutRobot = _accepting_pushes("robot")
-PushesWithoutMacaddr = _accepting_pushes("macaddr")
-PushesWithoutFirmwareversion = _accepting_pushes("firmwareversion")
-PushesWithoutBrickname = _accepting_pushes("brickname")
-PushesWithoutBattery = _accepting_pushes("battery")
-PushesWithoutMenuversion = _accepting_pushes("menuversion")
+    def play(usual: Function, lab: Lab, token: str) -> Any:
+        told, latest = usual(lab, token), getattr(lab, "latest", None)
+        if latest and when(told):
+            told[member] = usual(lab, latest.token).get(member)
+        return told
 
+    return before("welcome", keep_latest), Change("state", play)
 
-@fault("without-cmd", violates="refuses.cmd")
-class WithoutCmd(Lab):
-    """Treats a request without cmd as a registration."""
 
-    async def pushcmd(self, value: Any, served: Served) -> Any:
-        if value.get("json") and "cmd" not in value["json"]:
-            value = {**value, "json": {**value["json"], "cmd": "register"}}
-        return await super().pushcmd(value, served)
+def _register_without_cmd(_: Lab, value: Any, served: Served) -> Any:
+    return {**value, "json": {**value["json"], "cmd": "register"}}, served
 
 
-@fault("pushes-unchecked", violates="refuses.firmwarename", subtle=True)
-class PushesUnchecked(Lab):
-    """Checks only the command and the token of a push."""
-
-    def missing(self, data: Mapping[str, Any]) -> list[str]:
-        missing = super().missing(data)
-        return (
-            missing if data.get("cmd") != "push" else [each for each in missing if each == "token"]
-        )
-
-
-@fault("registers-what-it-refuses", violates="refuses.thrown-away")
-class RegistersWhatItRefuses(Lab):
-    """Answers a registration without a field with an error, but registers the robot."""
-
-    def incomplete(self, data: Mapping[str, Any]) -> Any:
-        token = str(data.get("token"))
-        if data.get("cmd") == "register":
-            self.robots[token] = self.registered(token, data)
-        return super().incomplete(data)
-
-
-@fault("wrong-push-disconnects", violates="refuses.thrown-away", subtle=True)
-class WrongPushDisconnects(Lab):
-    """Disconnects a robot after a push without a field."""
-
-    def incomplete(self, data: Mapping[str, Any]) -> Any:
-        if data.get("cmd") == "push":
-            self.robots.pop(str(data.get("token")), None)
-        return super().incomplete(data)
-
-
-@fault("refused-token-burnt", violates="refuses.thrown-away", subtle=True)
-class RefusedTokenBurnt(Lab):
-    """Refuses a token for ever after a request with a missing field."""
-
-    def __init__(self, *args: Any) -> None:
-        super().__init__(*args)
-        self.burnt: set[Any] = set()
-
-    def incomplete(self, data: Mapping[str, Any]) -> Any:
-        self.burnt.add(data.get("token"))
-        return super().incomplete(data)
-
-    def missing(self, data: Mapping[str, Any]) -> list[str]:
-        return ["token"] if data.get("token") in self.burnt else super().missing(data)
-
-
-@fault("careless-once-linked", violates="refuses.brickname", subtle=True)
-class CarelessOnceLinked(Lab):
-    """Accepts a registration without brickname while any robot is linked."""
-
-    def missing(self, data: Mapping[str, Any]) -> list[str]:
-        linked = any(robot.step is not Step.REGISTERING for robot in self.robots.values())
-        passed = "brickname" if linked and data.get("cmd") == "register" else ""
-        return [each for each in super().missing(data) if each != passed]
-
-
-@fault("wrong-push-answers-held", violates="refuses.thrown-away", subtle=True)
-class WrongPushAnswersHeld(Lab):
-    """Answers the unanswered push when a push without a field arrives."""
-
-    def incomplete(self, data: Mapping[str, Any]) -> Any:
-        if robot := self.robots.get(str(data.get("token"))):
-            give(robot.pushes, "repeat", "repeat")
-        return super().incomplete(data)
-
-
-@fault("wrong-push-believed", violates="refuses.thrown-away", subtle=True)
-class WrongPushBelieved(Lab):
-    """Shows the battery's voltage of a push that it has refused."""
-
-    def incomplete(self, data: Mapping[str, Any]) -> Any:
-        if robot := self.robots.get(str(data.get("token"))):
-            robot.data = {**robot.data, "battery": data.get("battery")}
-        return super().incomplete(data)
-
-
-@fault("exit-value-mandatory", violates="exit.optional")
-class ExitValueMandatory(Lab):
-    """Refuses a registration without an exit value."""
-
-    def missing(self, data: Mapping[str, Any]) -> list[str]:
-        return [*super().missing(data), *({"nepoexitvalue"} - data.keys())]
-
-
-@fault("exit-value-mandatory-in-pushes", violates="exit.optional", subtle=True)
-class ExitValueMandatoryInPushes(Lab):
-    """Refuses a push without an exit value."""
-
-    def missing(self, data: Mapping[str, Any]) -> list[str]:
-        more = {"nepoexitvalue"} - data.keys() if data.get("cmd") == "push" else ()
-        return [*super().missing(data), *more]
-
-
-@fault("exit-value-zero-only", violates="exit.optional", subtle=True)
-class ExitValueZeroOnly(Lab):
-    """Refuses a registration with an exit value other than 0."""
-
-    def missing(self, data: Mapping[str, Any]) -> list[str]:
-        return [*super().missing(data), *(["x"] if data.get("nepoexitvalue") else [])]
-
-
-@fault("known-members-only", violates="robustness.extra-members")
-class KnownMembersOnly(Lab):
-    """Refuses objects with unknown members."""
-
-    def missing(self, data: Mapping[str, Any]) -> list[str]:
-        return [*super().missing(data), *(data.keys() & {"runtimeversion", "subtype"})]
-
-
-@fault("short-objects-only", violates="robustness.extra-members", subtle=True)
-class ShortObjectsOnly(Lab):
-    """Refuses objects of more than 1000 characters."""
-
-    def missing(self, data: Mapping[str, Any]) -> list[str]:
-        return [*super().missing(data), *(["x"] if len(str(data)) > 1000 else [])]
-
-
-@fault("objects-below-64-kib", violates="robustness.extra-members", subtle=True)
-class ObjectsBelow64Kib(Lab):
-    """Refuses data objects of more than 65536 bytes."""
-
-    async def pushcmd(self, value: Any, served: Served) -> Any:
-        if len(str(value.get("json"))) > 1 << 16:
-            return self.refusal(413)
-        return await super().pushcmd(value, served)
-
-
-@fault("members-of-members", violates="robustness.extra-members", subtle=True)
-class MembersOfMembers(Lab):
-    """Treats a member of a member as a member of the object itself."""
-
-    async def pushcmd(self, value: Any, served: Served) -> Any:
-        told = dict(value.get("json", {}))
-        for member in value.get("json", {}).values():
-            told |= member if isinstance(member, dict) else {}
-        return await super().pushcmd({**value, "json": told}, served)
-
-
-@fault("escaped-slashes-refused", violates="http.json", subtle=True)
-class EscapedSlashesRefused(Lab):
-    """Does not decode JSON with an escaped slash."""
-
-    async def take(self, frame: Frame, served: Served) -> bool:
-        if b"\\/" in frame.raw:
-            self.respond(served, self.malformed())
-            return self.keeps(frame.value)
-        return await super().take(frame, served)
-
-
-@fault("ascii-names-only", violates="http.json", subtle=True)
-class AsciiNamesOnly(Lab):
-    """Refuses robots whose name is not ASCII."""
-
-    def missing(self, data: Mapping[str, Any]) -> list[str]:
-        plain = str(data.get("brickname")).isascii()
-        return [*super().missing(data), *([] if plain else ["brickname"])]
-
-
-@fault("battery-of-the-registration", violates="push.seen")
-class BatteryOfTheRegistration(Lab):
-    """Shows the data of the registration instead of the last push."""
-
-    def told(self, robot: KnownRobot, data: Mapping[str, Any]) -> None:
-        robot.data = {**robot.data, "nepoexitvalue": data.get("nepoexitvalue")}
-
-
-@fault("name-of-the-registration", violates="push.seen", subtle=True)
-class NameOfTheRegistration(Lab):
-    """Shows the name of the registration instead of the last push."""
-
-    def told(self, robot: KnownRobot, data: Mapping[str, Any]) -> None:
-        robot.data = {**data, "brickname": robot.data["brickname"]}
-
-
-@fault("sixteen-letters-of-a-name", violates="push.seen", subtle=True)
-class SixteenLettersOfAName(Lab):
-    """Shows only the first 16 letters of a robot's name."""
-
-    def told(self, robot: KnownRobot, data: Mapping[str, Any]) -> None:
-        robot.data = {**data, "brickname": data["brickname"][:16]}
-
-
-@fault("quoted-names-refused", violates="push.seen", subtle=True)
-class QuotedNamesRefused(Lab):
-    """Refuses pushes with a quotation mark in the name, as malformed JSON."""
-
-    async def push(self, data: Mapping[str, Any], served: Served) -> Any:
-        return self.malformed() if '"' in data["brickname"] else await super().push(data, served)
-
-
-@fault("battery-of-two-pushes", violates="push.seen", subtle=True)
-class BatteryOfTwoPushes(Lab):
-    """Uses only the exit value of pushes after the second."""
-
-    def told(self, robot: KnownRobot, data: Mapping[str, Any]) -> None:
-        count = robot.data.get("count", 0) + 1
-        value = {"nepoexitvalue": data.get("nepoexitvalue")}
-        latest = data if count <= 2 else {**robot.data, **value}
-        robot.data = {**latest, "count": count}
-
-
-class _Mistaking(Lab):
-    """Shows a value of the robot that was linked last for all robots."""
-
-    shown = ""
-    latest: KnownRobot | None = None
-
-    def welcome(self, robot: KnownRobot) -> None:
-        self.latest = robot
-        super().welcome(robot)
-
-    def state(self, token: str) -> dict[str, Any]:
-        state = super().state(token)
-        if self.latest and state["state"] != "unknown":
-            state[self.shown] = super().state(self.latest.token).get(self.shown)
-        return state
-
-
-@fault("bodies-in-latin-1", violates="push.seen", subtle=True)
-class BodiesInLatin1(Lab):
-    """Decodes bodies as Latin-1."""
-
-    async def push(self, data: Mapping[str, Any], served: Served) -> Any:
-        read = json.dumps(data, ensure_ascii=False).encode().decode("latin-1")
-        return await super().push(json.loads(read), served)
-
-
-@fault("pairs-of-escapes-lost", violates="push.seen", subtle=True)
-class PairsOfEscapesLost(Lab):
-    """Decodes a pair of JSON escapes as two letters."""
-
-    def told(self, robot: KnownRobot, data: Mapping[str, Any]) -> None:
-        letters = ("??" if ord(letter) > 0xFFFF else letter for letter in data["brickname"])
-        super().told(robot, {**data, "brickname": "".join(letters)})
-
-
-@fault("battery-of-the-latest", violates="push.seen", subtle=True)
-class BatteryOfTheLatest(_Mistaking):
-    """Shows the battery of the robot that was linked last."""
-
-    shown = "battery"
-
-
-@fault("exit-value-of-the-latest", violates="exit.shown", subtle=True)
-class ExitValueOfTheLatest(_Mistaking):
-    """Shows the exit value of the robot that was linked last."""
-
-    shown = "exitvalue"
-
-
-@fault("state-of-the-latest", violates="offline.noticed", subtle=True)
-class StateOfTheLatest(_Mistaking):
-    """Shows no robot as offline while the robot that was linked last is online."""
-
-    shown = "state"
-
-    def state(self, token: str) -> dict[str, Any]:
-        state = super().state(token)
-        own = Lab.state(self, token)
-        return state if own["state"] == "offline" else own
-
-
-@fault("zero-is-no-exit-value", violates="exit.shown", subtle=True)
-class ZeroIsNoExitValue(Lab):
-    """Keeps the old exit value if the new one is 0."""
-
-    def told(self, robot: KnownRobot, data: Mapping[str, Any]) -> None:
-        kept = robot.data.get("nepoexitvalue")
-        robot.data = {**data, "nepoexitvalue": data.get("nepoexitvalue") or kept}
-
-
-@fault("zero-is-not-shown", violates="exit.shown", subtle=True)
-class ZeroIsNotShown(Lab):
-    """Shows no exit value if it is 0."""
-
-    def state(self, token: str) -> dict[str, Any]:
-        told = super().state(token)
-        return {**told, "exitvalue": told.get("exitvalue") or None}
-
-
-@fault("empty-battery-is-not-shown", violates="push.seen", subtle=True)
-class EmptyBatteryIsNotShown(Lab):
-    """Shows no voltage below 1 V."""
-
-    def state(self, token: str) -> dict[str, Any]:
-        told = super().state(token)
-        return {**told, "battery": told["battery"] if float(told["battery"]) >= 1 else None}
-
-
-@fault("exit-value-lost", violates="exit.shown")
-class ExitValueLost(Lab):
-    """Always shows the exit value 0."""
-
-    def told(self, robot: KnownRobot, data: Mapping[str, Any]) -> None:
-        robot.data = {**data, "nepoexitvalue": 0}
-
-
-@fault("exit-value-of-running-robots-lost", violates="exit.shown", subtle=True)
-class ExitValueOfRunningRobotsLost(Lab):
-    """Ignores the data of the first push after a program."""
-
-    def told(self, robot: KnownRobot, data: Mapping[str, Any]) -> None:
-        if robot.step is not Step.RUNNING:
-            super().told(robot, data)
-
-
-@fault("nameless-programs", violates="refuses.download", subtle=True)
-class NamelessPrograms(Lab):
-    """Sends a program to a request without brickname."""
-
-    def left_out(self, data: Mapping[str, Any]) -> list[str]:
-        return [name for name in super().left_out(data) if name != "brickname"]
-
-
-@fault("programs-once-linked", violates="refuses.download")
-class ProgramsOnceLinked(Lab):
-    """Ignores the fields of a request for a program if its token is linked."""
-
-    def left_out(self, data: Mapping[str, Any]) -> list[str]:
-        return [] if data.get("token") in self.robots else super().left_out(data)
+def _register(lab: Lab, data: Data) -> None:
+    token = str(data.get("token"))
+    lab.robots[token] = lab.registered(token, data)
+
+
+def _answer_held_push(lab: Lab, data: Data) -> None:
+    if robot := lab.robot(data):
+        give(robot.pushes, "repeat", "repeat")
+
+
+def _believe_battery(lab: Lab, data: Data) -> None:
+    if robot := lab.robot(data):
+        robot.data = {**robot.data, "battery": data.get("battery")}
+
+
+def _any_linked(lab: Lab, data: Data) -> bool:
+    return any(robot.step is not Step.REGISTERING for robot in lab.robots.values())
+
+
+def _read_members_of_members(_: Lab, value: Any, served: Served) -> Any:
+    told = dict(value.get("json", {}))
+    for member in value.get("json", {}).values():
+        told |= member if isinstance(member, dict) else {}
+    return {**value, "json": told}, served
+
+
+def _refuse_slashes(lab: Lab, frame: Frame, served: Served) -> bool:
+    lab.respond(served, lab.malformed())
+    return lab.keeps(frame.value)
+
+
+def _read_as_latin_1(_: Lab, data: Data, served: Served) -> Any:
+    read = json.dumps(data, ensure_ascii=False).encode().decode("latin-1")
+    return json.loads(read), served
+
+
+def _two_pushes(robot: KnownRobot, data: Data) -> Data:
+    count = robot.data.get("count", 0) + 1
+    value = {"nepoexitvalue": data.get("nepoexitvalue")}
+    return {**(data if count <= 2 else {**robot.data, **value}), "count": count}
+
+
+def _without_pairs_of_escapes(_: KnownRobot, data: Data) -> Data:
+    letters = ("??" if ord(letter) > 0xFFFF else letter for letter in data["brickname"])
+    return {**data, "brickname": "".join(letters)}
+
+
+FAULTS = Table(Lab)
+
+for _name in message_names.MANDATORY:
+    if _name != "cmd":
+        FAULTS[f"refuses.{_name}"] = {
+            f"without-{_name}": Fault(f"Accepts requests without {_name}.", forgives(_name))
+        }
+    if _name not in ("cmd", "token"):
+        FAULTS[f"refuses.{_name}"] = {
+            f"pushes-without-{_name}": Subtle(
+                f"Accepts pushes without {_name}.", forgives(_name, PUSHES)
+            )
+        }
+
+FAULTS["refuses.cmd"] = {
+    "without-cmd": Fault(
+        "Treats a request without cmd as a registration.",
+        alter(
+            "pushcmd",
+            _register_without_cmd,
+            lambda _, value, served: value.get("json") and "cmd" not in value["json"],
+        ),
+    ),
+}
+
+FAULTS["refuses.firmwarename"] = {
+    "pushes-unchecked": Subtle(
+        "Checks only the command and the token of a push.",
+        returning("missing", lambda names: [each for each in names if each == "token"], PUSHES),
+    ),
+}
+
+FAULTS["refuses.brickname"] = {
+    "careless-once-linked": Subtle(
+        "Accepts a registration without brickname while any robot is linked.",
+        forgives("brickname", REGISTERS & _any_linked),
+    ),
+}
+
+FAULTS["refuses.thrown-away"] = {
+    "registers-what-it-refuses": Fault(
+        "Answers a registration without a field with an error, but registers the robot.",
+        before("incomplete", _register, REGISTERS),
+    ),
+    "wrong-push-disconnects": Subtle(
+        "Disconnects a robot after a push without a field.",
+        before(
+            "incomplete", lambda lab, data: lab.robots.pop(str(data.get("token")), None), PUSHES
+        ),
+    ),
+    "refused-token-burnt": Subtle(
+        "Refuses a token for ever after a request with a missing field.",
+        before("incomplete", BURNT.add),
+        instead("missing", lambda *_: ["token"], BURNT.has),
+    ),
+    "wrong-push-answers-held": Subtle(
+        "Answers the unanswered push when a push without a field arrives.",
+        before("incomplete", _answer_held_push),
+    ),
+    "wrong-push-believed": Subtle(
+        "Shows the battery's voltage of a push that it has refused.",
+        before("incomplete", _believe_battery),
+    ),
+}
+
+FAULTS["refuses.download"] = {
+    "nameless-programs": Subtle(
+        "Sends a program to a request without brickname.",
+        returning("left_out", lambda names: [each for each in names if each != "brickname"]),
+    ),
+    "programs-once-linked": Fault(
+        "Ignores the fields of a request for a program if its token is linked.",
+        instead("left_out", lambda *_: [], lambda lab, data: data.get("token") in lab.robots),
+    ),
+}
+
+FAULTS["exit.optional"] = {
+    "exit-value-mandatory": Fault(
+        "Refuses a registration without an exit value.", rejects(NO_EXIT_VALUE)
+    ),
+    "exit-value-mandatory-in-pushes": Subtle(
+        "Refuses a push without an exit value.", rejects(PUSHES & NO_EXIT_VALUE)
+    ),
+    "exit-value-zero-only": Subtle(
+        "Refuses a registration with an exit value other than 0.",
+        rejects(lambda _, data: data.get("nepoexitvalue")),
+    ),
+}
+
+FAULTS["robustness.extra-members"] = {
+    "known-members-only": Fault(
+        "Refuses objects with unknown members.",
+        rejects(lambda _, data: data.keys() & {"runtimeversion", "subtype"}),
+    ),
+    "short-objects-only": Subtle(
+        "Refuses objects of more than 1000 characters.",
+        rejects(lambda _, data: len(str(data)) > 1000),
+    ),
+    "objects-below-64-kib": Subtle(
+        "Refuses data objects of more than 65536 bytes.",
+        instead(
+            "pushcmd",
+            call("refusal", 413),
+            lambda _, value, served: len(str(value.get("json"))) > 1 << 16,
+        ),
+    ),
+    "members-of-members": Subtle(
+        "Treats a member of a member as a member of the object itself.",
+        alter("pushcmd", _read_members_of_members),
+    ),
+}
+
+FAULTS["http.json"] = {
+    "escaped-slashes-refused": Subtle(
+        "Does not decode JSON with an escaped slash.",
+        instead("take", _refuse_slashes, lambda _, frame, served: b"\\/" in frame.raw),
+    ),
+    "ascii-names-only": Subtle(
+        "Refuses robots whose name is not ASCII.",
+        rejects(lambda _, data: not str(data.get("brickname")).isascii()),
+    ),
+}
+
+FAULTS["push.seen"] = {
+    "battery-of-the-registration": Fault(
+        "Shows the data of the registration instead of the last push.",
+        shows(
+            lambda robot, data: {**robot.data, "nepoexitvalue": data.get("nepoexitvalue")},
+        ),
+    ),
+    "name-of-the-registration": Subtle(
+        "Shows the name of the registration instead of the last push.",
+        shows(lambda robot, data: {**data, "brickname": robot.data["brickname"]}),
+    ),
+    "sixteen-letters-of-a-name": Subtle(
+        "Shows only the first 16 letters of a robot's name.",
+        shows(lambda robot, data: {**data, "brickname": data["brickname"][:16]}),
+    ),
+    "quoted-names-refused": Subtle(
+        "Refuses pushes with a quotation mark in the name, as malformed JSON.",
+        instead("push", call("malformed"), lambda _, data, served: '"' in data["brickname"]),
+    ),
+    "battery-of-two-pushes": Subtle(
+        "Uses only the exit value of pushes after the second.", shows(_two_pushes)
+    ),
+    "bodies-in-latin-1": Subtle("Decodes bodies as Latin-1.", alter("push", _read_as_latin_1)),
+    "pairs-of-escapes-lost": Subtle(
+        "Decodes a pair of JSON escapes as two letters.", shows(_without_pairs_of_escapes)
+    ),
+    "battery-of-the-latest": Subtle(
+        "Shows the battery of the robot that was linked last.", *mistakes("battery")
+    ),
+    "empty-battery-is-not-shown": Subtle(
+        "Shows no voltage below 1 V.",
+        state(
+            lambda told: {"battery": told["battery"] if float(told["battery"]) >= 1 else None},
+        ),
+    ),
+}
+
+FAULTS["exit.shown"] = {
+    "exit-value-of-the-latest": Subtle(
+        "Shows the exit value of the robot that was linked last.", *mistakes("exitvalue")
+    ),
+    "zero-is-no-exit-value": Subtle(
+        "Keeps the old exit value if the new one is 0.",
+        shows(
+            lambda robot, data: {
+                **data,
+                "nepoexitvalue": data.get("nepoexitvalue") or robot.data.get("nepoexitvalue"),
+            }
+        ),
+    ),
+    "zero-is-not-shown": Subtle(
+        "Shows no exit value if it is 0.",
+        state(lambda told: {"exitvalue": told.get("exitvalue") or None}),
+    ),
+    "exit-value-lost": Fault(
+        "Always shows the exit value 0.", shows(lambda robot, data: {**data, "nepoexitvalue": 0})
+    ),
+    "exit-value-of-running-robots-lost": Subtle(
+        "Ignores the data of the first push after a program.",
+        skip("told", lambda _, robot, data: robot.step is Step.RUNNING),
+    ),
+}
+
+FAULTS["offline.noticed"] = {
+    "state-of-the-latest": Subtle(
+        "Shows no robot as offline while the robot that was linked last is online.",
+        *mistakes("state", lambda told: told["state"] == "offline"),
+    ),
+}

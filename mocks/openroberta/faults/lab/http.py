@@ -1,248 +1,73 @@
 """Faults of the lab in HTTP."""
 
-import base64
-import gzip
 import re
 from typing import Any
 
 from conformance.codec import Frame
 from conformance.openroberta.codec import Decoder, chunks, content, encode, response
-from mocks.deviations import fault
+from mocks.deviations import Fault, Subtle, Table
+from mocks.openroberta.faults.lab.bases import commands, compressed, is_program, serves
 from mocks.openroberta.http import Served
 from mocks.openroberta.lab import Lab
-from mocks.streams import Stream
+from mocks.steps import When, after, alter, before, call, instead, skip, then
 
+AFTER_TWO = after(2)
 
-@fault("bare-json", violates="http.messages")
-class BareJson(Lab):
-    """Answers with JSON, but without HTTP."""
 
-    def respond(self, served: Served, answer: Any) -> None:
-        served.write(content(answer))
+def header(pattern: bytes) -> When:
+    """If a line of the request begins with this pattern, in any case."""
+    return When(lambda _, frame, served: re.search(rb"(?i)\n" + pattern, frame.raw))
 
 
-@fault("answers-twice", violates="http.messages", subtle=True)
-class AnswersTwice(Lab):
-    """Sends the answer to a registration twice."""
+def spelt_otherwise(name: bytes) -> When:
+    """If a request has a header field of this name, but with other capital letters."""
+    return header(name + b":") & (lambda _, frame, served: b"\n" + name not in frame.raw)
 
-    def respond(self, served: Served, answer: Any) -> None:
-        served.write(encode(answer))
-        if answer.get("json") == {"cmd": "repeat"} and not any(r.pushes for r in self.known()):
-            served.write(encode(answer))
 
-    def known(self) -> Any:
-        return self.robots.values()
+def _refuse(lab: Lab, frame: Frame, served: Served) -> bool:
+    lab.respond(served, lab.refusal(400))
+    return False
 
 
-@fault("length-too-long", violates="http.messages", subtle=True)
-class LengthTooLong(Lab):
-    """Announces one byte more than a program has, and closes the connection."""
+def _is_repeat_without_pushes(lab: Lab, served: Served, answer: Any) -> bool:
+    pushes = any(robot.pushes for robot in lab.robots.values())
+    return answer.get("json") == {"cmd": "repeat"} and not pushes
 
-    def respond(self, served: Served, answer: Any) -> None:
-        data = encode(answer)
-        if "Filename" in answer["headers"]:
-            length = len(content(answer))
-            data = data.replace(b"Length: %d\r" % length, b"Length: %d\r" % (length + 1))
-            served.write(data)
-            served.stream.close()
-        else:
-            served.write(data)
 
+def _respond_too_long(_: Lab, served: Served, answer: Any) -> None:
+    length = len(content(answer))
+    longer = b"Length: %d\r" % (length + 1)
+    served.write(encode(answer).replace(b"Length: %d\r" % length, longer))
+    served.stream.close()
 
-@fault("length-of-chunks", violates="http.messages", subtle=True)
-class LengthOfChunks(Lab):
-    """Sends programs in chunks, and with a Content-Length."""
 
-    def respond(self, served: Served, answer: Any) -> None:
-        data = encode(answer)
-        if "Filename" in answer["headers"]:
-            head, line, body = data.partition(b"\r\n\r\n")
-            data = head + b"\r\nTransfer-Encoding: chunked" + line + chunks([body])
-        served.write(data)
+def _respond_in_chunks(_: Lab, served: Served, answer: Any) -> None:
+    head, line, body = encode(answer).partition(b"\r\n\r\n")
+    served.write(head + b"\r\nTransfer-Encoding: chunked" + line + chunks([body]))
 
 
-@fault("plain-text", violates="http.json")
-class PlainText(Lab):
-    """Answers registrations and pushes with the command as plain text."""
+def _plain_text(_: Lab, word: str) -> Any:
+    return response(200, {"content-type": "text/plain"}, word.encode())
 
-    def command(self, word: str) -> Any:
-        return response(200, {"content-type": "text/plain"}, word.encode())
 
+def _array(*_: Any) -> Any:
+    return response(200, {"content-type": "application/json"}, b'[{"cmd":"repeat"}]')
 
-@fault("quoted-json", violates="http.json", subtle=True)
-class QuotedJson(Lab):
-    """Answers with an array of an object at the end of push_hold."""
 
-    def pushed(self, robot: Any, command: str) -> Any:
-        answer = super().pushed(robot, command)
-        if command == "repeat":
-            return response(200, {"content-type": "application/json"}, b'[{"cmd":"repeat"}]')
-        return answer
+def _without_rest(lab: Lab, frame: Frame, served: Served) -> Any:
+    if lab.path(frame.value) == "/pushcmd":
+        return lab.pushcmd(frame.value, served)
+    return lab.refusal(404)
 
 
-@fault("no-rest", violates="http.paths")
-class NoRest(Lab):
-    """Serves /pushcmd instead of /rest/pushcmd."""
+def _keeps_capitals(_: Lab, value: Any) -> bool:
+    asked = value["headers"].get("connection", "")
+    return bool(asked.lower() == "close" != asked)
 
-    async def answer(self, frame: Frame, served: Served) -> Any:
-        path = self.path(frame.value)
-        if path == "/pushcmd":
-            return await self.pushcmd(frame.value, served)
-        return self.refusal(404)
 
-
-@fault("title-case-headers-only", violates="http.header-names")
-class TitleCaseHeadersOnly(Lab):
-    """Reads the length of a body only from a header field spelt Content-Length."""
-
-    async def take(self, frame: Frame, served: Served) -> bool:
-        if re.search(rb"(?i)\ncontent-length:", frame.raw) and b"Content-Length" not in frame.raw:
-            self.respond(served, self.refusal(400))
-            return False
-        return await super().take(frame, served)
-
-
-@fault("odd-headers-unread", violates="http.header-names", subtle=True)
-class OddHeadersUnread(Lab):
-    """Reads names of header fields only in lower, upper and title case."""
-
-    async def take(self, frame: Frame, served: Served) -> bool:
-        if b"cONTENT-lENGTH" in frame.raw:
-            self.respond(served, self.refusal(400))
-            return False
-        return await super().take(frame, served)
-
-
-@fault("one-space-before-values", violates="http.header-names", subtle=True)
-class OneSpaceBeforeValues(Lab):
-    """Skips the first character after the colon of Content-Length."""
-
-    async def take(self, frame: Frame, served: Served) -> bool:
-        if re.search(rb"(?i)\ncontent-length:\S", frame.raw):
-            self.respond(served, self.refusal(400))
-            return False
-        return await super().take(frame, served)
-
-
-@fault("connection-in-title-case-only", violates="http.header-names", subtle=True)
-class ConnectionInTitleCaseOnly(Lab):
-    """Closes a connection only if the request has a header field spelt Connection."""
-
-    async def take(self, frame: Frame, served: Served) -> bool:
-        if re.search(rb"(?i)\nconnection:", frame.raw) and b"\nConnection" not in frame.raw:
-            frame.value["headers"].pop("connection")
-        return await super().take(frame, served)
-
-
-@fault("chunks-in-title-case-only", violates="http.header-names", subtle=True)
-class ChunksInTitleCaseOnly(Lab):
-    """Reads chunks only after a header field spelt Transfer-Encoding."""
-
-    async def take(self, frame: Frame, served: Served) -> bool:
-        spelt = re.search(rb"(?i)\ntransfer-encoding:", frame.raw)
-        if spelt and b"\nTransfer-Encoding" not in frame.raw:
-            self.respond(served, self.refusal(400))
-            return False
-        return await super().take(frame, served)
-
-
-@fault("never-closes", violates="http.persistence")
-class NeverCloses(Lab):
-    """Never closes a connection, even if the robot asks for it."""
-
-    def keeps(self, value: Any) -> bool:
-        return True
-
-
-@fault("old-clients-wait", violates="http.persistence", subtle=True)
-class OldClientsWait(Lab):
-    """Keeps the connections of robots with HTTP/1.0 open."""
-
-    def keeps(self, value: Any) -> bool:
-        return value["version"] == "1.0" or super().keeps(value)
-
-
-@fault("close-in-lower-case-only", violates="http.persistence", subtle=True)
-class CloseInLowerCaseOnly(Lab):
-    """Ignores the request to close a connection if it is not spelt in lower case."""
-
-    def keeps(self, value: Any) -> bool:
-        asked = value["headers"].get("connection", "")
-        return super().keeps(value) or asked.lower() == "close" != asked
-
-
-def compressed(answer: Any) -> Any:
-    """Return an answer whose body is compressed with gzip."""
-    if not content(answer):
-        return answer
-    coded = {**answer, "headers": {**answer["headers"], "content-encoding": "gzip"}}
-    if "json" not in answer:
-        zipped = gzip.compress(content(answer), mtime=0)
-        coded["base64"] = base64.b64encode(zipped).decode()
-    return coded
-
-
-@fault("compresses-anyway", violates="robustness.codings")
-class CompressesAnyway(Lab):
-    """Compresses each answer, whatever codings the request accepts."""
-
-    def respond(self, served: Served, answer: Any) -> None:
-        super().respond(served, compressed(answer))
-
-
-@fault("compresses-programs-anyway", violates="robustness.codings", subtle=True)
-class CompressesProgramsAnyway(Lab):
-    """Compresses programs, whatever codings the request accepts."""
-
-    def respond(self, served: Served, answer: Any) -> None:
-        program = "Filename" in answer["headers"]
-        super().respond(served, compressed(answer) if program else answer)
-
-
-class _Unprompting(Served):
-    """Waits for a body without sending 100 Continue."""
-
-    def frames(self, data: bytes) -> list[Frame]:
-        return self._decoder.feed(data)
-
-
-@fault("expectations-unmet", violates="robustness.expectations")
-class ExpectationsUnmet(Lab):
-    """Never sends 100 Continue to a robot that waits for it."""
-
-    def served(self, stream: Stream) -> Served:
-        return _Unprompting(stream)
-
-
-@fault("third-request-unanswered", violates="http.persistence", subtle=True)
-class ThirdRequestUnanswered(Lab):
-    """Answers only two requests of a connection, and keeps it open."""
-
-    async def connection(self, stream: Stream) -> None:
-        self.count: dict[Served, int] = getattr(self, "count", {})
-        await super().connection(stream)
-
-    async def take(self, frame: Frame, served: Served) -> bool:
-        self.count[served] = self.count.get(served, 0) + 1
-        if self.count[served] > 2:
-            await served.gone.wait()
-            return False
-        return await super().take(frame, served)
-
-
-class _OneRead(Served):
-    """Reads the bytes of a single read as a whole request."""
-
-    def frames(self, data: bytes) -> list[Frame]:
-        return Decoder().feed(data) or [Frame(data, error="half a request")]
-
-
-@fault("one-read", violates="http.segmentation")
-class OneRead(Lab):
-    """Reads the bytes of a single read as a whole request."""
-
-    def served(self, stream: Stream) -> Served:
-        return _OneRead(stream)
+async def _wait_for_the_end(_: Lab, frame: Frame, served: Served) -> bool:
+    await served.gone.wait()
+    return False
 
 
 class _BodyAtOnce(Served):
@@ -259,35 +84,138 @@ class _BodyAtOnce(Served):
         return frames or [Frame(data, error="half a body")]
 
 
-@fault("body-in-one-read", violates="http.segmentation", subtle=True)
-class BodyInOneRead(Lab):
-    """Waits for the headers of a request, but not for the rest of its body."""
+FAULTS = Table(Lab)
 
-    def served(self, stream: Stream) -> Served:
-        return _BodyAtOnce(stream)
+FAULTS["http.messages"] = {
+    "bare-json": Fault(
+        "Answers with JSON, but without HTTP.",
+        instead("respond", lambda _, served, answer: served.write(content(answer))),
+    ),
+    "answers-twice": Subtle(
+        "Sends the answer to a registration twice.",
+        then("respond", lambda _, served, answer: served.send(answer), _is_repeat_without_pushes),
+    ),
+    "length-too-long": Subtle(
+        "Announces one byte more than a program has, and closes the connection.",
+        instead("respond", _respond_too_long, is_program),
+    ),
+    "length-of-chunks": Subtle(
+        "Sends programs in chunks, and with a Content-Length.",
+        instead("respond", _respond_in_chunks, is_program),
+    ),
+}
 
+FAULTS["http.json"] = {
+    "plain-text": Fault(
+        "Answers registrations and pushes with the command as plain text.",
+        instead("command", _plain_text),
+    ),
+    "quoted-json": Subtle(
+        "Answers with an array of an object at the end of push_hold.",
+        instead("pushed", _array, commands("repeat")),
+    ),
+}
 
-class _WholeLetters(Served):
-    """Replaces half a letter at the end of the first read of a request."""
+FAULTS["http.paths"] = {
+    "no-rest": Fault("Serves /pushcmd instead of /rest/pushcmd.", instead("answer", _without_rest)),
+}
 
-    def frames(self, data: bytes) -> list[Frame]:
-        half = data.startswith(b"POST") and data[-1] > 0x7F
-        return super().frames(data[:-1] + b"?" if half else data)
+FAULTS["http.header-names"] = {
+    "title-case-headers-only": Fault(
+        "Reads the length of a body only from a header field spelt Content-Length.",
+        instead("take", _refuse, spelt_otherwise(b"Content-Length")),
+    ),
+    "odd-headers-unread": Subtle(
+        "Reads names of header fields only in lower, upper and title case.",
+        instead("take", _refuse, lambda _, frame, served: b"cONTENT-lENGTH" in frame.raw),
+    ),
+    "one-space-before-values": Subtle(
+        "Skips the first character after the colon of Content-Length.",
+        instead("take", _refuse, header(rb"content-length:\S")),
+    ),
+    "connection-in-title-case-only": Subtle(
+        "Closes a connection only if the request has a header field spelt Connection.",
+        before(
+            "take",
+            lambda _, frame, served: frame.value["headers"].pop("connection"),
+            spelt_otherwise(b"Connection"),
+        ),
+    ),
+    "chunks-in-title-case-only": Subtle(
+        "Reads chunks only after a header field spelt Transfer-Encoding.",
+        instead("take", _refuse, spelt_otherwise(b"Transfer-Encoding")),
+    ),
+}
 
+FAULTS["http.persistence"] = {
+    "never-closes": Fault(
+        "Never closes a connection, even if the robot asks for it.",
+        instead("keeps", lambda *_: True),
+    ),
+    "old-clients-wait": Subtle(
+        "Keeps the connections of robots with HTTP/1.0 open.",
+        instead("keeps", lambda *_: True, lambda _, value: value["version"] == "1.0"),
+    ),
+    "close-in-lower-case-only": Subtle(
+        "Ignores the request to close a connection if it is not spelt in lower case.",
+        instead("keeps", lambda *_: True, _keeps_capitals),
+    ),
+    "third-request-unanswered": Subtle(
+        "Answers only two requests of a connection, and keeps it open.",
+        instead("take", _wait_for_the_end, lambda _, frame, served: AFTER_TWO(served)),
+    ),
+}
 
-@fault("halves-of-letters-lost", violates="http.segmentation", subtle=True)
-class HalvesOfLettersLost(Lab):
-    """Corrupts a name if a letter of two bytes arrives in two reads."""
+FAULTS["robustness.codings"] = {
+    "compresses-anyway": Fault(
+        "Compresses each answer, whatever codings the request accepts.",
+        alter("respond", lambda _, served, answer: (served, compressed(answer))),
+    ),
+    "compresses-programs-anyway": Subtle(
+        "Compresses programs, whatever codings the request accepts.",
+        alter("respond", lambda _, served, answer: (served, compressed(answer)), is_program),
+    ),
+}
 
-    def served(self, stream: Stream) -> Served:
-        return _WholeLetters(stream)
+FAULTS["robustness.expectations"] = {
+    "expectations-unmet": Fault(
+        "Never sends 100 Continue to a robot that waits for it.", serves(skip("prompt"))
+    ),
+}
 
+FAULTS["robustness.charset"] = {
+    "charset-refused": Fault(
+        "Refuses a Content-Type with a character set with status 415.",
+        instead(
+            "pushcmd",
+            call("refusal", 415, "expected application/json"),
+            lambda _, value, served: ";" in value["headers"].get("content-type", ""),
+        ),
+    ),
+}
 
-@fault("charset-refused", violates="robustness.charset")
-class CharsetRefused(Lab):
-    """Refuses a Content-Type with a character set with status 415."""
-
-    async def pushcmd(self, value: Any, served: Served) -> Any:
-        if ";" in value["headers"].get("content-type", ""):
-            return self.refusal(415, "expected application/json")
-        return await super().pushcmd(value, served)
+FAULTS["http.segmentation"] = {
+    "one-read": Fault(
+        "Reads the bytes of a single read as a whole request.",
+        serves(
+            instead(
+                "frames",
+                lambda _, data: Decoder().feed(data) or [Frame(data, error="half a request")],
+            )
+        ),
+    ),
+    "body-in-one-read": Subtle(
+        "Waits for the headers of a request, but not for the rest of its body.",
+        instead("served", lambda _, stream: _BodyAtOnce(stream)),
+    ),
+    "halves-of-letters-lost": Subtle(
+        "Corrupts a name if a letter of two bytes arrives in two reads.",
+        serves(
+            alter(
+                "frames",
+                lambda _, data: data[:-1] + b"?",
+                lambda _, data: data.startswith(b"POST") and data[-1] > 0x7F,
+            )
+        ),
+    ),
+}

@@ -4,281 +4,198 @@ import asyncio
 from collections.abc import Mapping
 from typing import Any
 
-from mocks.deviations import fault
+from mocks.deviations import Fault, Subtle, Table, fault
+from mocks.openroberta.faults.lab.bases import (
+    BETWEEN_PUSHES,
+    LINKED,
+    Marks,
+    commands,
+    is_offline,
+    silence,
+)
 from mocks.openroberta.http import Served
-from mocks.openroberta.known_robot import KnownRobot, Step
+from mocks.openroberta.known_robot import KnownRobot
 from mocks.openroberta.lab import Lab
-
-
-class _Counting(Lab):
-    """Counts the pushes of a lab; `held` returns the hold time of each."""
-
-    count = 0
-
-    async def push(self, data: Mapping[str, Any], served: Served) -> Any:
-        self.count += 1
-        return await super().push(data, served)
-
-    async def hold(
-        self, held: list[asyncio.Future[str]], seconds: float, served: Served
-    ) -> str | None:
-        if seconds == self.settings.push_hold:
-            seconds = self.held(self.count, seconds)
-        return await super().hold(held, seconds, served)
-
-    def held(self, count: int, seconds: float) -> float:
-        return seconds
-
-
-@fault("pushes-unanswered", violates="push.answered")
-class PushesUnanswered(_Counting):
-    """Never answers a push if there is nothing to do."""
-
-    def held(self, count: int, seconds: float) -> float:
-        return 3600.0
-
-
-@fault("third-push-unanswered", violates="push.answered", subtle=True)
-class ThirdPushUnanswered(_Counting):
-    """Never answers the third push."""
-
-    def held(self, count: int, seconds: float) -> float:
-        return 3600.0 if count == 3 else seconds
-
-
-@fault("pushes-just-closed", violates="push.answered", subtle=True)
-class PushesJustClosed(Lab):
-    """Closes the connection at the end of push_hold."""
-
-    def pushed(self, robot: KnownRobot, command: str) -> Any:
-        return None if command == "repeat" else super().pushed(robot, command)
-
-
-@fault("behind-an-impatient-proxy", violates="push.answered")
-class BehindAnImpatientProxy(Lab):
-    """Answers with 504 at the end of push_hold, as a proxy does that waits no longer."""
-
-    def pushed(self, robot: KnownRobot, command: str) -> Any:
-        return self.refusal(504) if command == "repeat" else super().pushed(robot, command)
-
-
-@fault("busy-polling", violates="push.held")
-class BusyPolling(_Counting):
-    """Answers each push immediately."""
-
-    def held(self, count: int, seconds: float) -> float:
-        return 0.0
-
-
-@fault("third-push-at-once", violates="push.held", subtle=True)
-class ThirdPushAtOnce(_Counting):
-    """Answers the third push immediately."""
-
-    def held(self, count: int, seconds: float) -> float:
-        return 0.0 if count == 3 else seconds
-
-
-@fault("at-once-after-programs", violates="push.held", subtle=True)
-class AtOnceAfterPrograms(Lab):
-    """Answers pushes immediately after a program."""
-
-    async def hold(
-        self, held: list[asyncio.Future[str]], seconds: float, served: Served
-    ) -> str | None:
-        ran = any(robot.pushes is held and robot.program for robot in self.robots.values())
-        return await super().hold(held, 0.0 if ran else seconds, served)
-
-
-@fault("download-once-more", violates="push.held", subtle=True)
-class DownloadOnceMore(Lab):
-    """Answers the first push after a program with another download."""
-
-    once = True
-
-    def pushed(self, robot: KnownRobot, command: str) -> Any:
-        if command == "download":
-            robot.wanted = "download" if self.once else ""
-            self.once = not self.once
-        return super().pushed(robot, command)
-
-
-@fault("one-clock", violates="push.held", subtle=True)
-class OneClock(Lab):
-    """Answers all pushes at the end of the first push's hold."""
-
-    due = 0.0
-
-    async def hold(
-        self, held: list[asyncio.Future[str]], seconds: float, served: Served
-    ) -> str | None:
-        if seconds == self.settings.push_hold:
-            now = asyncio.get_running_loop().time()
-            if self.due <= now:
-                self.due = now + seconds
-            seconds = self.due - now
-        return await super().hold(held, seconds, served)
-
-
-@fault("clock-of-before", violates="push.held", subtle=True)
-class ClockOfBefore(Lab):
-    """Holds a push only for the rest of the previous push's time."""
-
-    def __init__(self, *given: Any) -> None:
-        super().__init__(*given)
-        self.ends: dict[int, float] = {}
-
-    async def hold(
-        self, held: list[asyncio.Future[str]], seconds: float, served: Served
-    ) -> str | None:
-        now = asyncio.get_running_loop().time()
-        left = self.ends.get(id(held), 0.0) - now
-        self.ends[id(held)] = now + seconds
-        return await super().hold(held, left if left > 0 else seconds, served)
-
-
-@fault("stop-program", violates="commands.lab")
-class StopProgram(Lab):
-    """Answers with stopprogram at the end of push_hold."""
-
-    def pushed(self, robot: KnownRobot, command: str) -> Any:
-        return super().pushed(robot, "stopprogram" if command == "repeat" else command)
-
-
-@fault("commands-in-capitals", violates="commands.lab", subtle=True)
-class CommandsInCapitals(Lab):
-    """Writes the command download with a capital letter."""
-
-    def command(self, word: str) -> Any:
-        return super().command("Download" if word == "download" else word)
-
-
-@fault("lost-is-gone", violates="offline.no-disconnect")
-class LostIsGone(Lab):
-    """Disconnects a robot whose connection was lost during a push."""
-
-    async def push(self, data: Mapping[str, Any], served: Served) -> Any:
-        answer = await super().push(data, served)
-        if answer is None:
-            self.robots.pop(str(data["token"]), None)
-        return answer
-
-
-@fault("second-loss-is-gone", violates="offline.no-disconnect", subtle=True)
-class SecondLossIsGone(LostIsGone):
-    """Disconnects a robot after its second lost connection."""
-
-    losses = 0
-
-    async def push(self, data: Mapping[str, Any], served: Served) -> Any:
-        answer = await Lab.push(self, data, served)
-        self.losses += answer is None
-        if answer is None and self.losses > 1:
-            self.robots.pop(str(data["token"]), None)
-        return answer
-
-
-@fault("tells-the-lost", violates="robustness.repeated-push", subtle=True)
-class TellsTheLost(Lab):
-    """Does not notice a lost connection, and announces a program only there."""
-
-    lost: dict[str, bool]
-
-    async def push(self, data: Mapping[str, Any], served: Served) -> Any:
-        answer = await super().push(data, served)
-        if answer is None:
-            self.lost = {**getattr(self, "lost", {}), str(data["token"]): True}
-        return answer
-
-    def want(self, robot: KnownRobot, command: str) -> None:
-        if not getattr(self, "lost", {}).get(robot.token):
-            super().want(robot, command)
-
-
-@fault("run-between-pushes-lost", violates="robustness.run-between-pushes", subtle=True)
-class RunBetweenPushesLost(Lab):
-    """Announces a program only in answer to an unanswered push, otherwise never."""
-
-    def want(self, robot: KnownRobot, command: str) -> None:
-        if command != "download" or any(not push.done() for push in robot.pushes):
-            super().want(robot, command)
-
-
-@fault("never-offline", violates="offline.noticed")
-class NeverOffline(Lab):
-    """Shows a robot as waiting after it has disconnected."""
-
-    def state_of(self, robot: KnownRobot) -> str:
-        state = super().state_of(robot)
-        return "waiting" if state == "offline" else state
-
-
-@fault("offline-together", violates="offline.noticed", subtle=True)
-class OfflineTogether(Lab):
-    """Shows no robot as offline while another robot pushes."""
-
-    def state_of(self, robot: KnownRobot) -> str:
-        state = super().state_of(robot)
-        others = [other for other in self.robots.values() if other is not robot]
-        busy = any(super(OfflineTogether, self).state_of(other) == "waiting" for other in others)
-        return "waiting" if state == "offline" and busy else state
-
-
-@fault("offline-between", violates="offline.not-early")
-class OfflineBetween(Lab):
-    """Shows a robot as offline between two pushes."""
-
-    def state_of(self, robot: KnownRobot) -> str:
-        if robot.step is Step.LINKED and not robot.pushes:
-            return "offline"
-        return super().state_of(robot)
-
-
-@fault("offline-soon", violates="offline.not-early", subtle=True)
-class OfflineSoon(Lab):
-    """Shows a robot as offline after an eighth of the offline time."""
-
-    def state_of(self, robot: KnownRobot) -> str:
-        silent = asyncio.get_running_loop().time() - robot.seen
-        if robot.step is Step.LINKED and not robot.pushes and silent > self.settings.offline / 8:
-            return "offline"
-        return super().state_of(robot)
-
-
-@fault("offline-while-held", violates="offline.not-early", subtle=True)
-class OfflineWhileHeld(Lab):
-    """Shows a robot as offline during a long push: it counts from the last answer."""
-
-    def state_of(self, robot: KnownRobot) -> str:
-        silent = asyncio.get_running_loop().time() - robot.seen
-        if robot.step is Step.LINKED and silent > self.settings.push_hold / 2:
-            return "offline"
-        return super().state_of(robot)
-
-
-@fault("back-without-programs", violates="offline.returns", subtle=True)
-class BackWithoutPrograms(Lab):
-    """Shows a returned robot as waiting, but announces no programs to it."""
-
-    returned: set[str]
-
-    async def push(self, data: Mapping[str, Any], served: Served) -> Any:
-        robot = self.robots.get(str(data["token"]))
-        if robot and self.state_of(robot) == "offline":
-            self.returned = {*getattr(self, "returned", ()), robot.token}
-        return await super().push(data, served)
-
-    def want(self, robot: KnownRobot, command: str) -> None:
-        if robot.token not in getattr(self, "returned", ()):
-            super().want(robot, command)
-
-
-@fault("two-pushes-repeat", violates="robustness.repeated-push")
-class TwoPushesRepeat(Lab):
-    """Answers both of two pushes with repeat, and announces no program."""
-
-    def want(self, robot: KnownRobot, command: str) -> None:
-        several = sum(not push.done() for push in robot.pushes) > 1
-        super().want(robot, "repeat" if several else command)
+from mocks.steps import (
+    Change,
+    Function,
+    When,
+    after,
+    alter,
+    always,
+    before,
+    call,
+    every,
+    instead,
+    note,
+    noted,
+    nth,
+    returning,
+    skip,
+)
+
+LOST, RETURNED = Marks(), Marks()
+REPEAT = commands("repeat")
+DOWNLOAD = commands("download")
+
+
+def held(seconds: float, when: Function = always) -> tuple[Change, Change]:
+    """Hold pushes for another time; the condition is about the push."""
+    return (
+        before("push", note("otherwise", when)),
+        instead("push_time", lambda *_: seconds, noted("otherwise")),
+    )
+
+
+def offline(when: Function) -> Change:
+    """Show a robot as offline."""
+    return instead("state_of", lambda *_: "offline", when)
+
+
+def _want_download(_: Lab, robot: KnownRobot, command: str) -> None:
+    robot.wanted = "download"
+
+
+def _time_of_one_clock(lab: Lab, robot: KnownRobot) -> float:
+    now = asyncio.get_running_loop().time()
+    if vars(lab).get("due", 0.0) <= now:
+        vars(lab)["due"] = now + lab.settings.push_hold
+    due: float = vars(lab)["due"]
+    return due - now
+
+
+def _time_of_the_push_before(lab: Lab, robot: KnownRobot) -> float:
+    now = asyncio.get_running_loop().time()
+    left: float = vars(robot).get("end", 0.0) - now
+    vars(robot)["end"] = now + lab.settings.push_hold
+    return left if left > 0 else lab.settings.push_hold
+
+
+def _is_held(_: Lab, robot: KnownRobot, *rest: Any) -> bool:
+    return any(not push.done() for push in robot.pushes)
+
+
+def _is_held_twice(_: Lab, robot: KnownRobot, command: str) -> bool:
+    return sum(not push.done() for push in robot.pushes) > 1
+
+
+def _state_while_others_push(usual: Function, lab: Lab, robot: KnownRobot) -> str:
+    state: str = usual(lab, robot)
+    others = [other for other in lab.robots.values() if other is not robot]
+    busy = any(usual(lab, other) == "waiting" for other in others)
+    return "waiting" if state == "offline" and busy else state
+
+
+FAULTS = Table(Lab)
+
+FAULTS["push.answered"] = {
+    "pushes-unanswered": Fault("Never answers a push if there is nothing to do.", *held(3600.0)),
+    "third-push-unanswered": Subtle("Never answers the third push.", *held(3600.0, nth(3))),
+    "pushes-just-closed": Subtle(
+        "Closes the connection at the end of push_hold.", skip("pushed", REPEAT)
+    ),
+    "behind-an-impatient-proxy": Fault(
+        "Answers with 504 at the end of push_hold, as a proxy does that waits no longer.",
+        instead("pushed", call("refusal", 504), REPEAT),
+    ),
+}
+
+FAULTS["push.held"] = {
+    "busy-polling": Fault("Answers each push immediately.", *held(0.0)),
+    "third-push-at-once": Subtle("Answers the third push immediately.", *held(0.0, nth(3))),
+    "at-once-after-programs": Subtle(
+        "Answers pushes immediately after a program.",
+        instead("push_time", lambda *_: 0.0, lambda _, robot: robot.program),
+    ),
+    "download-once-more": Subtle(
+        "Answers the first push after a program with another download.",
+        before("pushed", _want_download, DOWNLOAD & ~every(2)),
+    ),
+    "one-clock": Subtle(
+        "Answers all pushes at the end of the first push's hold.",
+        instead("push_time", _time_of_one_clock),
+    ),
+    "clock-of-before": Subtle(
+        "Holds a push only for the rest of the previous push's time.",
+        instead("push_time", _time_of_the_push_before),
+    ),
+}
+
+FAULTS["commands.lab"] = {
+    "stop-program": Fault(
+        "Answers with stopprogram at the end of push_hold.",
+        alter("pushed", lambda _, robot, command: (robot, "stopprogram"), REPEAT),
+    ),
+    "commands-in-capitals": Subtle(
+        "Writes the command download with a capital letter.",
+        alter("command", lambda *_: "Download", lambda _, word: word == "download"),
+    ),
+}
+
+FAULTS["offline.no-disconnect"] = {
+    "lost-is-gone": Fault(
+        "Disconnects a robot whose connection was lost during a push.",
+        before("lost", lambda lab, robot: lab.disconnect(robot), LINKED),
+    ),
+    "second-loss-is-gone": Subtle(
+        "Disconnects a robot after its second lost connection.",
+        before("lost", lambda lab, robot: lab.disconnect(robot), LINKED & after(1)),
+    ),
+}
+
+FAULTS["robustness.repeated-push"] = {
+    "tells-the-lost": Subtle(
+        "Does not notice a lost connection, and announces a program only there.",
+        before("lost", LOST.add, LINKED),
+        skip("want", LOST.has),
+    ),
+    "two-pushes-repeat": Fault(
+        "Answers both of two pushes with repeat, and announces no program.",
+        alter("want", lambda _, robot, command: (robot, "repeat"), _is_held_twice),
+    ),
+}
+
+FAULTS["robustness.run-between-pushes"] = {
+    "run-between-pushes-lost": Subtle(
+        "Announces a program only in answer to an unanswered push, otherwise never.",
+        skip("want", DOWNLOAD & ~When(_is_held)),
+    ),
+}
+
+FAULTS["offline.noticed"] = {
+    "never-offline": Fault(
+        "Shows a robot as waiting after it has disconnected.",
+        returning("state_of", lambda state: "waiting" if state == "offline" else state),
+    ),
+    "offline-together": Subtle(
+        "Shows no robot as offline while another robot pushes.",
+        Change("state_of", _state_while_others_push),
+    ),
+}
+
+FAULTS["offline.not-early"] = {
+    "offline-between": Fault(
+        "Shows a robot as offline between two pushes.", offline(BETWEEN_PUSHES)
+    ),
+    "offline-soon": Subtle(
+        "Shows a robot as offline after an eighth of the offline time.",
+        offline(
+            BETWEEN_PUSHES & (lambda lab, robot: silence(robot) > lab.settings.offline / 8),
+        ),
+    ),
+    "offline-while-held": Subtle(
+        "Shows a robot as offline during a long push: it counts from the last answer.",
+        offline(LINKED & (lambda lab, robot: silence(robot) > lab.settings.push_hold / 2)),
+    ),
+}
+
+FAULTS["offline.returns"] = {
+    "back-without-programs": Subtle(
+        "Shows a returned robot as waiting, but announces no programs to it.",
+        before("push", RETURNED.add, is_offline),
+        skip("want", RETURNED.has),
+    ),
+}
 
 
 @fault("older-push-hangs", violates="robustness.repeated-push", subtle=True)
@@ -286,8 +203,7 @@ class OlderPushHangs(Lab):
     """Never answers a push after the same robot has sent another."""
 
     async def push(self, data: Mapping[str, Any], served: Served) -> Any:
-        robot = self.robots.get(str(data["token"]))
-        if robot:
+        if robot := self.robot(data):
             robot.pushes.clear()
         return await super().push(data, served)
 

@@ -6,91 +6,113 @@ from typing import Any
 
 from conformance.codec import Frame
 from conformance.openroberta.codec import content
-from mocks.deviations import fault
-from mocks.openroberta.faults import die
+from mocks.deviations import Fault, Subtle, Table, fault
+from mocks.openroberta.faults.lab.bases import in_chunks, serves
 from mocks.openroberta.http import Served
 from mocks.openroberta.lab import Lab
+from mocks.steps import (
+    Change,
+    Function,
+    When,
+    after,
+    alter,
+    before,
+    call,
+    die,
+    instead,
+    note,
+    noted,
+)
 from mocks.streams import Stream
 
-
-@fault("takes-get", violates="robustness.other-methods")
-class TakesGet(Lab):
-    """Accepts a registration with any method."""
-
-    async def pushcmd(self, value: Any, served: Served) -> Any:
-        return await super().pushcmd({**value, "method": "POST"}, served)
+TLS_HELLO = When(lambda _, frame, served: frame.name == "TlsHello")
 
 
-@fault("takes-put", violates="robustness.other-methods", subtle=True)
-class TakesPut(Lab):
-    """Accepts a registration with PUT."""
-
-    async def pushcmd(self, value: Any, served: Served) -> Any:
-        method = "POST" if value["method"] == "PUT" else value["method"]
-        return await super().pushcmd({**value, "method": method}, served)
+def _as_post(_: Lab, value: Any, served: Served) -> Any:
+    return {**value, "method": "POST"}, served
 
 
-@fault("any-path", violates="robustness.other-paths")
-class AnyPath(Lab):
-    """Answers an unknown path with status 500."""
-
-    async def elsewhere(self, value: Any) -> Any:
-        return self.refusal(500)
+def _begins_with_pushcmd(lab: Lab, frame: Frame, served: Served) -> bool:
+    return lab.path(frame.value).startswith("/rest/pushcmd")
 
 
-@fault("any-end-of-path", violates="robustness.other-paths", subtle=True)
-class AnyEndOfPath(Lab):
-    """Treats any path that begins with /rest/pushcmd as this path."""
-
-    async def answer(self, frame: Frame, served: Served) -> Any:
-        if self.path(frame.value).startswith("/rest/pushcmd"):
-            return await self.pushcmd(frame.value, served)
-        return await super().answer(frame, served)
+async def _die_of_a_reset(usual: Function, served: Served) -> Any:
+    frame = await usual(served)
+    if frame is None and served.stream.broken:
+        die()
+    return frame
 
 
-@fault("no-chunks", violates="robustness.chunked-requests")
-class NoChunks(Lab):
-    """Refuses requests in chunks with status 400."""
+FAULTS = Table(Lab)
 
-    async def answer(self, frame: Frame, served: Served) -> Any:
-        if "transfer-encoding" in frame.value["headers"]:
-            return self.refusal(400)
-        return await super().answer(frame, served)
+FAULTS["robustness.other-methods"] = {
+    "takes-get": Fault("Accepts a registration with any method.", alter("pushcmd", _as_post)),
+    "takes-put": Subtle(
+        "Accepts a registration with PUT.",
+        alter("pushcmd", _as_post, lambda _, value, served: value["method"] == "PUT"),
+    ),
+}
 
+FAULTS["robustness.other-paths"] = {
+    "any-path": Fault(
+        "Answers an unknown path with status 500.", instead("elsewhere", call("refusal", 500))
+    ),
+    "any-end-of-path": Subtle(
+        "Treats any path that begins with /rest/pushcmd as this path.",
+        instead(
+            "answer",
+            lambda lab, frame, served: lab.pushcmd(frame.value, served),
+            _begins_with_pushcmd,
+        ),
+    ),
+}
 
-@fault("malformed-is-fine", violates="robustness.malformed")
-class MalformedIsFine(Lab):
-    """Answers a body that is not JSON with repeat."""
+FAULTS["robustness.chunked-requests"] = {
+    "no-chunks": Fault(
+        "Refuses requests in chunks with status 400.",
+        instead(
+            "answer",
+            call("refusal", 400),
+            in_chunks,
+        ),
+    ),
+}
 
-    def malformed(self) -> Any:
-        return self.command("repeat")
+FAULTS["robustness.malformed"] = {
+    "malformed-is-fine": Fault(
+        "Answers a body that is not JSON with repeat.",
+        instead("malformed", call("command", "repeat")),
+    ),
+    "dies-of-malformed": Subtle(
+        "Crashes after a body that is JSON, but not an object.",
+        before("answer", die, lambda _, frame, served: content(frame.value) == b"[]"),
+    ),
+    "locked-by-malformed": Subtle(
+        "Closes each new connection after a malformed body, because a lock is never released.",
+        before("malformed", note("locked")),
+        instead("connection", lambda _, stream: stream.closed(), noted("locked")),
+    ),
+}
 
+FAULTS["robustness.half-requests"] = {
+    "dies-of-gigabytes": Subtle(
+        "Crashes after a request with a length of several gigabytes.",
+        serves(before("frames", die, lambda _, data: b"Length: 9999999999" in data)),
+    ),
+    "dies-of-resets": Subtle(
+        "Crashes if a connection is reset inside a request.",
+        serves(Change("request", _die_of_a_reset)),
+    ),
+}
 
-@fault("dies-of-malformed", violates="robustness.malformed", subtle=True)
-class DiesOfMalformed(Lab):
-    """Crashes after a body that is JSON, but not an object."""
-
-    async def answer(self, frame: Frame, served: Served) -> Any:
-        if content(frame.value) == b"[]":
-            die()
-        return await super().answer(frame, served)
-
-
-@fault("locked-by-malformed", violates="robustness.malformed", subtle=True)
-class LockedByMalformed(Lab):
-    """Closes each new connection after a malformed body, because a lock is never released."""
-
-    locked = False
-
-    def malformed(self) -> Any:
-        self.locked = True
-        return super().malformed()
-
-    async def connection(self, stream: Stream) -> None:
-        if self.locked:
-            await stream.closed()
-        else:
-            await super().connection(stream)
+FAULTS["robustness.tls-hello"] = {
+    "dies-of-tls": Fault("Crashes after a TLS hello.", before("other", die, TLS_HELLO)),
+    "sulks-after-tls": Subtle(
+        "Refuses all robots after a second TLS hello.",
+        before("other", note("sulks"), TLS_HELLO & after(1)),
+        instead("answer", call("refusal", 503), noted("sulks")),
+    ),
+}
 
 
 @fault("one-at-a-time", violates="register.repeat")
@@ -147,58 +169,3 @@ class _InTurn(Served):
             return await super().request()
         async with reading:
             return await super().request()
-
-
-@fault("dies-of-gigabytes", violates="robustness.half-requests", subtle=True)
-class DiesOfGigabytes(Lab):
-    """Crashes after a request with a length of several gigabytes."""
-
-    def served(self, stream: Stream) -> Served:
-        return _Greedy(stream)
-
-
-class _Greedy(Served):
-    def frames(self, data: bytes) -> list[Frame]:
-        if b"Length: 9999999999" in data:
-            die()
-        return super().frames(data)
-
-
-@fault("dies-of-resets", violates="robustness.half-requests", subtle=True)
-class DiesOfResets(Lab):
-    """Crashes if a connection is reset inside a request."""
-
-    def served(self, stream: Stream) -> Served:
-        return _Unforgiving(stream)
-
-
-class _Unforgiving(Served):
-    async def request(self) -> Frame | None:
-        frame = await super().request()
-        if frame is None and self.stream.broken:
-            die()
-        return frame
-
-
-@fault("dies-of-tls", violates="robustness.tls-hello")
-class DiesOfTls(Lab):
-    """Crashes after a TLS hello."""
-
-    def other(self, frame: Frame, served: Served) -> bool:
-        if frame.name == "TlsHello":
-            die()
-        return super().other(frame, served)
-
-
-@fault("sulks-after-tls", violates="robustness.tls-hello", subtle=True)
-class SulksAfterTls(Lab):
-    """Refuses all robots after a second TLS hello."""
-
-    hellos = 0
-
-    def other(self, frame: Frame, served: Served) -> bool:
-        self.hellos += frame.name == "TlsHello"
-        return super().other(frame, served)
-
-    async def answer(self, frame: Frame, served: Served) -> Any:
-        return self.refusal(503) if self.hellos > 1 else await super().answer(frame, served)

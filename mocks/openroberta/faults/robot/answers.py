@@ -8,9 +8,9 @@ from typing import Any
 from conformance.codec import Frame
 from conformance.openroberta.codec import Decoder, content
 from mocks.deviations import fault
-from mocks.openroberta.faults import die
 from mocks.openroberta.http import Caller
 from mocks.openroberta.robot import Robot
+from mocks.steps import die
 
 
 @fault("one-line-of-json", violates="http.json", subtle=True)
@@ -226,7 +226,7 @@ class _KeepsAlways(Caller):
     async def ask(self, value: Any, patience: float, keep: bool = False) -> Frame | None:
         return await super().ask(value, patience, True)
 
-    async def _exchange(self, data: bytes) -> Frame | None:
+    async def exchange(self, data: bytes) -> Frame | None:
         stream = await self.open()
         stream.write(data)
         return await self.next()
@@ -248,7 +248,7 @@ class KeepsClosedConnections(Robot):
 class _Trusting(Caller):
     """Has no other answer ready if a kept connection turns out to be closed."""
 
-    async def _exchange(self, data: bytes) -> Frame | None:
+    async def exchange(self, data: bytes) -> Frame | None:
         kept = self._stream is not None
         stream = await self.open()
         stream.write(data)

@@ -6,8 +6,8 @@ from typing import Any
 from conformance.codec import Frame
 from conformance.openroberta import message_names
 from mocks.deviations import fault
-from mocks.openroberta.faults import die
 from mocks.openroberta.robot import COMMANDS, Robot
+from mocks.steps import die
 
 
 @fault("dies-of-configuration", violates="commands.configuration")

@@ -16,9 +16,9 @@ class _Raw(Caller):
 
     count = 0
 
-    async def _exchange(self, data: bytes) -> Frame | None:
+    async def exchange(self, data: bytes) -> Frame | None:
         self.count += 1
-        return await super()._exchange(self.altered(data))
+        return await super().exchange(self.altered(data))
 
     def altered(self, data: bytes) -> bytes:
         raise NotImplementedError
