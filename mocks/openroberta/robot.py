@@ -55,8 +55,6 @@ class Settings:
 class Robot:
     """A robot and its conversation with a lab."""
 
-    caller_type: type[Caller] = Caller
-
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
         self.caller = self.make_caller()
@@ -71,7 +69,7 @@ class Robot:
         self.sensing: asyncio.Task[None] | None = None
 
     def make_caller(self) -> Caller:
-        return self.caller_type(self.settings.url)
+        return Caller(self.settings.url)
 
     # Data object
 
@@ -160,7 +158,11 @@ class Robot:
         return {"host": self.caller.host, **known, **close}
 
     async def ask(self, value: Any, patience: float) -> Frame | None:
-        return await self.caller.ask(value, patience)
+        return await self.heard(value, await self.caller.ask(value, patience))
+
+    async def heard(self, asked: Any, answer: Frame | None) -> Frame | None:
+        """Return what the robot takes for the answer to a request."""
+        return answer
 
     def command(self, answer: Frame | None) -> str:
         if answer is None or answer.error or answer.name == "Refusal":

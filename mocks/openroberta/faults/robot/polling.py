@@ -5,17 +5,115 @@ from typing import Any
 
 from conformance.codec import Frame
 from conformance.openroberta import message_names
-from mocks.deviations import fault
+from mocks.deviations import Fault, Subtle, Table, fault
+from mocks.openroberta.faults.robot.bases import (
+    DATA_OF_REGISTRATION,
+    PUSHES,
+    REGISTERS,
+    STOP,
+    gives_up,
+    omits,
+    push,
+)
 from mocks.openroberta.robot import Robot
+from mocks.steps import (
+    after,
+    alter,
+    before,
+    having,
+    instead,
+    nth,
+    returning,
+    since,
+    wait,
+)
+
+SHORTLY_BEFORE_REGISTER_HOLD, SHORTLY_BEFORE_PUSH_HOLD = 0.5, 0.33  # seconds
 
 
-@fault("pushes-first", violates="register.first")
-class PushesFirst(Robot):
-    """Pushes once before it registers."""
+def _register(robot: Robot, value: Any, patience: float) -> Any:
+    return robot.post(message_names.PUSHCMD, robot.data("register")), patience
 
-    async def play(self) -> None:
-        await self.ask(self.post(message_names.PUSHCMD, self.data("push")), 1)
-        await super().play()
+
+FAULTS = Table(Robot)
+
+FAULTS["register.first"] = {
+    "pushes-first": Fault(
+        "Pushes once before it registers.",
+        before("play", lambda robot: robot.ask(push(robot), 1)),
+    ),
+}
+
+FAULTS["register.patient"] = {
+    "almost-patient-registration": Subtle(
+        "Gives up a registration shortly before the end of register_hold.",
+        gives_up(SHORTLY_BEFORE_REGISTER_HOLD, REGISTERS),
+    ),
+    "impatient-when-aborted": Subtle(
+        "Gives up its second registration shortly before the end of register_hold.",
+        gives_up(SHORTLY_BEFORE_REGISTER_HOLD, REGISTERS & nth(2)),
+    ),
+}
+
+FAULTS["register.after-abort"] = {
+    "abort-is-fine": Fault(
+        "Reads abort as repeat.",
+        returning("register", lambda command: "repeat" if command == "abort" else command),
+    ),
+}
+
+FAULTS["register.then-push"] = {
+    "stops-after-registration": Subtle(
+        "Sends nothing after its registration.", instead("poll", STOP)
+    ),
+}
+
+FAULTS["push.again"] = {
+    "pushes-once": Fault(
+        "Pushes once, and stops after repeat.",
+        before(
+            "heard",
+            STOP,
+            PUSHES & (lambda robot, asked, answer: robot.command(answer) == "repeat"),
+        ),
+    ),
+    "eighth-push-registers": Subtle(
+        "Registers instead of its eighth push.", alter("ask", _register, PUSHES & nth(8))
+    ),
+}
+
+FAULTS["data.brickname"] = {
+    "later-registrations-without-name": Subtle(
+        "Omits its name from the second registration on.",
+        omits("brickname", since(DATA_OF_REGISTRATION & after(1))),
+    ),
+}
+
+FAULTS["push.at-once"] = {
+    "tires": Subtle(
+        "Waits 1.3 s before each push from the sixth push on.",
+        before("ask", wait(1.3), PUSHES & after(5)),
+    ),
+    "takes-its-time": Fault(
+        "Waits 1.3 s before each push from the second push on.",
+        before("ask", wait(1.3), PUSHES & after(1)),
+    ),
+}
+
+FAULTS["push.patient"] = {
+    "impatient-second-push": Subtle(
+        "Gives up its second push shortly before the end of push_hold.",
+        gives_up(SHORTLY_BEFORE_PUSH_HOLD, PUSHES & nth(2)),
+    ),
+    "impatient-in-the-end": Subtle(
+        "Gives up its sixth and later pushes shortly before the end of push_hold.",
+        gives_up(SHORTLY_BEFORE_PUSH_HOLD, PUSHES & after(5)),
+    ),
+    "impatient-after-a-program": Subtle(
+        "Gives up pushes shortly before the end of push_hold after it has run a program.",
+        gives_up(SHORTLY_BEFORE_PUSH_HOLD, having("executed")),
+    ),
+}
 
 
 @fault("pushes-while-it-registers", violates="register.first", subtle=True)
@@ -23,48 +121,15 @@ class PushesWhileItRegisters(Robot):
     """Pushes on another connection while its registration is unanswered."""
 
     async def register(self) -> str:
-        async def push() -> None:
+        async def push_early() -> None:
             await asyncio.sleep(0.05)
-            await self.make_caller().ask(self.post(message_names.PUSHCMD, self.data("push")), 1)
+            await self.make_caller().ask(push(self), 1)
 
-        early = asyncio.create_task(push())
+        early = asyncio.create_task(push_early())
         try:
             return await super().register()
         finally:
             early.cancel()
-
-
-@fault("almost-patient-registration", violates="register.patient", subtle=True)
-class AlmostPatientRegistration(Robot):
-    """Gives up a registration shortly before the end of register_hold."""
-
-    async def ask(self, value: Any, patience: float) -> Frame | None:
-        registers = value.get("json", {}).get("cmd") == "register"
-        return await super().ask(value, 0.5 if registers else patience)
-
-
-@fault("impatient-when-aborted", violates="register.patient", subtle=True)
-class ImpatientWhenAborted(Robot):
-    """Gives up its second registration shortly before the end of register_hold."""
-
-    registrations = 0
-
-    async def register(self) -> str:
-        self.registrations += 1
-        return await super().register()
-
-    async def ask(self, value: Any, patience: float) -> Frame | None:
-        second = self.registrations == 2 and value.get("json", {}).get("cmd") == "register"
-        return await super().ask(value, 0.5 if second else patience)
-
-
-@fault("abort-is-fine", violates="register.after-abort")
-class AbortIsFine(Robot):
-    """Reads abort as repeat."""
-
-    async def register(self) -> str:
-        command = await super().register()
-        return "repeat" if command == "abort" else command
 
 
 @fault("third-abort-is-fine", violates="register.after-abort", subtle=True)
@@ -93,24 +158,6 @@ class RegistersTwice(Robot):
         return command
 
 
-@fault("stops-after-registration", violates="register.then-push", subtle=True)
-class StopsAfterRegistration(Robot):
-    """Sends nothing after its registration."""
-
-    async def poll(self) -> None:
-        await asyncio.sleep(3600)
-
-
-class _Counting(Robot):
-    """Counts its pushes."""
-
-    pushes = 0
-
-    def data(self, cmd: str) -> dict[str, Any]:
-        self.pushes += cmd == "push"
-        return super().data(cmd)
-
-
 @fault("pushes-ahead", violates="push.one-at-a-time")
 class PushesAhead(Robot):
     """Sends six pushes at the same time, from its fourth push on. Follows only one answer."""
@@ -126,82 +173,3 @@ class PushesAhead(Robot):
         asked = [asyncio.create_task(caller.ask(value, patience)) for caller in callers]
         answered, _ = await asyncio.wait(asked, return_when=asyncio.FIRST_COMPLETED)
         return next(iter(answered)).result()
-
-
-@fault("pushes-once", violates="push.again")
-class PushesOnce(Robot):
-    """Pushes once, and stops after repeat."""
-
-    async def ask(self, value: Any, patience: float) -> Frame | None:
-        answer = await super().ask(value, patience)
-        if value.get("json", {}).get("cmd") == "push" and self.command(answer) == "repeat":
-            await asyncio.sleep(3600)
-        return answer
-
-
-@fault("eighth-push-registers", violates="push.again", subtle=True)
-class EighthPushRegisters(_Counting):
-    """Registers instead of its eighth push."""
-
-    async def ask(self, value: Any, patience: float) -> Frame | None:
-        if self.pushes == 8:
-            value = self.post(message_names.PUSHCMD, self.data("register"))
-        return await super().ask(value, patience)
-
-
-@fault("later-registrations-without-name", violates="data.brickname", subtle=True)
-class LaterRegistrationsWithoutName(Robot):
-    """Omits its name from the second registration on."""
-
-    registrations = 0
-
-    def data(self, cmd: str) -> dict[str, Any]:
-        told = super().data(cmd)
-        self.registrations += cmd == "register"
-        if self.registrations > 1:
-            del told["brickname"]
-        return told
-
-
-@fault("tires", violates="push.at-once", subtle=True)
-class Tires(_Counting):
-    """Waits 1.3 s before each push from the sixth push on."""
-
-    async def ask(self, value: Any, patience: float) -> Frame | None:
-        if self.pushes > 5:
-            await asyncio.sleep(1.3)
-        return await super().ask(value, patience)
-
-
-@fault("takes-its-time", violates="push.at-once")
-class TakesItsTime(_Counting):
-    """Waits 1.3 s before each push from the second push on."""
-
-    async def ask(self, value: Any, patience: float) -> Frame | None:
-        if self.pushes > 1:
-            await asyncio.sleep(1.3)
-        return await super().ask(value, patience)
-
-
-@fault("impatient-second-push", violates="push.patient", subtle=True)
-class ImpatientSecondPush(_Counting):
-    """Gives up its second push shortly before the end of push_hold."""
-
-    async def ask(self, value: Any, patience: float) -> Frame | None:
-        return await super().ask(value, 0.33 if self.pushes == 2 else patience)
-
-
-@fault("impatient-in-the-end", violates="push.patient", subtle=True)
-class ImpatientInTheEnd(_Counting):
-    """Gives up its sixth and later pushes shortly before the end of push_hold."""
-
-    async def ask(self, value: Any, patience: float) -> Frame | None:
-        return await super().ask(value, 0.33 if self.pushes >= 6 else patience)
-
-
-@fault("impatient-after-a-program", violates="push.patient", subtle=True)
-class ImpatientAfterAProgram(Robot):
-    """Gives up pushes shortly before the end of push_hold after it has run a program."""
-
-    async def ask(self, value: Any, patience: float) -> Frame | None:
-        return await super().ask(value, 0.33 if self.executed else patience)

@@ -1,214 +1,167 @@
 """Faults of the robot in fetching and running programs."""
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Callable
 from typing import Any
 
 from conformance.codec import Frame
 from conformance.openroberta import message_names
-from mocks.deviations import fault
+from mocks.deviations import Fault, Subtle, Table, fault
+from mocks.openroberta.faults.robot.bases import ASKS_PROGRAM, POSTS_PROGRAM, STOP, answered, push
 from mocks.openroberta.robot import Robot
-
-
-@fault("download-unheard", violates="run.requests-file")
-class DownloadUnheard(Robot):
-    """Ignores the command download, and pushes."""
-
-    async def download(self) -> None:
-        pass
-
-
-@fault("download-reset", violates="run.requests-file", subtle=True)
-class DownloadReset(Robot):
-    """Resets its connection after download, and pushes."""
-
-    async def download(self) -> None:
-        self.caller.reset()
-
-
-@fault("second-download-unheard", violates="run.requests-file", subtle=True)
-class SecondDownloadUnheard(Robot):
-    """Ignores the second download, and pushes."""
-
-    downloads = 0
-
-    async def download(self) -> None:
-        self.downloads += 1
-        if self.downloads != 2:
-            await super().download()
-
-
-@fault("asks-again-later", violates="run.asks-once", subtle=True)
-class AsksAgainLater(Robot):
-    """Requests the second program again after it has run the program."""
-
-    downloads = 0
-
-    async def download(self) -> None:
-        self.downloads += 1
-        await super().download()
-        if self.downloads == 2:
-            await self.ask(self.post(message_names.DOWNLOAD, self.data("push")), 1)
-
-
-@fault("later-registrations-without-programs", violates="run.requests-file", subtle=True)
-class LaterRegistrationsWithoutPrograms(Robot):
-    """Ignores download after an update and a new registration."""
-
-    updated = False
-
-    async def update(self) -> None:
-        await super().update()
-        self.updated = True
-
-    async def download(self) -> None:
-        if not self.updated:
-            await super().download()
-
-
-class _Asking(Robot):
-    """Requests programs with a changed data object."""
-
-    def post(self, path: str, data: dict[str, Any]) -> Any:
-        return super().post(path, self.altered(data) if path == message_names.DOWNLOAD else data)
-
-    def altered(self, data: dict[str, Any]) -> dict[str, Any]:
-        raise NotImplementedError
-
-
-@fault("download-as-command", violates="run.download-push")
-class DownloadAsCommand(_Asking):
-    """Uses download as the command in its request for a program."""
-
-    def altered(self, data: dict[str, Any]) -> dict[str, Any]:
-        return {**data, "cmd": "download"}
-
-
-@fault("token-alone", violates="run.download-push", subtle=True)
-class TokenAlone(_Asking):
-    """Requests programs with only its token and command."""
-
-    def altered(self, data: dict[str, Any]) -> dict[str, Any]:
-        return {"token": data["token"], "cmd": data["cmd"]}
-
-
-@fault("register-as-command", violates="run.download-push", subtle=True)
-class RegisterAsCommand(_Asking):
-    """Uses register as the command in its request for a program."""
-
-    def altered(self, data: dict[str, Any]) -> dict[str, Any]:
-        return {**data, "cmd": "register"}
-
-
-@fault("programs-as-text", violates="run.stores-bytes")
-class ProgramsAsText(Robot):
-    """Reads programs as UTF-8 text."""
-
-    def received(self, data: bytes) -> bytes:
-        return data.decode("utf-8", "replace").encode("utf-8")
-
-
-@fault("lines-end-otherwise", violates="run.stores-bytes", subtle=True)
-class LinesEndOtherwise(Robot):
-    """Converts line ends in programs from CR LF to LF."""
-
-    def received(self, data: bytes) -> bytes:
-        return data.replace(b"\r\n", b"\n")
-
-
-@fault("long-programs-cut", violates="run.stores-bytes", subtle=True)
-class LongProgramsCut(Robot):
-    """Stores only the first 64 KiB of a program."""
-
-    def received(self, data: bytes) -> bytes:
-        return data[:65536]
-
-
-@fault("programs-by-name", violates="run.stores-bytes", subtle=True)
-class ProgramsByName(Robot):
-    """Runs an older program of the same name instead of the new one."""
-
-    async def run(self, name: str, data: bytes) -> None:
-        self.kept: dict[str, bytes] = getattr(self, "kept", {})
-        await super().run(name, self.kept.setdefault(name, data))
-
-
-@fault("runs-errors", violates="robustness.no-program")
-class RunsErrors(Robot):
-    """Runs the body of an error instead of a program."""
-
-    async def ask(self, value: Any, patience: float) -> Frame | None:
-        answer = await super().ask(value, patience)
-        if (
-            value["path"] == message_names.DOWNLOAD
-            and answer is not None
-            and answer.name == "Refusal"
-        ):
-            await self.run("error", b"")
-        return answer
-
-
-@fault("lost-upon-errors", violates="robustness.no-program", subtle=True)
-class LostUponErrors(Robot):
-    """Stops if a program arrives incompletely."""
-
-    async def ask(self, value: Any, patience: float) -> Frame | None:
-        answer = await super().ask(value, patience)
-        broken = answer is None or answer.name is None
-        if value["path"] == message_names.DOWNLOAD and broken:
-            await asyncio.sleep(3600)
-        return answer
-
-
-@fault("content-disposition", violates="run.stores-name")
-class ContentDisposition(Robot):
-    """Reads a program's name only from Content-Disposition."""
-
-    def name_of(self, headers: Mapping[str, str]) -> str:
-        return headers.get("content-disposition", "=unknown").partition("=")[2]
-
-
-@fault("names-in-lower-case", violates="run.stores-name", subtle=True)
-class NamesInLowerCase(Robot):
-    """Stores programs with their names in lower case."""
-
-    def name_of(self, headers: Mapping[str, str]) -> str:
-        return super().name_of(headers).lower()
-
-
-@fault("short-names", violates="run.stores-name", subtle=True)
-class ShortNames(Robot):
-    """Stores programs with the first twelve characters of their names."""
-
-    def name_of(self, headers: Mapping[str, str]) -> str:
-        return super().name_of(headers)[:12]
-
-
-@fault("kept-only", violates="run.executes")
-class KeptOnly(Robot):
-    """Stores programs, and runs none."""
-
-    async def run(self, name: str, data: bytes) -> None:
-        self.ended(0)
-
-
-@fault("run-again", violates="run.executes", subtle=True)
-class RunAgain(Robot):
-    """Runs its third program twice."""
-
-    async def run(self, name: str, data: bytes) -> None:
-        await super().run(name, data)
-        if len(self.executed) == 3:
-            self.next_exit = self.exit_value
-            await super().run(name, data)
-
-
-@fault("runs-what-is-not-written", violates="run.stores-bytes", subtle=True)
-class RunsWhatIsNotWritten(Robot):
-    """Runs the file of a program before its bytes are written."""
-
-    async def run(self, name: str, data: bytes) -> None:
-        await super().run(name, b"")
+from mocks.steps import (
+    Change,
+    When,
+    alter,
+    before,
+    instead,
+    note,
+    noted,
+    nth,
+    returning,
+    skip,
+    then,
+)
+
+RAN_THREE = When(lambda robot, *rest: len(robot.executed) == 3)
+
+
+def asks_for_programs(change: Callable[[dict[str, Any]], dict[str, Any]]) -> Change:
+    """Request programs with a changed data object."""
+    return alter("post", lambda _, path, data: (path, change(data)), POSTS_PROGRAM)
+
+
+def _ask_again(robot: Robot) -> Any:
+    return robot.ask(robot.post(message_names.DOWNLOAD, robot.data("push")), 1)
+
+
+def _older_program(robot: Robot, name: str, data: bytes) -> tuple[str, bytes]:
+    return name, vars(robot).setdefault("kept", {}).setdefault(name, data)
+
+
+def _run_again(robot: Robot, name: str, data: bytes) -> Any:
+    robot.next_exit = robot.exit_value
+    return robot.run(name, data)
+
+
+def _is_incomplete(_: Robot, asked: Any, answer: Frame | None) -> bool:
+    return answer is None or answer.name is None
+
+
+FAULTS = Table(Robot)
+
+FAULTS["run.requests-file"] = {
+    "download-unheard": Fault("Ignores the command download, and pushes.", skip("download")),
+    "download-reset": Subtle(
+        "Resets its connection after download, and pushes.",
+        instead("download", lambda robot: robot.caller.reset()),
+    ),
+    "second-download-unheard": Subtle(
+        "Ignores the second download, and pushes.", skip("download", nth(2))
+    ),
+    "later-registrations-without-programs": Subtle(
+        "Ignores download after an update and a new registration.",
+        then("update", note("updated")),
+        skip("download", noted("updated")),
+    ),
+}
+
+FAULTS["run.asks-once"] = {
+    "asks-again-later": Subtle(
+        "Requests the second program again after it has run the program.",
+        then("download", _ask_again, nth(2)),
+    ),
+}
+
+FAULTS["run.download-push"] = {
+    "download-as-command": Fault(
+        "Uses download as the command in its request for a program.",
+        asks_for_programs(lambda data: {**data, "cmd": "download"}),
+    ),
+    "token-alone": Subtle(
+        "Requests programs with only its token and command.",
+        asks_for_programs(lambda data: {"token": data["token"], "cmd": data["cmd"]}),
+    ),
+    "register-as-command": Subtle(
+        "Uses register as the command in its request for a program.",
+        asks_for_programs(lambda data: {**data, "cmd": "register"}),
+    ),
+}
+
+FAULTS["run.stores-bytes"] = {
+    "programs-as-text": Fault(
+        "Reads programs as UTF-8 text.",
+        returning("received", lambda data: data.decode("utf-8", "replace").encode("utf-8")),
+    ),
+    "lines-end-otherwise": Subtle(
+        "Converts line ends in programs from CR LF to LF.",
+        returning("received", lambda data: data.replace(b"\r\n", b"\n")),
+    ),
+    "long-programs-cut": Subtle(
+        "Stores only the first 64 KiB of a program.",
+        returning("received", lambda data: data[:65536]),
+    ),
+    "programs-by-name": Subtle(
+        "Runs an older program of the same name instead of the new one.",
+        alter("run", _older_program),
+    ),
+    "runs-what-is-not-written": Subtle(
+        "Runs the file of a program before its bytes are written.",
+        alter("run", lambda _, name, data: (name, b"")),
+    ),
+}
+
+FAULTS["robustness.no-program"] = {
+    "runs-errors": Fault(
+        "Runs the body of an error instead of a program.",
+        before(
+            "heard",
+            lambda robot, *_: robot.run("error", b""),
+            ASKS_PROGRAM & answered(lambda answer: answer.name == "Refusal"),
+        ),
+    ),
+    "lost-upon-errors": Subtle(
+        "Stops if a program arrives incompletely.",
+        before("heard", STOP, ASKS_PROGRAM & _is_incomplete),
+    ),
+}
+
+FAULTS["run.stores-name"] = {
+    "content-disposition": Fault(
+        "Reads a program's name only from Content-Disposition.",
+        instead(
+            "name_of",
+            lambda _, headers: headers.get("content-disposition", "=unknown").partition("=")[2],
+        ),
+    ),
+    "names-in-lower-case": Subtle(
+        "Stores programs with their names in lower case.", returning("name_of", str.lower)
+    ),
+    "short-names": Subtle(
+        "Stores programs with the first twelve characters of their names.",
+        returning("name_of", lambda name: name[:12]),
+    ),
+}
+
+FAULTS["run.executes"] = {
+    "kept-only": Fault(
+        "Stores programs, and runs none.", instead("run", lambda robot, *_: robot.ended(0))
+    ),
+    "run-again": Subtle("Runs its third program twice.", then("run", _run_again, RAN_THREE)),
+    "second-not-run": Subtle("Does not run its second program.", skip("run", nth(2))),
+}
+
+FAULTS["run.pushes-after"] = {
+    "silent-for-good": Fault("Never pushes again after a program.", instead("run", STOP)),
+    "no-way-back-from-nothing": Subtle(
+        "Never pushes again after a program of 0 bytes.",
+        before("run", STOP, lambda _, name, data: not data),
+    ),
+    "registers-after-programs": Subtle(
+        "Registers again after its third program.",
+        then("run", lambda robot, *_: robot.register(), RAN_THREE),
+    ),
+}
 
 
 @fault("run-later", violates="run.executes", subtle=True)
@@ -223,25 +176,12 @@ class RunLater(Robot):
             await super().run(*waiting)
 
 
-@fault("second-not-run", violates="run.executes", subtle=True)
-class SecondNotRun(Robot):
-    """Does not run its second program."""
-
-    fetched = 0
-
-    async def run(self, name: str, data: bytes) -> None:
-        self.fetched += 1
-        if self.fetched != 2:
-            await super().run(name, data)
-
-
 class _Chatty(Robot):
     early: asyncio.Task[Frame | None] | None = None
 
     def push_early(self) -> None:
         """Send the next push now, on another connection."""
-        push = self.post(message_names.PUSHCMD, self.data("push"))
-        asked = self.make_caller().ask(push, self.settings.push_patience)
+        asked = self.make_caller().ask(push(self), self.settings.push_patience)
         self.early = asyncio.create_task(asked)
 
     async def ask(self, value: Any, patience: float) -> Frame | None:
@@ -310,34 +250,6 @@ class PushesAsItBegins(_Chatty):
         # The push after the program follows while this push is unanswered, or after its answer.
         self.unheeded, self.early = self.early, None
         await super().run(name, data)
-
-
-@fault("silent-for-good", violates="run.pushes-after")
-class SilentForGood(Robot):
-    """Never pushes again after a program."""
-
-    async def run(self, name: str, data: bytes) -> None:
-        await asyncio.sleep(3600)
-
-
-@fault("no-way-back-from-nothing", violates="run.pushes-after", subtle=True)
-class NoWayBackFromNothing(Robot):
-    """Never pushes again after a program of 0 bytes."""
-
-    async def run(self, name: str, data: bytes) -> None:
-        if not data:
-            await asyncio.sleep(3600)
-        await super().run(name, data)
-
-
-@fault("registers-after-programs", violates="run.pushes-after", subtle=True)
-class RegistersAfterPrograms(Robot):
-    """Registers again after its third program."""
-
-    async def run(self, name: str, data: bytes) -> None:
-        await super().run(name, data)
-        if len(self.executed) == 3:
-            await self.register()
 
 
 @fault("follows-paths", violates="robustness.file-paths")

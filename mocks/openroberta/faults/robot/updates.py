@@ -5,46 +5,64 @@ from typing import Any
 
 from conformance.openroberta import message_names
 from conformance.openroberta.codec import request
-from mocks.deviations import fault
+from mocks.deviations import Fault, Subtle, Table, fault
+from mocks.openroberta.faults.robot.bases import push
 from mocks.openroberta.robot import UPDATES, Robot
 from mocks.openroberta.sensors import Sensors
+from mocks.steps import after, instead, returning
 
 
-@fault("no-updates", violates="update.gets")
-class NoUpdates(Robot):
-    """Fetches nothing after update."""
-
-    def updates(self) -> tuple[str, ...]:
-        return ()
+def _post_for_update(robot: Robot, path: str) -> Any:
+    return request("POST", message_names.UPDATE + path, robot.headers(), robot.data("push"))
 
 
-@fault("first-update-only", violates="update.all-files")
-class FirstUpdateOnly(Robot):
-    """Fetches only the first of its files."""
+FAULTS = Table(Robot)
 
-    def updates(self) -> tuple[str, ...]:
-        return UPDATES[:1]
+FAULTS["update.gets"] = {
+    "no-updates": Fault("Fetches nothing after update.", instead("updates", lambda _: ())),
+    "posts-for-updates": Subtle(
+        "Requests its second file with POST.",
+        instead("get", _post_for_update, lambda _, path: path == UPDATES[-1]),
+    ),
+}
 
+FAULTS["update.all-files"] = {
+    "first-update-only": Fault(
+        "Fetches only the first of its files.", returning("updates", lambda paths: paths[:1])
+    ),
+    "second-update-in-part": Subtle(
+        "Fetches all files in the first update, and only the first file in later updates.",
+        returning("updates", lambda paths: paths[:1], after(1)),
+    ),
+}
 
-@fault("second-update-in-part", violates="update.all-files", subtle=True)
-class SecondUpdateInPart(Robot):
-    """Fetches all files in the first update, and only the first file in later updates."""
+FAULTS["sensors.token"] = {
+    "sensors-without-token": Fault(
+        "Sends sensor data without its token.",
+        returning("measured", lambda told: {n: text for n, text in told.items() if n != "token"}),
+    ),
+    "sensors-of-another": Subtle(
+        "Sends sensor data with a token of another robot.",
+        returning("measured", lambda told: {**told, "token": told["token"].lower() + "0"}),
+    ),
+}
 
-    count = 0
+FAULTS["sensors.members"] = {
+    "sensors-without-port": Fault(
+        "Names sensors without their port.",
+        returning("measured", lambda told: {"touch": "0", "token": told["token"]}),
+    ),
+    "motor-without-name": Subtle(
+        "Names a motor by its port only.", returning("measured", lambda told: {**told, "B": "0"})
+    ),
+}
 
-    def updates(self) -> tuple[str, ...]:
-        self.count += 1
-        return UPDATES if self.count == 1 else UPDATES[:1]
-
-
-@fault("posts-for-updates", violates="update.gets", subtle=True)
-class PostsForUpdates(Robot):
-    """Requests its second file with POST."""
-
-    def get(self, path: str) -> Any:
-        if path == UPDATES[-1]:
-            return request("POST", message_names.UPDATE + path, self.headers(), self.data("push"))
-        return super().get(path)
+FAULTS["sensors.values"] = {
+    "nothing-measured-null": Subtle(
+        "Sends null for a motor without a value.",
+        returning("measured", lambda told: {**told, "A-MOTOR": None}),
+    ),
+}
 
 
 @fault("pushes-after-update", violates="update.stops-pushing")
@@ -72,7 +90,7 @@ class PushesBeforeUpdates(Robot):
     """Confirms the update with a push before the end of the update."""
 
     async def update(self) -> None:
-        asked = self.post(message_names.PUSHCMD, self.data("push"))
+        asked = push(self)
         heard = asyncio.create_task(self.make_caller().ask(asked, 0.1))
         await super().update()
         await heard
@@ -84,56 +102,8 @@ class PushesBetweenUpdates(Robot):
 
     async def update(self) -> None:
         for path in self.updates():
-            for asked in (self.get(path), self.post(message_names.PUSHCMD, self.data("push"))):
+            for asked in (self.get(path), push(self)):
                 await self.ask(asked, self.settings.push_patience)
-
-
-class _Measuring(Robot):
-    def measured(self) -> dict[str, Any]:
-        return self.altered(super().measured())
-
-    def altered(self, told: dict[str, Any]) -> dict[str, Any]:
-        raise NotImplementedError
-
-
-@fault("sensors-without-token", violates="sensors.token")
-class SensorsWithoutToken(_Measuring):
-    """Sends sensor data without its token."""
-
-    def altered(self, told: dict[str, Any]) -> dict[str, Any]:
-        return {name: text for name, text in told.items() if name != "token"}
-
-
-@fault("sensors-of-another", violates="sensors.token", subtle=True)
-class SensorsOfAnother(_Measuring):
-    """Sends sensor data with a token of another robot."""
-
-    def altered(self, told: dict[str, Any]) -> dict[str, Any]:
-        return {**told, "token": told["token"].lower() + "0"}
-
-
-@fault("sensors-without-port", violates="sensors.members")
-class SensorsWithoutPort(_Measuring):
-    """Names sensors without their port."""
-
-    def altered(self, told: dict[str, Any]) -> dict[str, Any]:
-        return {"touch": "0", "token": told["token"]}
-
-
-@fault("motor-without-name", violates="sensors.members", subtle=True)
-class MotorWithoutName(_Measuring):
-    """Names a motor by its port only."""
-
-    def altered(self, told: dict[str, Any]) -> dict[str, Any]:
-        return {**told, "B": "0"}
-
-
-@fault("nothing-measured-null", violates="sensors.values", subtle=True)
-class NothingMeasuredNull(_Measuring):
-    """Sends null for a motor without a value."""
-
-    def altered(self, told: dict[str, Any]) -> dict[str, Any]:
-        return {**told, "A-MOTOR": None}
 
 
 @fault("websocket-only", violates="sensors.fallback")
