@@ -1,6 +1,6 @@
 """Reading and writing of messages in all SimSpark mocks, and one connection of a mock."""
 
-from typing import Any, ClassVar
+from typing import Any
 
 from conformance import codec
 from conformance.codec import Frame
@@ -12,10 +12,8 @@ from mocks.session import Session
 class Endpoint:
     """Base class of every mock: reads and writes messages on its connections."""
 
-    Reader: ClassVar[type[Decoder]] = Decoder
-
     def make_decoder(self) -> codec.Decoder:
-        return self.Reader()
+        return Decoder()
 
     def encode(self, text: str, connection: "Connection") -> bytes:
         """Encode one message."""

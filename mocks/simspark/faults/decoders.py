@@ -1,29 +1,62 @@
-"""Decoders with typical mistakes, and the crash of a mock while it reads."""
+"""Decoders with typical mistakes."""
 
-import os
 import re
 import signal
 import struct
-import sys
 import time
+from collections.abc import Callable
 from dataclasses import replace
-from typing import NoReturn
+from typing import Any
 
+from conformance import codec
 from conformance.codec import Frame
 from conformance.simspark.codec import LENGTH, Decoder
 from conformance.simspark.sexp import read, write
+from mocks.steps import Change, die, instead
 
 ROOM = 1 << 14  # bytes in the buffer of a decoder
 
 
-def die() -> NoReturn:
-    """Exit this process by a segmentation fault."""
-    sys.stdout.flush()
-    os.kill(os.getpid(), signal.SIGSEGV)
-    os._exit(1)
+def reads(make: Callable[[], codec.Decoder]) -> Change:
+    """Read messages with another decoder."""
+    return instead("make_decoder", lambda _: make())
 
 
-# Wrong message boundaries
+def without(holds: Callable[[Frame], Any]) -> type[Decoder]:
+    """Return a decoder that drops messages for which a function is true."""
+
+    class Dropping(Decoder):
+        def feed(self, data: bytes) -> list[Frame]:
+            return [frame for frame in super().feed(data) if not holds(frame)]
+
+    return Dropping
+
+
+def dying(holds: Callable[[Frame], Any]) -> type[Decoder]:
+    """Return a decoder that dies of a message for which a function is true."""
+
+    class Dying(Decoder):
+        def feed(self, data: bytes) -> list[Frame]:
+            frames = super().feed(data)
+            if any(map(holds, frames)):
+                die()
+            return frames
+
+    return Dying
+
+
+LONG_WORDS_KILL = dying(lambda frame: frame.name and re.search(rb"[^\s()]{256}", frame.raw[4:]))
+"""Dies of a word of 256 characters or more."""
+
+
+class Greedy(Decoder):
+    """Allocates memory for a message of any announced length."""
+
+    def feed(self, data: bytes) -> list[Frame]:
+        frames = super().feed(data)
+        if self.lost:
+            die()
+        return frames
 
 
 class CutLengths(Decoder):
@@ -92,13 +125,6 @@ class SignedBytes(SixteenBits):
             byte << shift
             for byte, shift in zip(struct.unpack("4b", prefix), (24, 16, 8, 0), strict=True)
         )
-
-
-class LongLost(Decoder):
-    """Drops a message that is longer than the buffer."""
-
-    def feed(self, data: bytes) -> list[Frame]:
-        return [frame for frame in super().feed(data) if len(frame.raw) <= ROOM]
 
 
 class LongCut(Decoder):
@@ -221,20 +247,6 @@ class EmptySkips(Decoder):
         return frames[: empty[2]] if len(empty) > 2 else frames
 
 
-# Too strict about texts
-
-
-class Blanks(Decoder):
-    """Drops messages with white space other than blanks."""
-
-    def feed(self, data: bytes) -> list[Frame]:
-        return [
-            frame
-            for frame in super().feed(data)
-            if not any(byte in frame.raw[4:] for byte in b"\t\r\n")
-        ]
-
-
 class Offended(Decoder):
     """Reads nothing after a malformed message."""
 
@@ -270,60 +282,6 @@ class OneAfterAnother(Decoder):
                 taken.append(frame)
             self.offended = frame.name is None
         return taken
-
-
-# Crashes at malformed input
-
-
-class Recursive(Decoder):
-    """Reads brackets recursively, up to a stack overflow."""
-
-    def feed(self, data: bytes) -> list[Frame]:
-        frames = super().feed(data)
-        for frame in frames:
-            if frame.name == "TooDeep" or (frame.error and frame.raw.count(b"(") > 1000):
-                die()
-        return frames
-
-
-class Trusting(Decoder):
-    """Dies of a malformed text."""
-
-    def feed(self, data: bytes) -> list[Frame]:
-        frames = super().feed(data)
-        if any(frame.error and frame.requirement != "frame.length-prefix" for frame in frames):
-            die()
-        return frames
-
-
-class Greedy(Decoder):
-    """Allocates memory for a message of any announced length."""
-
-    def feed(self, data: bytes) -> list[Frame]:
-        frames = super().feed(data)
-        if self.lost:
-            die()
-        return frames
-
-
-class OutOfStep(Decoder):
-    """Dies if the next length is inside a text that ends early."""
-
-    def feed(self, data: bytes) -> list[Frame]:
-        frames = super().feed(data)
-        if any(re.match(rb"\([ -~]*\)\0", frame.raw[4:]) for frame in frames if frame.error):
-            die()
-        return frames
-
-
-class Words(Decoder):
-    """Dies of a word of 256 characters or more."""
-
-    def feed(self, data: bytes) -> list[Frame]:
-        frames = super().feed(data)
-        if any(re.search(rb"[^\s()]{256}", frame.raw[4:]) for frame in frames if frame.name):
-            die()
-        return frames
 
 
 class CharacterWise(Decoder):

@@ -1,21 +1,25 @@
-"""Faults in writing messages, and base classes for several roles."""
+"""Faults in writing messages, which every mock can have."""
 
-from mocks.deviations import fault
-from mocks.simspark.connection import Connection, Endpoint
+from typing import Any
 
-
-@fault("little-endian", violates="frame.length-prefix")
-class LittleEndian(Endpoint):
-    """Writes the least significant byte of a length first."""
-
-    def encode(self, text: str, connection: Connection) -> bytes:
-        data = super().encode(text, connection)
-        return data[3::-1] + data[4:]
+from mocks.deviations import Fault, Table
+from mocks.simspark.connection import Endpoint
+from mocks.steps import instead, returning
 
 
-class Utf8(Endpoint):
-    """Writes all characters in UTF-8."""
+def _encode_utf_8(_: Endpoint, text: str, connection: Any) -> bytes:
+    payload = text.encode("utf-8")
+    return len(payload).to_bytes(4, "big") + payload
 
-    def encode(self, text: str, connection: Connection) -> bytes:
-        payload = text.encode("utf-8")
-        return len(payload).to_bytes(4, "big") + payload
+
+UTF_8 = instead("encode", _encode_utf_8)
+"""Write all characters in UTF-8."""
+
+FAULTS = Table(Endpoint)
+
+FAULTS["frame.length-prefix"] = {
+    "little-endian": Fault(
+        "Writes the least significant byte of a length first.",
+        returning("encode", lambda data: data[3::-1] + data[4:]),
+    ),
+}

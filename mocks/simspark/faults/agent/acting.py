@@ -5,8 +5,8 @@ from collections.abc import Callable
 from mocks.deviations import Fault, Subtle, Table, fault
 from mocks.simspark.agent import Agent
 from mocks.simspark.connection import Connection
-from mocks.simspark.faults.writing import Utf8
-from mocks.steps import Change, Function, When, always, before, instead, note, returning, send
+from mocks.simspark.faults.writing import UTF_8
+from mocks.steps import Change, Function, When, always, before, instead, note, returning, send, then
 
 PLAYING = When(lambda agent: agent.game.get("pm") == ["PlayOn"])
 GOAL = When(lambda agent: str(agent.game.get("pm", [""])[0]).startswith("Goal"))
@@ -92,6 +92,20 @@ FAULTS["text.predicates"] = {
     ),
 }
 
+FAULTS["text.ascii"] = {
+    "team-with-an-umlaut": Fault(
+        "Has a team with a name that is not ASCII.",
+        UTF_8,
+        instead("initialise", note("initialised")),
+        then("initialise", send("(init (unum 1)(teamname Köln))")),
+    ),
+    "says-accents": Subtle(
+        "Says words that are not ASCII, from time to time.",
+        UTF_8,
+        returning("occasional_effector", lambda text: text.replace("hello", "allô")),
+    ),
+}
+
 FAULTS["frame.length-prefix"] = {
     "length-counts-itself": Subtle(
         "Counts the length field itself in the length, from its fourth message on.",
@@ -111,26 +125,6 @@ FAULTS["frame.length-prefix"] = {
         encoded(lambda data: data[: 4 + 1024]),
     ),
 }
-
-
-@fault("team-with-an-umlaut", violates="text.ascii")
-class TeamWithAnUmlaut(Utf8, Agent):
-    """Has a team with a name that is not ASCII."""
-
-    def initialise(self) -> None:
-        self.initialised = True
-        self.send("(init (unum 1)(teamname Köln))")
-
-
-@fault("says-accents", violates="text.ascii", subtle=True)
-class SaysAccents(TeamWithAnUmlaut):
-    """Says words that are not ASCII, from time to time."""
-
-    def initialise(self) -> None:
-        Agent.initialise(self)
-
-    def occasional_effector(self) -> str:
-        return super().occasional_effector().replace("hello", "allô")
 
 
 @fault("longest-earlier-length", violates="text.s-expressions", subtle=True)

@@ -11,6 +11,7 @@ from conformance.simspark.scene import number
 from mocks.deviations import Fault, Subtle, Table, fault
 from mocks.simspark.agent import Agent
 from mocks.simspark.faults import decoders
+from mocks.simspark.faults.decoders import reads
 from mocks.simspark.robot import PARTS
 from mocks.steps import Change, When, alter, before, die, every, skip, then
 
@@ -57,6 +58,7 @@ def _is_infinite(text: Any) -> bool:
 FAULTS = Table(Agent)
 
 FAULTS["text.unknown-ignored"] = {
+    "dies-of-long-words": Subtle("Dies of a word of 256 letters.", reads(decoders.LONG_WORDS_KILL)),
     "dies-of-unknown-perceptors": Fault(
         "Dies of an unknown perceptor.",
         before("perceive", die, lambda _, name, values: name not in KNOWN),
@@ -116,6 +118,26 @@ FAULTS["robustness.odd-perceptors"] = {
 
 FAULTS["frame.segmentation"] = {
     "every-tenth-lost": Subtle("Drops every tenth message.", skip("heed", every(10))),
+    "one-group-behind": Subtle(
+        "Reads a message only after the next one has arrived.", reads(decoders.OneBehind)
+    ),
+    "half-lengths-kill": Subtle(
+        "Dies if only a part of a length has arrived.", reads(decoders.HalfLengthsKill)
+    ),
+}
+
+FAULTS["frame.length-prefix"] = {
+    "remains-of-longer-groups": Subtle(
+        "Reads a group together with leftover bytes of a longer, earlier group.",
+        reads(decoders.Remains),
+    ),
+    "closes-above-a-kilobyte": Subtle(
+        "Exits if a length is above 1024 bytes.", reads(decoders.ClosesAboveAKilobyte)
+    ),
+    "reads-three-kilobytes": Subtle(
+        "Reads the lists in the first 3000 bytes of a message, and ignores the rest.",
+        reads(decoders.ThreeKilobytes),
+    ),
 }
 
 FAULTS["text.numbers"] = {
@@ -128,13 +150,6 @@ FAULTS["text.numbers"] = {
         angle(lambda text: text.lower().partition("e")[0]),
     ),
 }
-
-
-@fault("dies-of-long-words", violates="text.unknown-ignored", subtle=True)
-class DiesOfLongWords(Agent):
-    """Dies of a word of 256 letters."""
-
-    Reader = decoders.Words
 
 
 @fault("words-alone", violates="agents.understood", subtle=True)
@@ -156,38 +171,3 @@ class HingesByPlace(Agent):
         angles = [item[2][1] for item in frame.value or () if item[:1] == ["HJ"] and item[2:]]
         if first is not None and angles:
             self.perceive_hinge(first, angles[0])
-
-
-@fault("one-group-behind", violates="frame.segmentation", subtle=True)
-class OneGroupBehind(Agent):
-    """Reads a message only after the next one has arrived."""
-
-    Reader = decoders.OneBehind
-
-
-@fault("remains-of-longer-groups", violates="frame.length-prefix", subtle=True)
-class RemainsOfLongerGroups(Agent):
-    """Reads a group together with leftover bytes of a longer, earlier group."""
-
-    Reader = decoders.Remains
-
-
-@fault("closes-above-a-kilobyte", violates="frame.length-prefix", subtle=True)
-class ClosesAboveAKilobyte(Agent):
-    """Exits if a length is above 1024 bytes."""
-
-    Reader = decoders.ClosesAboveAKilobyte
-
-
-@fault("reads-three-kilobytes", violates="frame.length-prefix", subtle=True)
-class ReadsThreeKilobytes(Agent):
-    """Reads the lists in the first 3000 bytes of a message, and ignores the rest."""
-
-    Reader = decoders.ThreeKilobytes
-
-
-@fault("half-lengths-kill", violates="frame.segmentation", subtle=True)
-class HalfLengthsKill(Agent):
-    """Dies if only a part of a length has arrived."""
-
-    Reader = decoders.HalfLengthsKill

@@ -1,7 +1,7 @@
 """Faults of the monitor in its trainer commands."""
 
-from mocks.deviations import Fault, Subtle, Table, fault
-from mocks.simspark.faults.writing import Utf8
+from mocks.deviations import Fault, Subtle, Table
+from mocks.simspark.faults.writing import UTF_8
 from mocks.simspark.monitor import Monitor
 from mocks.steps import Change, alter, every, repeat, returning, skip
 
@@ -139,10 +139,8 @@ FAULTS["frame.length-prefix"] = {
     ),
 }
 
-
-@fault("typographic-minus", violates="text.ascii", subtle=True)
-class TypographicMinus(Utf8, Monitor):
-    """Writes a minus sign that is not ASCII."""
-
-    def command(self, text: str) -> None:
-        super().command(text.replace("-", "\N{MINUS SIGN}"))
+FAULTS["text.ascii"] = {
+    "typographic-minus": Subtle(
+        "Writes a minus sign that is not ASCII.", UTF_8, misspelt("-", "\N{MINUS SIGN}")
+    ),
+}

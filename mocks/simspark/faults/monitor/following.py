@@ -9,6 +9,7 @@ from conformance.simspark.scene import Scene, number
 from conformance.simspark.view import View
 from mocks.deviations import Fault, Subtle, Table, fault
 from mocks.simspark.faults import decoders
+from mocks.simspark.faults.decoders import reads
 from mocks.simspark.monitor import Monitor
 from mocks.steps import When, before, die, every, first, only, skip, then
 
@@ -42,6 +43,9 @@ def _exit(*_: Any) -> None:
 FAULTS = Table(Monitor)
 
 FAULTS["monitors.understood"] = {
+    "one-state-behind": Subtle(
+        "Reads a message only after the next one has arrived.", reads(decoders.OneBehind)
+    ),
     "introduced-only": Fault(
         "Ignores all messages after the introduction, but still reads them.",
         skip("take_state", lambda monitor, _: monitor.view.fulls >= 2),
@@ -57,6 +61,7 @@ FAULTS["monitors.understood"] = {
 }
 
 FAULTS["text.unknown-ignored"] = {
+    "dies-of-long-words": Subtle("Dies of a word of 256 letters.", reads(decoders.LONG_WORDS_KILL)),
     "dies-of-unknown-values": Fault(
         "Dies of the unknown value foul in a game state.",
         before(
@@ -116,13 +121,6 @@ class Viewing(Monitor):
 
     def make_view(self) -> View:
         return self.view_of_its_own()
-
-
-@fault("dies-of-long-words", violates="text.unknown-ignored", subtle=True)
-class DiesOfLongWords(Monitor):
-    """Dies of a word of 256 letters."""
-
-    Reader = decoders.Words
 
 
 @fault("stops-at-misfits", violates="robustness.odd-scenes", subtle=True)
@@ -268,13 +266,6 @@ class GoalsInAByte(Viewing):
     """Keeps goals in a signed byte."""
 
     view_of_its_own = _SmallNumbers
-
-
-@fault("one-state-behind", violates="monitors.understood", subtle=True)
-class OneStateBehind(Monitor):
-    """Reads a message only after the next one has arrived."""
-
-    Reader = decoders.OneBehind
 
 
 class _Rewriting(View):

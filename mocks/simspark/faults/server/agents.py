@@ -6,6 +6,7 @@ from typing import Any
 from conformance.codec import Frame
 from mocks.deviations import Fault, Subtle, Table, fault
 from mocks.simspark.agent_port import BEFORE_PLAY, Agent
+from mocks.simspark.faults.server.bases import stop_perceptors
 from mocks.simspark.robot import Robot
 from mocks.simspark.server import Server
 from mocks.steps import Change, alter, instead, only, returning, skip, then
@@ -55,11 +56,6 @@ def _execute_first(server: Server, agent: Agent, frame: Frame) -> None:
         server.effect(agent, expression)
 
 
-def _stop_perceptors(server: Server, robot: Robot, text: str) -> None:
-    for agent in server.agents:
-        agent.gone = agent.gone or agent.robot is robot
-
-
 FAULTS = Table(Server)
 
 FAULTS["agents.perceptors"] = {
@@ -70,7 +66,7 @@ FAULTS["agents.perceptors"] = {
     ),
     "speakers-untold": Subtle(
         "Stops sending perceptors to an agent after its first say.",
-        then("say", _stop_perceptors),
+        then("say", stop_perceptors),
     ),
 }
 

@@ -1,117 +1,166 @@
 """Faults of the server in trainer commands for the ball."""
 
+from collections.abc import Callable
 from math import nan
 from typing import Any
 
-from mocks.deviations import fault
+from mocks.deviations import Fault, Subtle, Table, fault
+from mocks.simspark.faults.server.bases import keeps, undoes, with_robots
 from mocks.simspark.robot import Robot
 from mocks.simspark.server import Server
 from mocks.simspark.settings import Settings
 from mocks.simspark.world import World
+from mocks.steps import Change, When, alter, before, instead, only, skip, then
 
-# The ball
-
-
-@fault("velocities-in-whole-metres", violates="ball.vel", subtle=True)
-class VelocitiesInWholeMetres(Server):
-    """Ignores the fractions of the ball's velocity."""
-
-    def ball_vel(self, vel: list[float]) -> None:
-        super().ball_vel([float(int(part)) for part in vel])
+BARE = When(lambda _, command: len(command) == 1)
 
 
-@fault("ball-stays", violates="ball.pos")
-class BallStays(Server):
-    """Does not move the ball by pos."""
-
-    def ball_pos(self, pos: list[float]) -> None:
-        pass
+def pos(change: Callable[..., list[float]]) -> Change:
+    """Put the ball at the place that a function makes of x, y and z."""
+    return alter("ball_pos", lambda _, values: change(*values))
 
 
-@fault("relative-ball", violates="ball.pos", subtle=True)
-class RelativeBall(Server):
-    """Takes pos as relative to the position of the ball."""
-
-    def ball_pos(self, pos: list[float]) -> None:
-        x, y, z = pos
-        super().ball_pos([self.world.ball.x + x, self.world.ball.y + y, z])
+def vel(change: Callable[..., list[float]]) -> Change:
+    """Give the ball the velocity that a function makes of x, y and z."""
+    return alter("ball_vel", lambda _, values: change(*values))
 
 
-@fault("ball-on-own-half", violates="ball.pos", subtle=True)
-class BallOnOwnHalf(Server):
-    """Keeps the ball in the right half."""
-
-    def ball_pos(self, pos: list[float]) -> None:
-        super().ball_pos([abs(pos[0]), *pos[1:]])
+def _relative(server: Server, values: list[float]) -> list[float]:
+    x, y, z = values
+    return [server.world.ball.x + x, server.world.ball.y + y, z]
 
 
-@fault("ball-on-the-ground", violates="ball.pos", subtle=True)
-class BallOnTheGround(Server):
-    """Puts the ball on the ground, regardless of the commanded height."""
-
-    def ball_pos(self, pos: list[float]) -> None:
-        super().ball_pos([*pos[:2], 0.0])
+def _added(server: Server, values: list[float]) -> list[float]:
+    ball = server.world.ball
+    x, y, z = values
+    return [ball.vx + x, ball.vy + y, ball.vz + z]
 
 
-@fault("ball-not-pushed", violates="ball.vel")
-class BallNotPushed(Server):
-    """Does not give the ball a velocity."""
-
-    def ball_vel(self, vel: list[float]) -> None:
-        pass
+def _pos_alone(_: Server, command: list[Any]) -> list[Any]:
+    given = [item for item in command[1:] if item[:1] == ["pos"]]
+    return ["ball", *given] if given else command
 
 
-@fault("velocity-swapped", violates="ball.vel", subtle=True)
-class VelocitySwapped(Server):
-    """Swaps the x and y components of the velocity."""
-
-    def ball_vel(self, vel: list[float]) -> None:
-        super().ball_vel([vel[1], vel[0], vel[2]])
+def _back(server: Server, pos: list[float]) -> Callable[[], None]:
+    ball = server.world.ball
+    x, y, z = ball.x, ball.y, ball.z
+    return lambda: ball.place(x, y, z, server.world.settings.environment.BallRadius)
 
 
-@fault("velocity-across-one-way", violates="ball.vel", subtle=True)
-class VelocityAcrossOneWay(Server):
-    """Ignores a velocity towards negative y."""
-
-    def ball_vel(self, vel: list[float]) -> None:
-        super().ball_vel([vel[0], max(vel[1], 0.0), vel[2]])
-
-
-@fault("velocity-along-halved", violates="ball.vel", subtle=True)
-class VelocityAlongHalved(Server):
-    """Halves the velocity along x, so the ball rolls in another direction."""
-
-    def ball_vel(self, vel: list[float]) -> None:
-        super().ball_vel([vel[0] / 2, *vel[1:]])
+def _lose_robots_at_the_ball(server: Server) -> None:
+    ball = server.world.ball
+    for robot in server.world.robots:
+        if (robot.x, robot.y) == (ball.x, ball.y):
+            robot.place(nan, nan, robot.z)
 
 
-@fault("velocity-added", violates="ball.vel", subtle=True)
-class VelocityAdded(Server):
-    """Adds the commanded velocity to the velocity of the ball."""
+FAULTS = Table(Server)
 
-    def ball_vel(self, vel: list[float]) -> None:
-        ball = self.world.ball
-        x, y, z = vel
-        still = not any(vel)
-        super().ball_vel(vel if still else [ball.vx + x, ball.vy + y, ball.vz + z])
+FAULTS["ball.pos"] = {
+    "ball-stays": Fault("Does not move the ball by pos.", skip("ball_pos")),
+    "relative-ball": Subtle(
+        "Takes pos as relative to the position of the ball.", alter("ball_pos", _relative)
+    ),
+    "ball-on-own-half": Subtle(
+        "Keeps the ball in the right half.", pos(lambda x, y, z: [abs(x), y, z])
+    ),
+    "ball-on-the-ground": Subtle(
+        "Puts the ball on the ground, regardless of the commanded height.",
+        pos(lambda x, y, z: [x, y, 0.0]),
+    ),
+    "ball-put-back": Subtle(
+        "Puts the ball back after one state has shown it at its new position.",
+        *undoes("ball_pos", _back),
+    ),
+}
 
+FAULTS["ball.vel"] = {
+    "velocities-in-whole-metres": Subtle(
+        "Ignores the fractions of the ball's velocity.",
+        vel(lambda *parts: [float(int(part)) for part in parts]),
+    ),
+    "ball-not-pushed": Fault("Does not give the ball a velocity.", skip("ball_vel")),
+    "velocity-swapped": Subtle(
+        "Swaps the x and y components of the velocity.", vel(lambda x, y, z: [y, x, z])
+    ),
+    "velocity-across-one-way": Subtle(
+        "Ignores a velocity towards negative y.", vel(lambda x, y, z: [x, max(y, 0.0), z])
+    ),
+    "velocity-along-halved": Subtle(
+        "Halves the velocity along x, so the ball rolls in another direction.",
+        vel(lambda x, y, z: [x / 2, y, z]),
+    ),
+    "velocity-added": Subtle(
+        "Adds the commanded velocity to the velocity of the ball.",
+        alter("ball_vel", _added, lambda _, values: any(values)),
+    ),
+    "flat-velocity": Subtle("Ignores a velocity upwards.", vel(lambda x, y, z: [x, y, 0.0])),
+}
 
-@fault("flat-velocity", violates="ball.vel", subtle=True)
-class FlatVelocity(Server):
-    """Ignores a velocity upwards."""
+FAULTS["ball.both"] = {
+    "pos-or-vel": Fault(
+        "Executes only pos if both pos and vel are given.", alter("do_ball", _pos_alone)
+    ),
+}
 
-    def ball_vel(self, vel: list[float]) -> None:
-        x, y, _ = vel
-        super().ball_vel([x, y, 0.0])
+FAULTS["ball.neither"] = {
+    "bare-ball-centres": Subtle(
+        "Puts the ball at the centre if neither pos nor vel is given.",
+        then("do_ball", "centre_ball", BARE),
+    ),
+    "bare-ball-stops": Subtle(
+        "Stops the ball if neither pos nor vel is given.",
+        alter("do_ball", lambda *_: ["ball", ["vel", "0", "0", "0"]], BARE),
+    ),
+}
 
+FAULTS["ball.spin"] = {
+    "spin-stays": Subtle(
+        "Keeps the spin of the ball when its velocity is set.",
+        keeps("ball_vel", "world.ball.spin", lambda old, new: old),
+    ),
+}
 
-@fault("pos-or-vel", violates="ball.both")
-class PosOrVel(Server):
-    """Executes only pos if both pos and vel are given."""
+FAULTS["drop-ball.players-away"] = {
+    "players-stay": Fault(
+        "Does not move players away from a dropped ball.", skip("move_players_away")
+    ),
+    "left-players-stay": Subtle(
+        "Moves only the players of the right team away.",
+        with_robots(
+            "move_players_away",
+            lambda robots: [robot for robot in robots if robot.side == "right"],
+        ),
+    ),
+}
 
-    def do_ball(self, command: list[Any]) -> None:
-        given = [item for item in command[1:] if item[:1] == ["pos"]]
-        super().do_ball(["ball", *given] if given else command)
+FAULTS["drop-ball.ball-stays"] = {
+    "dropped-at-the-centre": Fault(
+        "Drops the ball at the centre.", instead("bring_ball_back", "centre_ball")
+    ),
+}
+
+FAULTS["drop-ball.back-on-the-field"] = {
+    "dropped-off-the-field": Fault(
+        "Does not bring a dropped ball back.", instead("do_drop_ball", "move_players_away")
+    ),
+    "dropped-off-one-side": Subtle(
+        "Does not bring a dropped ball back from beyond the touch line at negative y.",
+        only(
+            "do_drop_ball",
+            lambda server, _: (
+                server.world.ball.y > -server.world.settings.environment.FieldWidth / 2
+            ),
+        ),
+    ),
+}
+
+FAULTS["nodes.transform"] = {
+    "away-in-no-direction": Subtle(
+        "Divides by zero for a player to move away exactly at the ball.",
+        before("move_players_away", _lose_robots_at_the_ball),
+    ),
+}
 
 
 @fault("in-order-given", violates="ball.both", subtle=True)
@@ -121,78 +170,6 @@ class InOrderGiven(Server):
     def do_ball(self, command: list[Any]) -> None:
         for item in command[1:]:
             super().do_ball(["ball", item])
-
-
-@fault("bare-ball-centres", violates="ball.neither", subtle=True)
-class BareBallCentres(Server):
-    """Puts the ball at the centre if neither pos nor vel is given."""
-
-    def do_ball(self, command: list[Any]) -> None:
-        super().do_ball(command)
-        if len(command) == 1:
-            self.centre_ball()
-
-
-@fault("bare-ball-stops", violates="ball.neither", subtle=True)
-class BareBallStops(Server):
-    """Stops the ball if neither pos nor vel is given."""
-
-    def do_ball(self, command: list[Any]) -> None:
-        super().do_ball(command if len(command) > 1 else ["ball", ["vel", "0", "0", "0"]])
-
-
-@fault("players-stay", violates="drop-ball.players-away")
-class PlayersStay(Server):
-    """Does not move players away from a dropped ball."""
-
-    def move_players_away(self) -> None:
-        pass
-
-
-@fault("left-players-stay", violates="drop-ball.players-away", subtle=True)
-class LeftPlayersStay(Server):
-    """Moves only the players of the right team away."""
-
-    def move_players_away(self) -> None:
-        robots = self.world.robots
-        self.world.robots = [robot for robot in robots if robot.side == "right"]
-        super().move_players_away()
-        self.world.robots = robots
-
-
-@fault("dropped-at-the-centre", violates="drop-ball.ball-stays")
-class DroppedAtTheCentre(Server):
-    """Drops the ball at the centre."""
-
-    def bring_ball_back(self) -> None:
-        self.centre_ball()
-
-
-@fault("dropped-off-the-field", violates="drop-ball.back-on-the-field")
-class DroppedOffTheField(Server):
-    """Does not bring a dropped ball back."""
-
-    def do_drop_ball(self, command: list[Any]) -> None:
-        self.move_players_away()
-
-
-@fault("dropped-off-one-side", violates="drop-ball.back-on-the-field", subtle=True)
-class DroppedOffOneSide(Server):
-    """Does not bring a dropped ball back from beyond the touch line at negative y."""
-
-    def do_drop_ball(self, command: list[Any]) -> None:
-        if self.world.ball.y > -self.world.settings.environment.FieldWidth / 2:
-            super().do_drop_ball(command)
-
-
-@fault("spin-stays", violates="ball.spin", subtle=True)
-class SpinStays(Server):
-    """Keeps the spin of the ball when its velocity is set."""
-
-    def ball_vel(self, vel: list[float]) -> None:
-        spin = self.world.ball.spin
-        super().ball_vel(vel)
-        self.world.ball.spin = spin
 
 
 class _Divided(World):
@@ -209,15 +186,3 @@ class PushedInNoDirection(Server):
     def __init__(self, settings: Settings) -> None:
         super().__init__(settings)
         self.world = _Divided(settings)
-
-
-@fault("away-in-no-direction", violates="nodes.transform", subtle=True)
-class AwayInNoDirection(Server):
-    """Divides by zero for a player to move away exactly at the ball."""
-
-    def move_players_away(self) -> None:
-        ball = self.world.ball
-        for robot in self.world.robots:
-            if (robot.x, robot.y) == (ball.x, ball.y):
-                robot.place(nan, nan, robot.z)
-        super().move_players_away()

@@ -1,240 +1,212 @@
-"""Faults of the server in trainer commands for the game."""
+"""Faults of the server in trainer commands for the game, and in its rules."""
 
+from collections.abc import Callable
 from typing import Any
 
-from mocks.deviations import fault
+from mocks.deviations import Fault, Subtle, Table, fault
+from mocks.simspark.faults.server.bases import SECOND_HALF, keeps, undoes, wants
 from mocks.simspark.server import Server
 from mocks.simspark.settings import PLAY_MODES
-from mocks.simspark.trainer import Wrong
-
-# The game
-
-
-@fault("last-play-mode-refused", violates="play-mode.set", subtle=True)
-class LastPlayModeRefused(Server):
-    """Refuses the last play mode of its list."""
-
-    def do_play_mode(self, command: list[Any]) -> None:
-        if command[1:2] == [PLAY_MODES[-1]]:
-            raise Wrong("there is no such play mode")
-        super().do_play_mode(command)
-
-
-@fault("play-modes-stay", violates="play-mode.set")
-class PlayModesStay(Server):
-    """Sets only the play mode PlayOn."""
-
-    def do_play_mode(self, command: list[Any]) -> None:
-        if command[1:2] == ["PlayOn"]:
-            super().do_play_mode(command)
-
-
-@fault("unknown-is-the-first", violates="play-mode.case", subtle=True)
-class UnknownIsTheFirst(Server):
-    """Sets the first play mode for an unknown name."""
-
-    def do_play_mode(self, command: list[Any]) -> None:
-        known = command[1:2] and command[1] in PLAY_MODES
-        super().do_play_mode(command if known else [command[0], PLAY_MODES[0]])
-
-
-@fault("any-case", violates="play-mode.case", subtle=True)
-class AnyCase(Server):
-    """Accepts play modes in any upper or lower case."""
-
-    def do_play_mode(self, command: list[Any]) -> None:
-        by_lower = {mode.lower(): mode for mode in PLAY_MODES}
-        super().do_play_mode([command[0], by_lower.get(str(command[-1]).lower(), "")])
-
-
-@fault("beginnings-of-play-modes", violates="play-mode.case", subtle=True)
-class BeginningsOfPlayModes(Server):
-    """Accepts the beginning of a play mode's name."""
-
-    def do_play_mode(self, command: list[Any]) -> None:
-        begun = [mode for mode in PLAY_MODES if mode.startswith(str(command[-1]))]
-        super().do_play_mode([command[0], *begun[:1]])
-
-
-@fault("left-kicks-off-once", violates="kick-off.left", subtle=True)
-class LeftKicksOffOnce(Server):
-    """Gives the left team only one kick-off."""
-
-    given = 0
-
-    def do_kick_off(self, command: list[Any]) -> None:
-        self.given += command[1:] == ["Left"]
-        super().do_kick_off(["kickOff", "Right"] if self.given > 1 else command)
-
-
-@fault("right-never-kicks-off", violates="kick-off.right")
-class RightNeverKicksOff(Server):
-    """Always gives the kick-off to the left team."""
-
-    def do_kick_off(self, command: list[Any]) -> None:
-        super().do_kick_off(["kickOff", "Left"] if command[1:] == ["Right"] else command)
-
-
-@fault("no-coin", violates="kick-off.none", subtle=True)
-class NoCoin(Server):
-    """Ignores kickOff None."""
-
-    def do_kick_off(self, command: list[Any]) -> None:
-        if command[1:] != ["None"]:
-            super().do_kick_off(command)
-
-
-@fault("no-pause-after-a-goal", violates="environment.goal-pause", subtle=True)
-class NoPauseAfterAGoal(Server):
-    """Gives the kick-off 0.1 s after a goal."""
-
-    def goal_pause(self) -> float:
-        return 0.1
-
-
-@fault("no-pause-after-a-goal-of-the-right", violates="environment.goal-pause", subtle=True)
-class NoPauseAfterAGoalOfTheRight(Server):
-    """Gives the kick-off 0.1 s after a goal of the right team."""
-
-    def goal_pause(self) -> float:
-        return 0.1 if self.world.mode == "Goal_Right" else super().goal_pause()
-
-
-@fault("kick-off-instead-of-a-goal", violates="environment.goal-pause", subtle=True)
-class KickOffInsteadOfAGoal(Server):
-    """Counts a goal and gives the kick-off in the same cycle, without a goal mode."""
-
-    def judge_ball(self) -> None:
-        super().judge_ball()
-        if self.world.mode.startswith("Goal_"):
-            self.kick_off("left")
-
-
-@fault("short-pause-before-a-kick-in", violates="environment.kick-in-pause", subtle=True)
-class ShortPauseBeforeAKickIn(Server):
-    """Gives the kick-in 0.1 s after the ball has left the field."""
-
-    def kick_in_pause(self) -> float:
-        return 0.1
-
-
-@fault("endless-half", violates="environment.half-time")
-class EndlessHalf(Server):
-    """Does not end a half."""
-
-    def judge_half(self) -> None:
-        pass
-
-
-@fault("half-too-short", violates="environment.half-time", subtle=True)
-class HalfTooShort(Server):
-    """Ends a half ten seconds too early."""
-
-    def half_time(self) -> float:
-        return super().half_time() - 10
-
-
-@fault("time-stays", violates="time.set")
-class TimeStays(Server):
-    """Does not set the time."""
-
-    def do_time(self, command: list[Any]) -> None:
-        pass
-
-
-@fault("time-in-whole-seconds", violates="time.set", subtle=True)
-class TimeInWholeSeconds(Server):
-    """Ignores the fraction of the time."""
-
-    def do_time(self, command: list[Any]) -> None:
-        super().do_time([command[0], str(command[1]).partition(".")[0], *command[2:]])
-
-
-@fault("time-never-zero", violates="time.set", subtle=True)
-class TimeNeverZero(Server):
-    """Ignores a time of 0."""
-
-    def do_time(self, command: list[Any]) -> None:
-        if float(command[1]):
-            super().do_time(command)
-
-
-@fault("time-only-forwards", violates="time.set", subtle=True)
-class TimeOnlyForwards(Server):
-    """Does not set the time back."""
-
-    def do_time(self, command: list[Any]) -> None:
-        before = self.world.time
-        super().do_time(command)
-        self.world.time = max(before, self.world.time)
-
-
-@fault("time-within-a-half", violates="time.set", subtle=True)
-class TimeWithinAHalf(Server):
-    """Sets the time modulo the length of a half in the second half."""
-
-    def do_time(self, command: list[Any]) -> None:
-        super().do_time(command)
-        if self.world.half == 2:
-            self.world.time %= self.half_time()
-
-
-@fault("score-in-order", violates="score.set", subtle=True)
-class ScoreInOrder(Server):
-    """Takes the first of the two scores for that of the left team."""
-
-    def do_score(self, command: list[Any]) -> None:
-        (_, first), (_, second) = command[1], command[2]
-        super().do_score(["score", ["left", first], ["right", second]])
-
-
-@fault("scores-of-seven-bits", violates="score.set", subtle=True)
-class ScoresOfSevenBits(Server):
-    """Keeps only seven bits of a score."""
-
-    def do_score(self, command: list[Any]) -> None:
-        super().do_score(command)
-        self.world.score = {side: goals & 127 for side, goals in self.world.score.items()}
-
-
-@fault("score-runs", violates="score.set")
-class ScoreRuns(Server):
-    """Gives the left team a goal every fifth cycle."""
-
-    every = 5
-
-    def cycle(self) -> None:
-        super().cycle()
-        self.world.score["left"] += self.cycles % self.every == 0
-
-
-@fault("score-creeps", violates="score.set", subtle=True)
-class ScoreCreeps(ScoreRuns):
-    """Gives the left team a goal every two seconds."""
-
-    every = 100
-
-
-@fault("score-never-zero", violates="score.set", subtle=True)
-class ScoreNeverZero(Server):
-    """Does not set a score back to 0."""
-
-    def do_score(self, command: list[Any]) -> None:
-        before = dict(self.world.score)
-        super().do_score(command)
-        for side, goals in self.world.score.items():
-            self.world.score[side] = goals or before[side]
-
-
-@fault("score-changes-sides", violates="score.set", subtle=True)
-class ScoreChangesSides(Server):
-    """Swaps the commanded scores of the teams in the second half."""
-
-    def do_score(self, command: list[Any]) -> None:
-        super().do_score(command)
-        if self.world.half == 2:
-            goals = self.world.score
-            goals["left"], goals["right"] = goals["right"], goals["left"]
+from mocks.steps import (
+    Change,
+    after,
+    alter,
+    call,
+    instead,
+    only,
+    returning,
+    since,
+    skip,
+    then,
+)
+
+LEFT, RIGHT, NOBODY = ["kickOff", "Left"], ["kickOff", "Right"], ["kickOff", "None"]
+BY_LOWER = {mode.lower(): mode for mode in PLAY_MODES}
+
+
+def play_mode(change: Callable[[str], str | None]) -> Change:
+    """Set the play mode that a function makes of the commanded one."""
+    return alter("do_play_mode", lambda _, command: [command[0], change(str(command[-1]))])
+
+
+def _begun(text: str) -> str | None:
+    return next((mode for mode in PLAY_MODES if mode.startswith(text)), None)
+
+
+def _whole_seconds(_: Server, command: list[Any]) -> list[Any]:
+    return [command[0], str(command[1]).partition(".")[0], *command[2:]]
+
+
+def _ordered_score(_: Server, command: list[Any]) -> list[Any]:
+    (_, first), (_, second) = command[1], command[2]
+    return ["score", ["left", first], ["right", second]]
+
+
+def _mode_before(server: Server, command: list[Any]) -> Callable[[], None]:
+    mode = server.world.mode
+    return lambda: server.world.become(mode)
+
+
+def _time_before(server: Server, command: list[Any]) -> Callable[[], None]:
+    time = server.world.time
+    return lambda: setattr(server.world, "time", time)
+
+
+def _cut_time(server: Server, command: list[Any]) -> None:
+    server.world.time %= server.half_time()
+
+
+def _add_goal(server: Server) -> None:
+    server.world.score["left"] += 1
+
+
+def _clear_score(server: Server, *_: Any) -> None:
+    server.world.score = {"left": 0, "right": 0}
+
+
+FAULTS = Table(Server)
+
+FAULTS["play-mode.set"] = {
+    "last-play-mode-refused": Subtle(
+        "Refuses the last play mode of its list.",
+        skip("do_play_mode", wants(["playMode", PLAY_MODES[-1]])),
+    ),
+    "play-modes-stay": Fault(
+        "Sets only the play mode PlayOn.", only("do_play_mode", wants(["playMode", "PlayOn"]))
+    ),
+    "play-mode-undone": Subtle(
+        "Returns to the previous play mode after one state has shown the new one.",
+        *undoes("do_play_mode", _mode_before),
+    ),
+}
+
+FAULTS["play-mode.case"] = {
+    "unknown-is-the-first": Subtle(
+        "Sets the first play mode for an unknown name.",
+        play_mode(lambda mode: mode if mode in PLAY_MODES else PLAY_MODES[0]),
+    ),
+    "any-case": Subtle(
+        "Accepts play modes in any upper or lower case.",
+        play_mode(lambda mode: BY_LOWER.get(mode.lower(), "")),
+    ),
+    "beginnings-of-play-modes": Subtle(
+        "Accepts the beginning of a play mode's name.", play_mode(_begun)
+    ),
+}
+
+FAULTS["kick-off.left"] = {
+    "left-kicks-off-once": Subtle(
+        "Gives the left team only one kick-off.",
+        alter("do_kick_off", lambda *_: RIGHT, since(wants(LEFT) & after(1))),
+    ),
+}
+
+FAULTS["kick-off.right"] = {
+    "right-never-kicks-off": Fault(
+        "Always gives the kick-off to the left team.",
+        alter("do_kick_off", lambda *_: LEFT, wants(RIGHT)),
+    ),
+}
+
+FAULTS["kick-off.none"] = {
+    "no-coin": Subtle("Ignores kickOff None.", skip("do_kick_off", wants(NOBODY))),
+}
+
+FAULTS["environment.goal-pause"] = {
+    "no-pause-after-a-goal": Subtle(
+        "Gives the kick-off 0.1 s after a goal.", instead("goal_pause", lambda _: 0.1)
+    ),
+    "no-pause-after-a-goal-of-the-right": Subtle(
+        "Gives the kick-off 0.1 s after a goal of the right team.",
+        instead("goal_pause", lambda _: 0.1, lambda server: server.world.mode == "Goal_Right"),
+    ),
+    "kick-off-instead-of-a-goal": Subtle(
+        "Counts a goal and gives the kick-off in the same cycle, without a goal mode.",
+        then(
+            "judge_ball",
+            call("kick_off", "left"),
+            lambda server: server.world.mode.startswith("Goal_"),
+        ),
+    ),
+}
+
+FAULTS["environment.kick-in-pause"] = {
+    "short-pause-before-a-kick-in": Subtle(
+        "Gives the kick-in 0.1 s after the ball has left the field.",
+        instead("kick_in_pause", lambda _: 0.1),
+    ),
+}
+
+FAULTS["environment.half-time"] = {
+    "endless-half": Fault("Does not end a half.", skip("judge_half")),
+    "half-too-short": Subtle(
+        "Ends a half ten seconds too early.", returning("half_time", lambda time: time - 10)
+    ),
+}
+
+FAULTS["time.set"] = {
+    "time-stays": Fault("Does not set the time.", skip("do_time")),
+    "time-in-whole-seconds": Subtle(
+        "Ignores the fraction of the time.", alter("do_time", _whole_seconds)
+    ),
+    "time-never-zero": Subtle(
+        "Ignores a time of 0.", only("do_time", lambda _, command: float(command[1]))
+    ),
+    "time-only-forwards": Subtle(
+        "Does not set the time back.", keeps("do_time", "world.time", max)
+    ),
+    "time-within-a-half": Subtle(
+        "Sets the time modulo the length of a half in the second half.",
+        then("do_time", _cut_time, SECOND_HALF),
+    ),
+    "time-undone": Subtle(
+        "Returns to the previous time after one state has shown the new one.",
+        *undoes("do_time", _time_before),
+    ),
+}
+
+FAULTS["score.set"] = {
+    "score-in-order": Subtle(
+        "Takes the first of the two scores for that of the left team.",
+        alter("do_score", _ordered_score),
+    ),
+    "scores-of-seven-bits": Subtle(
+        "Keeps only seven bits of a score.",
+        keeps(
+            "do_score",
+            "world.score",
+            lambda _, score: {side: goals & 127 for side, goals in score.items()},
+        ),
+    ),
+    "score-runs": Fault(
+        "Gives the left team a goal every fifth cycle.",
+        then("cycle", _add_goal, lambda server: server.cycles % 5 == 0),
+    ),
+    "score-creeps": Subtle(
+        "Gives the left team a goal every two seconds.",
+        then("cycle", _add_goal, lambda server: server.cycles % 100 == 0),
+    ),
+    "score-never-zero": Subtle(
+        "Does not set a score back to 0.",
+        keeps(
+            "do_score",
+            "world.score",
+            lambda old, score: {side: goals or old[side] for side, goals in score.items()},
+        ),
+    ),
+    "score-changes-sides": Subtle(
+        "Swaps the commanded scores of the teams in the second half.",
+        keeps(
+            "do_score",
+            "world.score",
+            lambda _, score: {"left": score["right"], "right": score["left"]},
+            SECOND_HALF,
+        ),
+    ),
+    "kick-off-clears-the-score": Subtle(
+        "Resets the score at every commanded kick-off.", then("do_kick_off", _clear_score)
+    ),
+}
 
 
 @fault("score-of-a-half", violates="score.set", subtle=True)
@@ -245,4 +217,4 @@ class ScoreOfAHalf(Server):
         half = self.world.half
         super().judge_half()
         if self.world.half != half:
-            self.world.score = dict.fromkeys(self.world.score, 0)
+            _clear_score(self)

@@ -1,190 +1,122 @@
 """Faults of the server in the kind of its scene graphs, and in their timing."""
 
-from collections.abc import Callable
+from typing import Any
 
-from mocks.deviations import fault
-from mocks.simspark.monitor_port import Monitor
+from mocks.deviations import Fault, Subtle, Table
+from mocks.simspark.faults.server.bases import LATER, no_robots, rewrites, with_robots
+from mocks.simspark.monitor_port import HEADER_FULL, Monitor
 from mocks.simspark.server import Server
+from mocks.steps import after, before, having, instead, note, noted, put, returning, skip, then
+
+LATE = 25  # cycles, half a second
 
 
-@fault("version-with-point", violates="header.form")
-class VersionWithPoint(Server):
-    """Writes version and subversion as one number."""
-
-    def header_partial(self) -> str:
-        return "(RDS 0.1)"
+def _greet_as_the_first(server: Server, monitor: Monitor) -> None:
+    scene = vars(server)["first"] = vars(server).get("first") or server.full()
+    server.send_state(monitor, server.environment(), scene)
+    server.send_state(monitor, server.full_state(), scene)
 
 
-@fault("version-of-letters", violates="header.form", subtle=True)
-class VersionOfLetters(Server):
-    """Writes a version that is not a number in the header of full graphs."""
-
-    def header_full(self) -> str:
-        return "(RSG v0 1)"
+def _partial_called_full(server: Server) -> str:
+    vars(server)["requested"] = False
+    return server.header_full() + server.partial_graph()
 
 
-@fault("long-header", violates="header.name")
-class LongHeader(Server):
-    """Writes an unabbreviated name in the header of updates."""
-
-    def header_partial(self) -> str:
-        return "(RubyDeltaScene 0 1)"
+def _take_for_told(server: Server) -> None:
+    server.structure_told = server.world.structure
 
 
-@fault("full-called-update", violates="header.name", subtle=True)
-class FullCalledUpdate(Server):
-    """Writes the header of an update before every full graph, except for a new monitor."""
-
-    def tell_monitors(self) -> None:
-        self.header_full = self.header_partial  # type: ignore[method-assign]
-        super().tell_monitors()
-        del self.header_full
+def _lose_agent(server: Server, agent: Any) -> None:
+    server.agents.remove(agent)
 
 
-@fault("update-called-full", violates="header.full-is-complete", subtle=True)
-class UpdateCalledFull(Server):
-    """Sends an update with the header of a full graph on request."""
+NOTES_REQUEST = before("is_full_due", note("requested", having("full_wanted")))
 
-    def full(self) -> str:
-        if self.full_wanted_before:
-            self.full_wanted_before = False
-            return self.header_full() + self.partial_graph()
-        return super().full()
+FAULTS = Table(Server)
 
-    full_wanted_before = False
+FAULTS["header.form"] = {
+    "version-with-point": Fault(
+        "Writes version and subversion as one number.",
+        instead("header_partial", lambda _: "(RDS 0.1)"),
+    ),
+    "version-of-letters": Subtle(
+        "Writes a version that is not a number in the header of full graphs.",
+        instead("header_full", lambda _: "(RSG v0 1)"),
+    ),
+}
 
-    def is_full_due(self) -> bool:
-        self.full_wanted_before = self.full_wanted
-        return super().is_full_due()
+FAULTS["header.name"] = {
+    "long-header": Fault(
+        "Writes an unabbreviated name in the header of updates.",
+        instead("header_partial", lambda _: "(RubyDeltaScene 0 1)"),
+    ),
+    "full-called-update": Subtle(
+        "Writes the header of an update before every full graph, except for a new monitor.",
+        before("tell_monitors", put("telling", True)),
+        then("tell_monitors", put("telling", False)),
+        instead("header_full", "header_partial", noted("telling")),
+    ),
+}
 
+FAULTS["header.full-is-complete"] = {
+    "update-called-full": Subtle(
+        "Sends an update with the header of a full graph on request.",
+        NOTES_REQUEST,
+        instead("full", _partial_called_full, noted("requested")),
+    ),
+    "meshes-without-type": Fault(
+        "Omits the type of meshes in full graphs.", rewrites("mesh", "nd StaticMesh", "nd", 1)
+    ),
+}
 
-@fault("meshes-without-type", violates="header.full-is-complete")
-class MeshesWithoutType(Server):
-    """Omits the type of meshes in full graphs."""
+FAULTS["header.partial-fits"] = {
+    "goal-posts-come-late": Subtle(
+        "Adds the goal posts late, after half a second, without a full graph for monitors.",
+        returning("field", lambda nodes: nodes[:1], lambda server: server.cycles <= LATE),
+    ),
+}
 
-    def mesh(self, path: str, size: float, *materials: str) -> str:
-        return super().mesh(path, size, *materials).replace("nd StaticMesh", "nd", 1)
+FAULTS["full.new-client"] = {
+    "late-client-sees-the-beginning": Subtle(
+        "Sends every client the full graph of the first client's introduction.",
+        instead("welcome", _greet_as_the_first),
+    ),
+}
 
+FAULTS["full.node-added"] = {
+    "second-agent-without-full": Subtle(
+        "Sends no full graph when a second robot comes, and omits it in all graphs.",
+        before("is_full_due", _take_for_told, lambda server: len(server.world.robots) >= 2),
+        with_robots("full_graph", lambda robots: robots[:1]),
+        with_robots("partial_graph", lambda robots: robots[:1]),
+    ),
+    "full-to-one": Subtle(
+        "Sends the full graph of a new robot only to its first monitor.",
+        skip("tell_monitor", LATER & (lambda _, monitor, pairs, scene: HEADER_FULL in scene)),
+    ),
+    "nothing-added": Fault(
+        "Omits all robots in all graphs.", no_robots("full_graph"), no_robots("partial_graph")
+    ),
+}
 
-@fault("late-client-sees-the-beginning", violates="full.new-client", subtle=True)
-class LateClientSeesTheBeginning(Server):
-    """Sends every client the full graph of the first client's introduction."""
+FAULTS["full.node-removed"] = {
+    "ghosts": Fault(
+        "Keeps the robots of agents that have left.", instead("agent_left", _lose_agent)
+    ),
+    "last-ghost": Subtle(
+        "Keeps the last robot after its agent has left.",
+        instead("agent_left", _lose_agent, lambda server, _: len(server.agents) == 1),
+    ),
+}
 
-    first = ""
-
-    def welcome(self, monitor: Monitor) -> None:
-        self.first = self.first or self.full()
-        self.send_state(monitor, self.environment(), self.first)
-        self.send_state(monitor, self.full_state(), self.first)
-
-
-@fault("second-agent-without-full", violates="full.node-added", subtle=True)
-class SecondAgentWithoutFull(Server):
-    """Sends no full graph when a second robot comes, and omits it in all graphs."""
-
-    def is_full_due(self) -> bool:
-        if len(self.world.robots) >= 2:
-            self.structure_told = self.world.structure
-        return super().is_full_due()
-
-    def full_graph(self) -> str:
-        return self.draw_one_robot(super().full_graph)
-
-    def partial_graph(self) -> str:
-        return self.draw_one_robot(super().partial_graph)
-
-    def draw_one_robot(self, graph: Callable[[], str]) -> str:
-        robots = self.world.robots
-        self.world.robots = robots[:1]
-        text = graph()
-        self.world.robots = robots
-        return text
-
-
-@fault("full-to-one", violates="full.node-added", subtle=True)
-class FullToOne(Server):
-    """Sends the full graph of a new robot only to its first monitor."""
-
-    def tell_monitor(self, monitor: Monitor, pairs: list[str], scene: str) -> None:
-        if monitor.number == 1 or self.header_full() not in scene:
-            super().tell_monitor(monitor, pairs, scene)
-
-
-@fault("nothing-added", violates="full.node-added")
-class NothingAdded(Server):
-    """Omits all robots in all graphs."""
-
-    def full_graph(self) -> str:
-        robots, self.world.robots = self.world.robots, []
-        text = super().full_graph()
-        self.world.robots = robots
-        return text
-
-    def partial_graph(self) -> str:
-        robots, self.world.robots = self.world.robots, []
-        text = super().partial_graph()
-        self.world.robots = robots
-        return text
-
-
-@fault("ghosts", violates="full.node-removed")
-class Ghosts(Server):
-    """Keeps the robots of agents that have left."""
-
-    def agent_left(self, agent: object) -> None:
-        self.agents.remove(agent)  # type: ignore[arg-type]
-
-
-@fault("last-ghost", violates="full.node-removed", subtle=True)
-class LastGhost(Server):
-    """Keeps the last robot after its agent has left."""
-
-    def agent_left(self, agent: object) -> None:
-        if len(self.agents) > 1:
-            super().agent_left(agent)  # type: ignore[arg-type]
-        else:
-            self.agents.clear()
-
-
-@fault("no-full-on-request", violates="full.on-request")
-class NoFullOnRequest(Server):
-    """Ignores a request for the full graph."""
-
-    def do_full_state(self, command: list[object]) -> None:
-        pass
-
-
-@fault("full-on-request-once", violates="full.on-request", subtle=True)
-class FullOnRequestOnce(Server):
-    """Executes only one request for the full graph."""
-
-    requests = 0
-
-    def do_full_state(self, command: list[object]) -> None:
-        self.requests += 1
-        self.full_wanted = self.requests == 1
-
-
-@fault("full-on-request-to-one", violates="full.on-request", subtle=True)
-class FullOnRequestToOne(Server):
-    """Sends a requested full graph only to its first monitor."""
-
-    requested = False
-
-    def is_full_due(self) -> bool:
-        self.requested = self.full_wanted
-        return super().is_full_due()
-
-    def tell_monitor(self, monitor: Monitor, pairs: list[str], scene: str) -> None:
-        if monitor.number == 1 or not self.requested:
-            super().tell_monitor(monitor, pairs, scene)
-
-
-@fault("goal-posts-come-late", violates="header.partial-fits", subtle=True)
-class GoalPostsComeLate(Server):
-    """Adds the goal posts late, after half a second, without a full graph for monitors."""
-
-    CYCLES = 25
-
-    def field(self) -> list[str]:
-        return super().field() if self.cycles > self.CYCLES else super().field()[:1]
+FAULTS["full.on-request"] = {
+    "no-full-on-request": Fault("Ignores a request for the full graph.", skip("do_full_state")),
+    "full-on-request-once": Subtle(
+        "Executes only one request for the full graph.", skip("do_full_state", after(1))
+    ),
+    "full-on-request-to-one": Subtle(
+        "Sends a requested full graph only to its first monitor.",
+        NOTES_REQUEST,
+        skip("tell_monitor", LATER & noted("requested")),
+    ),
+}

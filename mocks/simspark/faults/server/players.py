@@ -1,152 +1,330 @@
-"""Faults of the server in trainer commands for players."""
+"""Faults of the server in trainer commands for players, and in finding the named player."""
 
+from collections.abc import Callable
 from typing import Any
 
-from mocks.deviations import fault
+from mocks.deviations import Fault, Subtle, Table, fault
 from mocks.simspark.agent_port import Agent
+from mocks.simspark.faults.server.bases import for_all, undoes
 from mocks.simspark.robot import Robot
 from mocks.simspark.server import Server
+from mocks.simspark.settings import Settings
 from mocks.simspark.trainer import SIDES, Wrong, parameters
+from mocks.steps import Change, Function, When, alter, before, instead, skip, then
 
-# Agents
-
-
-@fault("agents-stay", violates="move-agent.pos")
-class AgentsStay(Server):
-    """Does not move an agent by pos."""
-
-    def agent_pos(self, robot: Robot, values: list[Any]) -> None:
-        pass
+NAMELESS = When(lambda _, command: len(command) == 1)
+"""If the command names no agent."""
+MOVES = When(lambda _, command: "move" in parameters(command))
+OTHER = {"Left": "Right", "Right": "Left"}
 
 
-@fault("relative-pos", violates="move-agent.pos", subtle=True)
-class RelativePos(Server):
-    """Takes pos as relative to the position of the agent."""
-
-    def agent_pos(self, robot: Robot, values: list[Any]) -> None:
-        x, y, z = values
-        super().agent_pos(robot, [robot.x + float(x), robot.y + float(y), z])
+def pos(change: Callable[..., list[Any]]) -> Change:
+    """Put an agent elsewhere, by a function of the agent and x, y and z."""
+    return alter("agent_pos", lambda _, robot, values: (robot, change(robot, *values)))
 
 
-@fault("own-half-pos", violates="move-agent.pos", subtle=True)
-class OwnHalfPos(Server):
-    """Mirrors pos for an agent of the right team."""
-
-    def agent_pos(self, robot: Robot, values: list[Any]) -> None:
-        x, y, z = map(float, values)
-        own = -1 if robot.side == "right" else 1
-        super().agent_pos(robot, [own * x, own * y, z])
+def move(change: Callable[..., list[Any]]) -> Change:
+    """Move an agent, by a function of the agent, x, y, z and rotation."""
+    return alter("agent_move", lambda _, robot, values: (robot, change(robot, *values)))
 
 
-@fault("agents-on-the-ground", violates="move-agent.pos", subtle=True)
-class AgentsOnTheGround(Server):
-    """Puts an agent on the ground, regardless of the commanded height."""
+def selected_first(word: str) -> Change:
+    """Use the selected agent, if any, instead of the named one, for a command."""
 
-    def agent_pos(self, robot: Robot, values: list[Any]) -> None:
-        super().agent_pos(robot, [*values[:2], robot.z])
+    def play(usual: Function, server: Server, command: list[Any]) -> Any:
+        robot = usual(server, command)
+        return (server.world.selected or robot) if command[0] == word else robot
 
-
-@fault("move-only-turns", violates="move-agent.move", subtle=True)
-class MoveOnlyTurns(Server):
-    """Turns an agent by move, but does not move it."""
-
-    def agent_move(self, robot: Robot, values: list[Any]) -> None:
-        super().agent_move(robot, [robot.x, robot.y, robot.z, values[3]])
+    return Change("find_named_or_selected", play)
 
 
-@fault("move-does-not-turn", violates="move-agent.turn", subtle=True)
-class MoveDoesNotTurn(Server):
-    """Does not turn an agent by move."""
+def selected_for_nobody(word: str) -> Change:
+    """Use the selected agent if no agent has the name, for a command."""
 
-    def agent_move(self, robot: Robot, values: list[Any]) -> None:
-        super().agent_move(robot, [*values[:3], robot.heading])
+    def play(usual: Function, server: Server, command: list[Any]) -> Any:
+        try:
+            return usual(server, command)
+        except Wrong:
+            if command[0] == word and server.world.selected:
+                return server.world.selected
+            raise
 
-
-@fault("by-number-only", violates="move-agent.right-one", subtle=True)
-class ByNumberOnly(Server):
-    """Moves the first agent with the number, regardless of its team."""
-
-    def do_agent(self, command: list[Any]) -> None:
-        given = parameters(command)
-        for robot in self.world.robots:
-            if given.get("unum") == [str(robot.unum)] and "pos" in given:
-                self.agent_pos(robot, given["pos"])
-                return
-        super().do_agent(command)
+    return Change("find_named_or_selected", play)
 
 
-@fault("sides-mixed-up", violates="move-agent.right-one", subtle=True)
-class SidesMixedUp(Server):
-    """Takes Left for the right team, and Right for the left team."""
-
-    def find_named(self, given: dict[str, list[Any]]) -> Robot:
-        other = {"Left": "Right", "Right": "Left"}
-        team = [other.get(str(name), str(name)) for name in given.get("team", ())]
-        return super().find_named({**given, "team": team})
+def _named_by_number(server: Server, command: list[Any]) -> Robot | None:
+    """Return the first agent with the number of a command, in either team."""
+    unum = parameters(command).get("unum")
+    return next((each for each in server.world.robots if unum == [str(each.unum)]), None)
 
 
-@fault("moves-both-teams", violates="move-agent.right-one")
-class MovesBothTeams(Server):
-    """Moves all agents."""
-
-    def agent_pos(self, robot: Robot, values: list[Any]) -> None:
-        for other in self.world.robots:
-            super().agent_pos(other, values)
+def _first_of_team(server: Server, command: list[Any]) -> Robot | None:
+    side = SIDES.get(str(parameters(command).get("team", [""])[0]))
+    return next((each for each in server.world.robots if each.side == side), None)
 
 
-@fault("no-operation-centres", violates="move-agent.no-operation", subtle=True)
-class NoOperationCentres(Server):
-    """Puts an agent at the centre if the command has no operation."""
-
-    def do_agent(self, command: list[Any]) -> None:
-        super().do_agent(command)
-        if len(command) == 3:
-            self.find_named(parameters(command)).place(0.0, 0.0, 0.35)
+def _any_number(server: Server, command: list[Any]) -> list[Any]:
+    robot = _first_of_team(server, command)
+    return [command[0], ["unum", str(robot.unum)], *command[1:]] if robot else command
 
 
-@fault("first-operation", violates="move-agent.several-operations", subtle=True)
-class FirstOperation(Server):
-    """Executes only the first operation of a command."""
-
-    def do_agent(self, command: list[Any]) -> None:
-        super().do_agent(command[:4])
+def _back(server: Server, robot: Robot, values: list[Any]) -> Callable[[], None]:
+    x, y, z = robot.x, robot.y, robot.z
+    return lambda: robot.place(x, y, z)
 
 
-@fault("move-alone", violates="move-agent.several-operations", subtle=True)
-class MoveAlone(Server):
-    """Executes only the move of a command that has a move."""
-
-    def do_agent(self, command: list[Any]) -> None:
-        alone = [item for item in command if item[0] in ("unum", "team", "move")]
-        super().do_agent([command[0], *alone] if "move" in parameters(command) else command)
+def _move_first_with_number(server: Server, command: list[Any]) -> None:
+    robot = _named_by_number(server, command)
+    assert robot is not None
+    server.agent_pos(robot, parameters(command)["pos"])
 
 
-@fault("battery-stays", violates="move-agent.battery")
-class BatteryStays(Server):
-    """Does not set the battery."""
-
-    def agent_battery(self, robot: Robot, values: list[Any]) -> None:
-        pass
+def _sides_mixed_up(_: Server, given: dict[str, list[Any]]) -> dict[str, list[Any]]:
+    return {**given, "team": [OTHER.get(str(name), str(name)) for name in given.get("team", ())]}
 
 
-@fault("battery-of-all", violates="move-agent.battery", subtle=True)
-class BatteryOfAll(Server):
-    """Sets the battery of every agent."""
-
-    def agent_battery(self, robot: Robot, values: list[Any]) -> None:
-        for each in self.world.robots:
-            super().agent_battery(each, values)
+def _place_at_the_centre(server: Server, command: list[Any]) -> None:
+    server.find_named(parameters(command)).place(0.0, 0.0, 0.35)
 
 
-# Selecting, removing, repositioning
+def _move_alone(_: Server, command: list[Any]) -> list[Any]:
+    return [command[0], *(item for item in command if item[0] in ("unum", "team", "move"))]
 
 
-@fault("selects-the-first", violates="select.named", subtle=True)
-class SelectsTheFirst(Server):
-    """Selects the first agent, regardless of the named one."""
+def _one_digit(_: Server, command: list[Any]) -> list[Any]:
+    return [["unum", item[1][:1]] if item[:1] == ["unum"] else item for item in command]
 
-    def do_select(self, command: list[Any]) -> None:
-        self.world.selected = self.world.robots[0] if self.world.robots else None
+
+def _names_in_order(_: Server, command: list[Any]) -> list[Any]:
+    word, number, team = command
+    return [word, ["unum", *number[1:]], ["team", *team[1:]]]
+
+
+def _select_first(server: Server, command: list[Any]) -> None:
+    server.world.selected = server.world.robots[0] if server.world.robots else None
+
+
+def _select_by_number(server: Server, command: list[Any]) -> None:
+    server.world.selected = _named_by_number(server, command)
+
+
+def _remove_last(server: Server, agent: Agent) -> None:
+    server.world.remove(server.world.robots[-1])
+
+
+def _was_removed(server: Server, agent: Agent) -> bool:
+    robots = server.world.robots
+    return agent.robot is not None and agent.robot not in robots and bool(robots)
+
+
+def _remove(server: Server, command: list[Any]) -> None:
+    server.world.remove(server.find_named_or_selected(command))
+
+
+def _remove_number(server: Server, command: list[Any]) -> None:
+    unum = server.find_named_or_selected(command).unum
+    for robot in [each for each in server.world.robots if each.unum == unum]:
+        server.world.remove(robot)
+
+
+def _remove_next_of_three(server: Server, command: list[Any]) -> None:
+    robots, named = server.world.robots, server.find_named_or_selected(command)
+    following = robots[(robots.index(named) + 1) % len(robots)]
+    server.world.remove(following if len(robots) > 2 else named)
+
+
+def _remove_first_of_team(server: Server, command: list[Any]) -> None:
+    robot = _first_of_team(server, command)
+    assert robot is not None
+    server.world.remove(robot)
+
+
+def _names_a_team_only(server: Server, command: list[Any]) -> bool:
+    given = parameters(command)
+    return "team" in given and "unum" not in given and bool(_first_of_team(server, command))
+
+
+def _names_a_number_only(_: Server, command: list[Any]) -> bool:
+    return {*parameters(command)} == {"unum"}
+
+
+FAULTS = Table(Server)
+
+FAULTS["move-agent.pos"] = {
+    "agents-stay": Fault("Does not move an agent by pos.", skip("agent_pos")),
+    "relative-pos": Subtle(
+        "Takes pos as relative to the position of the agent.",
+        pos(lambda robot, x, y, z: [robot.x + float(x), robot.y + float(y), z]),
+    ),
+    "own-half-pos": Subtle(
+        "Mirrors pos for an agent of the right team.",
+        alter(
+            "agent_pos",
+            lambda _, robot, values: (robot, [-float(values[0]), -float(values[1]), values[2]]),
+            lambda _, robot, values: robot.side == "right",
+        ),
+    ),
+    "agents-on-the-ground": Subtle(
+        "Puts an agent on the ground, regardless of the commanded height.",
+        pos(lambda robot, x, y, z: [x, y, robot.z]),
+    ),
+    "agents-put-back": Subtle(
+        "Puts an agent back after one state has shown it at its new position.",
+        *undoes("agent_pos", _back),
+    ),
+}
+
+FAULTS["move-agent.move"] = {
+    "move-only-turns": Subtle(
+        "Turns an agent by move, but does not move it.",
+        move(lambda robot, x, y, z, turn: [robot.x, robot.y, robot.z, turn]),
+    ),
+}
+
+FAULTS["move-agent.turn"] = {
+    "move-does-not-turn": Subtle(
+        "Does not turn an agent by move.",
+        move(lambda robot, x, y, z, turn: [x, y, z, robot.heading]),
+    ),
+}
+
+FAULTS["move-agent.right-one"] = {
+    "by-number-only": Subtle(
+        "Moves the first agent with the number, regardless of its team.",
+        instead(
+            "do_agent",
+            _move_first_with_number,
+            lambda server, command: (
+                "pos" in parameters(command) and _named_by_number(server, command)
+            ),
+        ),
+    ),
+    "sides-mixed-up": Subtle(
+        "Takes Left for the right team, and Right for the left team.",
+        alter("find_named", _sides_mixed_up),
+    ),
+    "moves-both-teams": Fault("Moves all agents.", for_all("agent_pos")),
+    "numbers-of-one-digit": Subtle(
+        "Reads only the first digit of an agent's number in the command agent.",
+        alter("do_agent", _one_digit),
+    ),
+}
+
+FAULTS["move-agent.no-operation"] = {
+    "no-operation-centres": Subtle(
+        "Puts an agent at the centre if the command has no operation.",
+        then("do_agent", _place_at_the_centre, lambda _, command: len(command) == 3),
+    ),
+}
+
+FAULTS["move-agent.several-operations"] = {
+    "first-operation": Subtle(
+        "Executes only the first operation of a command.",
+        alter("do_agent", lambda _, command: command[:4]),
+    ),
+    "move-alone": Subtle(
+        "Executes only the move of a command that has a move.",
+        alter("do_agent", _move_alone, MOVES),
+    ),
+}
+
+FAULTS["move-agent.battery"] = {
+    "battery-stays": Fault("Does not set the battery.", skip("agent_battery")),
+    "battery-of-all": Subtle("Sets the battery of every agent.", for_all("agent_battery")),
+}
+
+FAULTS["select.named"] = {
+    "selects-the-first": Subtle(
+        "Selects the first agent, regardless of the named one.",
+        instead("do_select", _select_first),
+    ),
+}
+
+FAULTS["select.next"] = {
+    "next-is-the-same": Subtle(
+        "Keeps the selected agent selected if the command names none.",
+        instead(
+            "next_selected",
+            lambda server: server.world.selected,
+            lambda server: server.world.selected,
+        ),
+    ),
+    "selects-by-number": Subtle(
+        "Selects the first agent with the number if the team is missing.",
+        then("do_select", _select_by_number, _names_a_number_only),
+    ),
+}
+
+FAULTS["kill.named"] = {
+    "kill-counts-twice": Subtle(
+        "Removes the last robot if an agent without a robot leaves.",
+        before("agent_left", _remove_last, _was_removed),
+    ),
+    "kills-the-number": Subtle(
+        "Removes the agents of both teams with the number.", instead("do_kill", _remove_number)
+    ),
+    "kills-none": Fault(
+        "Puts the agent out of sight instead of removing it.",
+        instead(
+            "do_kill",
+            lambda server, command: server.find_named_or_selected(command).place(0.0, 0.0, 100.0),
+        ),
+    ),
+    "kills-the-next-of-three": Subtle(
+        "Removes the robot after the named one if there are more than two robots.",
+        instead("do_kill", _remove_next_of_three),
+    ),
+    "kills-any-number": Subtle(
+        "Removes the first agent of a team, regardless of the number.",
+        alter("do_kill", _any_number),
+    ),
+    "kills-the-selected-first": Subtle(
+        "Removes the selected agent, if any, instead of the named one.", selected_first("kill")
+    ),
+    "kills-the-selected-for-nobody": Subtle(
+        "Removes the selected agent if no agent has the name.", selected_for_nobody("kill")
+    ),
+    "names-in-order": Subtle(
+        "Takes the first parameter of kill for the number, and the second for the team.",
+        alter("do_kill", _names_in_order, lambda _, command: len(command) == 3),
+    ),
+}
+
+FAULTS["kill.selected"] = {
+    "kills-by-name-only": Fault("Does not remove the selected agent.", skip("do_kill", NAMELESS)),
+    "kills-by-team": Subtle(
+        "Removes the first agent of a team if the number is missing.",
+        instead("do_kill", _remove_first_of_team, _names_a_team_only),
+    ),
+}
+
+FAULTS["repos.named"] = {
+    "repos-any-number": Subtle(
+        "Repositions the first agent of a team, regardless of the number.",
+        alter("do_repos", _any_number),
+    ),
+    "repos-the-selected-first": Subtle(
+        "Repositions the selected agent, if any, instead of the named one.",
+        selected_first("repos"),
+    ),
+    "repos-the-selected-for-nobody": Subtle(
+        "Repositions the selected agent if no agent has the name.", selected_for_nobody("repos")
+    ),
+}
+
+FAULTS["repos.selected"] = {
+    "repos-removes": Subtle(
+        "Removes the selected agent instead of repositioning it.",
+        instead("do_repos", _remove, NAMELESS),
+    ),
+    "repos-by-name-only": Fault(
+        "Does not reposition the selected agent.", skip("do_repos", NAMELESS)
+    ),
+    "repos-by-number": Subtle(
+        "Repositions no agent if the command has a number and no team.",
+        skip("do_repos", _names_a_number_only),
+    ),
+}
 
 
 @fault("selects-the-first-for-nobody", violates="select.named", subtle=True)
@@ -176,24 +354,6 @@ class SelectsAPlace(Server):
         return super().find_named_or_selected(command)
 
 
-@fault("kill-counts-twice", violates="kill.named", subtle=True)
-class KillCountsTwice(Server):
-    """Removes the last robot if an agent without a robot leaves."""
-
-    def agent_left(self, agent: Agent) -> None:
-        if agent.robot and agent.robot not in self.world.robots and self.world.robots:
-            self.world.remove(self.world.robots[-1])
-        super().agent_left(agent)
-
-
-@fault("next-is-the-same", violates="select.next", subtle=True)
-class NextIsTheSame(Server):
-    """Keeps the selected agent selected if the command names none."""
-
-    def next_selected(self) -> Robot | None:
-        return self.world.selected or super().next_selected()
-
-
 @fault("all-that-were-selected", violates="select.only-one", subtle=True)
 class AllThatWereSelected(Server):
     """Keeps all agents selected that were selected once."""
@@ -213,70 +373,6 @@ class AllThatWereSelected(Server):
                 self.world.remove(robot)
 
 
-@fault("kills-the-number", violates="kill.named", subtle=True)
-class KillsTheNumber(Server):
-    """Removes the agents of both teams with the number."""
-
-    def do_kill(self, command: list[Any]) -> None:
-        robot = self.find_named_or_selected(command)
-        for other in list(self.world.robots):
-            if other.unum == robot.unum:
-                self.world.remove(other)
-
-
-@fault("kills-none", violates="kill.named")
-class KillsNone(Server):
-    """Puts the agent out of sight instead of removing it."""
-
-    def do_kill(self, command: list[Any]) -> None:
-        self.find_named_or_selected(command).place(0.0, 0.0, 100.0)
-
-
-@fault("kills-the-next-of-three", violates="kill.named", subtle=True)
-class KillsTheNextOfThree(Server):
-    """Removes the robot after the named one if there are more than two robots."""
-
-    def do_kill(self, command: list[Any]) -> None:
-        robots, named = self.world.robots, self.find_named_or_selected(command)
-        behind = robots[(robots.index(named) + 1) % len(robots)]
-        self.world.remove(behind if len(robots) > 2 else named)
-
-
-@fault("kills-by-name-only", violates="kill.selected")
-class KillsByNameOnly(Server):
-    """Does not remove the selected agent."""
-
-    def do_kill(self, command: list[Any]) -> None:
-        self.world.remove(self.find_named(parameters(command)))
-
-
-class AnyNumber(Server):
-    """Base class: can take the first agent of a team for the named one."""
-
-    def find_in_team(self, command: list[Any]) -> list[Any]:
-        side = SIDES.get(str(parameters(command).get("team", [""])[0]))
-        for robot in self.world.robots:
-            if robot.side == side:
-                return [command[0], ["unum", str(robot.unum)], *command[1:]]
-        return command
-
-
-@fault("kills-any-number", violates="kill.named", subtle=True)
-class KillsAnyNumber(AnyNumber):
-    """Removes the first agent of a team, regardless of the number."""
-
-    def do_kill(self, command: list[Any]) -> None:
-        super().do_kill(self.find_in_team(command))
-
-
-@fault("repos-any-number", violates="repos.named", subtle=True)
-class ReposAnyNumber(AnyNumber):
-    """Repositions the first agent of a team, regardless of the number."""
-
-    def do_repos(self, command: list[Any]) -> None:
-        super().do_repos(self.find_in_team(command))
-
-
 @fault("repos-both", violates="repos.named", subtle=True)
 class ReposBoth(Server):
     """Repositions the agents of both teams with the number."""
@@ -286,111 +382,18 @@ class ReposBoth(Server):
             super().do_repos(["repos", command[1], ["team", side]] if command[1:] else command)
 
 
-@fault("repos-removes", violates="repos.selected", subtle=True)
-class ReposRemoves(Server):
-    """Removes the selected agent instead of repositioning it."""
+@fault("names-of-the-first", violates="move-agent.pos", subtle=True)
+class NamesOfTheFirst(Server):
+    """Applies a name to the first agent that had it, not to the current one."""
 
-    def do_repos(self, command: list[Any]) -> None:
-        if len(command) == 1:
-            self.world.remove(self.find_named_or_selected(command))
-        else:
-            super().do_repos(command)
+    def __init__(self, settings: Settings) -> None:
+        super().__init__(settings)
+        self.first: dict[tuple[int, str], Robot] = {}
 
+    def initialise(self, agent: Agent, robot: Robot, values: list[Any]) -> None:
+        super().initialise(agent, robot, values)
+        self.first.setdefault((robot.unum, robot.side), robot)
 
-@fault("repos-by-name-only", violates="repos.selected")
-class ReposByNameOnly(Server):
-    """Does not reposition the selected agent."""
-
-    def do_repos(self, command: list[Any]) -> None:
-        if len(command) > 1:
-            super().do_repos(command)
-
-
-class SelectedFirst(Server):
-    """Base class: uses the selected agent, if any, instead of the named one."""
-
-    first = ""
-
-    def find_named_or_selected(self, command: list[Any]) -> Robot:
-        robot = super().find_named_or_selected(command)
-        return (self.world.selected or robot) if command[0] == self.first else robot
-
-
-@fault("kills-the-selected-first", violates="kill.named", subtle=True)
-class KillsTheSelectedFirst(SelectedFirst):
-    """Removes the selected agent, if any, instead of the named one."""
-
-    first = "kill"
-
-
-@fault("repos-the-selected-first", violates="repos.named", subtle=True)
-class ReposTheSelectedFirst(SelectedFirst):
-    """Repositions the selected agent, if any, instead of the named one."""
-
-    first = "repos"
-
-
-class SelectedForNobody(Server):
-    """Base class: uses the selected agent if no agent has the name."""
-
-    word = ""
-
-    def find_named_or_selected(self, command: list[Any]) -> Robot:
-        try:
-            return super().find_named_or_selected(command)
-        except Wrong:
-            if command[0] == self.word and self.world.selected:
-                return self.world.selected
-            raise
-
-
-@fault("kills-the-selected-for-nobody", violates="kill.named", subtle=True)
-class KillsTheSelectedForNobody(SelectedForNobody):
-    """Removes the selected agent if no agent has the name."""
-
-    word = "kill"
-
-
-@fault("repos-the-selected-for-nobody", violates="repos.named", subtle=True)
-class ReposTheSelectedForNobody(SelectedForNobody):
-    """Repositions the selected agent if no agent has the name."""
-
-    word = "repos"
-
-
-# Incomplete names
-
-
-@fault("kills-by-team", violates="kill.selected", subtle=True)
-class KillsByTeam(Server):
-    """Removes the first agent of a team if the number is missing."""
-
-    def do_kill(self, command: list[Any]) -> None:
-        given = parameters(command)
-        team = SIDES.get(str(given["team"][0])) if "team" in given and "unum" not in given else None
-        robot = next((each for each in self.world.robots if each.side == team), None)
-        if robot:
-            self.world.remove(robot)
-        else:
-            super().do_kill(command)
-
-
-@fault("repos-by-number", violates="repos.selected", subtle=True)
-class ReposByNumber(Server):
-    """Repositions no agent if the command has a number and no team."""
-
-    def do_repos(self, command: list[Any]) -> None:
-        if {*parameters(command)} != {"unum"}:
-            super().do_repos(command)
-
-
-@fault("selects-by-number", violates="select.next", subtle=True)
-class SelectsByNumber(Server):
-    """Selects the first agent with the number if the team is missing."""
-
-    def do_select(self, command: list[Any]) -> None:
-        super().do_select(command)
-        given = parameters(command)
-        if {*given} == {"unum"}:
-            numbered = [each for each in self.world.robots if str(each.unum) == given["unum"][0]]
-            self.world.selected = numbered[0] if numbered else None
+    def find_named(self, given: dict[str, list[Any]]) -> Robot:
+        robot = super().find_named(given)
+        return self.first[robot.unum, robot.side]

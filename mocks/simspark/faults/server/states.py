@@ -4,12 +4,30 @@ from collections.abc import Callable
 from typing import Any
 
 from mocks.deviations import Fault, Subtle, Table, fault
+from mocks.simspark.faults.server.bases import LATER
 from mocks.simspark.monitor_port import HEADER_PARTIAL, Monitor
 from mocks.simspark.server import Server
-from mocks.steps import Change, When, alter, instead, only, returning, skip
+from mocks.simspark.settings import PLAY_MODES
+from mocks.steps import (
+    Change,
+    alter,
+    before,
+    having,
+    instead,
+    noted,
+    only,
+    put,
+    returning,
+    skip,
+    then,
+)
 
-LATER = When(lambda _, monitor, *rest: monitor.number > 1)
-"""If the step is about a monitor that is not the first one."""
+GREETING = noted("greeting")
+"""During the first messages to a monitor."""
+NOTES_GREETING = (
+    before("welcome", put("greeting", True)),
+    then("welcome", put("greeting", False)),
+)
 
 
 def without(word: str) -> Callable[[list[str]], list[str]]:
@@ -46,6 +64,10 @@ def _send_with_header(server: Server, monitor: Monitor) -> None:
 
 def _add_fourth_part(_: Server, monitor: Monitor, pairs: list[str], scene: str) -> Any:
     return monitor, pairs, f"{scene}(changed)"
+
+
+def _without_goals(pairs: list[str]) -> list[str]:
+    return [f"{pair.split()[0]} 0)" if "score" in pair else pair for pair in pairs]
 
 
 def _minutes(server: Server) -> str:
@@ -155,12 +177,33 @@ FAULTS["state.complete"] = {
     "no-half": Subtle(
         "Omits the half in the full game state.", returning("full_state", without("half"))
     ),
+    "first-score-for-later-monitors": Subtle(
+        "Sends a score of 0 in the introduction of every monitor.",
+        *NOTES_GREETING,
+        returning("full_state", _without_goals, GREETING),
+    ),
+    "no-mode-for-late-monitors": Subtle(
+        "Omits the play mode in the introduction of a monitor that connects after four seconds.",
+        *NOTES_GREETING,
+        returning(
+            "full_state", without("play_mode"), GREETING & (lambda server: server.world.now > 4)
+        ),
+    ),
+    "first-mode-for-later-monitors": Subtle(
+        "Sends the first play mode in the introduction of every monitor.",
+        *NOTES_GREETING,
+        instead("play_mode_index", lambda _: 0, GREETING),
+    ),
     "state-without-scores": Fault(
         "Omits the scores in the full game state.", returning("full_state", without("score"))
     ),
 }
 
 FAULTS["state.partial"] = {
+    "changes-taken-for-told": Subtle(
+        "Counts a change as sent to all monitors after sending it to a new monitor.",
+        then("welcome", lambda server, _: server.partial_state()),
+    ),
     "changes-without-time": Subtle(
         "Omits the time when another value has changed.",
         returning("partial_state", lambda pairs: pairs[1:] or pairs),
@@ -182,6 +225,15 @@ FAULTS["state.play-mode"] = {
     "play-mode-by-name": Fault(
         "Sends the name of the play mode instead of its index.",
         value("play_mode", lambda server: server.world.mode),
+    ),
+    "play-modes-turned-round": Subtle(
+        "Lists the play modes in reverse order to all monitors except the first.",
+        *NOTES_GREETING,
+        instead(
+            "play_modes",
+            lambda _: f"(play_modes {' '.join(PLAY_MODES[::-1])})",
+            GREETING & having("monitors"),
+        ),
     ),
     "play-modes-from-one": Subtle(
         "Counts play modes from 1.", returning("play_mode_index", lambda index: index + 1)
