@@ -1,6 +1,7 @@
 """Faults of the monitor in reading the states."""
 
 import re
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -11,7 +12,7 @@ from mocks.deviations import Fault, Subtle, Table, fault
 from mocks.simspark.faults import decoders
 from mocks.simspark.faults.decoders import reads
 from mocks.simspark.monitor import Monitor
-from mocks.steps import When, before, die, every, first, only, skip, then
+from mocks.steps import Change, When, before, die, every, first, instead, only, skip, then
 
 PARTIAL = When(lambda _, frame: frame.name == "PartialState")
 
@@ -40,9 +41,103 @@ def _exit(*_: Any) -> None:
     raise SystemExit
 
 
+def views(make: Callable[[], View]) -> Change:
+    """Keep the knowledge of another view."""
+    return instead("make_view", lambda _: make())
+
+
+def rewrites(pattern: str) -> Change:
+    """Read 0 instead of each atom that fully matches a pattern."""
+
+    def rewrite(part: Any) -> Any:
+        if isinstance(part, list):
+            return [*map(rewrite, part)]
+        return "0" if re.fullmatch(pattern, part) else part
+
+    class Rewriting(View):
+        def take(self, value: Any) -> None:
+            super().take(rewrite(value))
+
+    return views(Rewriting)
+
+
+class _Forgetting(View):
+    def take(self, value: Any) -> None:
+        goals = self.state.pop("score_right", None)
+        super().take(value)
+        if len(value[0]) > 2:
+            self.state.setdefault("score_right", goals or "0")
+
+
+class _WholeSeconds(View):
+    def take(self, value: Any) -> None:
+        super().take(value)
+        if "time" in self.state:
+            self.state["time"] = str(int(float(self.state["time"])))
+
+
+class _Forwards(View):
+    def take(self, value: Any) -> None:
+        before = self.value("time")
+        super().take(value)
+        if before is not None and (self.value("time") or 0.0) < before:
+            self.state["time"] = str(before)
+
+
+class _NeverZero(View):
+    def take(self, value: Any) -> None:
+        before = self.state.get("time")
+        super().take(value)
+        if before and not self.clock:
+            self.state["time"] = before
+
+
+class _InOrder(View):
+    def take(self, value: Any) -> None:
+        super().take(value)
+        if self.fulls and value[1][:1] == ["RDS"] and len(value[0]) > 2:
+            self.state["time"] = str(value[0][0][-1])
+
+
+class _OwnModes(View):
+    @property
+    def play_mode(self) -> str | None:
+        names = ("BeforeKickOff", "KickOff_Left", "KickOff_Right", "PlayOn", "KickIn_Left")
+        index = self.value("play_mode")
+        if index is None or index >= len(names) or not self.play_modes:
+            return super().play_mode
+        return names[int(index)]
+
+
+class _SeventeenModes(View):
+    def take(self, value: Any) -> None:
+        super().take(value)
+        del self.play_modes[17:]
+
+
+class _SmallNumbers(View):
+    def value(self, key: str) -> float | None:
+        found = super().value(key)
+        return found if found is None or key == "time" else (found + 128) % 256 - 128
+
+
 FAULTS = Table(Monitor)
 
 FAULTS["monitors.understood"] = {
+    "forgets": Fault(
+        "Forgets the score of the right team when a short partial state leaves it out.",
+        views(_Forgetting),
+    ),
+    "whole-seconds": Subtle("Cuts the time to whole seconds.", views(_WholeSeconds)),
+    "time-only-forwards": Subtle(
+        "Ignores a time before the latest one, even if a trainer has set it.", views(_Forwards)
+    ),
+    "time-never-zero": Subtle("Ignores a time of 0.", views(_NeverZero)),
+    "values-by-place": Subtle(
+        "Takes the first value of a longer partial state for the time.", views(_InOrder)
+    ),
+    "goals-in-a-byte": Subtle("Keeps goals in a signed byte.", views(_SmallNumbers)),
+    "negative-numbers-as-zero": Subtle("Takes every negative number for 0.", rewrites("-[0-9.].*")),
     "one-state-behind": Subtle(
         "Reads a message only after the next one has arrived.", reads(decoders.OneBehind)
     ),
@@ -85,7 +180,22 @@ FAULTS["monitors.published-forms"] = {
     ),
 }
 
+FAULTS["state.play-mode-known"] = {
+    "own-play-modes": Subtle(
+        "Looks up an index in a list of its own if that is long enough.", views(_OwnModes)
+    ),
+    "seventeen-modes": Subtle(
+        "Has room only for the 17 play modes of the specification's example.",
+        views(_SeventeenModes),
+    ),
+}
+
 FAULTS["text.numbers"] = {
+    "small-exponents-as-zero": Subtle(
+        "Takes every number with a negative exponent for 0.",
+        rewrites("[-+.0-9]+[eE]-[0-9]+"),
+    ),
+    "plus-signs-unread": Subtle("Takes a number with a plus sign for 0.", rewrites("[+][0-9.].*")),
     "exponents-unread": Subtle(
         "Ignores messages with a number that has an exponent.",
         skip("take_state", lambda _, frame: re.search(rb"\de[+-]?\d", frame.raw[4:])),
@@ -112,15 +222,6 @@ FAULTS["frame.length-prefix"] = {
         before("heed", _exit, lambda _, frame: len(frame.raw) > 65_540),
     ),
 }
-
-
-class Viewing(Monitor):
-    """A monitor with another view."""
-
-    view_of_its_own: type[View]
-
-    def make_view(self) -> View:
-        return self.view_of_its_own()
 
 
 @fault("stops-at-misfits", violates="robustness.odd-scenes", subtle=True)
@@ -150,169 +251,3 @@ class NoUpdatesAfterMisfits(StopsAtMisfits):
         if frame.name != "PartialState":
             return frame
         return replace(frame, value=[*frame.value[:2], []])
-
-
-class _Forgetting(View):
-    def take(self, value: Any) -> None:
-        goals = self.state.pop("score_right", None)
-        super().take(value)
-        if len(value[0]) > 2:
-            self.state.setdefault("score_right", goals or "0")
-
-
-@fault("forgets", violates="monitors.understood")
-class Forgets(Viewing):
-    """Forgets the score of the right team when a short partial state leaves it out."""
-
-    view_of_its_own = _Forgetting
-
-
-class _WholeSeconds(View):
-    def take(self, value: Any) -> None:
-        super().take(value)
-        if "time" in self.state:
-            self.state["time"] = str(int(float(self.state["time"])))
-
-
-@fault("whole-seconds", violates="monitors.understood", subtle=True)
-class WholeSeconds(Viewing):
-    """Cuts the time to whole seconds."""
-
-    view_of_its_own = _WholeSeconds
-
-
-class _Forwards(View):
-    def take(self, value: Any) -> None:
-        before = self.value("time")
-        super().take(value)
-        if before is not None and (self.value("time") or 0.0) < before:
-            self.state["time"] = str(before)
-
-
-@fault("time-only-forwards", violates="monitors.understood", subtle=True)
-class TimeOnlyForwards(Viewing):
-    """Ignores a time before the latest one, even if a trainer has set it."""
-
-    view_of_its_own = _Forwards
-
-
-class _NeverZero(View):
-    def take(self, value: Any) -> None:
-        before = self.state.get("time")
-        super().take(value)
-        if before and not self.clock:
-            self.state["time"] = before
-
-
-@fault("time-never-zero", violates="monitors.understood", subtle=True)
-class TimeNeverZero(Viewing):
-    """Ignores a time of 0."""
-
-    view_of_its_own = _NeverZero
-
-
-class _InOrder(View):
-    def take(self, value: Any) -> None:
-        super().take(value)
-        if self.fulls and value[1][:1] == ["RDS"] and len(value[0]) > 2:
-            self.state["time"] = str(value[0][0][-1])
-
-
-@fault("values-by-place", violates="monitors.understood", subtle=True)
-class ValuesByPlace(Viewing):
-    """Takes the first value of a longer partial state for the time."""
-
-    view_of_its_own = _InOrder
-
-
-class _OwnModes(View):
-    @property
-    def play_mode(self) -> str | None:
-        names = ("BeforeKickOff", "KickOff_Left", "KickOff_Right", "PlayOn", "KickIn_Left")
-        index = self.value("play_mode")
-        if index is None or index >= len(names) or not self.play_modes:
-            return super().play_mode
-        return names[int(index)]
-
-
-@fault("own-play-modes", violates="state.play-mode-known", subtle=True)
-class OwnPlayModes(Viewing):
-    """Looks up an index in a list of its own if that is long enough."""
-
-    view_of_its_own = _OwnModes
-
-
-class _SeventeenModes(View):
-    def take(self, value: Any) -> None:
-        super().take(value)
-        del self.play_modes[17:]
-
-
-@fault("seventeen-modes", violates="state.play-mode-known", subtle=True)
-class SeventeenModes(Viewing):
-    """Has room only for the 17 play modes of the specification's example."""
-
-    view_of_its_own = _SeventeenModes
-
-
-class _SmallNumbers(View):
-    def value(self, key: str) -> float | None:
-        found = super().value(key)
-        return found if found is None or key == "time" else (found + 128) % 256 - 128
-
-
-@fault("goals-in-a-byte", violates="monitors.understood", subtle=True)
-class GoalsInAByte(Viewing):
-    """Keeps goals in a signed byte."""
-
-    view_of_its_own = _SmallNumbers
-
-
-class _Rewriting(View):
-    """Changes every atom of a message before it reads the message."""
-
-    def take(self, value: Any) -> None:
-        super().take(self._rewrite_atoms(value))
-
-    def _rewrite_atoms(self, part: Any) -> Any:
-        return [*map(self._rewrite_atoms, part)] if isinstance(part, list) else self.rewrite(part)
-
-    def rewrite(self, atom: str) -> str:
-        """Return the replacement of an atom."""
-        raise NotImplementedError
-
-
-class _Unsigned(_Rewriting):
-    def rewrite(self, atom: str) -> str:
-        return "0" if re.match("-[0-9.]", atom) else atom
-
-
-@fault("negative-numbers-as-zero", violates="monitors.understood", subtle=True)
-class NegativeNumbersAsZero(Viewing):
-    """Takes every negative number for 0."""
-
-    view_of_its_own = _Unsigned
-
-
-class _SmallAsZero(_Rewriting):
-    def rewrite(self, atom: str) -> str:
-        return "0" if re.fullmatch("[-+.0-9]+[eE]-[0-9]+", atom) else atom
-
-
-@fault("small-exponents-as-zero", violates="text.numbers", subtle=True)
-class SmallExponentsAsZero(Viewing):
-    """Takes every number with a negative exponent for 0."""
-
-    view_of_its_own = _SmallAsZero
-
-
-class _WithoutPlus(_Rewriting):
-    def rewrite(self, atom: str) -> str:
-        return atom if not re.match("[+][0-9.]", atom) else "0"
-
-
-@fault("plus-signs-unread", violates="text.numbers", subtle=True)
-class PlusSignsUnread(Viewing):
-    """Takes a number with a plus sign for 0."""
-
-    view_of_its_own = _WithoutPlus

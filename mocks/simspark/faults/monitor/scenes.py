@@ -1,44 +1,49 @@
 """Faults of the monitor in reading scene graphs."""
 
+from collections.abc import Callable
 from math import dist
 from typing import Any
 
 from conformance.simspark.messages import UPRIGHT
 from conformance.simspark.scene import Matrix, Scene
 from conformance.simspark.view import View
-from mocks.deviations import fault
-from mocks.simspark.faults.monitor.following import Viewing
+from mocks.deviations import Fault, Subtle, Table, fault
+from mocks.simspark.faults.monitor.following import views
+from mocks.simspark.monitor import Monitor
+from mocks.steps import Change
 
 
-class _Changing(View):
-    """Changes every list of the graphs after one header name, before it reads them."""
+def graphs(header: str, change: Callable[[list[Any]], list[Any]]) -> Change:
+    """Change every list of the graphs after one header name.
 
-    header: str
+    `change` returns the replacement of a list whose parts are changed already.
+    """
 
-    def take(self, value: Any) -> None:
-        if value[1:2] and value[1][:1] == [self.header]:
-            value = [*value[:2], self._change_lists(value[2])]
-        super().take(value)
+    def changed(graph: Any) -> Any:
+        return change([*map(changed, graph)]) if isinstance(graph, list) else graph
 
-    def _change_lists(self, graph: Any) -> Any:
-        return self.change([*map(self._change_lists, graph)]) if isinstance(graph, list) else graph
+    class Changing(View):
+        def take(self, value: Any) -> None:
+            if value[1:2] and value[1][:1] == [header]:
+                value = [*value[:2], changed(value[2])]
+            super().take(value)
 
-    def change(self, parts: list[Any]) -> list[Any]:
-        """Return the replacement of a list whose parts are changed already."""
-        raise NotImplementedError
+    return views(Changing)
+
+
+def drops(header: str, holds: Callable[[Any], bool]) -> Change:
+    """Drop parts of the graphs after one header name."""
+    return graphs(header, lambda parts: [part for part in parts if not holds(part)])
+
+
+def _unturned(parts: list[Any]) -> list[Any]:
+    return ["SLT", *UPRIGHT.split(), *parts[13:]] if parts[:1] == ["SLT"] else parts
 
 
 class _OneScene(View):
     def take(self, value: Any) -> None:
         later = self.scene is not None and value[1:2] and value[1][:1] == ["RSG"]
         super().take(value[:1] if later else value)
-
-
-@fault("first-scene-only", violates="header.full-applied")
-class FirstSceneOnly(Viewing):
-    """Keeps the first full graph, ignores later ones, and applies updates to the first."""
-
-    view_of_its_own = _OneScene
 
 
 class _EarlyScenes(View):
@@ -48,13 +53,6 @@ class _EarlyScenes(View):
         self.came += 1
         late = self.came > 100 and value[1:2] and value[1][:1] == ["RSG"]
         super().take(value[:1] if late else value)
-
-
-@fault("no-late-scenes", violates="header.full-applied", subtle=True)
-class NoLateScenes(Viewing):
-    """Ignores full graphs after the first hundred messages."""
-
-    view_of_its_own = _EarlyScenes
 
 
 class _BallByPlace(View):
@@ -67,27 +65,6 @@ class _BallByPlace(View):
             return None
         at = self.poses[self.place]
         return at[12], at[13], at[14]
-
-
-@fault("ball-by-place", violates="header.full-applied", subtle=True)
-class BallByPlace(Viewing):
-    """Finds the ball once, and later uses only the index of its node."""
-
-    view_of_its_own = _BallByPlace
-
-
-class _NoUpdates(_Changing):
-    header = "RDS"
-
-    def change(self, parts: list[Any]) -> list[Any]:
-        return []
-
-
-@fault("updates-not-applied", violates="header.partial-applied")
-class UpdatesNotApplied(Viewing):
-    """Ignores updates, so the scene stays as in the last full graph."""
-
-    view_of_its_own = _NoUpdates
 
 
 class _Resetting(View):
@@ -103,55 +80,6 @@ class _Resetting(View):
         return Scene([["nd", node.kind or "BN", *node.leaves]]).locals[1]
 
 
-@fault("empty-nodes-reset", violates="header.partial-applied", subtle=True)
-class EmptyNodesReset(Viewing):
-    """Resets nodes that an update leaves empty to their state in the last full graph."""
-
-    view_of_its_own = _Resetting
-
-
-class _PassingOver(_Changing):
-    header = "RDS"
-
-    def change(self, parts: list[Any]) -> list[Any]:
-        return sorted(parts, key=lambda part: part == ["nd"])
-
-
-@fault("empty-nodes-passed-over", violates="header.partial-applied", subtle=True)
-class EmptyNodesPassedOver(Viewing):
-    """Ignores empty nodes, so updated nodes after them change the wrong nodes."""
-
-    view_of_its_own = _PassingOver
-
-
-class _HiddenNotCounted(_Changing):
-    header = "RDS"
-
-    def change(self, parts: list[Any]) -> list[Any]:
-        return [part for part in parts if part != ["nd", ["setVisible", "0"]]]
-
-
-@fault("hidden-nodes-not-counted", violates="header.partial-applied", subtle=True)
-class HiddenNodesNotCounted(Viewing):
-    """Ignores nodes that become invisible, so updates after them change the wrong nodes."""
-
-    view_of_its_own = _HiddenNotCounted
-
-
-class _Unturned(_Changing):
-    header = "RDS"
-
-    def change(self, parts: list[Any]) -> list[Any]:
-        return ["SLT", *UPRIGHT.split(), *parts[13:]] if parts[:1] == ["SLT"] else parts
-
-
-@fault("updates-never-turn", violates="header.partial-applied", subtle=True)
-class UpdatesNeverTurn(Viewing):
-    """Reads only the translation of a transform in an update, not the rotation."""
-
-    view_of_its_own = _Unturned
-
-
 class _Coarse(View):
     def take(self, value: Any) -> None:
         before = list(self.scene.locals) if self.scene else []
@@ -163,33 +91,10 @@ class _Coarse(View):
                     now[place] = old
 
 
-@fault("small-moves-passed-over", violates="header.partial-applied", subtle=True)
-class SmallMovesPassedOver(Viewing):
-    """Ignores movements of less than ten centimetres."""
-
-    view_of_its_own = _Coarse
-
-
 class _Local(View):
     @property
     def poses(self) -> list[Matrix]:
         return list(self.scene.locals) if self.scene else []
-
-
-@fault("own-transforms-only", violates="graph.poses-known")
-class OwnTransformsOnly(Viewing):
-    """Takes the transform directly above a node for the pose of the node."""
-
-    view_of_its_own = _Local
-
-    def state(self) -> dict[str, Any]:
-        told = super().state()
-        scene = self.view.scene
-        for number, node in enumerate(scene.nodes if scene else []):
-            for child in node.children:
-                if scene and any("ball" in str(leaf) for leaf in scene.nodes[child].leaves):
-                    told["ball"] = list(scene.locals[number][12:15])
-        return told
 
 
 class _Sums(View):
@@ -205,39 +110,11 @@ class _Sums(View):
         return found
 
 
-@fault("sums-of-places", violates="graph.poses-known", subtle=True)
-class SumsOfPlaces(Viewing):
-    """Adds up the translations along the path, and ignores rotations."""
-
-    view_of_its_own = _Sums
-
-
-class _Unlit(_Changing):
-    header = "RSG"
-
-    def change(self, parts: list[Any]) -> list[Any]:
-        return [part for part in parts if part[:2] != ["nd", "Light"]]
-
-
-@fault("lights-not-counted", violates="header.partial-applied", subtle=True)
-class LightsNotCounted(Viewing):
-    """Drops the lights of a full graph, so updates after them change the wrong nodes."""
-
-    view_of_its_own = _Unlit
-
-
 class _Few(View):
     @property
     def poses(self) -> list[Matrix]:
         found = super().poses
         return [*found[:512], *found[:1] * (len(found) - 512)]
-
-
-@fault("five-hundred-nodes", violates="graph.poses-known", subtle=True)
-class FiveHundredNodes(Viewing):
-    """Knows the positions of only the first 512 nodes of a scene."""
-
-    view_of_its_own = _Few
 
 
 class _Shallow(View):
@@ -253,36 +130,85 @@ class _Shallow(View):
         return found
 
 
-@fault("thirty-two-levels", violates="graph.poses-known", subtle=True)
-class ThirtyTwoLevels(Viewing):
-    """Ignores transforms more than 32 levels deep."""
+FAULTS = Table(Monitor)
 
-    view_of_its_own = _Shallow
+FAULTS["header.full-applied"] = {
+    "first-scene-only": Fault(
+        "Keeps the first full graph, ignores later ones, and applies updates to the first.",
+        views(_OneScene),
+    ),
+    "no-late-scenes": Subtle(
+        "Ignores full graphs after the first hundred messages.", views(_EarlyScenes)
+    ),
+    "ball-by-place": Subtle(
+        "Finds the ball once, and later uses only the index of its node.", views(_BallByPlace)
+    ),
+}
+
+FAULTS["header.partial-applied"] = {
+    "updates-not-applied": Fault(
+        "Ignores updates, so the scene stays as in the last full graph.",
+        graphs("RDS", lambda parts: []),
+    ),
+    "empty-nodes-reset": Subtle(
+        "Resets nodes that an update leaves empty to their state in the last full graph.",
+        views(_Resetting),
+    ),
+    "empty-nodes-passed-over": Subtle(
+        "Ignores empty nodes, so updated nodes after them change the wrong nodes.",
+        graphs("RDS", lambda parts: sorted(parts, key=lambda part: part == ["nd"])),
+    ),
+    "hidden-nodes-not-counted": Subtle(
+        "Ignores nodes that become invisible, so updates after them change the wrong nodes.",
+        drops("RDS", lambda part: part == ["nd", ["setVisible", "0"]]),
+    ),
+    "updates-never-turn": Subtle(
+        "Reads only the translation of a transform in an update, not the rotation.",
+        graphs("RDS", _unturned),
+    ),
+    "small-moves-passed-over": Subtle(
+        "Ignores movements of less than ten centimetres.", views(_Coarse)
+    ),
+    "lights-not-counted": Subtle(
+        "Drops the lights of a full graph, so updates after them change the wrong nodes.",
+        drops("RSG", lambda part: part[:2] == ["nd", "Light"]),
+    ),
+}
+
+FAULTS["graph.poses-known"] = {
+    "sums-of-places": Subtle(
+        "Adds up the translations along the path, and ignores rotations.", views(_Sums)
+    ),
+    "five-hundred-nodes": Subtle(
+        "Knows the positions of only the first 512 nodes of a scene.", views(_Few)
+    ),
+    "thirty-two-levels": Subtle("Ignores transforms more than 32 levels deep.", views(_Shallow)),
+}
+
+FAULTS["nodes.base-kept"] = {
+    "base-nodes-dropped": Fault(
+        "Drops base nodes below the root, with all their child nodes.",
+        drops("RSG", lambda part: part[:2] == ["nd", "BN"]),
+    ),
+    "empty-base-nodes-not-counted": Subtle(
+        "Drops base nodes without child nodes, so updates after them change the wrong nodes.",
+        drops("RSG", lambda part: part == ["nd", "BN"]),
+    ),
+}
 
 
-class _NoBaseNodes(_Changing):
-    header = "RSG"
+@fault("own-transforms-only", violates="graph.poses-known")
+class OwnTransformsOnly(Monitor):
+    """Takes the transform directly above a node for the pose of the node."""
 
-    def change(self, parts: list[Any]) -> list[Any]:
-        return [part for part in parts if not (isinstance(part, list) and part[:2] == ["nd", "BN"])]
+    def make_view(self) -> View:
+        return _Local()
 
-
-@fault("base-nodes-dropped", violates="nodes.base-kept")
-class BaseNodesDropped(Viewing):
-    """Drops base nodes below the root, with all their child nodes."""
-
-    view_of_its_own = _NoBaseNodes
-
-
-class _EmptyBaseNodes(_Changing):
-    header = "RSG"
-
-    def change(self, parts: list[Any]) -> list[Any]:
-        return [part for part in parts if part != ["nd", "BN"]]
-
-
-@fault("empty-base-nodes-not-counted", violates="nodes.base-kept", subtle=True)
-class EmptyBaseNodesNotCounted(Viewing):
-    """Drops base nodes without child nodes, so updates after them change the wrong nodes."""
-
-    view_of_its_own = _EmptyBaseNodes
+    def state(self) -> dict[str, Any]:
+        told = super().state()
+        scene = self.view.scene
+        for number, node in enumerate(scene.nodes if scene else []):
+            for child in node.children:
+                if scene and any("ball" in str(leaf) for leaf in scene.nodes[child].leaves):
+                    told["ball"] = list(scene.locals[number][12:15])
+        return told
