@@ -6,12 +6,145 @@ from typing import Any
 from conformance.codec import Frame
 from conformance.simspark.scene import Scene
 from mocks import streams
-from mocks.deviations import variant
+from mocks.deviations import Table, Variant, variant
 from mocks.simspark.connection import Connection
 from mocks.simspark.monitor import Monitor
+from mocks.simspark.variants.bases import NOTHING, knows, spaced, writes
+from mocks.steps import Change, alter, before, call, only, returning, send, skip
 from mocks.streams import Stream
 
-# Connections
+PLAIN = re.compile(rb"-?[0-9]+([.][0-9]{1,16})?([eE][-+][0-9]{2})?")
+
+
+def commands(change: Any) -> Change:
+    """Send commands in another form."""
+    return alter("command", lambda _, text: change(text))
+
+
+def _little(known: dict[str, Any]) -> dict[str, Any]:
+    field = known["environment"]
+    names = ("FieldLength", "FieldWidth")
+    return {
+        "environment": {name: field[name] for name in names if name in field},
+        **{name: known[name] for name in ("time", "score_left", "score_right")},
+    }
+
+
+def _has_root(_: Monitor, frame: Frame) -> bool:
+    scene = frame.value[-1]
+    return isinstance(scene, list) and scene[:1] == ["nd"]
+
+
+def _has_no_root(_: Monitor, frame: Frame) -> bool:
+    scene = frame.value[-1]
+    return isinstance(scene, list) and scene[:1] != ["nd"]
+
+
+def _is_typed_update(_: Monitor, frame: Frame) -> bool:
+    if frame.name != "PartialState" or len(frame.value) <= 2:
+        return False
+    return any(node.kind is not None and node.written for node in Scene(frame.value[2]).nodes)
+
+
+def _has_odd_numbers(_: Monitor, frame: Frame) -> bool:
+    return any(
+        re.match(rb"[-+.]?[0-9]", atom) and not PLAIN.fullmatch(atom)
+        for atom in re.findall(rb"[^() \r\n\t]+", frame.raw[4:])
+    )
+
+
+def _six_decimals(text: str) -> str:
+    words = re.sub(r"-?\d+\.\d+", lambda found: f"{float(found[0]):.6f}", text)
+    return re.sub(r"\(score (\(left .*?\))(\(right .*?\))", r"(score \2\1", words)
+
+
+VARIANTS = Table(Monitor)
+
+VARIANTS["graph.poses-known"] = {
+    "knows-no-ball": Variant(
+        "Shows meshes without knowing which of them is the ball.",
+        knows(lambda known: {name: value for name, value in known.items() if name != "ball"}),
+    ),
+    "roots-written": Variant(
+        "Reads scenes only if the root is a node, as in the specification.",
+        only("take_state", _has_root),
+    ),
+    "roots-left-out": Variant(
+        "Reads scenes only if the root is left out, as in the published server.",
+        only("take_state", _has_no_root),
+    ),
+}
+
+VARIANTS["monitors.understood"] = {
+    "keeps-little": Variant(
+        "Keeps only the time, the score and two parameters of the environment.", knows(_little)
+    ),
+    "keeps-nothing": Variant("Keeps no values for its state.", NOTHING),
+}
+
+VARIANTS["monitors.published-forms"] = {
+    "text-only": Variant("Ignores updates with types.", skip("take_state", _is_typed_update)),
+}
+
+VARIANTS["text.predicates"] = {
+    "commands-in-lists": Variant(
+        "Puts each command into an extra list, as in the example of getAck.",
+        commands(lambda text: f"({text})"),
+    ),
+}
+
+VARIANTS["trainer.known-commands"] = {
+    "introduces-itself": Variant(
+        "Sends a bare init first, as the published monitor does.",
+        before("opened", send("(init)")),
+    ),
+    "silent": Variant(
+        "Sends no commands, and has no operation for commands.",
+        returning("operations", lambda known: {"state": known["state"]}),
+    ),
+}
+
+VARIANTS["move-agent.not-bare"] = {
+    "moves-the-selected": Variant(
+        "Sends a bare command agent after the introduction, as the published monitor does.",
+        before("begin", call("command", "(agent)")),
+    ),
+}
+
+VARIANTS["move-agent.unum-and-team"] = {
+    "team-first": Variant(
+        "Writes the team before the number, and both after the operations.",
+        commands(
+            lambda text: text.replace(
+                "(unum 3)(team Right)(pos 1 -2.5 0.4)", "(pos 1 -2.5 0.4)(team Right)(unum 3)"
+            )
+        ),
+    ),
+    "numbers-with-a-point": Variant(
+        "Writes a point and a zero in all whole numbers.",
+        commands(lambda text: re.sub(r"(?<= )(\d+)(?=[ )])", r"\1.0", text)),
+    ),
+}
+
+VARIANTS["trainer.as-asked"] = {
+    "numbers-of-its-own": Variant(
+        "Writes six decimals in fractional numbers, and the score of the right team first.",
+        commands(_six_decimals),
+    ),
+}
+
+VARIANTS["text.numbers"] = {
+    "plain-numbers": Variant(
+        "Reads only states whose numbers have the forms of the published server.",
+        skip("take_state", _has_odd_numbers),
+    ),
+}
+
+VARIANTS["text.white-space"] = {
+    "spacious": Variant(
+        "Writes blanks and line ends at all places where they have no meaning.", writes(spaced)
+    ),
+}
 
 
 @variant("looks-first", of="monitors.understood")
@@ -56,70 +189,6 @@ class CommandsApart(Monitor):
         return {**super().operations(), "command": command}
 
 
-# Knowledge
-
-
-@variant("knows-no-ball", of="graph.poses-known")
-class KnowsNoBall(Monitor):
-    """Shows meshes without knowing which of them is the ball."""
-
-    def state(self) -> dict[str, Any]:
-        return {key: value for key, value in super().state().items() if key != "ball"}
-
-
-@variant("keeps-little", of="monitors.understood")
-class KeepsLittle(Monitor):
-    """Keeps only the time, the score and two parameters of the environment."""
-
-    def state(self) -> dict[str, Any]:
-        known = super().state()
-        names = ("FieldLength", "FieldWidth")
-        field = {name: known["environment"][name] for name in names if name in known["environment"]}
-        return {
-            "environment": field,
-            **{name: known[name] for name in ("time", "score_left", "score_right")},
-        }
-
-
-@variant("keeps-nothing", of="monitors.understood")
-class KeepsNothing(Monitor):
-    """Keeps no values for its state."""
-
-    def state(self) -> dict[str, Any]:
-        return {}
-
-
-@variant("roots-written", of="graph.poses-known")
-class RootsWritten(Monitor):
-    """Reads scenes only if the root is a node, as in the specification."""
-
-    def take_state(self, frame: Frame) -> None:
-        if isinstance(frame.value[-1], list) and frame.value[-1][:1] == ["nd"]:
-            super().take_state(frame)
-
-
-@variant("roots-left-out", of="graph.poses-known")
-class RootsLeftOut(Monitor):
-    """Reads scenes only if the root is left out, as in the published server."""
-
-    def take_state(self, frame: Frame) -> None:
-        if isinstance(frame.value[-1], list) and frame.value[-1][:1] != ["nd"]:
-            super().take_state(frame)
-
-
-@variant("text-only", of="monitors.published-forms")
-class TextOnly(Monitor):
-    """Ignores updates with types."""
-
-    def take_state(self, frame: Frame) -> None:
-        update = frame.name == "PartialState" and len(frame.value) > 2
-        typed = update and any(
-            node.kind is not None and node.written for node in Scene(frame.value[2]).nodes
-        )
-        if not typed:
-            super().take_state(frame)
-
-
 @variant("closes-upon-misfits", of="robustness.odd-scenes")
 class ClosesUponMisfits(Monitor):
     """Closes its connection after an update that does not fit."""
@@ -142,93 +211,3 @@ class ClosesWhatItWatches(CommandsBeside, ClosesUponMisfits):
 
     async def leave(self) -> None:
         await Monitor.leave(self)
-
-
-# Commands
-
-
-@variant("commands-in-lists", of="text.predicates")
-class CommandsInLists(Monitor):
-    """Puts each command into an extra list, as in the example of getAck."""
-
-    def command(self, text: str) -> None:
-        super().command(f"({text})")
-
-
-@variant("introduces-itself", of="trainer.known-commands")
-class IntroducesItself(Monitor):
-    """Sends a bare init first, as the published monitor does."""
-
-    def opened(self) -> None:
-        self.send("(init)")
-        super().opened()
-
-
-@variant("moves-the-selected", of="move-agent.not-bare")
-class MovesTheSelected(Monitor):
-    """Sends a bare command agent after the introduction, as the published monitor does."""
-
-    def begin(self) -> None:
-        self.command("(agent)")
-        super().begin()
-
-
-@variant("team-first", of="move-agent.unum-and-team")
-class TeamFirst(Monitor):
-    """Writes the team before the number, and both after the operations."""
-
-    def command(self, text: str) -> None:
-        super().command(
-            text.replace(
-                "(unum 3)(team Right)(pos 1 -2.5 0.4)", "(pos 1 -2.5 0.4)(team Right)(unum 3)"
-            )
-        )
-
-
-@variant("numbers-of-its-own", of="trainer.as-asked")
-class NumbersOfItsOwn(Monitor):
-    """Writes six decimals in fractional numbers, and the score of the right team first."""
-
-    def command(self, text: str) -> None:
-        words = re.sub(r"-?\d+\.\d+", lambda found: f"{float(found[0]):.6f}", text)
-        super().command(re.sub(r"\(score (\(left .*?\))(\(right .*?\))", r"(score \2\1", words))
-
-
-@variant("numbers-with-a-point", of="move-agent.unum-and-team")
-class NumbersWithAPoint(Monitor):
-    """Writes a point and a zero in all whole numbers."""
-
-    def command(self, text: str) -> None:
-        super().command(re.sub(r"(?<= )(\d+)(?=[ )])", r"\1.0", text))
-
-
-@variant("plain-numbers", of="text.numbers")
-class PlainNumbers(Monitor):
-    """Reads only states whose numbers have the forms of the published server."""
-
-    def take_state(self, frame: Frame) -> None:
-        odd = any(
-            re.match(rb"[-+.]?[0-9]", atom) and not _PLAIN.fullmatch(atom)
-            for atom in re.findall(rb"[^() \r\n\t]+", frame.raw[4:])
-        )
-        if not odd:
-            super().take_state(frame)
-
-
-_PLAIN = re.compile(rb"-?[0-9]+([.][0-9]{1,16})?([eE][-+][0-9]{2})?")
-
-
-@variant("spacious", of="text.white-space")
-class Spacious(Monitor):
-    """Writes blanks and line ends at all places where they have no meaning."""
-
-    def encode(self, text: str, connection: Connection) -> bytes:
-        return super().encode(text.replace("(", "( ").replace(")", " )") + "\r\n", connection)
-
-
-@variant("silent", of="trainer.known-commands")
-class Silent(Monitor):
-    """Sends no commands, and has no operation for commands."""
-
-    def operations(self) -> dict[str, Any]:
-        return {name: run for name, run in super().operations().items() if name == "state"}

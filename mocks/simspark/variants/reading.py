@@ -1,31 +1,38 @@
 """Lawful variants of every mock in reading messages."""
 
-from mocks.deviations import variant
+from typing import Any
+
+from mocks.deviations import Table, Variant
 from mocks.simspark.connection import Connection, Endpoint
+from mocks.steps import before, then
 
 
-@variant("closes-upon-malformed", of="robustness.malformed")
-class ClosesUponMalformed(Endpoint):
-    """Closes a connection after bytes that it cannot decode."""
-
-    def log_misread(self, connection: Connection, error: str) -> None:
-        super().log_misread(connection, error)
-        connection.close()
+def _close(_: Endpoint, connection: Connection, error: str) -> None:
+    connection.close()
 
 
-@variant("closes-inside-a-message", of="robustness.malformed")
-class ClosesInsideAMessage(ClosesUponMalformed):
-    """Closes a connection after bytes that it cannot decode, inside a message of its own."""
-
-    def log_misread(self, connection: Connection, error: str) -> None:
-        connection.write(self.encode("(syn)", connection)[:-1])
-        super().log_misread(connection, error)
+def _write_a_part(endpoint: Endpoint, connection: Connection, error: str) -> None:
+    connection.write(endpoint.encode("(syn)", connection)[:-1])
 
 
-@variant("ends-upon-malformed", of="robustness.malformed", roles=("agent", "monitor"))
-class EndsUponMalformed(Endpoint):
-    """Exits after bytes that it cannot decode."""
+def _exit(*_: Any) -> None:
+    raise SystemExit
 
-    def log_misread(self, connection: Connection, error: str) -> None:
-        super().log_misread(connection, error)
-        raise SystemExit
+
+VARIANTS = Table(Endpoint)
+
+VARIANTS["robustness.malformed"] = {
+    "closes-upon-malformed": Variant(
+        "Closes a connection after bytes that it cannot decode.", then("log_misread", _close)
+    ),
+    "closes-inside-a-message": Variant(
+        "Closes a connection after bytes that it cannot decode, inside a message of its own.",
+        before("log_misread", _write_a_part),
+        then("log_misread", _close),
+    ),
+    "ends-upon-malformed": Variant(
+        "Exits after bytes that it cannot decode.",
+        then("log_misread", _exit),
+        roles=("agent", "monitor"),
+    ),
+}

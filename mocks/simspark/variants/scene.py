@@ -1,92 +1,148 @@
 """Lawful variants of the server in states and scene graphs."""
 
 import re
-from dataclasses import replace
+from typing import Any
 
-from mocks.deviations import variant
-from mocks.simspark.monitor_port import Monitor, Tree
-from mocks.simspark.robot import Robot
+from mocks.deviations import Table, Variant, variant
+from mocks.simspark.faults.server.bases import adds_inside, rewrites
+from mocks.simspark.faults.server.states import value
+from mocks.simspark.monitor_port import Monitor
 from mocks.simspark.server import Server
-from mocks.simspark.settings import PLAY_MODES, Settings
-from mocks.simspark.variants.settings import OtherSettings
+from mocks.simspark.settings import PLAY_MODES
+from mocks.simspark.variants.bases import has
+from mocks.steps import Change, Function, alter, instead, returning
 
 
-@variant("merged", of="monitors.apart")
-class Merged(OtherSettings):
-    """Sends environment and game state in one list, as the published server does."""
-
-    def settings(self, usual: Settings) -> Settings:
-        return replace(usual, merged=True)
+def first_node(old: str, new: str) -> Change:
+    """Write the first node of the field with another transform."""
+    return returning("field", lambda nodes: [nodes[0].replace(old, new, 1), *nodes[1:]])
 
 
-@variant("rooted", of="graph.nodes")
-class Rooted(OtherSettings):
-    """Writes the root of the scene graph as a node."""
-
-    def settings(self, usual: Settings) -> Settings:
-        return replace(usual, rooted=True)
+def _spaced(_: Server, monitor: Monitor, pairs: list[str], scene: str) -> tuple[Any, ...]:
+    spaced = scene.replace("(", "( ").replace(")", " )\n")
+    return monitor, [f" {pair}\r\n" for pair in pairs], f"\t{spaced}"
 
 
-@variant("typed-updates", of="header.updates-bare")
-class TypedUpdates(OtherSettings):
-    """Keeps the types of nodes in updates, as the published server does with meshes."""
-
-    def settings(self, usual: Settings) -> Settings:
-        return replace(usual, typed=True)
+def _full_state(usual: Function, server: Server) -> list[str]:
+    usual(server)
+    return server.full_state()
 
 
-@variant("line-ends", of="text.white-space")
-class LineEnds(OtherSettings):
-    """Ends each message to a monitor with a line end."""
-
-    def settings(self, usual: Settings) -> Settings:
-        return replace(usual, lines=True)
+def _with_points(state: dict[str, str]) -> dict[str, str]:
+    return {name: text if name == "time" else f"{text}.0" for name, text in state.items()}
 
 
-@variant("spacious", of="text.white-space")
-class Spacious(Server):
-    """Writes blanks and line ends at all places where they have no meaning."""
+VARIANTS = Table(Server)
 
-    def send_state(self, monitor: Monitor, pairs: list[str], scene: str) -> None:
-        spaced = scene.replace("(", "( ").replace(")", " )\n")
-        super().send_state(monitor, [f" {pair}\r\n" for pair in pairs], f"\t{spaced}")
+VARIANTS["monitors.apart"] = {
+    "merged": Variant(
+        "Sends environment and game state in one list, as the published server does.",
+        has(merged=True),
+    ),
+}
 
+VARIANTS["graph.nodes"] = {
+    "rooted": Variant("Writes the root of the scene graph as a node.", has(rooted=True)),
+}
 
-@variant("full-states", of="state.partial")
-class FullStates(Server):
-    """Sends every value of the game state in each message, also with updates."""
+VARIANTS["header.updates-bare"] = {
+    "typed-updates": Variant(
+        "Keeps the types of nodes in updates, as the published server does with meshes.",
+        has(typed=True),
+    ),
+}
 
-    def partial_state(self) -> list[str]:
-        super().partial_state()
-        return self.full_state()
+VARIANTS["text.white-space"] = {
+    "line-ends": Variant("Ends each message to a monitor with a line end.", has(lines=True)),
+    "spacious": Variant(
+        "Writes blanks and line ends at all places where they have no meaning.",
+        alter("send_state", _spaced),
+    ),
+}
 
+VARIANTS["state.partial"] = {
+    "full-states": Variant(
+        "Sends every value of the game state in each message, also with updates.",
+        Change("partial_state", _full_state),
+    ),
+}
 
-@variant("states-in-another-order", of="state.complete")
-class StatesInAnotherOrder(Server):
-    """Writes the values of the game state in another order, with additional values."""
+VARIANTS["state.complete"] = {
+    "states-in-another-order": Variant(
+        "Writes the values of the game state in another order, with additional values.",
+        returning("full_state", lambda pairs: ["(team_left Lefts)", *reversed(pairs)]),
+        returning("partial_state", lambda pairs: [*reversed(pairs), "(wind 0.5 0 0)"]),
+    ),
+}
 
-    def full_state(self) -> list[str]:
-        return ["(team_left Lefts)", *reversed(super().full_state())]
+VARIANTS["state.values"] = {
+    "exponents": Variant(
+        "Writes the time with an exponent.",
+        value("time", lambda server: f"{server.world.time:.6e}"),
+    ),
+    "scores-with-a-point": Variant(
+        "Writes a point and a zero after whole numbers of the game state.",
+        returning("state", _with_points),
+    ),
+}
 
-    def partial_state(self) -> list[str]:
-        return [*reversed(super().partial_state()), "(wind 0.5 0 0)"]
+VARIANTS["nodes.base"] = {
+    "base-nodes": Variant(
+        "Puts each robot below two base nodes, next to an empty base node.",
+        returning("robot", lambda text: f"(nd BN (nd BN)(nd BN {text}))"),
+        returning("robot_update", lambda text: f"(nd (nd)(nd {text}))"),
+    ),
+}
 
+VARIANTS["nodes.materials-given"] = {
+    "no-materials": Variant(
+        "Omits materials, as the published server does for meshes without materials.",
+        returning(
+            "full_graph",
+            lambda text: re.sub(r" ?\((?:resetMaterials|sMat) [^)]*\)", "", text),
+        ),
+    ),
+}
 
-@variant("exponents", of="state.values")
-class Exponents(Server):
-    """Writes the time with an exponent."""
+VARIANTS["nodes.visible"] = {
+    "visible": Variant(
+        "Writes visibility and transparency of a mesh, before its model.",
+        returning(
+            "full_graph",
+            lambda text: re.sub(
+                r"(?=\(load (?!StdCapsule))", "(setVisible 1) (setTransparent)", text
+            ),
+        ),
+    ),
+}
 
-    def state(self) -> dict[str, str]:
-        return {**super().state(), "time": f"{self.world.time:.6e}"}
+VARIANTS["nodes.predefined"] = {
+    "capsules": Variant(
+        "Uses capsules for the goal posts.", rewrites("cylinder", "StdUnitCylinder", "StdCapsule")
+    ),
+}
 
+VARIANTS["graph.leaves"] = {
+    "ball-with-a-name": Variant(
+        "Gives the ball an additional leaf.", adds_inside("ball", "(name ball)")
+    ),
+}
 
-@variant("scores-with-a-point", of="state.values")
-class ScoresWithAPoint(Server):
-    """Writes a point and a zero after whole numbers of the game state."""
+VARIANTS["nodes.matrix-rigid"] = {
+    "scaled": Variant(
+        "Puts the scale of the field into its transform.", first_node("(SLT 1 ", "(SLT 30 ")
+    ),
+    "mirrored": Variant("Mirrors the field by its transform.", first_node("(SLT 1 ", "(SLT -1 ")),
+}
 
-    def state(self) -> dict[str, str]:
-        state = super().state()
-        return {name: text if name == "time" else f"{text}.0" for name, text in state.items()}
+VARIANTS["header.partial-carries-changes"] = {
+    "robots-of-one-piece": Variant(
+        "Shows only torsos, so no limb can be seen turning.",
+        instead("limb", lambda *_: ""),
+        instead("limb_update", lambda *_: ""),
+        instead("unchanged_robot", lambda server: server.empty_limbs([], "StaticMesh")),
+    ),
+}
 
 
 @variant("more-play-modes", of="environment.play-modes")
@@ -106,82 +162,6 @@ class MorePlayModes(Server):
             self.world.become(command[1])
         else:
             super().do_play_mode(command)
-
-
-@variant("base-nodes", of="nodes.base")
-class BaseNodes(Server):
-    """Puts each robot below two base nodes, next to an empty base node."""
-
-    def robot(self, robot: Robot) -> str:
-        return f"(nd BN (nd BN)(nd BN {super().robot(robot)}))"
-
-    def robot_update(self, robot: Robot) -> str:
-        return f"(nd (nd)(nd {super().robot_update(robot)}))"
-
-
-@variant("no-materials", of="nodes.materials-given")
-class NoMaterials(Server):
-    """Omits materials, as the published server does for meshes without materials."""
-
-    def full_graph(self) -> str:
-        return re.sub(r" ?\((?:resetMaterials|sMat) [^)]*\)", "", super().full_graph())
-
-
-@variant("visible", of="nodes.visible")
-class Visible(Server):
-    """Writes visibility and transparency of a mesh, before its model."""
-
-    def full_graph(self) -> str:
-        leaves = "(setVisible 1) (setTransparent)"
-        return re.sub(r"(?=\(load (?!StdCapsule))", leaves, super().full_graph())
-
-
-@variant("capsules", of="nodes.predefined")
-class Capsules(Server):
-    """Uses capsules for the goal posts."""
-
-    def cylinder(self, radius: float, length: float) -> str:
-        return f"StdCapsule {radius:g} {length:g}"
-
-
-@variant("ball-with-a-name", of="graph.leaves")
-class BallWithAName(Server):
-    """Gives the ball an additional leaf."""
-
-    def ball(self) -> str:
-        return f"{super().ball()[:-1]}(name ball))"
-
-
-@variant("scaled", of="nodes.matrix-rigid")
-class Scaled(Server):
-    """Puts the scale of the field into its transform."""
-
-    def field(self) -> list[str]:
-        first, *rest = super().field()
-        return [first.replace("(SLT 1 ", "(SLT 30 ", 1), *rest]
-
-
-@variant("mirrored", of="nodes.matrix-rigid")
-class Mirrored(Server):
-    """Mirrors the field by its transform."""
-
-    def field(self) -> list[str]:
-        first, *rest = super().field()
-        return [first.replace("(SLT 1 ", "(SLT -1 ", 1), *rest]
-
-
-@variant("robots-of-one-piece", of="header.partial-carries-changes")
-class RobotsOfOnePiece(Server):
-    """Shows only torsos, so no limb can be seen turning."""
-
-    def limb(self, robot: Robot, team: str, limb: Tree) -> str:
-        return ""
-
-    def limb_update(self, robot: Robot, told: list[str], limb: Tree) -> str:
-        return ""
-
-    def unchanged_robot(self) -> str:
-        return self.empty_limbs([], "StaticMesh")
 
 
 @variant("a-plain-sphere", of="nodes.mesh")

@@ -7,16 +7,225 @@ from typing import Any
 
 from conformance.codec import Frame
 from conformance.simspark.scene import number
-from mocks.deviations import variant
+from mocks.deviations import Table, Variant, variant
 from mocks.simspark.agent_port import Agent
 from mocks.simspark.connection import Connection
+from mocks.simspark.faults.server.bases import keeps
 from mocks.simspark.monitor_port import HEADER_FULL, Monitor
 from mocks.simspark.robot import BY_EFFECTOR, PARTS, Robot
 from mocks.simspark.server import Server
 from mocks.simspark.settings import Settings
-from mocks.simspark.variants.settings import OtherSettings
+from mocks.simspark.variants.bases import has
+from mocks.steps import alter, before, instead, only, put, returning, skip, then
 
-# Agents
+BEFORE_AND_AFTER = ("BeforeKickOff", "GameOver")
+LEAST = -(1 << 31)
+NAMES = {f"m{part.perceptor}": part.effector for part in PARTS}
+"""The effectors of hinges, by other names."""
+PLAIN = re.compile(r"-?[0-9]+([.][0-9]+)?")
+
+
+def _with_small_field(_: Server, usual: Settings) -> Settings:
+    field = replace(usual.environment, FieldLength=18, FieldWidth=12, FreeKickDistance=1.3)
+    return replace(usual, environment=field)
+
+
+def _other_name(_: Server, agent: Agent, robot: Robot, word: str, values: list[Any]) -> Any:
+    known = word[:2] == "he" or word not in BY_EFFECTOR
+    return agent, robot, NAMES.get(word, word if known else ""), values
+
+
+def _close_agents(server: Server) -> None:
+    for agent in server.agents:
+        agent.close()
+
+
+def _is_executable(server: Server, command: Any) -> bool:
+    waits = server.world.mode in BEFORE_AND_AFTER
+    return not waits or command[:1] in (["playMode"], ["kickOff"])
+
+
+def _is_no_time(_: Server, command: list[Any]) -> bool:
+    return len(command) > 1 and number(command[1]) is None
+
+
+def _single(_: Server, values: list[float]) -> list[float]:
+    return [c_float(value).value for value in values]
+
+
+def _in_radians(_: Server, robot: Robot, values: list[Any]) -> Any:
+    return robot, [*values[:3], str(float(values[3]) * 57.29578)]
+
+
+def _of_32_bits(_: Any, score: dict[str, int]) -> dict[str, int]:
+    return {team: goals if goals < -LEAST else LEAST for team, goals in score.items()}
+
+
+def _is_on_the_field(server: Server) -> bool:
+    return abs(server.world.ball.x) < server.world.settings.environment.FieldLength / 2
+
+
+def _has_odd_numbers(_: Server, command: Any) -> bool:
+    texts = _texts(command)
+    return any(re.match(r"[-+.]?[0-9]", text) and not PLAIN.fullmatch(text) for text in texts)
+
+
+def _texts(part: Any) -> list[str]:
+    if isinstance(part, list):
+        return [text for item in part for text in _texts(item)]
+    return [str(part)]
+
+
+VARIANTS = Table(Server)
+
+VARIANTS["agents.every-hinge"] = {
+    "effectors-of-other-names": Variant(
+        "Names the effectors of arms and legs by an m and the hinge.",
+        alter("use_effector", _other_name),
+    ),
+}
+
+VARIANTS["agents.joints"] = {
+    "angles-before-names": Variant(
+        "Writes the angle of a hinge before its name.",
+        returning(
+            "perceptors",
+            lambda text: re.sub(r"\(HJ (\(n [^)]*\)) (\(ax [^)]*\))\)", r"(HJ \2 \1)", text),
+        ),
+    ),
+}
+
+VARIANTS["agents.perceptors"] = {
+    "no-game-state": Variant(
+        "Has no perceptor GS, so agents do not receive their number and side.",
+        instead("perceive_game", lambda *_: ""),
+    ),
+    "nameless-game-state": Variant(
+        "Omits number and side in the perceptor GS.",
+        returning("perceive_game", lambda text: re.sub(r" ?\((unum|team) [^)]*\)", "", text)),
+    ),
+    "lets-agents-go-after-the-game": Variant(
+        "Closes the connections of all agents after the game.",
+        then("tell_agents", _close_agents, lambda server: server.world.mode == "GameOver"),
+    ),
+}
+
+VARIANTS["agents.sides"] = {
+    "first-team-on-the-right": Variant(
+        "Puts the first team on the right.",
+        then("__init__", put("world.sides", ("right", "left"))),
+    ),
+}
+
+VARIANTS["agents.heard"] = {
+    "deaf-robots": Variant(
+        "Has robots that hear nothing.", instead("perceive_words", lambda *_: [])
+    ),
+}
+
+VARIANTS["trainer.no-effect-in-some-modes"] = {
+    "commands-in-play-only": Variant(
+        "Executes only playMode and kickOff before and after the game.",
+        only("execute", _is_executable),
+    ),
+}
+
+VARIANTS["trainer.errors-silent"] = {
+    "times-that-are-none-are-0": Variant(
+        "Takes other words than numbers for the time 0, as the published server does.",
+        alter("do_time", lambda *_: ["time", "0"], _is_no_time),
+    ),
+}
+
+VARIANTS["robustness.empty-message"] = {
+    "keeps-alive": Variant(
+        "Sends an empty message to each monitor after every fifth message.",
+        then(
+            "tell_monitor",
+            lambda _, monitor, pairs, scene: monitor.send(""),
+            lambda _, monitor, pairs, scene: monitor.sent % 5 == 0,
+        ),
+    ),
+}
+
+VARIANTS["monitors.environment-first"] = {
+    "environment-again": Variant(
+        "Sends the environment again before each full game state.",
+        before(
+            "tell_monitor",
+            lambda server, monitor, pairs, scene: server.send_environment(monitor),
+            lambda _, monitor, pairs, scene: scene.startswith(HEADER_FULL),
+        ),
+    ),
+}
+
+VARIANTS["monitors.rate"] = {
+    "faster-than-the-world": Variant("Runs three times as fast as real time.", has(pace=3.0)),
+}
+
+VARIANTS["move-agent.turn"] = {
+    "turns-in-radians": Variant(
+        "Reads the rotation of move in radians.", alter("agent_move", _in_radians)
+    ),
+}
+
+VARIANTS["move-agent.temperature"] = {
+    "one-temperature": Variant(
+        "Sets the battery instead of the temperature, as the published server does.",
+        instead(
+            "agent_temperature",
+            lambda server, robot, values: server.agent_battery(robot, values),
+        ),
+    ),
+}
+
+VARIANTS["robustness.unknown-commands"] = {
+    "single-precision": Variant(
+        "Reads numbers in single precision, in which large numbers are infinite.",
+        alter("ball_pos", _single),
+        alter("ball_vel", _single),
+    ),
+}
+
+VARIANTS["environment.kick-in-pause"] = {
+    "kicks-in-at-once": Variant(
+        "Switches to the kick-in at once and then waits, as the published server does.",
+        instead("kick_in_pause", lambda _: 0.0),
+    ),
+}
+
+VARIANTS["environment.goal-pause"] = {
+    "no-goals-of-trainers": Variant(
+        "Counts no goal of a ball that no agent has kicked.", only("judge_ball", _is_on_the_field)
+    ),
+}
+
+VARIANTS["environment.parameters"] = {
+    "small-field": Variant(
+        "Has the field of the specification's example.", alter("__init__", _with_small_field)
+    ),
+}
+
+VARIANTS["ball.spin"] = {
+    "ball-without-axes": Variant(
+        "Sends the ball without rotation.",
+        then("__init__", put("world.ball.turn", lambda: None)),
+    ),
+}
+
+VARIANTS["state.values"] = {
+    "scores-of-32-bits": Variant(
+        "Keeps a score in a signed 32-bit number; a larger score becomes the least number.",
+        keeps("do_score", "world.score", _of_32_bits),
+    ),
+}
+
+VARIANTS["text.numbers"] = {
+    "plain-numbers": Variant(
+        "Executes only commands whose numbers have the forms of the examples.",
+        skip("execute", _has_odd_numbers),
+    ),
+}
 
 
 @variant("perceptors-after-init", of="agents.perceptors")
@@ -28,16 +237,6 @@ class PerceptorsAfterInit(Server):
         self.agents = [agent for agent in everybody if agent.robot is None or agent.robot.unum]
         super().tell_agents()
         self.agents = everybody
-
-
-@variant("effectors-of-other-names", of="agents.every-hinge")
-class EffectorsOfOtherNames(Server):
-    """Names the effectors of arms and legs by an m and the hinge."""
-
-    def use_effector(self, agent: Agent, robot: Robot, word: str, values: list[Any]) -> None:
-        known = {f"m{part.perceptor}": part.effector for part in PARTS}
-        named = known.get(word, word if word[:2] == "he" or word not in BY_EFFECTOR else "")
-        super().use_effector(agent, robot, named, values)
 
 
 @variant("slow-creation", of="agents.perceptors")
@@ -95,11 +294,11 @@ class ACommandAState(Server):
 
 
 @variant("a-command-a-slow-state", of="monitors.commands")
-class ACommandASlowState(ACommandAState, OtherSettings):
+class ACommandASlowState(ACommandAState):
     """Executes one message of each monitor before each state, with seven states per second."""
 
-    def settings(self, usual: Settings) -> Settings:
-        return replace(usual, steps=7)
+    def __init__(self, settings: Settings) -> None:
+        super().__init__(replace(settings, steps=7))
 
 
 @variant("a-message-each", of="agents.perceptors")
@@ -118,51 +317,6 @@ class AMessageEach(Server):
         return whole + last
 
 
-@variant("angles-before-names", of="agents.joints")
-class AnglesBeforeNames(Server):
-    """Writes the angle of a hinge before its name."""
-
-    def perceptors(self, agent: Agent, robot: Robot, marks: list[Any]) -> str:
-        text = super().perceptors(agent, robot, marks)
-        return re.sub(r"\(HJ (\(n [^)]*\)) (\(ax [^)]*\))\)", r"(HJ \2 \1)", text)
-
-
-@variant("no-game-state", of="agents.perceptors")
-class NoGameState(Server):
-    """Has no perceptor GS, so agents do not receive their number and side."""
-
-    def perceive_game(self, agent: Agent, robot: Robot) -> str:
-        return ""
-
-
-@variant("nameless-game-state", of="agents.perceptors")
-class NamelessGameState(Server):
-    """Omits number and side in the perceptor GS."""
-
-    def perceive_game(self, agent: Agent, robot: Robot) -> str:
-        return re.sub(r" ?\((unum|team) [^)]*\)", "", super().perceive_game(agent, robot))
-
-
-@variant("first-team-on-the-right", of="agents.sides")
-class FirstTeamOnTheRight(Server):
-    """Puts the first team on the right."""
-
-    def __init__(self, settings: Settings) -> None:
-        super().__init__(settings)
-        self.world.sides = "right", "left"
-
-
-@variant("lets-agents-go-after-the-game", of="agents.perceptors")
-class LetsAgentsGoAfterTheGame(Server):
-    """Closes the connections of all agents after the game."""
-
-    def tell_agents(self) -> None:
-        super().tell_agents()
-        if self.world.mode == "GameOver":
-            for agent in self.agents:
-                agent.close()
-
-
 @variant("gives-up-who-does-not-read", of="robustness.slow-monitor")
 class GivesUpWhoDoesNotRead(Server):
     """Closes the connection of a client that does not read, inside a message."""
@@ -174,36 +328,6 @@ class GivesUpWhoDoesNotRead(Server):
         connection.write(data[: len(data) // 2])
         connection.close()
         return b""
-
-
-@variant("deaf-robots", of="agents.heard")
-class DeafRobots(Server):
-    """Has robots that hear nothing."""
-
-    def perceive_words(self, robot: Robot) -> list[str]:
-        return []
-
-
-# Trainers
-
-
-@variant("commands-in-play-only", of="trainer.no-effect-in-some-modes")
-class CommandsInPlayOnly(Server):
-    """Executes only playMode and kickOff before and after the game."""
-
-    def execute(self, command: Any) -> None:
-        waits = self.world.mode in ("BeforeKickOff", "GameOver")
-        if not waits or command[:1] in (["playMode"], ["kickOff"]):
-            super().execute(command)
-
-
-@variant("times-that-are-none-are-0", of="trainer.errors-silent")
-class TimesThatAreNoneAre0(Server):
-    """Takes other words than numbers for the time 0, as the published server does."""
-
-    def do_time(self, command: list[Any]) -> None:
-        wrong = len(command) > 1 and number(command[1]) is None
-        super().do_time(["time", "0"] if wrong else command)
 
 
 @variant("selects-several", of="select.only-one")
@@ -249,26 +373,6 @@ class Acknowledges(Server):
             self.hearing.send(f"(ack {command[1]})")
 
 
-@variant("keeps-alive", of="robustness.empty-message")
-class KeepsAlive(Server):
-    """Sends an empty message to each monitor after every fifth message."""
-
-    def tell_monitor(self, monitor: Monitor, pairs: list[str], scene: str) -> None:
-        super().tell_monitor(monitor, pairs, scene)
-        if monitor.sent % 5 == 0:
-            monitor.send("")
-
-
-@variant("environment-again", of="monitors.environment-first")
-class EnvironmentAgain(Server):
-    """Sends the environment again before each full game state."""
-
-    def tell_monitor(self, monitor: Monitor, pairs: list[str], scene: str) -> None:
-        if scene.startswith(HEADER_FULL):
-            self.send_environment(monitor)
-        super().tell_monitor(monitor, pairs, scene)
-
-
 @variant("full-to-the-asker", of="full.on-request")
 class FullToTheAsker(Server):
     """Sends a requested full graph only to the monitor that requested it."""
@@ -282,109 +386,6 @@ class FullToTheAsker(Server):
     def do_full_state(self, command: list[Any]) -> None:
         if self.hearing:
             self.send_full(self.hearing)
-
-
-@variant("turns-in-radians", of="move-agent.turn")
-class TurnsInRadians(Server):
-    """Reads the rotation of move in radians."""
-
-    def agent_move(self, robot: Robot, values: list[Any]) -> None:
-        super().agent_move(robot, [*values[:3], str(float(values[3]) * 57.29578)])
-
-
-@variant("single-precision", of="robustness.unknown-commands")
-class SinglePrecision(Server):
-    """Reads numbers in single precision, in which large numbers are infinite."""
-
-    def ball_pos(self, pos: list[float]) -> None:
-        super().ball_pos([c_float(value).value for value in pos])
-
-    def ball_vel(self, vel: list[float]) -> None:
-        super().ball_vel([c_float(value).value for value in vel])
-
-
-# The game
-
-
-@variant("kicks-in-at-once", of="environment.kick-in-pause")
-class KicksInAtOnce(Server):
-    """Switches to the kick-in at once and then waits, as the published server does."""
-
-    def kick_in_pause(self) -> float:
-        return 0.0
-
-
-@variant("no-goals-of-trainers", of="environment.goal-pause")
-class NoGoalsOfTrainers(Server):
-    """Counts no goal of a ball that no agent has kicked."""
-
-    def judge_ball(self) -> None:
-        if abs(self.world.ball.x) < self.world.settings.environment.FieldLength / 2:
-            super().judge_ball()
-
-
-@variant("ball-without-axes", of="ball.spin")
-class BallWithoutAxes(Server):
-    """Sends the ball without rotation."""
-
-    def __init__(self, settings: Settings) -> None:
-        super().__init__(settings)
-        self.world.ball.turn = lambda: None  # type: ignore[method-assign]
-
-
-@variant("small-field", of="environment.parameters")
-class SmallField(OtherSettings):
-    """Has the field of the specification's example."""
-
-    def settings(self, usual: Settings) -> Settings:
-        field = replace(usual.environment, FieldLength=18, FieldWidth=12, FreeKickDistance=1.3)
-        return replace(usual, environment=field)
-
-
-@variant("faster-than-the-world", of="monitors.rate")
-class FasterThanTheWorld(OtherSettings):
-    """Runs three times as fast as real time."""
-
-    def settings(self, usual: Settings) -> Settings:
-        return replace(usual, pace=3.0)
-
-
-@variant("scores-of-32-bits", of="state.values")
-class ScoresOf32Bits(Server):
-    """Keeps a score in a signed 32-bit number; a larger score becomes the least number."""
-
-    def do_score(self, command: list[Any]) -> None:
-        super().do_score(command)
-        least = -(1 << 31)
-        goals = self.world.score
-        self.world.score = {team: n if n < -least else least for team, n in goals.items()}
-
-
-@variant("one-temperature", of="move-agent.temperature")
-class OneTemperature(Server):
-    """Sets the battery instead of the temperature, as the published server does."""
-
-    def agent_temperature(self, robot: Robot, values: list[Any]) -> None:
-        self.agent_battery(robot, values)
-
-
-@variant("plain-numbers", of="text.numbers")
-class PlainNumbers(Server):
-    """Executes only commands whose numbers have the forms of the examples."""
-
-    def execute(self, command: Any) -> None:
-        texts = [str(part) for part in _list_atoms(command)]
-        if not any(re.match(r"[-+.]?[0-9]", text) and not _PLAIN.fullmatch(text) for text in texts):
-            super().execute(command)
-
-
-_PLAIN = re.compile(r"-?[0-9]+([.][0-9]+)?")
-
-
-def _list_atoms(part: Any) -> list[str]:
-    if isinstance(part, list):
-        return [atom for item in part for atom in _list_atoms(item)]
-    return [str(part)]
 
 
 @variant("as-great-as-it-is-told", of="robustness.odd-numbers")

@@ -1,13 +1,15 @@
 """Lawful variants of every mock in writing messages."""
 
 from conformance.simspark.codec import frame
-from mocks.deviations import variant
-from mocks.simspark.connection import Connection, Endpoint
+from mocks.deviations import Table, Variant
+from mocks.simspark.connection import Endpoint
+from mocks.steps import returning
 
+VARIANTS = Table(Endpoint)
 
-@variant("zero-at-the-end", of="text.s-expressions")
-class ZeroAtTheEnd(Endpoint):
-    """Adds the final zero byte of a C string to each message."""
-
-    def encode(self, text: str, connection: Connection) -> bytes:
-        return frame(super().encode(text, connection)[4:] + b"\0")
+VARIANTS["text.s-expressions"] = {
+    "zero-at-the-end": Variant(
+        "Adds the final zero byte of a C string to each message.",
+        returning("encode", lambda data: frame(data[4:] + b"\0")),
+    ),
+}
