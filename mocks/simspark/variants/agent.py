@@ -10,7 +10,7 @@ from conformance.simspark.scene import number
 from mocks.deviations import Table, Variant, variant
 from mocks.simspark.agent import Agent
 from mocks.simspark.variants.bases import NOTHING, knows, spaced, writes
-from mocks.steps import alter, before, instead, only, returning, send, skip, then
+from mocks.steps import alter, before, fail, instead, only, returning, send, skip, then
 from mocks.stream_readers import LastOfARead
 
 
@@ -36,10 +36,6 @@ def _is_newer(agent: Agent, frame: Frame) -> bool:
 def _is_infinite_time(_: Agent, name: str, values: list[Any]) -> bool:
     texts = [item[1] for item in values if item[:1] == ["now"] and len(item) > 1]
     return name == "time" and any("e" in t.lower() and isinf(float(t)) for t in texts)
-
-
-def _exit(*_: Any) -> None:
-    raise SystemExit
 
 
 VARIANTS = Table(Agent)
@@ -115,7 +111,7 @@ VARIANTS["text.numbers"] = {
 VARIANTS["robustness.odd-perceptors"] = {
     "numbers-checked": Variant(
         "Exits after an angle that is not a finite number.",
-        before("perceive_hinge", _exit, lambda _, name, text: number(text) is None),
+        before("perceive_hinge", fail(SystemExit), lambda _, name, text: number(text) is None),
     ),
 }
 

@@ -1,10 +1,8 @@
 """Lawful variants of every mock in reading messages."""
 
-from typing import Any
-
 from mocks.deviations import Table, Variant
 from mocks.simspark.connection import Connection, Endpoint
-from mocks.steps import before, then
+from mocks.steps import before, fail, then
 
 
 def _close(_: Endpoint, connection: Connection, error: str) -> None:
@@ -13,10 +11,6 @@ def _close(_: Endpoint, connection: Connection, error: str) -> None:
 
 def _write_a_part(endpoint: Endpoint, connection: Connection, error: str) -> None:
     connection.write(endpoint.encode("(syn)", connection)[:-1])
-
-
-def _exit(*_: Any) -> None:
-    raise SystemExit
 
 
 VARIANTS = Table(Endpoint)
@@ -32,7 +26,7 @@ VARIANTS["robustness.malformed"] = {
     ),
     "ends-upon-malformed": Variant(
         "Exits after bytes that it cannot decode.",
-        then("log_misread", _exit),
+        then("log_misread", fail(SystemExit)),
         roles=("agent", "monitor"),
     ),
 }

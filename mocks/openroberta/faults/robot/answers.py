@@ -7,7 +7,6 @@ from conformance.codec import Frame
 from conformance.openroberta.codec import Decoder, content
 from mocks.deviations import Fault, Subtle, Table
 from mocks.openroberta.faults.robot.bases import (
-    STOP,
     answered,
     calls,
     gives_up,
@@ -31,6 +30,7 @@ from mocks.steps import (
     only,
     returning,
     skip,
+    wait_for_ever,
 )
 
 
@@ -122,7 +122,7 @@ class _Trusting(Caller):
         return answer
 
 
-STOPS_WITHOUT_ANSWER = before("heard", STOP, lambda _, asked, answer: answer is None)
+STOPS_WITHOUT_ANSWER = before("heard", wait_for_ever, lambda _, asked, answer: answer is None)
 
 FAULTS = Table(Robot)
 

@@ -8,10 +8,8 @@ from conformance.codec import Frame
 from conformance.openroberta import message_names
 from mocks.openroberta.http import Caller
 from mocks.openroberta.robot import Robot
-from mocks.steps import Change, Function, When, alter, always, before, instead, wait
+from mocks.steps import Change, Function, When, alter, always, before, instead, wait_for_ever
 
-STOP = wait(3600)
-"""Do nothing more."""
 RAN = When(lambda robot, *rest: robot.exit_value is not None)
 """After the first program."""
 
@@ -51,7 +49,7 @@ def in_chunks(answer: Frame) -> bool:
 
 def stops(holds: Callable[[Frame], Any]) -> Change:
     """Do nothing more after an answer for which a function is true."""
-    return before("heard", STOP, answered(holds))
+    return before("heard", wait_for_ever, answered(holds))
 
 
 def gives_up(seconds: float, when: Function) -> Change:

@@ -2,7 +2,7 @@
 
 from conformance.codec import Frame
 from mocks.deviations import Fault, Subtle, Table, fault
-from mocks.openroberta.faults.robot.bases import ASKS_COMMAND, STOP, answered, said
+from mocks.openroberta.faults.robot.bases import ASKS_COMMAND, answered, said
 from mocks.openroberta.robot import COMMANDS, Robot
 from mocks.steps import (
     When,
@@ -16,8 +16,10 @@ from mocks.steps import (
     returning,
     skip,
     wait,
+    wait_for_ever,
 )
 
+REFUSED = answered(lambda answer: answer.name == "Refusal")
 CONFIGURATION = When(lambda _, command: command == "configuration")
 
 FAULTS = Table(Robot)
@@ -27,14 +29,15 @@ FAULTS["commands.configuration"] = {
         "Crashes after the command configuration.", before("disturbed", die, CONFIGURATION)
     ),
     "stops-at-configuration": Subtle(
-        "Waits for a configuration that never comes.", before("disturbed", STOP, CONFIGURATION)
+        "Waits for a configuration that never comes.",
+        before("disturbed", wait_for_ever, CONFIGURATION),
     ),
 }
 
 FAULTS["robustness.unknown-command"] = {
     "stops-at-unknown": Fault(
         "Stops after an unknown command.",
-        before("disturbed", STOP, lambda _, command: command and command not in COMMANDS),
+        before("disturbed", wait_for_ever, lambda _, command: command and command not in COMMANDS),
     ),
     "dies-of-numbers": Subtle(
         "Crashes after a command that is a number.",
@@ -56,7 +59,9 @@ FAULTS["robustness.abort-of-push"] = {
 FAULTS["robustness.lost-answers"] = {
     "first-error-ends": Fault(
         "Stops after an error in answer to a push.",
-        before("heard", STOP, ASKS_COMMAND & answered(lambda answer: answer.name == "Refusal")),
+        before(
+            "heard", wait_for_ever, ASKS_COMMAND & answered(lambda answer: answer.name == "Refusal")
+        ),
     ),
     "unavailable-ends": Subtle(
         "Crashes after an answer with status 503.",

@@ -10,7 +10,6 @@ from mocks.openroberta.faults.robot.bases import (
     DATA_OF_REGISTRATION,
     PUSHES,
     REGISTERS,
-    STOP,
     gives_up,
     omits,
     push,
@@ -26,6 +25,7 @@ from mocks.steps import (
     returning,
     since,
     wait,
+    wait_for_ever,
 )
 
 SHORTLY_BEFORE_REGISTER_HOLD, SHORTLY_BEFORE_PUSH_HOLD = 0.5, 0.33  # seconds
@@ -64,7 +64,7 @@ FAULTS["register.after-abort"] = {
 
 FAULTS["register.then-push"] = {
     "stops-after-registration": Subtle(
-        "Sends nothing after its registration.", instead("poll", STOP)
+        "Sends nothing after its registration.", instead("poll", wait_for_ever)
     ),
 }
 
@@ -73,7 +73,7 @@ FAULTS["push.again"] = {
         "Pushes once, and stops after repeat.",
         before(
             "heard",
-            STOP,
+            wait_for_ever,
             PUSHES & (lambda robot, asked, answer: robot.command(answer) == "repeat"),
         ),
     ),

@@ -7,7 +7,7 @@ from typing import Any
 from conformance.codec import Frame
 from conformance.openroberta import message_names
 from mocks.deviations import Fault, Subtle, Table, fault
-from mocks.openroberta.faults.robot.bases import ASKS_PROGRAM, POSTS_PROGRAM, STOP, answered, push
+from mocks.openroberta.faults.robot.bases import ASKS_PROGRAM, POSTS_PROGRAM, answered, push
 from mocks.openroberta.robot import Robot
 from mocks.steps import (
     Change,
@@ -21,6 +21,7 @@ from mocks.steps import (
     returning,
     skip,
     then,
+    wait_for_ever,
 )
 
 RAN_THREE = When(lambda robot, *rest: len(robot.executed) == 3)
@@ -122,7 +123,7 @@ FAULTS["robustness.no-program"] = {
     ),
     "lost-upon-errors": Subtle(
         "Stops if a program arrives incompletely.",
-        before("heard", STOP, ASKS_PROGRAM & _is_incomplete),
+        before("heard", wait_for_ever, ASKS_PROGRAM & _is_incomplete),
     ),
 }
 
@@ -152,10 +153,10 @@ FAULTS["run.executes"] = {
 }
 
 FAULTS["run.pushes-after"] = {
-    "silent-for-good": Fault("Never pushes again after a program.", instead("run", STOP)),
+    "silent-for-good": Fault("Never pushes again after a program.", instead("run", wait_for_ever)),
     "no-way-back-from-nothing": Subtle(
         "Never pushes again after a program of 0 bytes.",
-        before("run", STOP, lambda _, name, data: not data),
+        before("run", wait_for_ever, lambda _, name, data: not data),
     ),
     "registers-after-programs": Subtle(
         "Registers again after its third program.",

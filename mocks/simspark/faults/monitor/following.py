@@ -12,7 +12,7 @@ from mocks.deviations import Fault, Subtle, Table, fault
 from mocks.simspark.faults import decoders
 from mocks.simspark.faults.decoders import reads
 from mocks.simspark.monitor import Monitor
-from mocks.steps import Change, When, before, die, every, first, instead, only, skip, then
+from mocks.steps import Change, When, before, die, every, fail, first, instead, only, skip, then
 
 PARTIAL = When(lambda _, frame: frame.name == "PartialState")
 
@@ -35,10 +35,6 @@ def _has_too_many_nodes(monitor: Monitor, frame: Frame) -> bool:
     if monitor.view.scene is None or len(frame.value) <= 2:
         return False
     return len(Scene(frame.value[2]).nodes) > len(monitor.view.scene.nodes)
-
-
-def _exit(*_: Any) -> None:
-    raise SystemExit
 
 
 def views(make: Callable[[], View]) -> Change:
@@ -219,7 +215,7 @@ FAULTS["robustness.odd-scenes"] = {
 FAULTS["frame.length-prefix"] = {
     "closes-above-sixty-four-kilobytes": Subtle(
         "Exits if a message is longer than 65,536 bytes.",
-        before("heed", _exit, lambda _, frame: len(frame.raw) > 65_540),
+        before("heed", fail(SystemExit), lambda _, frame: len(frame.raw) > 65_540),
     ),
 }
 
