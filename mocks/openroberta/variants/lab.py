@@ -24,18 +24,7 @@ from mocks.openroberta.http import Served
 from mocks.openroberta.known_robot import KnownRobot, Program, Step, give
 from mocks.openroberta.lab import Lab
 from mocks.openroberta.user import Settings
-from mocks.steps import (
-    When,
-    alter,
-    before,
-    call,
-    instead,
-    put,
-    returning,
-    skip,
-    then,
-    wait,
-)
+from mocks.steps import When, alter, before, call, instead, put, returning, skip, then, wait
 
 Data = Mapping[str, Any]
 LATE, ENTERED, UPDATED, LOST = Marks(), Marks(), Marks(), Marks()

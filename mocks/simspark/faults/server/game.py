@@ -7,18 +7,7 @@ from mocks.deviations import Fault, Subtle, Table, fault
 from mocks.simspark.faults.server.bases import SECOND_HALF, keeps, undoes, wants
 from mocks.simspark.server import Server
 from mocks.simspark.settings import PLAY_MODES
-from mocks.steps import (
-    Change,
-    after,
-    alter,
-    call,
-    instead,
-    only,
-    returning,
-    since,
-    skip,
-    then,
-)
+from mocks.steps import Change, after, alter, call, instead, only, returning, since, skip, then
 
 LEFT, RIGHT, NOBODY = ["kickOff", "Left"], ["kickOff", "Right"], ["kickOff", "None"]
 BY_LOWER = {mode.lower(): mode for mode in PLAY_MODES}
