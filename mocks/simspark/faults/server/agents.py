@@ -1,12 +1,13 @@
 """Faults of the server in serving agents."""
 
 import asyncio
+from collections.abc import Callable
 from typing import Any
 
 from conformance.codec import Frame
 from mocks.deviations import Fault, Subtle, Table, fault
 from mocks.simspark.agent_port import BEFORE_PLAY, Agent
-from mocks.simspark.faults.server.bases import stop_perceptors
+from mocks.simspark.faults.server.bases import stop_perceptors, temporarily
 from mocks.simspark.robot import Robot
 from mocks.simspark.server import Server
 from mocks.steps import Change, alter, instead, only, returning, skip, then
@@ -21,6 +22,17 @@ def executes(*words: str) -> Change:
         return isinstance(expression, list) and bool(expression) and expression[0] in words
 
     return instead("effect", lambda server, agent, command: server.execute(command), is_command)
+
+
+def only_tell(holds: Callable[[Agent], bool]) -> Change:
+    """Send perceptors only to agents for which a function is true."""
+    return temporarily(
+        "tell_agents", "agents", lambda agents: [agent for agent in agents if holds(agent)]
+    )
+
+
+def _is_young(server: Server, robot: Robot, place: int, speed: float) -> bool:
+    return next(agent for agent in server.agents if agent.robot is robot).cycles < 200
 
 
 def _put_left(_: Server, agent: Agent, robot: Robot, values: list[Any]) -> None:
@@ -59,6 +71,13 @@ def _execute_first(server: Server, agent: Agent, frame: Frame) -> None:
 FAULTS = Table(Server)
 
 FAULTS["agents.perceptors"] = {
+    "two-hundred-groups": Subtle(
+        "Stops after two hundred groups of perceptors.",
+        only_tell(lambda agent: agent.sent < 200),
+    ),
+    "fourth-agent-untold": Subtle(
+        "Sends no perceptors to its fourth agent.", only_tell(lambda agent: agent.number != 4)
+    ),
     "no-perceptors": Fault("Sends no perceptors.", skip("tell_agents")),
     "untold-where-play-rests": Subtle(
         "Sends no perceptors during kick-offs, kick-ins and other kicks, and after the game.",
@@ -128,6 +147,10 @@ FAULTS["agents.every-hinge"] = {
 }
 
 FAULTS["agents.effectors"] = {
+    "hinges-hold-after-long": Subtle(
+        "Turns no hinge of an agent after two hundred groups of perceptors.",
+        only("turn_hinge", _is_young),
+    ),
     "stiff-hinges": Fault("Turns no hinge.", skip("turn_hinge")),
     "stiff-in-play": Subtle(
         "Turns no hinge while the ball is in play.",
@@ -158,28 +181,6 @@ FAULTS["monitors.not-for-agents"] = {
     ),
     "agents-set-the-time": Subtle("Executes the command time of agents.", executes("time")),
 }
-
-
-@fault("two-hundred-groups", violates="agents.perceptors", subtle=True)
-class TwoHundredGroups(Server):
-    """Stops after two hundred groups of perceptors."""
-
-    def tell_agents(self) -> None:
-        everybody = self.agents
-        self.agents = [agent for agent in everybody if agent.sent < 200]
-        super().tell_agents()
-        self.agents = everybody
-
-
-@fault("fourth-agent-untold", violates="agents.perceptors", subtle=True)
-class FourthAgentUntold(Server):
-    """Sends no perceptors to its fourth agent."""
-
-    def tell_agents(self) -> None:
-        everybody = self.agents
-        self.agents = [agent for agent in everybody if agent.number != 4]
-        super().tell_agents()
-        self.agents = everybody
 
 
 @fault("hinges-of-the-first-after-long", violates="agents.effectors", subtle=True)
@@ -215,16 +216,6 @@ class OnlyOnesOwnWords(Server):
         text = super().perceptors(agent, robot, marks)
         self.said = everything
         return text
-
-
-@fault("hinges-hold-after-long", violates="agents.effectors", subtle=True)
-class HingesHoldAfterLong(Server):
-    """Turns no hinge of an agent after two hundred groups of perceptors."""
-
-    def turn_hinge(self, robot: Robot, place: int, speed: float) -> None:
-        agent = next(agent for agent in self.agents if agent.robot is robot)
-        if agent.cycles < 200:
-            super().turn_hinge(robot, place, speed)
 
 
 @fault("perceptors-before-scene", violates="agents.perceptors", subtle=True)

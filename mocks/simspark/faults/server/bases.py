@@ -6,7 +6,7 @@ from typing import Any
 
 from conformance import codec
 from mocks.simspark.agent_port import Agent
-from mocks.simspark.monitor_port import Monitor
+from mocks.simspark.monitor_port import HEADER_PARTIAL, Monitor
 from mocks.simspark.robot import Robot
 from mocks.simspark.server import Server
 from mocks.steps import Change, Function, When, always, before, put, returning, then
@@ -16,22 +16,47 @@ LATER = When(lambda _, monitor, *rest: monitor.number > 1)
 SECOND_HALF = When(lambda server, *rest: server.world.half == 2)
 
 
+FULL_AT_TIMES = before(
+    "tell_monitors", put("full_wanted", True), lambda server: server.cycles % 60 == 0
+)
+"""Send everything to all monitors every 60 cycles."""
+
+
+def is_update(server: Server, monitor: Monitor, pairs: list[str], scene: str) -> bool:
+    return scene.startswith(HEADER_PARTIAL)
+
+
+def is_listed_later(server: Server, monitor: Monitor, *rest: Any) -> bool:
+    """True if the step is not about the first monitor in the list."""
+    return monitor is not server.monitors[0]
+
+
 def wants(*commands: Any) -> When:
     """If the step is about one of these commands."""
     return When(lambda _, command: command in commands)
 
 
-def with_robots(step: str, chosen: Callable[[list[Robot]], list[Robot]]) -> Change:
-    """Do a step as if these were the robots."""
+def in_each_session(condition: Function) -> When:
+    """Count the times of a condition for each client of a step."""
+    return When(lambda _, client, *rest: condition(client))
+
+
+def temporarily(step: str, path: str, change: Callable[[Any], Any]) -> Change:
+    """Do a step with another value of an attribute, made by a function."""
 
     def play(usual: Function, server: Server, *args: Any) -> Any:
-        robots = server.world.robots
-        server.world.robots = chosen(robots)
+        value = attrgetter(path)(server)
+        put(path, change(value))(server)
         result = usual(server, *args)
-        server.world.robots = robots
+        put(path, value)(server)
         return result
 
     return Change(step, play)
+
+
+def with_robots(step: str, chosen: Callable[[list[Robot]], list[Robot]]) -> Change:
+    """Do a step as if these were the robots."""
+    return temporarily(step, "world.robots", chosen)
 
 
 def no_robots(step: str) -> Change:

@@ -6,11 +6,19 @@ from math import dist
 from typing import Any
 
 from mocks.deviations import Fault, Subtle, Table
-from mocks.simspark.faults.server.bases import adds_inside, no_robots, rewrites, with_robots
-from mocks.simspark.monitor_port import HEADER_PARTIAL, Monitor, Tree
+from mocks.simspark.faults.server.bases import (
+    FULL_AT_TIMES,
+    adds_inside,
+    is_listed_later,
+    is_update,
+    no_robots,
+    rewrites,
+    with_robots,
+)
+from mocks.simspark.monitor_port import Tree
 from mocks.simspark.robot import Robot
 from mocks.simspark.server import Server
-from mocks.steps import Change, Function, alter, before, instead, put, returning
+from mocks.steps import Change, Function, When, alter, instead, returning
 
 TRANSFORM = re.compile(r"\(SLT [^)]*\)")
 
@@ -56,14 +64,10 @@ def _moved_by_its_mesh(text: str) -> str:
     return f"{begin}{mesh[:-2]}{slt}{numbers}{end}))" if slt else text
 
 
-def _is_later_update(server: Server, monitor: Monitor, pairs: list[str], scene: str) -> bool:
-    return monitor is not server.monitors[0] and scene.startswith(HEADER_PARTIAL)
-
-
 MOVES_FOR_THE_FIRST = alter(
     "tell_monitor",
     lambda _, monitor, pairs, scene: (monitor, pairs, TRANSFORM.sub("", scene)),
-    _is_later_update,
+    When(is_listed_later) & is_update,
 )
 
 
@@ -112,7 +116,7 @@ FAULTS["header.partial-carries-changes"] = {
         "Sends movements only to the first monitor, "
         "and everything to all monitors every 60 cycles.",
         MOVES_FOR_THE_FIRST,
-        before("tell_monitors", put("full_wanted", True), lambda server: server.cycles % 60 == 0),
+        FULL_AT_TIMES,
     ),
     "coarse-updates": Subtle(
         "Updates the ball only after a movement of half a metre.", ball_update(0.5)

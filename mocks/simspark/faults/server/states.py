@@ -4,16 +4,25 @@ from collections.abc import Callable
 from typing import Any
 
 from mocks.deviations import Fault, Subtle, Table, fault
-from mocks.simspark.faults.server.bases import LATER
-from mocks.simspark.monitor_port import HEADER_PARTIAL, Monitor
+from mocks.simspark.faults.server.bases import (
+    FULL_AT_TIMES,
+    LATER,
+    in_each_session,
+    is_listed_later,
+    is_update,
+)
+from mocks.simspark.monitor_port import Monitor
 from mocks.simspark.server import Server
 from mocks.simspark.settings import PLAY_MODES
 from mocks.steps import (
     Change,
+    When,
     alter,
     before,
+    first,
     having,
     instead,
+    note,
     noted,
     only,
     put,
@@ -66,6 +75,14 @@ def _add_fourth_part(_: Server, monitor: Monitor, pairs: list[str], scene: str) 
     return monitor, pairs, f"{scene}(changed)"
 
 
+def _has_new_structure(server: Server) -> bool:
+    return server.structure_told != server.world.structure
+
+
+def _without_changes(_: Server, monitor: Monitor, pairs: list[str], scene: str) -> Any:
+    return monitor, pairs[:1], scene
+
+
 def _without_goals(pairs: list[str]) -> list[str]:
     return [f"{pair.split()[0]} 0)" if "score" in pair else pair for pair in pairs]
 
@@ -112,6 +129,10 @@ FAULTS["monitors.state-second"] = {
 }
 
 FAULTS["monitors.keeps-sending"] = {
+    "hundred-states": Subtle(
+        "Stops sending to a monitor after a hundred states.",
+        only("tell_monitor", in_each_session(first(100))),
+    ),
     "says-no-more": Fault(
         "Sends only ten messages to a monitor.",
         skip("tell_monitor", lambda _, monitor, *rest: monitor.sent >= 10),
@@ -126,6 +147,14 @@ FAULTS["monitors.rate"] = {
 }
 
 FAULTS["monitors.commands"] = {
+    "one-command-each": Subtle(
+        "Executes only one command of each monitor.",
+        only("hear_command", in_each_session(first(1))),
+    ),
+    "fifty-commands-each": Subtle(
+        "Executes only the first fifty commands of each monitor.",
+        only("hear_command", in_each_session(first(50))),
+    ),
     "first-monitor-commands": Fault(
         "Executes only the commands of its first monitor.", skip("hear_command", LATER)
     ),
@@ -143,9 +172,36 @@ FAULTS["environment.structure"] = {
 }
 
 FAULTS["environment.pairs"] = {
+    "flat-environment": Fault(
+        "Writes names and values without brackets around each pair.",
+        returning(
+            "environment_pair",
+            lambda pair: f"{pair[1:-1]} ",
+            lambda _, name, value: name != "FieldLength",
+        ),
+    ),
     "stray-word-in-the-environment": Subtle(
         "Ends the environment with a word outside of any pair.",
         returning("play_modes", lambda text: f"{text}end"),
+    ),
+}
+
+FAULTS["environment.numbers"] = {
+    "sizes-with-units": Fault(
+        "Writes a unit after the sizes of the field.",
+        instead(
+            "environment_pair",
+            lambda _, name, value: f"({name} {value:g}m)",
+            lambda _, name, value: name.startswith("Field"),
+        ),
+    ),
+    "half-time-in-minutes": Subtle(
+        "Writes the length of a half in minutes and seconds.",
+        instead(
+            "environment_pair",
+            lambda _, name, value: f"({name} {value // 60:g}:{value % 60:02g})",
+            lambda _, name, value: name == "RuleHalfTime",
+        ),
     ),
 }
 
@@ -164,6 +220,12 @@ FAULTS["environment.play-modes"] = {
 }
 
 FAULTS["state.structure"] = {
+    "graph-without-state": Subtle(
+        "Sends the full scene graph without a state when nodes were added or removed.",
+        before("tell_monitors", note("alone", _has_new_structure)),
+        then("tell_monitors", put("alone", False)),
+        instead("send_state", lambda _, monitor, pairs, scene: monitor.send(scene), noted("alone")),
+    ),
     "state-without-graph": Fault(
         "Sends partial states without a scene graph.", instead("partial", "header_partial")
     ),
@@ -200,6 +262,20 @@ FAULTS["state.complete"] = {
 }
 
 FAULTS["state.partial"] = {
+    "changes-for-one": Subtle(
+        "Sends changes only to one monitor.",
+        alter("tell_monitor", _without_changes, is_listed_later),
+    ),
+    "changes-for-one-until-full": Subtle(
+        "Sends changes only to one monitor, and everything to all monitors every 60 cycles.",
+        FULL_AT_TIMES,
+        alter("tell_monitor", _without_changes, When(is_listed_later) & is_update),
+    ),
+    "one-change-a-state": Subtle(
+        "Sends one change in each partial state, and everything every 60 cycles.",
+        FULL_AT_TIMES,
+        returning("partial_state", lambda pairs: pairs[:2]),
+    ),
     "changes-taken-for-told": Subtle(
         "Counts a change as sent to all monitors after sending it to a new monitor.",
         then("welcome", lambda server, _: server.partial_state()),
@@ -259,117 +335,3 @@ class SaysNoMoreToTrainers(Server):
     def tell_monitor(self, monitor: Monitor, pairs: list[str], scene: str) -> None:
         if monitor.sent < monitor.memory.get("until", monitor.sent + 1):
             super().tell_monitor(monitor, pairs, scene)
-
-
-@fault("hundred-states", violates="monitors.keeps-sending", subtle=True)
-class HundredStates(Server):
-    """Stops sending to a monitor after a hundred states."""
-
-    told: dict[int, int] | None = None
-
-    def tell_monitor(self, monitor: Monitor, pairs: list[str], scene: str) -> None:
-        self.told = self.told or {}
-        self.told[id(monitor)] = self.told.get(id(monitor), 0) + 1
-        if self.told[id(monitor)] <= 100:
-            super().tell_monitor(monitor, pairs, scene)
-
-
-@fault("one-command-each", violates="monitors.commands", subtle=True)
-class OneCommandEach(Server):
-    """Executes only one command of each monitor."""
-
-    def hear_command(self, monitor: Monitor, expression: object) -> None:
-        if "heard" not in monitor.memory:
-            monitor.memory["heard"] = True
-            super().hear_command(monitor, expression)
-
-
-@fault("fifty-commands-each", violates="monitors.commands", subtle=True)
-class FiftyCommandsEach(Server):
-    """Executes only the first fifty commands of each monitor."""
-
-    def hear_command(self, monitor: Monitor, expression: object) -> None:
-        monitor.memory["count"] = monitor.memory.get("count", 0) + 1
-        if monitor.memory["count"] <= 50:
-            super().hear_command(monitor, expression)
-
-
-@fault("flat-environment", violates="environment.pairs")
-class FlatEnvironment(Server):
-    """Writes names and values without brackets around each pair."""
-
-    def environment_pair(self, name: str, value: float) -> str:
-        pair = super().environment_pair(name, value)
-        return pair if name == "FieldLength" else f"{pair[1:-1]} "
-
-
-@fault("sizes-with-units", violates="environment.numbers")
-class SizesWithUnits(Server):
-    """Writes a unit after the sizes of the field."""
-
-    def environment_pair(self, name: str, value: float) -> str:
-        return f"({name} {value:g}m)" if name.startswith("Field") else f"({name} {value:g})"
-
-
-@fault("half-time-in-minutes", violates="environment.numbers", subtle=True)
-class HalfTimeInMinutes(Server):
-    """Writes the length of a half in minutes and seconds."""
-
-    def environment_pair(self, name: str, value: float) -> str:
-        if name == "RuleHalfTime":
-            return f"({name} {value // 60:g}:{value % 60:02g})"
-        return super().environment_pair(name, value)
-
-
-@fault("graph-without-state", violates="state.structure", subtle=True)
-class GraphWithoutState(Server):
-    """Sends the full scene graph without a state when nodes were added or removed."""
-
-    def tell_monitors(self) -> None:
-        self.alone = self.structure_told != self.world.structure
-        super().tell_monitors()
-        self.alone = False
-
-    alone = False
-
-    def send_state(self, monitor: Monitor, pairs: list[str], scene: str) -> None:
-        if self.alone:
-            monitor.send(scene)
-        else:
-            super().send_state(monitor, pairs, scene)
-
-
-@fault("changes-for-one", violates="state.partial", subtle=True)
-class ChangesForOne(Server):
-    """Sends changes only to one monitor."""
-
-    def tell_monitor(self, monitor: Monitor, pairs: list[str], scene: str) -> None:
-        told = pairs if monitor is self.monitors[0] else pairs[:1]
-        super().tell_monitor(monitor, told, scene)
-
-
-@fault("changes-for-one-until-full", violates="state.partial", subtle=True)
-class ChangesForOneUntilFull(ChangesForOne):
-    """Sends changes only to one monitor, and everything to all monitors every 60 cycles."""
-
-    def tell_monitors(self) -> None:
-        self.full_wanted |= self.cycles % 60 == 0
-        super().tell_monitors()
-
-    def tell_monitor(self, monitor: Monitor, pairs: list[str], scene: str) -> None:
-        if scene.startswith(HEADER_PARTIAL):
-            super().tell_monitor(monitor, pairs, scene)
-        else:
-            self.send_state(monitor, pairs, scene)
-
-
-@fault("one-change-a-state", violates="state.partial", subtle=True)
-class OneChangeAState(Server):
-    """Sends one change in each partial state, and everything every 60 cycles."""
-
-    def tell_monitors(self) -> None:
-        self.full_wanted |= self.cycles % 60 == 0
-        super().tell_monitors()
-
-    def partial_state(self) -> list[str]:
-        return super().partial_state()[:2]
