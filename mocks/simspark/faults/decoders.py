@@ -92,10 +92,12 @@ class SixtyFourKilobytes(Decoder):
         return super().feed(data) if self._taken < 1 << 16 else []
 
 
-class SixteenBits(Decoder):
-    """Reads only the two lower bytes of a length."""
+class LowerBits(Decoder):
+    """Reads only the lower bits of a length."""
 
-    bits = 16
+    def __init__(self, bits: int) -> None:
+        super().__init__()
+        self.bits = bits
 
     def feed(self, data: bytes) -> list[Frame]:
         self._held += data
@@ -112,13 +114,14 @@ class SixteenBits(Decoder):
         return int.from_bytes(prefix, "big")
 
 
-class SignedBytes(SixteenBits):
+class SignedBytes(LowerBits):
     """Adds up the bytes of a length as signed bytes.
 
     A char of C can be signed.
     """
 
-    bits = 32
+    def __init__(self) -> None:
+        super().__init__(32)
 
     def length(self, prefix: bytes) -> int:
         return sum(
@@ -174,18 +177,6 @@ class HalfLengthsKill(Decoder):
         if 0 < len(self._held) < LENGTH.size:
             die()
         return frames
-
-
-class TwentyFourBits(SixteenBits):
-    """Reads only the three lower bytes of a length."""
-
-    bits = 24
-
-
-class ThirtyOneBits(SixteenBits):
-    """Ignores the highest bit of a length, as the sign of a signed number."""
-
-    bits = 31
 
 
 class Remains(Decoder):

@@ -38,13 +38,13 @@ FAULTS["frame.length-prefix"] = {
         "Reads the first 16 kB of a message and drops all further bytes.", reads(decoders.LongCut)
     ),
     "sixteen-bits": Subtle(
-        "Reads only the two lower bytes of a length.", reads(decoders.SixteenBits)
+        "Reads only the two lower bytes of a length.", reads(lambda: decoders.LowerBits(16))
     ),
     "twenty-four-bits": Subtle(
-        "Reads only the three lower bytes of a length.", reads(decoders.TwentyFourBits)
+        "Reads only the three lower bytes of a length.", reads(lambda: decoders.LowerBits(24))
     ),
     "thirty-one-bits": Subtle(
-        "Ignores the highest bit of a length.", reads(decoders.ThirtyOneBits)
+        "Ignores the highest bit of a length.", reads(lambda: decoders.LowerBits(31))
     ),
     "bytes-with-a-sign": Subtle(
         "Reads the bytes of a length as signed bytes.", reads(decoders.SignedBytes)
