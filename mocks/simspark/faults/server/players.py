@@ -73,12 +73,6 @@ def _back(server: Server, robot: Robot, values: list[Any]) -> Callable[[], None]
     return lambda: robot.place(x, y, z)
 
 
-def _move_first_with_number(server: Server, command: list[Any]) -> None:
-    robot = _named_by_number(server, command)
-    assert robot is not None
-    server.agent_pos(robot, parameters(command)["pos"])
-
-
 def _sides_mixed_up(_: Server, given: dict[str, list[Any]]) -> dict[str, list[Any]]:
     return {**given, "team": [OTHER.get(str(name), str(name)) for name in given.get("team", ())]}
 
@@ -133,17 +127,6 @@ def _remove_next_of_three(server: Server, command: list[Any]) -> None:
     server.world.remove(following if len(robots) > 2 else named)
 
 
-def _remove_first_of_team(server: Server, command: list[Any]) -> None:
-    robot = _first_of_team(server, command)
-    assert robot is not None
-    server.world.remove(robot)
-
-
-def _names_a_team_only(server: Server, command: list[Any]) -> bool:
-    given = parameters(command)
-    return "team" in given and "unum" not in given and bool(_first_of_team(server, command))
-
-
 def _names_a_number_only(_: Server, command: list[Any]) -> bool:
     return {*parameters(command)} == {"unum"}
 
@@ -189,16 +172,6 @@ FAULTS["move-agent.turn"] = {
 }
 
 FAULTS["move-agent.right-one"] = {
-    "by-number-only": Subtle(
-        "Moves the first agent with the number, regardless of its team.",
-        instead(
-            "do_agent",
-            _move_first_with_number,
-            lambda server, command: (
-                "pos" in parameters(command) and _named_by_number(server, command)
-            ),
-        ),
-    ),
     "sides-mixed-up": Subtle(
         "Takes Left for the right team, and Right for the left team.",
         alter("find_named", _sides_mixed_up),
@@ -292,10 +265,6 @@ FAULTS["kill.named"] = {
 
 FAULTS["kill.selected"] = {
     "kills-by-name-only": Fault("Does not remove the selected agent.", skip("do_kill", NAMELESS)),
-    "kills-by-team": Subtle(
-        "Removes the first agent of a team if the number is missing.",
-        instead("do_kill", _remove_first_of_team, _names_a_team_only),
-    ),
 }
 
 FAULTS["repos.named"] = {
@@ -397,3 +366,27 @@ class NamesOfTheFirst(Server):
     def find_named(self, given: dict[str, list[Any]]) -> Robot:
         robot = super().find_named(given)
         return self.first[robot.unum, robot.side]
+
+
+@fault("by-number-only", violates="move-agent.right-one", subtle=True)
+class ByNumberOnly(Server):
+    """Moves the first agent with the number, regardless of its team."""
+
+    def do_agent(self, command: list[Any]) -> None:
+        given, robot = parameters(command), _named_by_number(self, command)
+        if robot and "pos" in given:
+            self.agent_pos(robot, given["pos"])
+        else:
+            super().do_agent(command)
+
+
+@fault("kills-by-team", violates="kill.selected", subtle=True)
+class KillsByTeam(Server):
+    """Removes the first agent of a team if the number is missing."""
+
+    def do_kill(self, command: list[Any]) -> None:
+        robot = None if "unum" in parameters(command) else _first_of_team(self, command)
+        if robot:
+            self.world.remove(robot)
+        else:
+            super().do_kill(command)
