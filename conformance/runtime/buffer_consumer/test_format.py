@@ -8,6 +8,7 @@ from conformance.runtime.memory.bits import check_bitmap
 from conformance.runtime.memory.buffer import Buffer
 from conformance.runtime.memory.samples import other_sample, sample
 from conformance.runtime.memory.tester import memory_tester
+from conformance.verdicts import Violation
 
 
 async def bits_of(buffer: Buffer, name: str) -> int:
@@ -29,7 +30,8 @@ async def test_order_of_bits(iut: Iut) -> None:
                 if param.writeable:
                     bits = 1 << declared.get(param.name, index)
                     came = await bits_of(buffer, param.name)
-                    check_bitmap(buffer, "control.write", bits, came, "set-value.bit")
+                    names = [param.name]
+                    check_bitmap(buffer, "control.write", bits, came, names, "set-value.bit")
 
 
 @requirement("format.bitmaps")
@@ -45,6 +47,23 @@ async def test_every_bit(iut: Iut) -> None:
                     check_own_bit(
                         buffer.place("control.write"), bits, param.name, seen, "set-value.bit"
                     )
+
+
+@requirement("format.bitmaps")
+async def test_other_bitmaps(iut: Iut) -> None:
+    """A bit that set_value sets in Write means the same parameter to get_update in Update."""
+    async with memory_tester(iut) as tester:
+        buffer = await tester.make("arm")
+        for name in ("angle", "speed", "light"):
+            bits = await bits_of(buffer, name)
+            await buffer.put({"control.update": bits})
+            answer = await tester.check_operation("get_update", **buffer.arguments)
+            names = [*answer.result] if isinstance(answer.result, dict) else []
+            # The bit has another meaning only if it means another parameter.
+            about = None if names and name not in names else "get-update.values"
+            expected = f"the bit {bits:#06x} of update to mean {name}, as in write"
+            if names != [name]:
+                raise Violation(expected, f"it answered {str(names)[:200]}", about)
 
 
 @requirement("buffers.on-demand")

@@ -82,7 +82,12 @@ async def test_mutex_is_free_afterwards(iut: Iut) -> None:
         for valid in (1, 0):
             await buffer.put({"valid": valid})
             for operation in known:
-                await run(tester, buffer, operation)
+                try:
+                    await run(tester, buffer, operation)
+                except Violation as ended:
+                    if not valid:
+                        ended.requirement = ended.requirement or "operations.validity"
+                    raise
                 await buffer.look()
             odd = [("get_value", arguments) for arguments in wrong]
             odd += [("set_value", {"value": 1, **arguments}) for arguments in (*values, *wrong)]

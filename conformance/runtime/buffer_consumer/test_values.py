@@ -35,6 +35,11 @@ async def test_get_value(iut: Iut) -> None:
             for value in values:
                 await buffer.put({f"read.params.{name}": value})
                 await check_reads(buffer, name, value)
+        # The name of this type has a dash, which also separates the parts of a buffer's name.
+        switch = await tester.make("limit-switch")
+        for value in (True, False):
+            await switch.put({"read.params.switch1": value})
+            await check_reads(switch, "switch1", value)
 
 
 @requirement("get-value.value")

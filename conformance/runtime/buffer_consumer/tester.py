@@ -24,11 +24,15 @@ OPERATIONS = (Operation("get_value", {"param": "angle"}), SET_VALUE)
 async def set_value(
     buffer: Buffer, name: str, value: Any, about: str | None = "set-value.value"
 ) -> Answer:
-    """Run set_value. Raises Violation if it fails.
+    """Run set_value. Raises Violation if it fails or is not answered.
 
     `about` is the violated requirement (None: the requirement under test).
     """
-    answer = await buffer.tester.ask("set_value", **buffer.arguments, param=name, value=value)
+    try:
+        answer = await buffer.tester.ask("set_value", **buffer.arguments, param=name, value=value)
+    except Violation as unanswered:
+        unanswered.requirement = unanswered.requirement or about
+        raise
     if not answer.ok:
         buffer.check_kept()
         expected = f"set_value of {name} = {value!r} to succeed"

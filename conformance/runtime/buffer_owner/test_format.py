@@ -115,7 +115,8 @@ async def test_order_of_bits(iut: Iut) -> None:
                 if param.readable:
                     bits = 1 << declared.get(param.name, index)
                     came = (await set_alone(buffer, param))["control.update"]
-                    check_bitmap(buffer, "control.update", bits, came, "set-data.bits")
+                    names = [param.name]
+                    check_bitmap(buffer, "control.update", bits, came, names, "set-data.bits")
 
 
 @requirement("format.bitmaps")
@@ -136,7 +137,7 @@ async def test_other_bitmaps(iut: Iut) -> None:
         await buffer.put({"control.read": 0})
         await tester.check_operation("set_read", **buffer.arguments, params=chosen)
         came = (await buffer.look())["control.read"]
-        check_bitmap(buffer, "control.read", bits, came, "set-read.sets")
+        check_bitmap(buffer, "control.read", bits, came, chosen, "set-read.sets")
         known = {
             operation.name for operation in await offered_operations(tester, buffer, OPERATIONS)
         }

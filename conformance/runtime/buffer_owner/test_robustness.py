@@ -12,6 +12,11 @@ ODD: dict[str, tuple[str, dict[str, Any]]] = {
     "an unknown parameter": ("set_data", {"values": {"angle": 0.5, "nowhere": 1}}),
     "text for a number": ("set_data", {"values": {"speed": "fast"}}),
 }
+NOTHING: tuple[tuple[str, dict[str, Any], str], ...] = (
+    ("set_data", {"values": {}}, "read.timestamp"),
+    ("set_read", {"params": []}, "control.read"),
+)
+"""Operations on no parameters, each with the field that it can change all the same."""
 
 
 @requirement("robustness.odd-operations")
@@ -57,6 +62,19 @@ async def test_unknown_parameter_to_read(iut: Iut) -> None:
         expected = f"{buffer.place('control.read')} to be 0 or {bits:#x}"
         check(image["control.read"] in (0, bits), expected, f"it is {image['control.read']:#x}")
         await tester.check_operation("set_data", **buffer.arguments, values={"angle": 0.5})
+
+
+@requirement("robustness.odd-operations")
+async def test_no_parameters(iut: Iut) -> None:
+    """An operation on no parameters changes none, and the next operation succeeds."""
+    async with memory_tester(iut) as tester:
+        buffer = await tester.connect("arm")
+        for name, arguments, field in NOTHING:
+            before = await buffer.fill()
+            await tester.ask(name, **buffer.arguments, **arguments)
+            (await buffer.look()).check_only(before, {field})
+            await tester.check_operation("set_data", **buffer.arguments, values={"angle": 0.5})
+            (await buffer.look()).check_fields({"read.params.angle": 0.5})
 
 
 @requirement("robustness.left-behind")

@@ -56,21 +56,10 @@ async def _names_by_bit(buffer: Buffer, bitmap: str, bits: Iterable[int]) -> dic
     return told
 
 
-async def are_bits_different(buffer: Buffer, bits: Mapping[str, int]) -> bool:
-    """Return True if get_write uses other bits for parameters than set_data.
-
-    The comparison needs one answer for each bit. An operation that answers too many parameters is
-    not judged.
-    """
-    told = await _names_by_bit(buffer, "write", range(8 * buffer.layout["control.write"].size))
-    answered = [(name, bit) for bit, names in told.items() for name in names]
-    if len(dict(answered)) < len(answered):
-        return False
-    return any(bits.get(name, bit) != bit for name, bit in answered)
-
-
-def check_bitmap(buffer: Buffer, field: str, bits: int, came: int, sets: str) -> None:
-    """Raise Violation unless a bitmap is the expected single bit.
+def check_bitmap(
+    buffer: Buffer, field: str, bits: int, came: int, names: Iterable[str], sets: str
+) -> None:
+    """Raise Violation unless a bitmap has the expected bits of these parameters.
 
     Without any bit, the violated requirement is ``sets``. With several bits, the violated
     requirement is format.bitmaps, because the order of the bits is not the error.
@@ -78,5 +67,5 @@ def check_bitmap(buffer: Buffer, field: str, bits: int, came: int, sets: str) ->
     if came != bits:
         one = came.bit_count() == 1
         about = None if one else "format.bitmaps" if came else sets
-        expected = f"{buffer.place(field)} to be {bits:#06x} for {', '.join(buffer.named(bits))}"
+        expected = f"{buffer.place(field)} to be {bits:#06x} for {', '.join(names)}"
         raise Violation(expected, f"it is {came:#06x}", about)

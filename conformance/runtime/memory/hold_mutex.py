@@ -241,6 +241,7 @@ async def _wait_for_answer(
         ) as left:
             return await in_time(asked, left)
     except TimeoutError:
+        await tester.check_nothing_stuck(name)
         raise Violation(
             f"the operation '{name}' to continue after the mutex of {buffer.name} was released",
             "it was not answered",

@@ -32,8 +32,8 @@ async def run(tester: Tester, buffer: Buffer, operation: Operation) -> Answer:
     return await tester.ask(operation.name, **operation.on(buffer))
 
 
-OTHER_LENGTHS = (("track", [1.0, 2.0]), ("trim", [1, 2, 3, 4, 5]))
-"""By array parameter of an arm: too few or too many elements."""
+OTHER_LENGTHS = (("track", [1.0, 2.0]), ("trim", [*range(1, 21)]))
+"""By array parameter of an arm: too few elements, or more than fit before the next field."""
 
 
 def check_partly_stored(

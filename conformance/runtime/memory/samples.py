@@ -44,7 +44,8 @@ def extremes(param: Parameter) -> list[Any]:
     """Return the smallest and greatest values of a parameter's type.
 
     A double represents each number exactly, also for integers of 64 bits, because some languages
-    have no other numbers in JSON. The list is empty if no value of the type is known.
+    have no other numbers in JSON. The decimal digits of a float are few, because some readers of
+    JSON round the last digits of long ones. The list is empty if no value of the type is known.
     """
     ends = _extreme_values(param)
     if param.count is None:
@@ -72,7 +73,8 @@ def _extreme_values(param: Parameter) -> list[Any]:
     of: Any = getattr(ctypes, f"c_{param.type}")
     bits, signed = 8 * ctypes.sizeof(of), of(-1).value < 0
     if param.kind == REAL:
-        great, denormal = (2.0**100, 2.0**-140) if bits == 32 else (2.0**1000, 2.0**-1060)
+        # The smallest double is the same number, even if a reader rounds its digits.
+        great, denormal = (2.0**100, 2.0**-140) if bits == 32 else (1e300, 5e-324)
         return [-great, 2.0**-20, denormal, great]
     greatest = (1 << (bits - signed)) - 1
     greatest -= greatest >> 53  # keep only the first 53 bits, which a double represents exactly

@@ -129,7 +129,7 @@ class Tester:
                 text = f"it did not answer the operation '{operation}' within {limit:g} s"
                 how = instance.upper.output_hint or instance.describe_end()
                 raise Unreachable(text + how) from None
-            await self._check_nothing_stuck()
+            await self.check_nothing_stuck(operation)
             if operation == "list" and (waits := waits or self._waits_for_others()):
                 raise Hindered(waits) from None
             expected = f"the operation '{operation}' to be answered"
@@ -140,8 +140,8 @@ class Tester:
             raise
         return answer, waits
 
-    async def _check_nothing_stuck(self) -> None:
-        """Raise Violation if a mutex was left locked, which explains the missing answer."""
+    async def check_nothing_stuck(self, operation: str) -> None:
+        """Raise Violation if a mutex is locked, which explains why there is no answer."""
         for buffer in self.buffers:
             with contextlib.suppress(BrokenMutex, NoObject):
                 try:
@@ -150,7 +150,7 @@ class Tester:
                 except Locked:
                     raise Violation(
                         f"the mutex of {buffer.name} to be free",
-                        "it is locked, and the operation waits for it",
+                        f"it is locked, and the operation '{operation}' is not answered",
                         RELEASED,
                     ) from None
 
