@@ -1,4 +1,4 @@
-"""Writes a file as a whole: next to its place first, then by a rename."""
+"""Replaces a file as a whole: writes a new file next to it, and renames the new file."""
 
 import contextlib
 import os
@@ -11,20 +11,20 @@ from typing import BinaryIO
 def replacement_file(path: Path) -> Iterator[BinaryIO]:
     """Yield a new file that replaces the file at ``path`` when the block ends.
 
-    After an error there, nothing has changed. A symbolic link at ``path`` is replaced, never
+    If the block raises, nothing has changed. A symbolic link at ``path`` is replaced, never
     followed. Raises OSError.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
-    beside = path.with_name(f".{path.name[:200]}.{os.getpid()}")
-    beside.unlink(missing_ok=True)
-    file = beside.open("xb")
+    temporary = path.with_name(f".{path.name[:200]}.{os.getpid()}")
+    temporary.unlink(missing_ok=True)
+    file = temporary.open("xb")
     try:
         with file:
             yield file
-        os.replace(beside, path)
+        os.replace(temporary, path)
     except BaseException:
         with contextlib.suppress(OSError):
-            beside.unlink()
+            temporary.unlink()
         raise
 
 

@@ -3,7 +3,7 @@
 from collections import OrderedDict
 from typing import TypeVar
 
-MOST = 10_000  # entries: more than any peer has open requests, or refers back to
+MAX_ENTRIES = 10_000  # more entries than any peer has open requests, or refers back to
 
 _Key = TypeVar("_Key")
 _Value = TypeVar("_Value")
@@ -14,5 +14,5 @@ class BoundedDict(OrderedDict[_Key, _Value]):
 
     def __setitem__(self, key: _Key, value: _Value) -> None:
         super().__setitem__(key, value)
-        if len(self) > MOST:
+        if len(self) > MAX_ENTRIES:
             self.popitem(last=False)

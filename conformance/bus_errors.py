@@ -1,9 +1,9 @@
 """Survive access to mapped memory that another process has taken away.
 
 If a process shortens a file, access to the lost part of a mapping raises SIGBUS, which ends the
-accessing process. The handler of this module puts a page of zeros in the place of a lost page, and
-remembers the mapping. The access then continues. Only mappings that were announced are treated so;
-any other SIGBUS ends the process as usual.
+accessing process. The handler of this module replaces a lost page by a page of zeros, and remembers
+the mapping. The access then continues. This is done only for announced mappings; any other SIGBUS
+ends the process as usual.
 """
 
 import ctypes
@@ -41,14 +41,14 @@ _lost: set[int] = set()
 
 
 def announce(start: int, size: int) -> None:
-    """Survive SIGBUS in these bytes from now on."""
+    """From now on, survive SIGBUS in these bytes."""
     _sizes[start] = size
     _lost.discard(start)
     _install()
 
 
 def forget(start: int) -> None:
-    """Treat SIGBUS in the mapping that begins here as usual again."""
+    """Let SIGBUS in the mapping that begins here end the process again."""
     _sizes.pop(start, None)
     _lost.discard(start)
 
@@ -59,7 +59,7 @@ def is_lost(start: int) -> bool:
 
 
 def _replace(_: int, info: int, __: int) -> None:
-    """Handle SIGBUS: put zeros in the place of the lost page, or let the signal end the process."""
+    """Handle SIGBUS: replace the lost page, or let the signal end the process."""
     address = ctypes.c_void_p.from_address(info + _ADDRESS_AT).value or 0
     for start, size in _sizes.items():
         if start <= address < start + size:
@@ -77,7 +77,7 @@ _handler = _HANDLER(_replace)
 
 
 def _install() -> None:
-    """Install the handler, if another one was installed meanwhile."""
+    """Install the handler, unless it is installed already."""
     current = _Action()
     _library.sigaction(signal.SIGBUS, None, ctypes.byref(current))
     own = ctypes.cast(_handler, ctypes.c_void_p).value

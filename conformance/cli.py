@@ -1,4 +1,4 @@
-"""The command ``conformance``: runs the subcommand, and reports wrong usage in one line.
+"""The command ``conformance``: runs a subcommand, and reports wrong usage in one line.
 
 Modules that are slow to import are imported by the subcommands that need them.
 """
@@ -62,7 +62,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     # Messages and transcripts are many objects without cycles. The default thresholds make the
     # garbage collector scan them repeatedly, which costs a sixth of a run's time.
     gc.set_threshold(50_000, 20, 100)
-    _heed_signals()
+    _handle_signals()
     status = _execute(words)
     return USAGE if _flush() and status == CONFORMANT else status
 
@@ -100,13 +100,13 @@ def _command(words: list[str]) -> int:
     args, rest = _split(words)
     parsed, unknown = parser.parse_known_args(args)
     if unknown:
-        _complain(parser, words[0], unknown, behind=len(args) < len(words))
+        _report_unknown(parser, words[0], unknown, has_command=len(args) < len(words))
     parsed.rest = rest
     status: int = parsed.execute(parsed)
     return status
 
 
-def _heed_signals() -> None:
+def _handle_signals() -> None:
     """Let SIGTERM and SIGHUP end a command like Ctrl-C, so that it leaves no process behind.
 
     A shell starts background jobs with SIGINT ignored, and nohup ignores SIGHUP.
@@ -193,15 +193,13 @@ def _parser(words: list[str]) -> argparse.ArgumentParser:
     return parser
 
 
-def _complain(
-    parser: argparse.ArgumentParser, command: str, unknown: list[str], *, behind: bool
+def _report_unknown(
+    parser: argparse.ArgumentParser, command: str, unknown: list[str], *, has_command: bool
 ) -> NoReturn:
     """Report unknown words, which are often an IUT's command without the -- before it."""
-    if command in ("run", "replay") and not unknown[0].startswith("-") and not behind:
-        said = f"put the command of the IUT after --, as in: -- {shlex.join(unknown)}"
-    else:
-        said = f"unrecognized arguments: {' '.join(unknown)}"
-    parser.error(said)
+    if command in ("run", "replay") and not unknown[0].startswith("-") and not has_command:
+        parser.error(f"put the command of the IUT after --, as in: -- {shlex.join(unknown)}")
+    parser.error(f"unrecognized arguments: {' '.join(unknown)}")
 
 
 def _split(words: list[str]) -> tuple[list[str], list[str]]:

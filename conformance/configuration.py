@@ -45,9 +45,10 @@ class KnownFailure:
 class Configuration:
     """The settings of one IUT and one run. Times are in seconds; empty means not declared.
 
-    ``command`` starts the IUT, and still contains placeholders. ``connect`` and ``listen`` are
-    addresses of an IUT that is started by hand, or that has a fixed address. ``programs``,
-    ``procedures`` and ``hooks`` map names to values; ``ixit`` holds every other declared value.
+    - ``command`` starts the IUT, and still contains placeholders.
+    - ``connect`` and ``listen`` are addresses of an IUT that a user starts, or fixed addresses.
+    - ``programs``, ``procedures`` and ``hooks`` map names to values.
+    - ``ixit`` has every other declared value.
     """
 
     role: Role
@@ -70,14 +71,14 @@ class Configuration:
     max_wait: float = 30.0
     max_time: float = 3600.0
     workers: str = "auto"
-    """The number of instances tested in parallel; `auto`: the suite finds out by trial."""
+    """The number of instances tested in parallel; `auto`: the suite measures it."""
     report: str = ""
     strict: bool = False
     selection: Selection = field(default_factory=Selection)
     isolate: bool = True
     """Experiments look for the messages that end sessions."""
     without: tuple[str, ...] = ()
-    """Labels of messages that the suite leaves out of what it sends."""
+    """Labels of messages that the suite does not send."""
     baseline: str = ""
     """The report of an earlier run; the run fails if a result is worse than there."""
     invocation: str = ""
@@ -101,7 +102,7 @@ class Configuration:
         return self.timing.get(timing, None if default is None else float(default))
 
     def seconds(self, timing: str) -> float:
-        """Return a timing in seconds for a test that waits that long; `max_wait` if undeclared."""
+        """Return a timing in seconds; `max_wait` if undeclared."""
         seconds = self.declared(timing)
         return self.max_wait if seconds is None else seconds
 
@@ -115,18 +116,18 @@ class Configuration:
         return self.ixit.get(name, str(setting.default or ""))
 
     def reason_to_leave_out(self, requirement: str) -> str:
-        """Return the reason why the IUT leaves a requirement out; empty if it does not."""
+        """Return the declared reason why the IUT does not support a requirement, or empty."""
         for claim, reason in self.unsupported.items():
             if requirement in (claim, *self.protocol.features.get(claim, ())):
                 return reason
         return ""
 
     def unsent_messages(self, party: str) -> set[str]:
-        """Return a party's messages of optional parts that the IUT leaves out."""
+        """Return a party's messages of features that the IUT does not support."""
         if not self.unsupported:
             return set()
-        mine = (one for one in self.protocol.messages.values() if one.sender == party)
-        return {message.name for message in mine if message.feature in self.unsupported}
+        own = (each for each in self.protocol.messages.values() if each.sender == party)
+        return {message.name for message in own if message.feature in self.unsupported}
 
     def to_json(self) -> str:
         return json.dumps({**asdict(self), "role": str(self.role)})
@@ -146,7 +147,7 @@ class Configuration:
 
 
 def load(path: Path, role: Role | None = None) -> Configuration:
-    """Read a configuration file; ``role`` is the role of a file that names none.
+    """Read a configuration file; ``role`` is the role if the file has none.
 
     Raises ConfigurationError.
     """

@@ -31,7 +31,7 @@ class Connections:
 
     @property
     def has_begun(self) -> bool:
-        """Return whether any connection has received the beginning of an incomplete message."""
+        """Return whether any connection has received an incomplete message."""
         return any(
             session.size
             > sum(len(event.data or b"") for event in session.iut_events if event.message)

@@ -35,13 +35,13 @@ SIZE = 48 if os.uname().machine == "aarch64" else 40 if ctypes.sizeof(ctypes.c_v
 
 _GNU = platform.libc_ver()[0] == "glibc" and _FIELDS.size <= SIZE
 
-_SPINS = 1000  # attempts between two looks at the clock
+_SPINS = 1000  # attempts between two checks of the timeout
 
 _library = ctypes.CDLL(None, use_errno=False)
 
 
 class _Held(threading.local):
-    """The mutexes that this thread has locked: address to bytes at the latest look.
+    """The mutexes that this thread has locked: their addresses and latest known bytes.
 
     Robust mutexes are linked in a list. Each lock and unlock also changes the other mutexes of the
     list, and needs them unchanged by others.
@@ -58,8 +58,8 @@ class _Held(threading.local):
                 ctypes.memmove(address, held, len(held))
                 self.written_over.add(address)
 
-    def look(self) -> None:
-        """Remember the current bytes of all locked mutexes."""
+    def save(self) -> None:
+        """Save the current bytes of all locked mutexes."""
         for address in self.bytes:
             self.bytes[address] = memory(address)
 
@@ -140,7 +140,7 @@ def _is_locked_by(address: int, code: int) -> bool:
     elif code:
         raise BrokenMutex(os.strerror(code))
     _held.bytes[address] = b""
-    _held.look()
+    _held.save()
     return True
 
 
@@ -158,7 +158,7 @@ def unlock(address: int) -> None:
     written_over = address in _held.written_over
     _held.written_over.discard(address)
     _call("pthread_mutex_unlock", ctypes.c_void_p(address))
-    _held.look()
+    _held.save()
     if written_over:
         raise WrittenOver("the mutex was overwritten while it was locked")
 

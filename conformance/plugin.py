@@ -1,4 +1,4 @@
-"""The pytest plugin: gives test cases their IUT, and turns their outcomes into a report.
+"""The pytest plugin: runs test cases with an IUT, and writes a report.
 
 pytest loads the plugin in every run. The plugin does nothing unless the run names an IUT:
 
@@ -71,8 +71,8 @@ def _configuration(config: pytest.Config) -> Configuration | None:
     if not role:
         raise ConfigurationError("--role is missing: expected the role of the IUT, PROTOCOL/ROLE")
     given = [word for word in ("connect", "listen") if config.getoption(word)]
-    again = ["conformance", "run", role]
-    again += [word for name in given for word in (f"--{name}", config.getoption(name))]
+    invocation = ["conformance", "run", role]
+    invocation += [word for name in given for word in (f"--{name}", config.getoption(name))]
     return check_configuration(
         Configuration(
             role=protocols.role(role),
@@ -84,13 +84,13 @@ def _configuration(config: pytest.Config) -> Configuration | None:
                 keyword=config.getoption("keyword"),
                 requirements=tuple(config.getoption("--requirement")),
             ),
-            invocation=shlex.join(again) + (f" -- {command}" if command else ""),
+            invocation=shlex.join(invocation) + (f" -- {command}" if command else ""),
         )
     )
 
 
 def _folder(config: pytest.Config) -> str:
-    """The folder of the report: one of its own if pytest selects some of the tests."""
+    """The folder of the report; a selection of pytest has a folder of its own."""
     options = ("keyword", "markexpr", "lf", "deselect", "maxfail")
     selecting = any(config.getoption(name, None) for name in options)
     named = any("::" in argument for argument in config.args)
@@ -99,7 +99,7 @@ def _folder(config: pytest.Config) -> str:
 
 @pytest.fixture
 def iut() -> None:
-    """The implementation under test; a run fills it in for each of its test cases."""
+    """The implementation under test; the run passes it to each test case."""
 
 
 @pytest.fixture

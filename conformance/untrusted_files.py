@@ -1,4 +1,4 @@
-"""Reads JSON, YAML and TOML files of others, within bounds, with one kind of error."""
+"""Reads untrusted JSON, YAML and TOML files within bounds; every error is a ValueError."""
 
 import json
 import math
@@ -7,21 +7,21 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
 
-MOST = 4 * 1024 * 1024
-"""The bytes of a file that are read; a hundred times the largest file that people write."""
-_DIGITS = 300  # of a number: more than any binary floating-point number has before its point
+MAX_SIZE = 4 * 1024 * 1024
+"""The bytes of a file that are read: a hundred times the largest file that people write."""
+_DIGITS = 300  # digits of a number: more than any floating-point number has before its point
 _NODES = 500_000  # values in a YAML file: more than fit in the bytes, unless there are aliases
-_DEEPEST = 100  # collections in each other in a YAML file
+_MAX_DEPTH = 100  # nested collections in a YAML file; the fast loader would crash
 _DOTTED = re.compile(
     r"""(?:^|[{,])[ \t\[]*+(?:(?:[\w-]++|"[^"\n]*+"|'[^'\n]*+')[ \t]*+\.[ \t]*+){200}""",
     re.ASCII | re.MULTILINE,
 )
-"""A key of so many parts that reading it takes a minute."""
+"""A key of 200 parts or more, which takes tomllib a minute."""
 
 T = TypeVar("T")
 
 
-def text(path: Path, most: int = MOST) -> str:
+def text(path: Path, most: int = MAX_SIZE) -> str:
     """Return the text of a file. Raises OSError; ValueError if it is too large or not UTF-8."""
     with path.open("rb") as file:
         data = file.read(most + 1)
@@ -52,16 +52,16 @@ def read_yaml(source: str) -> Any:
     """Return the value of a YAML text. Raises ValueError."""
     import yaml
 
-    if len(source) > MOST:
-        raise ValueError(f"larger than {MOST} bytes")
+    if len(source) > MAX_SIZE:
+        raise ValueError(f"larger than {MAX_SIZE} bytes")
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     try:
-        # The fast loader is recursive without a limit, so that deep nesting would crash it.
+        # The fast loader is recursive without a limit, so deep nesting would crash it.
         depth = 0
         for number, event in enumerate(yaml.parse(source, loader)):
             opens = isinstance(event, yaml.CollectionStartEvent)
             depth += opens - isinstance(event, yaml.CollectionEndEvent)
-            if depth > _DEEPEST:
+            if depth > _MAX_DEPTH:
                 raise ValueError("nested too deep")
             if number > 2 * _NODES:  # a collection has two events
                 raise ValueError(f"expected at most {_NODES} values")

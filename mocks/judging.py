@@ -99,7 +99,9 @@ class _Bench(Bench):
         super().__init__(
             protocol,
             [judged for judged in protocol.roles if judged != role.name],
-            heard=[party for party in protocol.parties if party != role.name] if messages else (),
+            reported_parties=[party for party in protocol.parties if party != role.name]
+            if messages
+            else (),
             of_peer=whose,
         )
         self._peer = role.peer

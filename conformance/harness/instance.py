@@ -81,7 +81,7 @@ class Instance:
 
     @property
     def is_ready(self) -> bool:
-        """True if the IUT has started: it has sent a message, or it serves and has accepted."""
+        """True if the IUT has started: it has sent a message or accepted a connection."""
         accepted = self.serves and self.kind in ("tcp", "unix") and self.connections > 0
         return self.has_spoken or accepted
 

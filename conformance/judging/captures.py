@@ -1,4 +1,4 @@
-"""Read and write captures: transcripts as files, a header line, then one event a line."""
+"""Read and write captures, which are files with a header line and one event a line."""
 
 import base64
 import binascii
@@ -17,10 +17,10 @@ VERSION = 1
 ORIGINS = ("golden", "recorded", "counterexample")
 
 LEFT_OUT = "left out"
-"""The event that replaces omitted events: its details have their count and their bytes."""
+"""The event that replaces omitted events; its details have their number and their bytes."""
 
 LATEST = 1e12  # seconds that an event can be from the beginning: more than a computer lives
-_LONG = 1024  # bytes: longer hex is no longer readable, so Base64 is used
+_MAX_HEX = 1024  # bytes: longer hex is not readable, so Base64 is used
 _BLANKS = str.maketrans("\t\r\n", "   ")
 
 
@@ -159,7 +159,7 @@ def with_messages(event: Event, frames: Sequence[Frame]) -> Event:
 def read(path: Path) -> Capture:
     """Read a capture file. Raises CaptureError."""
     try:
-        # Not splitlines: JSON strings can contain separators that splitlines takes for line ends.
+        # Not splitlines, because JSON strings can contain separators that it treats as line ends.
         lines = path.read_text(encoding="utf-8").split("\n")
     except OSError as error:
         raise CaptureError(f"{path}: {error.strerror or error}") from error
@@ -176,26 +176,26 @@ def read(path: Path) -> Capture:
 
 
 def header(path: Path, line: str) -> Capture:
-    """The capture that this first line of a file begins, without events. Raises CaptureError."""
-    said = _object(path, 1, line)
-    if said.get("capture") != VERSION:
+    """Parse the first line of a file as a capture without events. Raises CaptureError."""
+    members = _object(path, 1, line)
+    if members.get("capture") != VERSION:
         raise CaptureError(f'{path}:1: no capture: the first line must have "capture": {VERSION}')
     for key, kind in (("protocol", str), ("title", str), ("origin", str)):
-        if not isinstance(said.get(key), kind):
+        if not isinstance(members.get(key), kind):
             raise CaptureError(f"{path}:1: the header needs {key!r}, a string")
-    names = said.get("requirements", [])
+    names = members.get("requirements", [])
     if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
         raise CaptureError(f"{path}:1: 'requirements' must be a list of ids")
-    if not isinstance(said.get("iut"), str | None):
+    if not isinstance(members.get("iut"), str | None):
         raise CaptureError(f"{path}:1: 'iut' must be a role")
     fixed = ("capture", "protocol", "title", "origin", "requirements")
     return Capture(
-        protocol=said["protocol"],
-        title=said["title"],
-        origin=said["origin"],
+        protocol=members["protocol"],
+        title=members["title"],
+        origin=members["origin"],
         requirements=tuple(names),
         events=(),
-        extra={key: value for key, value in said.items() if key not in fixed},
+        extra={key: value for key, value in members.items() if key not in fixed},
     )
 
 
@@ -279,7 +279,7 @@ def _bytes_to_json(data: bytes) -> dict[str, str]:
         text = data.decode("utf-8")
         if text.translate(_BLANKS).isprintable():
             return {"text": text}
-    if len(data) > _LONG:
+    if len(data) > _MAX_HEX:
         return {"base64": base64.b64encode(data).decode("ascii")}
     return {"hex": data.hex()}
 
@@ -314,8 +314,9 @@ def _object(path: Path, number: int, line: str) -> dict[str, Any]:
 
 
 def _check_gap(path: Path, number: int, raw: Mapping[str, Any]) -> None:
-    of = raw.get("connections", [])
-    counts = [raw.get("events", 0), raw.get("bytes", 0), *(of if isinstance(of, list) else [None])]
+    listed = raw.get("connections", [])
+    numbers = listed if isinstance(listed, list) else [None]
+    counts = [raw.get("events", 0), raw.get("bytes", 0), *numbers]
     if any(type(count) is not int or count < 0 for count in counts):
         raise CaptureError(f"{path}:{number}: 'events', 'bytes' and 'connections' are numbers")
 

@@ -12,17 +12,19 @@ from conformance.judging.coverage import Coverage, Tally
 from conformance.judging.judge import Finding, Judge
 from conformance.judging.space import FIRST, LATER, PARALLEL
 
-_COUNTED = 10_000  # different findings that are counted over all connections, which bounds memory
+_MAX_FINDINGS = 10_000  # different findings that are counted, which bounds memory
 
 
 class Connections:
     """Judge the events of a live or recorded session, each connection with its own `Judge`.
 
     Connections with one instance of an IUT share a conversation, the state that their oracles have
-    in common. ``conversation`` continues the conversation of an earlier session. ``running``: the
-    IUT was running before this session. ``of_peer`` returns whether a party has really sent a
-    frame. If False, the connection uses another protocol, and is not judged. By default, all frames
-    count.
+    in common.
+
+    - ``conversation`` continues the conversation of an earlier session.
+    - ``running``: the IUT was running before this session.
+    - ``of_peer`` returns whether a party has really sent a frame. If False, the connection uses
+      another protocol, and is not judged. By default, all frames count.
     """
 
     def __init__(
@@ -37,14 +39,14 @@ class Connections:
         self._protocol = protocol
         self._tally = Tally(protocol)
         self._connected: dict[Any, int] = {}
-        """For each instance of the IUT, the number of its connections so far."""
+        """The number of connections so far of each instance of the IUT."""
         self._open: dict[Any, set[int | None]] = {}
-        """For each instance of the IUT, the connections that no side has closed."""
+        """The connections of each instance of the IUT that no side has closed."""
         self._judged = tuple(judged)
         self._of_peer = of_peer
         self._foreign: set[int | None] = set()
         self.times: Counter[tuple[str, str, str]] = Counter()
-        """How often each role committed each violation, on connections that have ended."""
+        """The number of times that each role made each violation on ended connections."""
         self._fragment = fragment
         self._running = running
         self._conversation = conversation
@@ -52,7 +54,7 @@ class Connections:
         self._transport = ""
         self._judges: dict[int | None, Judge] = {}
         self._latest: dict[tuple[int | None, str], int] = {}
-        self._told: dict[int | None, int] = {}
+        self._reported: dict[int | None, int] = {}
         self._exercised: dict[str, set[str]] = {role: set() for role in self._judged}
         self.spoiled = False
         self.foreign = ""
@@ -94,8 +96,8 @@ class Connections:
                 last = self._latest.get((event.connection, event.sender), index)
                 judge.frame(last, event.sender, frame)
             judge.closed(index, event.sender)
-        found = judge.found[self._told.get(event.connection, 0) :]
-        self._told[event.connection] = len(judge.found)
+        found = judge.found[self._reported.get(event.connection, 0) :]
+        self._reported[event.connection] = len(judge.found)
         return frames, found
 
     def _begin(self, event: Event) -> Judge:
@@ -121,10 +123,10 @@ class Connections:
     def _place_of(self, instance: Any, connection: int | None) -> str:
         """Return the place of a new connection among those of its instance."""
         others = self._open.setdefault(instance, set())
-        beside = bool(others)
+        has_open = bool(others)
         others.add(connection)
         self._connected[instance] = self._connected.get(instance, 0) + 1
-        if beside:
+        if has_open:
             return PARALLEL
         return FIRST if self._connected[instance] == 1 else LATER
 
@@ -143,11 +145,11 @@ class Connections:
             self._exercised[role] |= judge.exercised_by(role)
             for (requirement, message), number in judge.times(role).items():
                 key = role, requirement, message
-                if key in self.times or len(self.times) < _COUNTED:
+                if key in self.times or len(self.times) < _MAX_FINDINGS:
                     self.times[key] += number
         for party in self._protocol.parties:
             self._latest.pop((connection, party), None)
-        self._told.pop(connection, None)
+        self._reported.pop(connection, None)
         for connections in self._open.values():
             connections.discard(connection)
         self.spoiled = self.spoiled or judge.spoiled

@@ -1,4 +1,4 @@
-"""Count what the sessions of a run show of their protocol, while they run."""
+"""Count the points of the protocol that the sessions of a run show."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -11,13 +11,13 @@ from conformance.codec import Frame
 from conformance.definitions.protocol import Protocol
 from conformance.judging.space import CUT, FIRST, JOINED, WHOLE, Row, space
 
-# Messages of a kind that are observed in a session: all of the first ones, then every n-th.
-_ALL = 30
+# In each session, the first messages of a kind are observed, and then every n-th, to save time.
+_FIRST_MESSAGES = 30
 _EVERY = 20
-_KEPT = 20_000  # different messages that are remembered, so that each is observed only once
+_MAX_KNOWN = 20_000  # different messages that are remembered, so that each is observed only once
 
 TAKEN: ContextVar[set[Row] | None] = ContextVar("TAKEN", default=None)
-"""The set to which walks through courses add their rows, if a judge counts them."""
+"""The set to which walks through courses add their rows; None if no judge counts them."""
 
 
 @dataclass(frozen=True)
@@ -32,14 +32,14 @@ class Coverage:
 
 
 class Tally:
-    """Counts what all sessions of a run show together."""
+    """Counts the points that all sessions of a run show together."""
 
     def __init__(self, protocol: Protocol) -> None:
         self.protocol = protocol
         self.shown: set[int] = set()
         self.rows: set[Row] = set()
         self._first: dict[int, Any] = {}
-        """For each place, the first value there."""
+        """The hash of the first value at each place, to recognise a second value."""
         self._known: set[int] = set()
         """Hashes of messages that were observed."""
 
@@ -55,11 +55,11 @@ class Tally:
         return SessionCoverage(self, way)
 
     def observe(self, sender: str, name: str, frame: Frame) -> None:
-        """Count what one message shows; a message that was seen before shows nothing."""
+        """Count the points that one message shows; a repeated message shows nothing."""
         known = hash((sender, name, frame.raw))
         if known in self._known:
             return
-        if len(self._known) < _KEPT:
+        if len(self._known) < _MAX_KNOWN:
             self._known.add(known)
         places = space(self.protocol)
         observe = places.observers.get((sender, name))
@@ -78,7 +78,7 @@ class Tally:
 
 
 class SessionCoverage:
-    """Counts what one session shows, up to bytes that are no message."""
+    """Counts the points that one session shows, up to bytes that are not a message."""
 
     def __init__(self, tally: Tally, way: str) -> None:
         self._tally = tally
@@ -87,17 +87,17 @@ class SessionCoverage:
         self._before: Token[set[Row] | None]
         self._came: Counter[tuple[str, str]] = Counter()
         self._pending: dict[str, int] = {}
-        """For each sender, the bytes of its unfinished message."""
+        """The number of bytes of each sender's unfinished message."""
 
     def spoil(self) -> None:
-        """Count nothing more: bytes came that are no message."""
+        """Count nothing more, because bytes came that are not a message."""
         self._spoiled = True
 
     def count_rows(self) -> "SessionCoverage":
         """Count the rows of courses that are taken within a `with` block."""
         return self
 
-    # A generator as context manager would take longer than most steps do.
+    # A context manager made from a generator would take longer than most steps.
 
     def __enter__(self) -> None:
         self._before = TAKEN.set(None if self._spoiled else self._tally.rows)
@@ -112,14 +112,14 @@ class SessionCoverage:
         key = (sender, frame.name)
         self._came[key] += 1
         number = self._came[key]
-        if number > _ALL and number % _EVERY:
+        if number > _FIRST_MESSAGES and number % _EVERY:
             return
         self._tally.observe(sender, frame.name, frame)
         if number == 1:
             self._add(sender, self._way)
 
     def arrived(self, sender: str, pieces: Sequence[int], frames: Sequence[Frame]) -> None:
-        """Count how messages came: the sizes of the pieces, and the messages in them."""
+        """Count how messages came, from the sizes of the pieces and the messages in them."""
         pending = self._pending.pop(sender, 0)
         if len(pieces) == len(frames) == 1 and not pending and len(frames[0].raw) == pieces[0]:
             self._add(sender, WHOLE)

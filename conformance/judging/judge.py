@@ -11,8 +11,8 @@ from conformance.definitions.protocol import MessageType, Protocol
 from conformance.definitions.schemas import SchemaError
 from conformance.judging.coverage import SessionCoverage, Tally
 
-# Different findings kept for one role in a session: enough for any report, and bounds memory.
-MOST = 100
+# Different findings of one role that are kept in a session, so that memory has a bound.
+MAX_FINDINGS = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,9 +123,9 @@ class Judge:
         self._oracle: Oracle | None = protocol.oracle.Oracle(*shared) if judges else None
         self._exercised: dict[str, set[str]] = {role: set() for role in self._judged}
         self._wrong: dict[MessageType, list[list[SchemaError]]] = {}
-        """For each message type, the schema errors of the first messages that were wrong."""
+        """The schema errors of the first wrong messages, by message type."""
         self._known: dict[str, int | None] = {}
-        """For each sender, the event of its latest known message, or else of its first frame."""
+        """The event of each sender's latest known message, or else of its first frame."""
         self._ending: set[str] = set()
         """The senders whose streams have ended."""
         self._cut = False
@@ -152,7 +152,7 @@ class Judge:
         return self._exercised[role]
 
     def times(self, role: str) -> Mapping[tuple[str, str], int]:
-        """How often a role committed each violation; keys are requirement and text."""
+        """The number of times that a role made each violation, by requirement and text."""
         return self._found[role]
 
     def decode(self, sender: str, data: bytes) -> list[Frame]:
@@ -161,7 +161,7 @@ class Judge:
         return self._decoders[sender].feed(data)
 
     def is_unreadable(self, sender: str) -> bool:
-        """Return whether no later message of one side can be decoded, whatever its bytes are."""
+        """Return whether no further message of one side can be decoded."""
         return bool(getattr(self._decoders[sender], "lost", ""))
 
     def prompt(self, sender: str) -> bytes:
@@ -181,7 +181,7 @@ class Judge:
             self._coverage.message(sender, frame)
 
     def arrived(self, sender: str, pieces: Sequence[int], frames: Sequence[Frame]) -> None:
-        """Count how these frames came, in pieces of these sizes."""
+        """Count the framing of these frames, which came in pieces of these sizes."""
         self._coverage.arrived(sender, pieces, frames)
 
     def reset(self, sender: str) -> None:
@@ -189,13 +189,13 @@ class Judge:
 
         Call this before the rest of the side's bytes and its end are judged.
         """
-        if told := getattr(self._oracle, "reset", None):
-            told(sender)
+        if judge := getattr(self._oracle, "reset", None):
+            judge(sender)
 
     def has_said_goodbye(self, sender: str) -> bool:
         """Return whether one side has said goodbye by the protocol's own rules."""
-        told = getattr(self._oracle, "has_said_goodbye", None)
-        return told is not None and bool(told(sender))
+        judge = getattr(self._oracle, "has_said_goodbye", None)
+        return judge is not None and bool(judge(sender))
 
     def rest(self, sender: str) -> list[Frame]:
         """Return the frames left in a side's decoder; judge them before the end.
@@ -254,7 +254,7 @@ class Judge:
             yield from self._unless_lossy(self._oracle.message(sender, frame.name, frame.value))
 
     def _unless_lossy(self, findings: Iterable[Finding]) -> Iterator[Finding]:
-        """Yield the oracle's findings; nothing if messages can have been lost."""
+        """Yield the oracle's findings that count; nothing if messages can have been lost."""
         found = [each for each in findings if self._only is None or each.requirement in self._only]
         if not self.spoiled:
             yield from found
@@ -263,7 +263,7 @@ class Judge:
         default = self._protocol.schema_requirement
         schema = self._protocol.schemas.schema(known.schema)
         wrong = self._wrong.setdefault(known, [])
-        if len(wrong) < MOST or not schema.is_wrong(value):
+        if len(wrong) < MAX_FINDINGS or not schema.is_wrong(value):
             errors, marks = schema.check(value)
             wrong += [errors] if errors else []
         else:
@@ -290,7 +290,7 @@ class Judge:
         for finding in findings:
             found = self._found.get(sender)
             key = (finding.requirement, finding.message)
-            if found is None or (key not in found and len(found) >= MOST):
+            if found is None or (key not in found and len(found) >= MAX_FINDINGS):
                 continue
             found[key] += 1
             if found[key] == 1:

@@ -2,7 +2,7 @@
 
 The process makes the object with a function that can be pickled, and serves calls to the object
 through a socket. The process exits when its parent exits, even if the parent crashes. Each call is
-limited to `LONGEST` seconds of computing time. If the parent exits without calling `end`, the
+limited to `MAX_TIME` seconds of computing time. If the parent exits without calling `end`, the
 process calls the object's method `abandoned`.
 """
 
@@ -16,7 +16,7 @@ from collections.abc import Callable
 from multiprocessing.connection import Connection, Pipe
 from typing import Any
 
-LONGEST = 120.0  # seconds of computing time for one call
+MAX_TIME = 120.0  # seconds of computing time for one call
 _END = ""  # in place of a method name: exit
 _NICE = 5  # niceness: on few processors, the parent that waits for an answer runs first
 
@@ -46,7 +46,7 @@ class ProcessObject:
             self._pipe.send(make)
 
     def call(self, method: str, *args: Any) -> Any:
-        """Call a method, wait, and return its result. Raises Gone."""
+        """Call a method, wait, and return its result. Raises ProcessGone."""
         try:
             self._pipe.send((method, args))
             done, result = self._pipe.recv()
@@ -82,7 +82,7 @@ class LocalObject:
         self._made: Any = None
 
     def call(self, method: str, *args: Any) -> Any:
-        """Call a method and return its result. Raises Gone."""
+        """Call a method and return its result. Raises ProcessGone."""
         try:
             if self._make:
                 self._made, self._make = self._make(), None
@@ -113,7 +113,7 @@ def _serve(pipe: Connection) -> None:
 
 def _answer(made: LocalObject, method: str, args: tuple[Any, ...]) -> tuple[bool, Any]:
     """Call a method; return True and its result, or False and the text of its error."""
-    signal.setitimer(signal.ITIMER_VIRTUAL, LONGEST)
+    signal.setitimer(signal.ITIMER_VIRTUAL, MAX_TIME)
     try:
         return True, made.call(method, *args)
     except ProcessGone as gone:

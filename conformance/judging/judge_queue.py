@@ -27,10 +27,10 @@ EVENT = 600  # bytes of memory per event besides its data, roughly measured
 BATCH = 256 * 1024  # bytes judged in one call: small enough that results appear quickly
 # Bytes of traffic recorded at most, so that a long session cannot fill the disk.
 RECORDED = 256 * 1024 * 1024
-MOST = 1000  # different findings reported and kept at most
+MAX_FINDINGS = 1000  # different findings that are reported and kept, so that memory has a bound
 CUT = "cut"  # the event after which a connection is not judged any more
 _LATE = "unjudged"  # the event that marks a gap in a connection: the queue was full
-_TURN = 0.005  # seconds in which events are gathered before one call of the separate process
+_GATHERING = 0.005  # seconds in which events are gathered before one call of the separate process
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +44,7 @@ class PeerMessage:
 
 @dataclass(frozen=True, slots=True)
 class PartyFinding:
-    """The first finding of its kind about one party, and how often it was made."""
+    """The first finding of its kind about one party, and the number of such findings."""
 
     party: str
     level: str
@@ -70,10 +70,10 @@ class JudgedTraffic:
     """The results of all judged traffic.
 
     ``exercised`` maps each party to the requirements that its behaviour exercised. ``messages``
-    counts the messages of each party. ``coverage`` is what they have shown of the protocol.
+    counts the messages of each party. ``coverage`` has the points that they have shown.
     """
 
-    seen: list[PartyFinding] = field(default_factory=list)
+    findings: list[PartyFinding] = field(default_factory=list)
     unjudged: list[Unjudged] = field(default_factory=list)
     exercised: dict[str, set[str]] = field(default_factory=dict)
     messages: dict[str, int] = field(default_factory=dict)
@@ -88,21 +88,21 @@ class Bench:
         protocol: Protocol,
         judged: Collection[str],
         record: Path | None = None,
-        heard: Collection[str] = (),
+        reported_parties: Collection[str] = (),
         of_peer: Callable[[str, Frame], bool] | None = None,
     ) -> None:
         """Begin to judge.
 
-        ``record`` is a capture file that has only its header; events are appended to it. Messages
-        from the parties in ``heard`` are reported as `PeerMessage`. ``of_peer`` returns whether a
-        party has really sent a frame. If False, the connection uses another protocol, and is not
-        judged.
+        - ``record``: a capture file that has only its header; events are appended to it
+        - ``reported_parties``: parties whose messages are reported as `PeerMessage`
+        - ``of_peer`` returns whether a party has really sent a frame. If False, the connection uses
+          another protocol, and is not judged.
         """
         self._protocol = protocol
         self._writer = Writer.append_to(record) if record else None
-        self._heard = frozenset(heard)
+        self._reported_parties = frozenset(reported_parties)
         self._connections = Connections(protocol, judged, running=True, of_peer=of_peer)
-        self._seen: dict[tuple[str, str, str], PartyFinding] = {}
+        self._found: dict[tuple[str, str, str], PartyFinding] = {}
         self._messages = dict.fromkeys(protocol.parties, 0)
         self._reports: list[JudgeReport] = []
         self._open: dict[int | None, set[str | None]] = {}
@@ -110,11 +110,11 @@ class Bench:
         self._unjudged: list[Unjudged] = []
         self._recorded = 0
         self._at = 0.0
-        self.shown: JudgedTraffic | None = None
+        self.results: JudgedTraffic | None = None
         """The results of all connections; None until `end` has been called."""
 
     def take(self, events: Sequence[Event]) -> list[JudgeReport]:
-        """Judge these events; return what there is to report."""
+        """Judge these events; return the new results."""
         for event in events:
             self._at = event.at
             frames: Sequence[Frame] = ()
@@ -127,8 +127,8 @@ class Bench:
                 self._writer.add(captures.with_messages(event, frames))
         if self._writer:
             self._writer.flush()
-        told, self._reports = self._reports, []
-        return told
+        reports, self._reports = self._reports, []
+        return reports
 
     def end(self, complete: bool = True) -> JudgedTraffic:
         """Return the results of all events.
@@ -142,11 +142,11 @@ class Bench:
             why = "the relaying process was killed"
             self._unjudged.append(Unjudged(None, self._at, why))
         times = self._connections.times
-        seen = [replace(one, times=max(1, times[key])) for key, one in self._seen.items()]
-        self.shown = JudgedTraffic(
-            seen, self._unjudged, exercised, self._messages, self._connections.coverage
+        findings = [replace(each, times=max(1, times[key])) for key, each in self._found.items()]
+        self.results = JudgedTraffic(
+            findings, self._unjudged, exercised, self._messages, self._connections.coverage
         )
-        return self.shown
+        return self.results
 
     def _take(self, index: int, event: Event) -> Sequence[Frame]:
         """Judge an event; return the frames that it completes."""
@@ -160,7 +160,7 @@ class Bench:
         frames, found = self._connections.take(index, event)
         if event.sender is not None:
             self._messages[event.sender] += sum(frame.name is not None for frame in frames)
-            if event.sender in self._heard:
+            if event.sender in self._reported_parties:
                 self._reports += [
                     PeerMessage(number or 0, frame.name, frame.value) for frame in frames
                 ]
@@ -176,10 +176,10 @@ class Bench:
     def _leave(self, event: Event, why: str) -> None:
         self._open.pop(event.connection, None)
         self._connections.forget(event.connection)
-        told = Unjudged(event.connection, event.at, why)
-        self._reports.append(told)
-        if len(self._unjudged) < MOST:
-            self._unjudged.append(told)
+        unjudged = Unjudged(event.connection, event.at, why)
+        self._reports.append(unjudged)
+        if len(self._unjudged) < MAX_FINDINGS:
+            self._unjudged.append(unjudged)
 
     def _place(self, event: Event) -> int:
         """Return the index of an event in the recording; the last index if it is full."""
@@ -190,11 +190,11 @@ class Bench:
 
     def _keep(self, party: str, number: int, finding: Finding) -> None:
         key = (party, finding.requirement, finding.message)
-        if key not in self._seen and len(self._seen) < MOST:
+        if key not in self._found and len(self._found) < MAX_FINDINGS:
             requirement = self._protocol.requirements.get(finding.requirement)
             level = requirement.level if requirement else "must"
-            self._seen[key] = PartyFinding(party, level, finding, number)
-            self._reports.append(self._seen[key])
+            self._found[key] = PartyFinding(party, level, finding, number)
+            self._reports.append(self._found[key])
 
 
 class JudgeQueue:
@@ -212,7 +212,7 @@ class JudgeQueue:
         ``make`` must be picklable. ``report`` is called in another thread with every result.
         """
         self._report_to = report
-        self._turn = _TURN if separate else 0.0
+        self._gathering = _GATHERING if separate else 0.0
         self._bench = ProcessObject(make) if separate else LocalObject(make)
         self._began = time.monotonic()
         self._waiting: queue.SimpleQueue[Event | threading.Event | None] = queue.SimpleQueue()
@@ -222,7 +222,7 @@ class JudgeQueue:
         """The connections that are still open, each with the parties that have closed their side.
         """
         self._is_lost = self._has_left = False
-        self.shown = JudgedTraffic()
+        self.results = JudgedTraffic()
         """The results of all traffic; complete after `end`."""
         self._thread = threading.Thread(target=self._run, daemon=True)
         self._thread.start()
@@ -261,7 +261,7 @@ class JudgeQueue:
         """Wait until all traffic so far is judged."""
         done = threading.Event()
         self._waiting.put(done)
-        # If another thread calls `end` meanwhile, everything is judged as well.
+        # If another thread calls `end` at the same time, the thread judges everything and exits.
         while not done.wait(0.1) and self._thread.is_alive():
             pass
 
@@ -284,17 +284,17 @@ class JudgeQueue:
             if self._has_left:
                 self._bench.tell("take", batch)
                 continue
-            for told in self._call("take", [], batch) if batch else ():
-                self._keep_and_report(told)
+            for report in self._call("take", [], batch) if batch else ():
+                self._keep_and_report(report)
             self._judged_bytes += sum(len(event.data or b"") + EVENT for event in batch)
             if mark:
                 mark.set()
         if self._has_left:
             self._bench.tell("end")
             return
-        lost = self.shown.unjudged
-        self.shown = self._call("end", self.shown)
-        self.shown.unjudged += [one for one in lost if one not in self.shown.unjudged]
+        lost = self.results.unjudged
+        self.results = self._call("end", self.results)
+        self.results.unjudged += [each for each in lost if each not in self.results.unjudged]
         self._bench.end()
 
     def _batch(self) -> tuple[list[Event], threading.Event | None]:
@@ -306,7 +306,7 @@ class JudgeQueue:
         size = 0
         while isinstance(item := self._waiting.get(), Event):
             if not batch:
-                time.sleep(self._turn)
+                time.sleep(self._gathering)
             batch.append(item)
             size += len(item.data or b"") + EVENT
             if size > BATCH or self._waiting.empty():
@@ -325,10 +325,10 @@ class JudgeQueue:
             self._keep_and_report(Unjudged(None, at, f"judging failed: {gone}"))
             return otherwise
 
-    def _keep_and_report(self, told: JudgeReport) -> None:
+    def _keep_and_report(self, report: JudgeReport) -> None:
         # Results are kept in case the judge crashes before `end` returns all of them.
-        if isinstance(told, PartyFinding):
-            self.shown.seen.append(told)
-        elif isinstance(told, Unjudged):
-            self.shown.unjudged.append(told)
-        self._report_to(told)
+        if isinstance(report, PartyFinding):
+            self.results.findings.append(report)
+        elif isinstance(report, Unjudged):
+            self.results.unjudged.append(report)
+        self._report_to(report)

@@ -61,14 +61,14 @@ class Recording:
 
         The file has this finding if the events alone do not show it, for example a timeout.
         """
-        told = self.capture.extra
-        if "concluded" not in told:
+        extra = self.capture.extra
+        if "concluded" not in extra:
             return ()
-        event = told.get("offending")
+        event = extra.get("offending")
         inside = isinstance(event, int) and 0 <= event < len(self.capture.events)
-        came = str(told.get("came"))
-        text = f"expected {told['expected']}; {came}" if "expected" in told else came
-        return (Finding(str(told["concluded"]), text, event if inside else None),)
+        came = str(extra.get("came"))
+        text = f"expected {extra['expected']}; {came}" if "expected" in extra else came
+        return (Finding(str(extra["concluded"]), text, event if inside else None),)
 
     def level(self, finding: Finding) -> str:
         return self.protocol.requirement(finding.requirement).level
@@ -104,17 +104,17 @@ def judge_events(
 ) -> Recording:
     """Judge a session that was read from a file, as `read` does.
 
-    Raises Misjudged, or CaptureError if a role has sent bytes that never sends any.
+    Raises Misjudged. Raises CaptureError if a role that sends nothing has sent bytes.
     """
-    told = _judge(protocol, capture, role)
+    judged = _judged_roles(protocol, capture, role)
     mute = set(protocol.parties) - {sender for sender, _ in protocol.messages}
     for event, line in zip(capture.events, lines, strict=True):
         if event.sender in mute and event.data:
             raise CaptureError(f"{path}:{line}: a {event.sender} of {protocol.name} sends nothing")
-    # Without an IUT, both peers are real and are judged together, as in a live session.
-    both = told if capture.iut else tuple(protocol.roles)
-    said = _NamedMessages(capture, told)
-    judge = judge_capture(protocol, capture, both, conversation, said.took)
+    # Without an IUT, both peers are real and are judged together, like in a live session.
+    roles = judged if capture.iut else tuple(protocol.roles)
+    named = _NamedMessages(capture, judged)
+    judge = judge_capture(protocol, capture, roles, conversation, named.took)
     findings = []
     for finding in judge.found:
         sender = capture.events[finding.event or 0].sender
@@ -125,17 +125,17 @@ def judge_events(
                 f"{path}: a finding about {sender} is of {finding.requirement!r}, which {wrong}: "
                 f"{finding.message}"
             )
-        if sender in told:
+        if sender in judged:
             findings.append(finding)
     return Recording(
         path,
         protocol,
-        replace(capture, events=tuple(said.events)),
-        told,
+        replace(capture, events=tuple(named.events)),
+        judged,
         tuple(finding for finding in findings if not finding.inconclusive),
         tuple(finding for finding in findings if finding.inconclusive),
-        tuple(said.contradictions),
-        said.messages,
+        tuple(named.contradictions),
+        named.messages,
         tuple(lines),
         judge.coverage,
         (*_left_out(capture), *left_out),
@@ -146,8 +146,8 @@ def _left_out(capture: Capture) -> Iterator[str]:
     """Yield a text about the events that this capture omits."""
     if not capture.gaps:
         return
-    told = [capture.events[gap].details for gap in capture.gaps]
-    events, size = (sum(each.get(key, 0) for each in told) for key in ("events", "bytes"))
+    gaps = [capture.events[gap].details for gap in capture.gaps]
+    events, size = (sum(gap.get(key, 0) for gap in gaps) for key in ("events", "bytes"))
     text = f"{events:,} events with {size:,} bytes, omitted from this file"
     yield f"{text}; later messages are judged one by one, without their order"
 
@@ -169,7 +169,7 @@ def _either(protocol: Protocol) -> str:
     return f"{' or '.join(protocol.roles)} was expected"
 
 
-def _judge(protocol: Protocol, capture: Capture, role: str | None) -> tuple[str, ...]:
+def _judged_roles(protocol: Protocol, capture: Capture, role: str | None) -> tuple[str, ...]:
     if role:
         return (role_of(protocol, role),)
     return (capture.iut,) if capture.iut else tuple(protocol.roles)
@@ -200,20 +200,20 @@ class _NamedMessages:
             self.messages += len(named)
         # After a gap, bytes can belong to another protocol, because of an upgrade.
         if event.message is not None and (named or not self._capture.cut(index)):
-            said = (event.message, event.value)
+            declared = (event.message, event.value)
             self.contradictions += [
-                Contradiction(index, text) for text in _is_different(said, named)
+                Contradiction(index, text) for text in _differences(declared, named)
             ]
 
 
-def _is_different(said: tuple[str, Any], named: list[tuple[str, Any]]) -> Iterator[str]:
+def _differences(declared: tuple[str, Any], named: list[tuple[str, Any]]) -> Iterator[str]:
     if len(named) != 1:
         what = f"{len(named)} messages" if named else "no message"
-        yield f"the event says {said[0]}, and its bytes are {what}"
-    elif said[0] != named[0][0]:
-        yield f"the event says {said[0]}, and its bytes are {named[0][0]}"
-    elif _canonical_text(said[1]) != _canonical_text(named[0][1]):
-        yield f"the value of {said[0]} is not what its bytes say"
+        yield f"the event says {declared[0]}, and its bytes are {what}"
+    elif declared[0] != named[0][0]:
+        yield f"the event says {declared[0]}, and its bytes are {named[0][0]}"
+    elif _canonical_text(declared[1]) != _canonical_text(named[0][1]):
+        yield f"the value of {declared[0]} differs from its bytes"
 
 
 def _canonical_text(value: Any) -> str:

@@ -1,4 +1,4 @@
-"""Declare everything that the parties of a protocol can show, from its schemas and courses."""
+"""List the points that the parties of a protocol can show, from schemas and courses."""
 
 import contextlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -14,7 +14,7 @@ from conformance.definitions.matchers import Fits, Fitting, Unknown
 from conformance.definitions.protocol import DATAGRAMS, MessageType, Protocol, Role
 
 ITEMS = 64
-"""Items of an array that are observed: all of them take long, and seldom show anything else."""
+"""Items of an array that are observed; the others would take long, and seldom show a new point."""
 
 NOISE = "bytes that are no message"
 """In a course: bytes that spoil a session. A row with it is never shown."""
@@ -34,7 +34,7 @@ _WIDE = {"2^31": 2**31, "2^53": 2**53}
 
 
 class Aspect(StrEnum):
-    """The sort of a point."""
+    """The kind of a point."""
 
     KIND = "kind"
     """A message of this name."""
@@ -56,9 +56,10 @@ class Aspect(StrEnum):
 class Point:
     """A thing that a party can show.
 
-    ``subject`` is the name of the message or of the course. ``place`` is a path in the message, or
-    the state of the course. ``requirement`` is the nearest one in the schema, or empty. ``to`` has
-    the receivers of the message; it is empty for all.
+    - ``subject``: the name of the message or of the course
+    - ``place``: a path in the message, or the state of the course
+    - ``requirement``: the requirement of the nearest schema that names one, or empty
+    - ``to``: the receivers of the message; empty for all
     """
 
     sender: str
@@ -170,7 +171,7 @@ class _Observing(Fitting):
         self._needed: frozenset[str] = frozenset()
         """The members that are required at this place."""
         self._entered: dict[int, list[Fits]] = {}
-        """The schemas around this place, by identity, each with its function once that is made."""
+        """The functions of the schemas around this place, by identity; empty lists at first."""
 
     def made(self) -> Observe:
         """Return the function. Raises Unknown for an unsupported keyword."""
@@ -455,7 +456,7 @@ class _Observing(Fitting):
                 continue
             label = labels[next(n for n, each in enumerate(closed) if each is branch)]
             point = self._point(Aspect.VALUE, f"{FORM}{label}") if len(closed) > 1 else None
-            # Items of different forms have the same numbers, so that their places need the form.
+            # Items of different forms have the same numbers, so their places name the form.
             listed = len(closed) > 1 and "prefixItems" in self._followed(branch)
             with self._at(f"<{label}>" if listed else "", child=False):
                 made.append((self.of(branch), point))

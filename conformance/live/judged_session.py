@@ -35,16 +35,16 @@ class JudgedSession:
             dict.fromkeys(name for side in ports for name in (side.server, side.client))
         )
         self._session = session.begin(protocol, parties, args, invocation, names, verdict)
-        self.watch = Watch(self._session, tell, transport)
+        self.watch = Watch(self._session, print_finding, transport)
 
     def conclude(self) -> PairResult:
         """Write the reports and return the summary; call this after the end of the watch."""
         from conformance.live.report import conclude
 
-        return conclude(self._session, self.watch.shown)
+        return conclude(self._session, self.watch.results)
 
 
-def tell(seen: PartyFinding) -> None:
+def print_finding(seen: PartyFinding) -> None:
     """Print a finding on the terminal."""
     text = one_line(seen.finding.message, 200)
     where = f", connection {seen.connection}" if seen.connection else ""

@@ -10,8 +10,14 @@ from conformance.configuration import ConfigurationError
 from conformance.definitions.protocol import Protocol
 from conformance.judging.captures import Event, Writer
 from conformance.judging.judge import Finding
-from conformance.judging.judge_queue import MOST, RECORDED, JudgedTraffic, PartyFinding, Unjudged
-from conformance.live.judged_session import tell
+from conformance.judging.judge_queue import (
+    MAX_FINDINGS,
+    RECORDED,
+    JudgedTraffic,
+    PartyFinding,
+    Unjudged,
+)
+from conformance.live.judged_session import print_finding
 from conformance.live.overview import PairResult
 from conformance.live.session import Session
 from conformance.running import interruption
@@ -41,12 +47,12 @@ def watch(looks: Any, protocol: Protocol, session: Session, once: bool) -> PairR
     """Poll until SIGINT or SIGTERM, or with ``once`` until all objects are gone; write reports."""
     watching = _Watching(looks, protocol, session)
     with interruption.orderly():
-        # The report contains everything that was seen until then.
+        # The report contains all findings until the signal.
         with contextlib.suppress(KeyboardInterrupt), contextlib.closing(watching):
             watching.run(once)
         from conformance.live.report import conclude
 
-        return conclude(session, watching.shown)
+        return conclude(session, watching.results)
 
 
 class _Watching:
@@ -60,7 +66,7 @@ class _Watching:
         self._began = time.monotonic()
         self._recorded = 0
         self._seen: dict[tuple[str, str, str], PartyFinding] = {}
-        self.shown = JudgedTraffic()
+        self.results = JudgedTraffic()
 
     def run(self, once: bool) -> None:
         print("looking", flush=True)
@@ -79,10 +85,10 @@ class _Watching:
             time.sleep(_PAUSE)
 
     def close(self) -> None:
-        self.shown.seen = list(self._seen.values())
-        self.shown.exercised = self._looks.exercised
-        self.shown.messages = {role: len(ids) for role, ids in self._looks.exercised.items()}
-        self.shown.unjudged = [Unjudged(None, 0.0, why) for why in self._looks.unseen]
+        self.results.findings = list(self._seen.values())
+        self.results.exercised = self._looks.exercised
+        self.results.messages = {role: len(ids) for role, ids in self._looks.exercised.items()}
+        self.results.unjudged = [Unjudged(None, 0.0, why) for why in self._looks.unseen]
         self._looks.close()
         self._writer.close()
 
@@ -91,8 +97,8 @@ class _Watching:
         if self._recorded > RECORDED:
             return self._writer.events - 1
         at = time.monotonic() - self._began
-        told = {"buffer": name, **details}
-        event = self._writer.add(Event(at, None, event="memory", details=told))
+        described = {"buffer": name, **details}
+        event = self._writer.add(Event(at, None, event="memory", details=described))
         self._writer.flush()
         return event
 
@@ -100,7 +106,7 @@ class _Watching:
         key = (party, finding.requirement, finding.message)
         if before := self._seen.get(key):
             self._seen[key] = replace(before, times=before.times + 1)
-        elif len(self._seen) < MOST:
+        elif len(self._seen) < MAX_FINDINGS:
             level = self._protocol.requirement(finding.requirement).level
             self._seen[key] = PartyFinding(party, level, finding, 0)
-            tell(self._seen[key])
+            print_finding(self._seen[key])

@@ -24,8 +24,8 @@ from conformance.verdicts import Unreachable
 LOOPBACK = "127.0.0.1"
 _POLL = 0.01  # seconds between two checks that the server listens
 _STARTUP = 20.0  # seconds until the server must listen
-_SAID = 20  # lines of a program's last output that are printed
-_LAST = 1.0  # seconds for the server to react to the end of its client
+_OUTPUT_LINES = 20  # lines of a program's last output that are printed
+_REACTION = 1.0  # seconds for the server to react to the end of its client
 _CONCLUDING = 60.0  # seconds to judge the remaining bytes and write the reports
 _MARK = "CONFORMANCE_PAIR"
 
@@ -57,7 +57,7 @@ async def meet(
                 _running_program(client, _placeholder_values(judged, addresses))
             )
             if await playing.wait(longest):
-                await serving.wait(_LAST)
+                await serving.wait(_REACTION)
             # Disconnect before the programs are stopped: their reaction to the stop is not judged.
             await listening.aclose()
 
@@ -80,7 +80,7 @@ async def play(argv: Sequence[str], verdict: Path, longest: float) -> None:
     finally:
         with contextlib.suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGTERM)
-        await _await_within(_LAST, process.wait())
+        await _await_within(_REACTION, process.wait())
         await _await_within(_CONCLUDING, _wait_until_written(verdict))
         sweep(_MARK, mark, before)
         await process.wait()
@@ -138,9 +138,9 @@ async def _running_program(
         yield process
     finally:
         await process.end()
-        if said := process.stderr.text.splitlines()[-_SAID:]:
+        if output := process.stderr.text.splitlines()[-_OUTPUT_LINES:]:
             print(f"last output of {argv[0]}:", file=sys.stderr)
-            print(*(one_line(line) for line in said), sep="\n", file=sys.stderr)
+            print(*(one_line(line) for line in output), sep="\n", file=sys.stderr)
 
 
 async def _wait_until_listening(addresses: Sequence[str], process: Process, transport: str) -> None:

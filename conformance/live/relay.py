@@ -18,8 +18,8 @@ from conformance.live.tls import Security
 from conformance.live.watch import DISTURBED, STALLED, Watch
 from conformance.live.zeromq import Messages
 
-# client addresses of datagrams; beyond this number the oldest is forgotten and counts as new
-MOST = 256
+# client addresses of datagrams that are remembered; the oldest is forgotten first
+MAX_CLIENTS = 256
 _PAUSE = 0.002  # seconds between pieces of a split write, so that they arrive separately
 
 
@@ -148,7 +148,7 @@ class Relay:
 
     async def _pass(self, number: int, sender: str, source: Link, target: Link) -> None:
         passed = 0
-        patience, seconds = self._disturbance.stall
+        stall_at, seconds = self._disturbance.stall
         while data := await source.read():
             if self._disturbance.delay:
                 await asyncio.sleep(self._disturbance.delay)
@@ -160,7 +160,7 @@ class Relay:
                     await asyncio.sleep(_PAUSE)
                 await target.write(piece)
             passed += len(data)
-            if seconds and passed >= patience:
+            if seconds and passed >= stall_at:
                 self._watch.disturbed(number, STALLED, seconds=seconds, of=sender)
                 await asyncio.sleep(seconds)
                 seconds = 0.0
@@ -211,7 +211,7 @@ class _Datagrams(asyncio.DatagramProtocol):
 
     def datagram_received(self, data: bytes, address: tuple[str, int]) -> None:
         if address not in self._numbers:
-            if len(self._numbers) >= MOST:
+            if len(self._numbers) >= MAX_CLIENTS:
                 self._close(next(iter(self._numbers)))
             self._numbers[address] = self._watch.connected(self._side)
             self._open(address)

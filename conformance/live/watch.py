@@ -24,12 +24,12 @@ class Watch:
     """Record and judge the bytes between two real peers, over any number of connections."""
 
     def __init__(
-        self, session: Session, told: Callable[[PartyFinding], None], transport: str
+        self, session: Session, report: Callable[[PartyFinding], None], transport: str
     ) -> None:
-        """``told`` is called with each new finding, in another thread. Raises OSError."""
+        """``report`` is called with each new finding, in another thread. Raises OSError."""
         self.protocol = protocols.load(session.protocol)
         self.connections = 0
-        self._told = told
+        self._report = report
         self._transport = transport
         title = f"{' and '.join(session.parties)}, live"
         Writer(session.record, session.protocol, title, {"running": True}).close()
@@ -64,13 +64,13 @@ class Watch:
         self._queue.leave()
 
     @property
-    def shown(self) -> JudgedTraffic:
+    def results(self) -> JudgedTraffic:
         """Result of the session, after its end."""
-        return self._queue.shown
+        return self._queue.results
 
-    def _report_to(self, told: JudgeReport) -> None:
-        if isinstance(told, PartyFinding):
-            self._told(told)
+    def _report_to(self, report: JudgeReport) -> None:
+        if isinstance(report, PartyFinding):
+            self._report(report)
 
 
 class _Bench(Bench):
@@ -85,7 +85,7 @@ class _Bench(Bench):
         # The report's imports take longer than those of the judge.
         from conformance.live.report import conclude
 
-        conclude(self._session, self.shown or self.end(complete=False))
+        conclude(self._session, self.results or self.end(complete=False))
 
 
 @contextlib.contextmanager

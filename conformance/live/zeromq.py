@@ -84,23 +84,23 @@ class Messages:
             if not known:
                 self._start(self._relay_answers(clients, client))
             await server.send_multipart(frames)
-            self._tell(number, self._side.client, frames)
+            self._report(number, self._side.client, frames)
 
     async def _relay_answers(self, clients: Any, client: bytes) -> None:
         server, number = self._servers[client]
         while True:
             frames = await server.recv_multipart()
             await clients.send_multipart([client, *frames])
-            self._tell(number, self._side.server, frames)
+            self._report(number, self._side.server, frames)
 
     async def _relay_publications(self, publishers: Any) -> None:
         server, number = self._server(b"", self._zmq.PUB)
         while True:
             frames = await publishers.recv_multipart()
             await server.send_multipart(frames)
-            self._tell(number, self._side.client, frames)
+            self._report(number, self._side.client, frames)
 
-    def _tell(self, number: int, sender: str, frames: list[bytes]) -> None:
+    def _report(self, number: int, sender: str, frames: list[bytes]) -> None:
         if frames and frames[-1]:
             self._watch.passed(number, sender, frames[-1])
 

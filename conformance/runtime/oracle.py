@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, ClassVar
 
-from conformance.bounded_dict import MOST, BoundedDict
+from conformance.bounded_dict import MAX_ENTRIES, BoundedDict
 from conformance.course import Course, Violates, Walk
 from conformance.definitions.keywords import short_json
 from conformance.judging.judge import Finding
@@ -243,7 +243,7 @@ class Oracle:
         again = self._open.get(number)
         walk = again.walk if again else self._answered.pop(number, Walk(CALL))
         # The oldest requests are forgotten, and their responses cannot be judged.
-        self._lenient |= len(self._open) >= MOST
+        self._lenient |= len(self._open) >= MAX_ENTRIES
         self._open[number] = _Called(walk, self._answers, value[2:])
         yield from walk.step(CLIENT, REQUEST, id=str(number))
 
@@ -299,7 +299,7 @@ class Oracle:
         if self._open and number is not None:
             if not known:
                 return wrong
-            if len(self._unclear) < MOST:
+            if len(self._unclear) < MAX_ENTRIES:
                 self._unclear.append(number)
             return []
         return self._to_notification(number)

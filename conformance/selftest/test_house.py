@@ -59,7 +59,6 @@ PENDING: tuple[str, ...] = (
     "conformance/deltarobot/tester.py",
     "conformance/generation/nodes.py",
     "conformance/generation/values.py",
-    "conformance/live/report.py",
     "conformance/openroberta/codec.py",
     "conformance/openroberta/lab/test_data.py",
     "conformance/reporting",

@@ -57,8 +57,8 @@ def test_a_finding_is_told_once_and_counted(apart: bool) -> None:
     assert told != []
     assert len(told) == len(set(told))
     judge.end()
-    assert judge.shown.messages["simulator"] == 4
-    assert {one.times for one in judge.shown.seen if one.finding.message == told[0]} == {4}
+    assert judge.results.messages["simulator"] == 4
+    assert {one.times for one in judge.results.findings if one.finding.message == told[0]} == {4}
 
 
 @pytest.mark.parametrize(
@@ -87,8 +87,8 @@ def test_what_was_found_before_its_judge_was_killed_is_reported(tmp_path: Path) 
         watch._queue.settle()
         watch._queue._bench._process.kill()  # type: ignore[union-attr]
         watch.passed(1, "simulator", WRONG)
-    assert watch.shown.seen == seen != []
-    [told] = watch.shown.unjudged
+    assert watch.results.findings == seen != []
+    [told] = watch.results.unjudged
     assert told.connection is None and "ended by SIGKILL" in told.why
     assert [event.data for event in captures.read(tmp_path / "x").events] == [None, WRONG]
 
@@ -119,7 +119,7 @@ def test_connections_that_are_over_take_no_memory() -> None:
     judge.end()
     assert judge._open == {}
     assert judge._bench._made._open == {}  # type: ignore[union-attr]
-    assert judge.shown.messages["simulator"] == 0
+    assert judge.results.messages["simulator"] == 0
 
 
 def test_an_error_of_the_oracle_costs_one_connection_which_is_recorded_still(

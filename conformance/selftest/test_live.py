@@ -172,7 +172,7 @@ async def test_messages_of_zeromq_pass_with_all_their_frames(role: str, tmp_path
 async def test_senders_of_datagrams_without_end_take_no_memory_without_end(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr(relays, "MOST", 2)
+    monkeypatch.setattr(relays, "MAX_CLIENTS", 2)
     [side] = sides(protocols.load("runtime"), "gamepad-sender")
     watch = Watch(session("runtime", side, tmp_path / "x"), print, "udp")
     with watch_session(watch), socket.socket(type=socket.SOCK_DGRAM) as receiver:

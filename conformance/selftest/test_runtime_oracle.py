@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from conformance.bounded_dict import MOST
+from conformance.bounded_dict import MAX_ENTRIES
 from conformance.definitions import locations, protocols
 from conformance.judging import captures
 from conformance.judging.connections import judge_capture
@@ -54,11 +54,11 @@ def test_a_server_can_end_at_unusual_messages_of_another_client() -> None:
 
 def test_a_long_session_takes_no_memory() -> None:
     oracle = Oracle()
-    for number in range(2 * MOST):
+    for number in range(2 * MAX_ENTRIES):
         assert not list(oracle.message("rpc-client", "Request", [0, number, "echo", []]))
         assert not list(oracle.message("rpc-server", "Response", [1, number, None, []]))
     assert not oracle._open
-    assert len(oracle._answered) == MOST
+    assert len(oracle._answered) == MAX_ENTRIES
 
 
 def test_a_strange_id_is_judged_once_the_open_request_is_answered() -> None:

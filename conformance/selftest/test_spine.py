@@ -19,7 +19,7 @@ from conformance.definitions.schemas import Schema, SchemaError
 from conformance.harness.links import AddressError, parse_address
 from conformance.judging.captures import Capture, Event
 from conformance.judging.connections import judge_capture
-from conformance.judging.judge import MOST, Judge
+from conformance.judging.judge import MAX_FINDINGS, Judge
 from conformance.segmentation import byte_by_byte, in_halves, split_at, whole
 
 VEXIDE = protocols.load("vexide")
@@ -207,14 +207,14 @@ def test_rest_is_judged_at_the_end() -> None:
 def test_findings_are_bounded_and_told_once() -> None:
     def judged(line: bytes) -> int:
         judge = Judge(VEXIDE, ["simulator"])
-        for number in range(10 * MOST):
+        for number in range(10 * MAX_FINDINGS):
             for frame in judge.decode("simulator", line.replace(b"?", b"%d" % number)):
                 judge.frame(number, "simulator", frame)
         assert len(set(judge.findings)) == len(judge.findings)
         return len(judge.findings)
 
     assert judged(b"hello\n") == 1
-    assert judged(b'{"Unknown?": 0}\n') == MOST
+    assert judged(b'{"Unknown?": 0}\n') == MAX_FINDINGS
 
 
 def test_what_does_not_fit_is_explained_for_a_while(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -227,11 +227,11 @@ def test_what_does_not_fit_is_explained_for_a_while(monkeypatch: pytest.MonkeyPa
 
     monkeypatch.setattr(Schema, "explain", counting)
     judge = Judge(VEXIDE, ["simulator"])
-    for number in range(2 * MOST):
+    for number in range(2 * MAX_FINDINGS):
         line = b'{"Serial": {"channel": "%d", "data": ""}}\n' % number
         for frame in judge.decode("simulator", line):
             judge.frame(number, "simulator", frame)
-    assert explained["times"] == MOST
+    assert explained["times"] == MAX_FINDINGS
     told = (f'Serial.channel: expected an integer; received "{number}"' for number in range(9))
     assert set(told) <= {finding.message for finding in judge.findings}
 

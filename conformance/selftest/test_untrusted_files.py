@@ -82,9 +82,9 @@ def test_toml_and_sizes(tmp_path: Path) -> None:
         "a": {"b": {"c": 1}},
     }
     with pytest.raises(ValueError, match="larger than"):
-        untrusted_files.read_yaml(" " * (untrusted_files.MOST + 1))
+        untrusted_files.read_yaml(" " * (untrusted_files.MAX_SIZE + 1))
     big = tmp_path / "big"
-    big.write_bytes(bytes(untrusted_files.MOST + 1))
+    big.write_bytes(bytes(untrusted_files.MAX_SIZE + 1))
     with pytest.raises(ValueError, match="larger than"):
         untrusted_files.text(big)
 
