@@ -1,6 +1,6 @@
-"""Describes tests to allure-pytest, which writes the results; the API is that of allure.
+"""Describes tests to allure-pytest, which writes the results.
 
-The package is imported only if results are asked for.
+The package allure is imported only if a user asks for its results.
 """
 
 import contextlib
@@ -16,7 +16,7 @@ from conformance.reporting.text import make_visible, one_line
 from conformance.reporting.wording import Report, properties
 
 _SEVERITY = {"must": "critical", "should": "normal", "may": "minor"}
-_STEPS = 60  # messages of a session that become steps; the attachment has them all
+_STEPS = 60  # messages of a session that become steps; the attachment has all messages
 _CATEGORIES = (
     ("Violations (must)", "failed", ""),
     ("Warnings (should)", "passed", "warn"),
@@ -61,7 +61,7 @@ def describe(result: Result, protocol: Protocol, role: Role, folder: Path) -> No
 
 
 def _steps(path: Path, role: str, offending: int | None) -> None:
-    """Tell the messages of a session as steps; the offending one is a failed step."""
+    """Add the messages of a session as steps; the offending message is a failed step."""
     import allure
 
     marks: ladder.Marks = {} if offending is None else {offending: []}

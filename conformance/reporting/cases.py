@@ -1,8 +1,8 @@
-"""A report as test cases, for JUnit XML, which knows only test cases.
+"""Turns a report into test cases, for JUnit XML, which has only test cases.
 
-A requirement can also be violated in a session of another requirement's test. If no test of its own
-shows the verdict, the requirement becomes a test case. A nonconformant run always has a case that
-failed or is in error; a conformant run has none.
+A requirement can also be violated in a session of another requirement's test. If none of its own
+tests has its verdict, the requirement becomes a test case. A nonconformant run always has a case
+that failed or is in error; a conformant run has none.
 """
 
 from collections.abc import Iterator, Mapping
@@ -12,14 +12,14 @@ from typing import Any
 from conformance.reporting.wording import Report, area, run_word
 
 ERROR = "error"
-"""The result of a case that should have decided something of the IUT, and could not."""
+"""The result of a case that should have decided something, and could not."""
 
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """A case: its group, its name, a verdict of the report or ``ERROR``, and its texts.
+    """A case: its group, name, verdict or ``ERROR``, and texts.
 
-    ``test`` and ``requirement`` are the entries of the report that it stands for, if any.
+    ``test`` and ``requirement`` are the entries of the report that it represents, if any.
     """
 
     suite: str
@@ -38,8 +38,8 @@ def cases(report: Report) -> list[Case]:
     bad = any(case.verdict in ("fail", ERROR) for case in found)
     if report["verdict"] != "conformant" and not bad:
         verdict = "fail" if report["verdict"] == "nonconformant" else ERROR
-        said = f"{run_word(report)}: {report['headline']}"
-        found.append(Case("run", "verdict", verdict, said, said))
+        text = f"{run_word(report)}: {report['headline']}"
+        found.append(Case("run", "verdict", verdict, text, text))
     return found
 
 

@@ -11,11 +11,13 @@ Entry = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Cause:
-    """A thing that is wrong, with the test that shows it best.
+    """A cause, with the test that shows it best.
 
-    ``event`` of ``transcript`` is the offending one, of which the member at ``path`` is wrong.
-    ``others`` are the ids of further tests that show it; ``also`` are the further requirements
-    that it violates; ``entry`` has its other members as in the report.
+    - ``anchor``: the fragment of the cause on the page
+    - ``entry``: the cause as in the report
+    - ``path``: the path to the wrong member of the offending message
+    - ``others``: the ids of further tests that show the cause
+    - ``also``: further requirements that the cause violates
     """
 
     anchor: str
@@ -28,11 +30,11 @@ class Cause:
 
 
 def causes(report: Report, *verdicts: str) -> list[Cause]:
-    """The causes of these verdicts, in the order of the report."""
-    told = [*report["causes"], *_known_failure(report)]
+    """The causes with these verdicts, in the order of the report."""
+    found = [*report["causes"], *_known_failures(report)]
     return [
         _cause(report, cause, number)
-        for number, cause in enumerate(told)
+        for number, cause in enumerate(found)
         if cause["verdict"] in verdicts
     ]
 
@@ -55,7 +57,7 @@ def _cause(report: Report, cause: Entry, number: int) -> Cause:
 
 
 def path_of(report: Report, cause: Entry) -> tuple[str | int, ...]:
-    """The path to the wrong member of the message that shows a cause; empty if unknown."""
+    """The path to the wrong member of the offending message; empty if unknown."""
     about = cause["requirement"], cause["transcript"], cause["event"]
     paths = (
         tuple(found.get("path", ()))
@@ -65,14 +67,15 @@ def path_of(report: Report, cause: Entry) -> tuple[str | int, ...]:
     return next(filter(None, paths), ())
 
 
-def _known_failure(report: Report) -> Iterator[dict[str, Any]]:
-    """A known failure, in the form of a cause."""
+def _known_failures(report: Report) -> Iterator[dict[str, Any]]:
+    """Yield each known failure in the form of a cause."""
     for entry in report["requirements"]:
         if entry["verdict"] != "known":
             continue
-        mine = [test for test in report["tests"] if test["requirement"] == entry["id"]]
-        bad = [test for test in mine if test["verdict"] == "known"]
-        first: Entry = bad[0] if bad else {"transcript": None, "offending": None, "reproduce": ""}
+        tests = [test for test in report["tests"] if test["requirement"] == entry["id"]]
+        failed = [test for test in tests if test["verdict"] == "known"]
+        nothing = {"transcript": None, "offending": None, "reproduce": ""}
+        first: Entry = failed[0] if failed else nothing
         yield {
             "kind": "known",
             "requirement": entry["id"],
@@ -80,7 +83,7 @@ def _known_failure(report: Report) -> Iterator[dict[str, Any]]:
             "verdict": entry["verdict"],
             "what": entry["reason"],
             "said": "",
-            "tests": [test["id"] for test in bad],
+            "tests": [test["id"] for test in failed],
             "consequences": [],
             "undecided": [],
             "culprit": None,

@@ -1,4 +1,4 @@
-"""Writes a comparison of two reports: on a terminal, as Markdown, as tables of a page."""
+"""Writes a comparison of two reports for a terminal, as Markdown or as tables."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -16,32 +16,32 @@ TITLES = {
     "added": "New requirements",
     "removed": "Requirements that no longer exist",
 }
-UNSHOWN = "Shown no more"
-MOST = 40  # changes of a kind that a terminal shows
+UNSHOWN = "Not covered any more"
+MAX_CHANGES = 40  # changes of a kind that a terminal shows
 
 Groups = Mapping[str, Sequence[Mapping[str, Any]]]
 
 
 def lines(groups: Groups) -> Iterator[str]:
-    """For a terminal. ``groups`` are changes by their kind, as report.json has them."""
+    """Yield the lines for a terminal. ``groups`` are the changes by kind, as in report.json."""
     for kind, title in TITLES.items():
         changes = groups.get(kind, ())
         if changes:
             yield f"{title}: {len(changes)}"
-        for change in changes[:MOST]:
+        for change in changes[:MAX_CHANGES]:
             verdicts = f"{change['before'] or '-'} > {change['after'] or '-'}"
             why = f"  {one_line(change['reason'], 120)}" if kind in ("regressions", "lost") else ""
             yield f"  {one_line(change['requirement'], 80)}  {verdicts}{why}"
-        if len(changes) > MOST:
-            yield f"  and {len(changes) - MOST} more"
+        if len(changes) > MAX_CHANGES:
+            yield f"  and {len(changes) - MAX_CHANGES} more"
     if not any(groups.get(kind) for kind in TITLES):
         yield "No requirement has changed its verdict."
     gone = groups.get("unshown", ())
     if gone:
         yield f"{UNSHOWN}: {len(gone)}"
-    yield from (f"  {coverage_text.thing(each)}" for each in gone[:MOST])
-    if len(gone) > MOST:
-        yield f"  and {len(gone) - MOST} more"
+    yield from (f"  {coverage_text.thing(each)}" for each in gone[:MAX_CHANGES])
+    if len(gone) > MAX_CHANGES:
+        yield f"  and {len(gone) - MAX_CHANGES} more"
 
 
 def markdown(groups: Groups) -> Iterator[str]:

@@ -1,11 +1,11 @@
-"""The courses of a protocol for a terminal: states, and the next state of each step."""
+"""Formats the courses of a protocol for a terminal: states, steps and next states."""
 
 from conformance.course import Course, Violates
 from conformance.definitions.protocol import Protocol
 
 
 def course_table(course: Course, protocol: Protocol) -> str:
-    """The table of one course; a step that a state does not list is open."""
+    """The table of one course; any step that a state does not list is allowed."""
     width = max(len(_step(*step)) for _, step, _ in course.rows())
     lines = [f"{protocol.name}, {course.of}"]
     for state, steps in course.table.items():

@@ -1,4 +1,4 @@
-"""Coverage in words: a line for a terminal, rows of a page, and things that are shown no more."""
+"""Formats coverage: a line for a terminal, rows of a page, and lost points."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -9,15 +9,14 @@ from conformance.reporting.text import one_line
 from conformance.reporting.wording import Report
 
 _NOUNS = {"kind": "messages", "field": "fields", "value": "values", "row": "steps"}
-"""The aspects that a line tells; the others depend on chance."""
+"""The aspects that a line contains; the others depend on chance."""
 
 _WHO = {"iut": "the IUT", "suite": "the suite", "peer": "the peer"}
 TITLES = {"message": "", "course": "steps of ", "framing": "framing and connections"}
-_WORDS = {"present": "it"}
 
 
 def line(side: Report) -> str:
-    """Return what one side has shown, as one line."""
+    """Return the coverage of one side as one line."""
     counts = side["counts"]
     parts = [
         f"{counts[aspect]['shown']} of {counts[aspect]['of']} {noun}"
@@ -30,14 +29,14 @@ def line(side: Report) -> str:
 
 
 def summary(report: Report) -> str:
-    """Return what all sides have shown, as one line; empty if nothing can be shown."""
+    """Return the coverage of all sides as one line; empty without coverage."""
     sides = report.get("coverage", {}).get("sides", ())
     return "; ".join(line(side) for side in sides if "kind" in side["counts"])
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A place with what was never shown there, and what to provide."""
+    """A place with its missing points, and what to provide for them."""
 
     name: str
     missing: str
@@ -46,9 +45,9 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """A message or a course: a title, how much was shown, and the places of the rest.
+    """A message or a course: a title, the shown share, and places with missing points.
 
-    ``percent`` is the share that was shown. ``never``: no such message was sent.
+    ``percent`` is the share ``shown`` of ``of`` points. ``never``: no such message was sent.
     """
 
     title: str
@@ -93,7 +92,7 @@ def _number(group: Report, member: str) -> int:
 
 def _words(missing: Mapping[str, Sequence[str]]) -> Iterator[str]:
     if "field" in missing:
-        # A member that never came shows nothing else either.
+        # If a member never came, its values are missing as well.
         yield "the whole field"
         return
     for whats in missing.values():
@@ -101,7 +100,7 @@ def _words(missing: Mapping[str, Sequence[str]]) -> Iterator[str]:
 
 
 def thing(entry: Mapping[str, Any]) -> str:
-    """Return a thing that is shown no more, as one line."""
+    """Return a point that is not covered any more, as one line."""
     place = f" {entry['place']}" if entry["place"] else ""
     what = "" if entry["what"] in ("sent", "present") else f": {entry['what']}"
     return one_line(f"{entry['role']}: {entry['name']}{place}{what}", 160)

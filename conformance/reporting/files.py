@@ -11,11 +11,11 @@ from conformance.reporting.junit import junit
 from conformance.reporting.page import render
 from conformance.reporting.wording import Report
 
-_TRIAL = 256 * 1024  # bytes: about the size of a small report
+_TRIAL = 256 * 1024  # bytes of a trial file: about the size of a small report
 
 
 class UnwrittenReport(WrongUsage):
-    """A report that cannot be written; the text names the folder and the reason."""
+    """A report cannot be written; the text names the folder and the reason."""
 
 
 def write(report: Report, folder: Path) -> None:
@@ -38,7 +38,7 @@ def write(report: Report, folder: Path) -> None:
 
 
 def prepare(folder: Path) -> None:
-    """Create a report's folder, and find out if files can be written there. Raises OSError."""
+    """Create a report's folder, and check that files can be written there. Raises OSError."""
     folder.mkdir(parents=True, exist_ok=True)
     for link in (folder / "transcripts", folder / "counterexamples"):
         if link.is_symlink():
@@ -53,7 +53,7 @@ def prepare(folder: Path) -> None:
 
 
 def display_path(folder: Path) -> Path:
-    """Return a folder's path as a user types it, relative to the working folder if that exists."""
+    """Return a folder's path relative to the working folder, if that exists."""
     try:
         return Path(os.path.relpath(folder))
     except OSError:

@@ -1,4 +1,4 @@
-"""Reports to GitHub Actions: annotations as workflow commands, and a step summary in Markdown."""
+"""Writes workflow commands and a step summary for GitHub Actions."""
 
 from collections.abc import Iterator
 
@@ -17,12 +17,12 @@ from conformance.reporting.wording import (
     sort_worst_first,
 )
 
-MOST_ANNOTATIONS = 10  # of one kind in one step: GitHub drops the rest
-MOST_ROWS = 100  # of the step summary's table: GitHub refuses a summary above one mebibyte
+MAX_ANNOTATIONS = 10  # annotations of one kind in one step: GitHub drops the rest
+MAX_ROWS = 100  # rows of the step summary's table: GitHub refuses a summary above one mebibyte
 
 
 def github_annotations(report: Report) -> list[str]:
-    """Workflow commands, one a line, to be printed as they are.
+    """The workflow commands of a report, each on one line.
 
     - Errors: an undecided run, faults of the suite, stale known failures, failed requirements.
     - Warnings: warned requirements.
@@ -42,8 +42,8 @@ def github_annotations(report: Report) -> list[str]:
     for entry in report["requirements"]:
         if kind := kinds.get(entry["verdict"]):
             title = f"{entry['id']} ({entry['level']}, {entry['section']})"
-            again = _repeat_command(report, entry["id"])
-            reason = f"{entry['reason']}; again: {again}" if again else entry["reason"]
+            command = _repeat_command(report, entry["id"])
+            reason = f"{entry['reason']}; again: {command}" if command else entry["reason"]
             found[kind].append((title, reason))
     if report["exit_code"] and not found["error"]:
         found["error"].append((run_word(report), report["headline"]))
@@ -51,7 +51,7 @@ def github_annotations(report: Report) -> list[str]:
 
 
 def _annotations(kind: str, items: list[tuple[str, str]]) -> Iterator[str]:
-    shown = items if len(items) <= MOST_ANNOTATIONS else items[: MOST_ANNOTATIONS - 1]
+    shown = items if len(items) <= MAX_ANNOTATIONS else items[: MAX_ANNOTATIONS - 1]
     for title, message in shown:
         value = _command_data(one_line(title, 120)).replace(":", "%3A").replace(",", "%2C")
         yield f"::{kind} title={value}::{_command_data(one_line(message, 500))}"
@@ -109,14 +109,14 @@ def _summary(report: Report) -> Iterator[str]:
                     escape(e["reason"], 400),
                     escape(_repeat_command(report, e["id"]), 400),
                 )
-                for e in rows[:MOST_ROWS]
+                for e in rows[:MAX_ROWS]
             ],
         )
-        if len(rows) > MOST_ROWS:
-            yield from ("", f"and {len(rows) - MOST_ROWS} more")
+        if len(rows) > MAX_ROWS:
+            yield from ("", f"and {len(rows) - MAX_ROWS} more")
     if groups := group_by_reason(report):
         yield from ("", "**Not exercised**, and what to provide:", "")
-        for reason, ids in groups[:MOST_ROWS]:
+        for reason, ids in groups[:MAX_ROWS]:
             yield f"- {len(ids)}: {escape(reason, 400)}"
     if comparison := report.get("comparison"):
         yield from ("", f"### Since {escape(comparison['baseline'])}", "")

@@ -1,23 +1,23 @@
-"""The words of conformance testing that a page uses, and what they mean."""
+"""The words of conformance testing that a page explains."""
 
 GLOSSARY = {
     "IUT": "The implementation under test: the program that this report is about.",
     "requirement": "One statement of the specification. A violated must is a failure, a violated "
     "should is a warning.",
-    "smoke session": "The session that a run begins with: does the IUT start, speak, and play its "
-    "role? If not, nothing else is tried.",
-    "IXIT": "What the suite must be told to drive an IUT: its command or address, how long it may "
-    "take, which programs it can run. It stands in conformance.toml or on the command line.",
-    "upper tester": "The side of an IUT that is not its wire: a user's hand, or a program's call. "
-    "The suite reaches it by hooks, or over the standard streams of the IUT.",
-    "oracle": "The judge of what may follow what. It watches every session of every test, whatever "
-    "the test is for. What it finds is counted against the requirement that is violated.",
-    "finding": "A violation that the oracle or a schema has seen in a session.",
-    "reading": "A requirement on which the specification is silent or open, and how this suite "
-    "understands it. At most a warning.",
-    "not exercised": "The means to try it were missing; the reason says what to provide.",
-    "inconclusive": "It was tried, and the evidence does not decide it.",
-    "known": "It fails as the list of known failures says, and so does not count.",
-    "counterexample": "The smallest session that still shows a failure of drawn messages. "
+    "smoke session": "The first session of a run. It checks that the IUT starts, sends messages "
+    "and plays its role. If the smoke session fails, no test runs.",
+    "IXIT": "The settings that the suite needs to drive an IUT: its command or address, its "
+    "timings, its programs. They are in conformance.toml or on the command line.",
+    "upper tester": "The side of an IUT that is not its wire, such as a user's touch or a call of a "
+    "function. The suite uses hooks, or the standard streams of the IUT.",
+    "oracle": "The judge of the order of messages. It judges every session of every test. Each "
+    "finding counts against the requirement that is violated.",
+    "finding": "A violation that the oracle or a schema has found in a session.",
+    "reading": "A requirement that the specification leaves open, as this suite interprets it. A "
+    "violation is at most a warning.",
+    "not exercised": "The run did not try the requirement; the reason says what to provide.",
+    "inconclusive": "The run tried the requirement, and the evidence does not decide.",
+    "known": "The requirement fails as the list of known failures says, so it does not count.",
+    "counterexample": "The smallest session that shows a failure of drawn messages. "
     "`conformance replay` plays it again.",
 }

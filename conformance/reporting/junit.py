@@ -1,4 +1,4 @@
-"""Writes junit.xml, for the many tools that read this format.
+"""Writes junit.xml, which many tools can read.
 
 - A violated must is a failure, and a run that decided nothing has an error.
 - A warning is a test that passed, with output.

@@ -1,8 +1,8 @@
-"""Reads a transcript as a message ladder that is short enough for a page, and says what it cut.
+"""Reads a transcript as a message ladder that is short enough for a page.
 
 A transcript can contain a flood, and the IUT can have chosen every byte. The file is read twice:
 once to count its events, and once to parse the events that are shown. This bounds the memory.
-Marked events, which are the offending ones, get room first; the file has all others.
+The page always has room for offending events. For others, the ladder says what is left out.
 """
 
 import base64
@@ -21,14 +21,14 @@ from conformance.reporting import places
 from conformance.reporting.places import Range
 from conformance.reporting.text import hexdump, hexdump_ranges, hexdump_size, one_line
 
-MOST_EVENTS = 200  # shown of one session
-AROUND_MARK = 15  # events kept on either side of an offending one in a longer session
-BEFORE_MARK = 32  # bytes or characters of a long message that are shown before what is wrong in it
-PREVIEW = 160  # bytes of a message, about, that stand beside its name
-MOST_BYTES = 2048  # of one message, in hex
-MOST_DECODED = 4096  # characters of one decoded form
+MAX_EVENTS = 200  # events of one session that are shown
+AROUND_MARK = 15  # events on either side of an offending event that are shown in a longer session
+BEFORE_MARK = 32  # bytes or characters of a long message that are shown before its wrong part
+PREVIEW = 160  # bytes of a message next to its name
+MAX_BYTES = 2048  # bytes of one message in hex
+MAX_DECODED = 4096  # characters of one decoded form
 ROOM = 120_000  # characters of the bytes and decoded forms of one session
-MOST_LINE = 4 << 20  # bytes of one line of the file that is still parsed
+MAX_LINE = 4 << 20  # bytes of a line of the file that is parsed
 
 _FIXED = frozenset(
     ("at", "connection", "from", "text", "hex", "base64", "message", "value", "messages")
@@ -37,7 +37,7 @@ _FIXED = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """The error of an event, and the path of the wrong member of its decoded form."""
+    """The error of an event, and the path of the wrong member of its value."""
 
     text: str
     path: places.Path = ()
@@ -49,10 +49,10 @@ Marks = Mapping[int, Sequence[Mark]]
 
 @dataclass(frozen=True, slots=True)
 class _Reading:
-    """How a message is shown.
+    """The functions that help to show messages of a protocol.
 
-    ``place``: where in its bytes the member at a path of its decoded form stands, if known;
-    ``brief``: what a decoded form says, where its bytes do not begin with that.
+    ``place`` returns the range of bytes of a member of the decoded form, if known. ``brief``
+    returns a preview of a decoded form, if the beginning of the bytes is not a good preview.
     """
 
     place: Callable[[bytes, places.Path], Range | None] = places.range_in_bytes
@@ -64,7 +64,8 @@ class Step:
     """A rung of the ladder, or a gap with events that were left out.
 
     ``side`` is ``tester``, ``iut`` or ``none``; ``kind`` is ``message``, ``bytes``, ``event`` or
-    ``gap``. ``marks`` say what is wrong with this event, and where in its texts that is.
+    ``gap``. ``marks`` are the errors of this event; ``dump_marks`` and ``decoded_marks`` are the
+    ranges of the wrong part in these texts.
     """
 
     kind: str
@@ -85,20 +86,20 @@ class Step:
 
     @property
     def body(self) -> int:
-        """How many characters its bytes and its decoded form take."""
+        """The number of characters of its bytes and its decoded form."""
         return len(self.dump) + len(self.decoded)
 
     @property
     def size(self) -> int:
-        """About how many characters it takes on the page."""
+        """The approximate number of characters on the page."""
         return 450 + len(self.preview) + self.body
 
 
 @dataclass(frozen=True, slots=True)
 class Ladder:
-    """A session as the page shows it; ``problem`` says why there is nothing to show.
+    """A session as the page shows it; ``problem`` is the reason if there is nothing to show.
 
-    It had ``total`` events; ``bare`` of those that are shown have lost their contents.
+    The session had ``total`` events; ``bare`` is the number of steps without their contents.
     """
 
     tester: str = ""
@@ -114,10 +115,7 @@ class Ladder:
 
 
 def read(path: Path, iut: str, marks: Marks) -> Ladder:
-    """The ladder of a transcript file.
-
-    ``iut`` is the role under test, where the file's header names no other.
-    """
+    """The ladder of a transcript file; ``iut`` is the role under test if the file has none."""
     try:
         with path.open("rb") as file:
             header = _object(next(_lines(file), b""))
@@ -138,7 +136,7 @@ def read(path: Path, iut: str, marks: Marks) -> Ladder:
 
 
 def _reading(protocol: object) -> _Reading:
-    """How messages are shown: as the protocol's codec says, or as JSON."""
+    """The functions of the protocol's codec, or those for JSON."""
     try:
         codec = protocols.load(str(protocol)).codec
     except WrongUsage:
@@ -147,7 +145,7 @@ def _reading(protocol: object) -> _Reading:
 
 
 def _fit_steps(steps: Sequence[Step]) -> Iterator[Step]:
-    """The steps, of which some lose their contents: those with marks have room first."""
+    """Yield the steps; leave out the contents of steps without marks if there is no room."""
     room = ROOM - sum(step.body for step in steps if step.marks)
     for step in steps:
         if step.marks or step.body <= room:
@@ -158,10 +156,10 @@ def _fit_steps(steps: Sequence[Step]) -> Iterator[Step]:
 
 
 def _lines(file: BinaryIO) -> Iterator[bytes]:
-    """The lines that are not blank; of one that is too long only the beginning."""
-    while line := file.readline(MOST_LINE):
+    """Yield the lines that are not blank; of a long line only the beginning."""
+    while line := file.readline(MAX_LINE):
         end = line
-        while not end.endswith(b"\n") and (end := file.readline(MOST_LINE)):
+        while not end.endswith(b"\n") and (end := file.readline(MAX_LINE)):
             pass
         if not line.isspace():
             yield line
@@ -179,15 +177,18 @@ def _object(line: bytes) -> dict[str, Any]:
 
 
 def _chosen_events(total: int, marks: Marks) -> list[int]:
-    """The events that are shown: all, or the beginning, the end and around every mark."""
-    if total <= MOST_EVENTS:
+    """The indexes of the events that are shown: all, or parts of a long session.
+
+    These parts are the beginning, the end, and the events around marks.
+    """
+    if total <= MAX_EVENTS:
         return list(range(total))
     chosen: set[int] = set()
     for mark in sorted(marks)[:4]:
         chosen.update(range(max(0, mark - AROUND_MARK), min(total, mark + AROUND_MARK + 1)))
     chosen.update(range(total - 20, total))
     beginning = (index for index in range(total) if index not in chosen)
-    chosen.update(islice(beginning, MOST_EVENTS - len(chosen)))
+    chosen.update(islice(beginning, MAX_EVENTS - len(chosen)))
     return sorted(chosen)
 
 
@@ -220,11 +221,11 @@ def _step(
         event = _object(line)
         data = _bytes_of(event)
     except ValueError as error:
-        size = f"{len(line):,} bytes or more" if len(line) >= MOST_LINE else f"{len(line):,} bytes"
+        size = f"{len(line):,} bytes or more" if len(line) >= MAX_LINE else f"{len(line):,} bytes"
         return Step("gap", f"event {index} ({size}) not shown: {one_line(error, 80)}", marks=marks)
     if event.get("event") == LEFT_OUT:
-        lacks = f"{event.get('events')} events with {event.get('bytes')} bytes"
-        return Step("gap", one_line(f"{lacks} were left out of the file", 80), marks=marks)
+        omitted = f"{event.get('events')} events with {event.get('bytes')} bytes"
+        return Step("gap", one_line(f"{omitted} were left out of the file", 80), marks=marks)
     sender = event.get("from")
     at = event.get("at")
     rest = {key: value for key, value in event.items() if key not in _FIXED and key != "event"}
@@ -233,13 +234,13 @@ def _step(
     paths = [mark.path for mark in marks if mark.path]
     whole = data or b""
     found = _ranges(at for path in paths if (at := reading.place(whole, path)))
-    first, _ = _window(len(whole), found, MOST_BYTES)
+    first, _ = _window(len(whole), found, MAX_BYTES)
     first -= first % 16
-    end = min(first + MOST_BYTES, len(whole))
+    end = min(first + MAX_BYTES, len(whole))
     named = kind == "message" and "value" in event and not several
     preview = _brief(event["value"], reading) if named else ""
     preview = preview or _preview(whole, found) or (_compact(rest) if rest else "")
-    # To decode what finds no room would take most of the time of a page.
+    # Decoding messages for which there is no room would take most of the time of a page.
     bare = not marks and hexdump_size(end - first) > room
     decoded, decoded_marks = "", tuple[Range, ...]()
     if data is None:
@@ -289,11 +290,11 @@ def _brief(value: Any, reading: _Reading) -> str:
     try:
         return reading.brief(value) if reading.brief else ""
     except (ValueError, TypeError, AttributeError, RecursionError):
-        return ""  # no message of the protocol has that form, whatever the file says
+        return ""  # the value in the file is not a message of the protocol
 
 
 def _window(size: int, found: Sequence[Range], most: int) -> Range:
-    """From where to where a text is shown: its beginning, or around the first mark behind that."""
+    """The range of a text that is shown: its beginning, or around a mark after that."""
     first = 0
     if size > most and found and found[0][1] > most:
         first = max(0, min(found[0][0] - BEFORE_MARK, size - most))
@@ -301,24 +302,24 @@ def _window(size: int, found: Sequence[Range], most: int) -> Range:
 
 
 def _clip(found: Iterable[Range], first: int, end: int) -> Iterator[Range]:
-    """These ranges of a text within a part of the text."""
+    """Yield these ranges relative to a part of the text, cut at its ends."""
     for start, stop in found:
         if start < end and stop > first:
             yield max(start, first) - first, min(stop, end) - first
 
 
 def _preview(data: bytes, found: Sequence[Range]) -> str:
-    """The beginning of a message, or what is wrong in it."""
+    """The beginning of a message, or its wrong part."""
     first, end = _window(len(data), found, PREVIEW)
     text = data[first:end].decode("utf-8", "backslashreplace").strip()
     return f"… {text}" if first else text
 
 
 def _decoded_text(value: Any, paths: Iterable[places.Path]) -> tuple[str, tuple[Range, ...]]:
-    """The decoded form, or so much of it as is shown, and where in that the marks are."""
+    """The shown part of a decoded form, and the ranges of its marks."""
     text = _pretty(value)
     found = _ranges(at for path in paths if (at := places.range_in_text(text, path)))
-    first, end = _window(len(text), found, MOST_DECODED)
+    first, end = _window(len(text), found, MAX_DECODED)
     if not first:
         return _shorten(text), tuple(_clip(found, first, end))
     before = f"[{first:,} characters before] … "
@@ -327,7 +328,7 @@ def _decoded_text(value: Any, paths: Iterable[places.Path]) -> tuple[str, tuple[
 
 
 def _messages(event: Mapping[str, Any]) -> list[tuple[Any, Any]]:
-    """The names and decoded forms of several messages that are the bytes of an event."""
+    """The names and decoded forms of the messages in an event with several messages."""
     several = event.get("messages")
     entries = several if isinstance(several, list) else []
     return [
@@ -342,7 +343,7 @@ def _of_connection(event: Mapping[str, Any]) -> str:
 
 
 def _ranges(found: Iterable[Range]) -> tuple[Range, ...]:
-    """Ranges in order, without those that begin within another one."""
+    """Ranges in order, without ranges that begin within another range."""
     kept: list[Range] = []
     for start, end in sorted(found):
         if not kept or start >= kept[-1][1]:
@@ -351,7 +352,7 @@ def _ranges(found: Iterable[Range]) -> tuple[Range, ...]:
 
 
 def _bytes_of(event: Mapping[str, Any]) -> bytes | None:
-    """The exact bytes of an event; None where it carries none. Raises ValueError."""
+    """The exact bytes of an event; None if it has none. Raises ValueError."""
     forms = [form for form in ("text", "hex", "base64") if form in event]
     if not forms:
         return None
@@ -373,14 +374,14 @@ def _compact(value: Any) -> str:
 
 
 def _pretty(value: Any) -> str:
-    """The decoded form: on one line if it fits, or is too long to be indented."""
+    """The decoded form as JSON; indented unless it is very short or very long."""
     compact = _compact(value)
-    if 88 < len(compact) <= MOST_DECODED:
+    if 88 < len(compact) <= MAX_DECODED:
         with contextlib.suppress(RecursionError):
             return json.dumps(value, ensure_ascii=False, indent=2)
     return compact
 
 
 def _shorten(text: str) -> str:
-    more = len(text) - MOST_DECODED
-    return f"{text[:MOST_DECODED]} … [{more:,} more characters]" if more > 0 else text
+    more = len(text) - MAX_DECODED
+    return f"{text[:MAX_DECODED]} … [{more:,} more characters]" if more > 0 else text

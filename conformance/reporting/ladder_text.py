@@ -13,7 +13,7 @@ from conformance.judging.judge import Finding
 from conformance.reporting.text import hexdump, make_visible, one_line
 
 _INNER = 30  # columns between the lifelines
-_TIME = 9
+_TIME = 9  # columns of the time in seconds
 _MARGIN = " " * (_TIME + 2)
 _BOLD, _FAINT, _RED = "1", "2", "1;31"
 _DUMPED = 4096  # bytes of one event that are shown in hex
@@ -28,9 +28,9 @@ def ladder(
     marks: Mapping[int, Sequence[str]],
     colour: bool = False,
 ) -> Iterator[str]:
-    """The lines of a ladder: the role ``iut`` at the right, its peer at the left.
+    """Yield the lines of a ladder: the role ``iut`` right, its peers left.
 
-    ``marks`` maps the index of an event to what is wrong with it; ``dump`` adds the bytes in hex.
+    ``marks`` maps the index of an event to its errors; ``dump`` adds the bytes in hex.
     """
     others = sorted({event.sender for event in events if event.sender not in (None, iut)}, key=str)
     drawn = Ladder(list(map(str, others)), iut, width, dump, colour)
@@ -50,13 +50,13 @@ class Ladder:
     colour: bool = False
 
     def head(self) -> str:
-        """The line that names both sides."""
+        """Return the line with the names of both sides."""
         left = one_line(" + ".join(self.others), 40)
         names = f"{left}{one_line(self.right, 40).rjust(_INNER + 2 - len(left))}"
         return f"{_MARGIN}{self._coloured(names, _BOLD)}"
 
     def event(self, event: Event, marks: Sequence[str]) -> Iterator[str]:
-        """The lines of an event, with what is wrong with it."""
+        """Yield the lines of an event and of its errors."""
         name = f"{event.sender}: " if len(self.others) > 1 and event.sender != self.right else ""
         rung = _rung(event, name, event.sender == self.right)
         room = self.width - len(_MARGIN) - _INNER - 4
@@ -97,9 +97,9 @@ def finding_text(finding: Finding, protocol: Protocol) -> str:
     """A finding in words, with its requirement, its level and its place in the message."""
     level = protocol.requirement(finding.requirement).level
     level = "inconclusive" if finding.inconclusive else level
-    where = place(finding.path)
+    member = place(finding.path)
     # The text of a schema error begins with the path already.
-    at = f" (at {where})" if where and not finding.message.startswith(where) else ""
+    at = f" (at {member})" if member and not finding.message.startswith(member) else ""
     return f"{finding.requirement} ({level}): {finding.message}{at}"
 
 
@@ -119,7 +119,7 @@ def _label(event: Event) -> str:
 
 
 def _short(event: Event) -> str:
-    """The value without what the line says already; the bytes as text where there is no value."""
+    """The value of an event for the end of its line; the bytes as text if it has no value."""
     if event.data is None:
         return _json(event.details) if event.details else ""
     if event.messages:
@@ -133,7 +133,7 @@ def _short(event: Event) -> str:
 
 
 def _value(name: str, value: Any) -> str:
-    """A decoded form without what the name of its message says already."""
+    """A decoded form as JSON, without a repeated name of its message."""
     if isinstance(value, dict) and list(value) == [name]:
         value = value[name]
     return "" if value == name else _json(value)

@@ -1,4 +1,4 @@
-"""Markdown in which text from an IUT has no markup."""
+"""Writes Markdown in which text from an IUT has no markup."""
 
 import re
 from collections.abc import Iterable, Iterator
@@ -7,7 +7,7 @@ from conformance.reporting.text import one_line
 
 
 def table(head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> Iterator[str]:
-    """The lines of a table; its cells are escaped already."""
+    """Yield the lines of a table; the cells must be escaped already."""
     yield f"| {' | '.join(head)} |"
     yield f"|{'---|' * len(head)}"
     for row in rows:
@@ -15,7 +15,7 @@ def table(head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> Iterator[st
 
 
 def escape(text: object, limit: int = 200) -> str:
-    """Text without markup: each character that could mean something is an entity."""
+    """Escape text: each character that can be markup becomes an entity."""
     return re.sub(
         r"[^\w ,;–—…()/-]", lambda match: f"&#{ord(match[0])};", one_line(text, limit)
     ).replace("_", "&#95;")

@@ -1,4 +1,4 @@
-"""The kill and spare matrix of the suite's own proof, as tables of a page."""
+"""Writes the results of a proof as tables of a page."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -7,7 +7,10 @@ from conformance.reporting.tables import Cell, Table
 
 
 def tables(trials: Sequence[tuple[Mapping[str, Any], bool]]) -> Iterator[Table]:
-    """A table a role. A trial is as `prove --json` writes it, with whether it went well."""
+    """Yield a table for each role.
+
+    A trial is a pair: the trial as `prove --json` writes it, and True if its result is good.
+    """
     for role in dict.fromkeys(trial["role"] for trial, _ in trials):
         yield Table(
             role,

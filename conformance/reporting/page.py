@@ -1,6 +1,6 @@
 """Writes index.html: the whole report as one self-contained file that trusts no input.
 
-Three layers keep text from an IUT from acting:
+Three layers prevent that text from an IUT becomes active content:
 
 - ``make_visible`` is applied to every value that the template prints.
 - Jinja2 escapes the result.
@@ -38,15 +38,15 @@ from conformance.reporting.places import Range
 from conformance.reporting.text import make_visible
 from conformance.reporting.wording import VERDICTS, Report, area, sort_worst_first
 
-PAGE_SIZE = 4_000_000  # characters of all ladders together; a browser should still scroll
-SHORT = PAGE_SIZE // 4  # up to which there is room for those of tests that decide nothing as well
+PAGE_SIZE = 4_000_000  # characters of all ladders, so that a browser can still scroll
+SHORT = PAGE_SIZE // 4  # characters up to which the page has ladders of inconclusive tests, too
 LEVELS = ("must", "should", "may")
 
 
 def write_page(report: Report, folder: Path) -> Path:
-    """Write ``folder/index.html``; returns its path.
+    """Write ``folder/index.html``, and return its path.
 
-    Transcripts are looked for below ``folder``, where the report says they are.
+    The report's paths of transcripts are relative to ``folder``.
     """
     path = folder / "index.html"
     replace(path, render(report, folder))
@@ -106,12 +106,12 @@ def render(report: Report, folder: Path) -> str:
 
 @cache
 def template(name: str) -> Template:
-    """A template that makes every value that it prints visible, and escapes it."""
-    # To compile that of a report takes longer than the rest of a small one.
-    kept = locations.cache_folder()
+    """A template that makes every printed value visible, and escapes it."""
+    # Compiling the template takes longer than the rest of a small page, so it is cached.
+    cached = locations.cache_folder()
     environment = Environment(
         loader=FileSystemLoader(locations.reports()),
-        bytecode_cache=FileSystemBytecodeCache(str(kept)) if kept else None,
+        bytecode_cache=FileSystemBytecodeCache(str(cached)) if cached else None,
         autoescape=True,
         finalize=_escape,
         undefined=StrictUndefined,
@@ -123,7 +123,7 @@ def template(name: str) -> Template:
 
 
 def test_anchor(test: str) -> str:
-    """The fragment of a test on the page; it depends on nothing but the test's id."""
+    """The fragment of a test on the page; it only depends on the test's id."""
     return "test-" + hashlib.sha256(test.encode("utf-8", "surrogatepass")).hexdigest()[:12]
 
 
@@ -135,7 +135,7 @@ def title(test: Mapping[str, Any]) -> str:
 
 
 def segments(text: str, ranges: Iterable[Range]) -> Iterator[tuple[str, bool]]:
-    """The parts of a text, and whether each is within one of the ranges, which are in order."""
+    """Yield the parts of a text, each with True if it is in a range."""
     at = 0
     for start, end in ranges:
         yield text[at:start], False
@@ -145,18 +145,18 @@ def segments(text: str, ranges: Iterable[Range]) -> Iterator[tuple[str, bool]]:
 
 
 def address(path: str) -> str:
-    """A file beside the page, as a relative address that leads nowhere else."""
+    """A path relative to the page as a link that cannot name another site."""
     return quote(path, safe="/") if path.startswith("../") else "./" + quote(path, safe="/")
 
 
 def show_command(path: str) -> str:
-    """The command that shows a session, where the page lies."""
+    """The command that shows a session, to be run in the folder of the page."""
     return f"conformance show {shlex.quote(path)}"
 
 
 @dataclass(frozen=True, slots=True)
 class _Shown:
-    """A cause, and the event that shows it as it stands in its test's ladder."""
+    """A cause, and the step of its test's ladder that shows it."""
 
     cause: Cause
     step: Step | None
@@ -175,7 +175,7 @@ class _Shown:
 
 @dataclass(frozen=True, slots=True)
 class _Card:
-    """A test with all that the page says about it."""
+    """A test with its requirement, findings and ladder."""
 
     test: Mapping[str, Any]
     requirement: Mapping[str, Any] | None
@@ -201,7 +201,7 @@ def _cards(report: Report, folder: Path) -> Iterator[_Card]:
         yield _Card(test, requirements.get(test["requirement"]), own, drawn)
 
 
-_NO_ROOM = Ladder(problem="left out, as the page is long enough; see the file")
+_NO_ROOM = Ladder(problem="left out, because the page is long; see the file")
 
 
 def _ladder(
@@ -232,13 +232,13 @@ def _read(folder: Path, transcript: str, report: Report, marks: ladder.Marks) ->
 
 
 def _strays(report: Report) -> list[Mapping[str, Any]]:
-    """Findings of no test that the report lists: of the smoke session, or of a proxied one."""
+    """Findings without a test in the report, for example of a session through the proxy."""
     tests = {test["id"] for test in report["tests"]}
     return [finding for finding in report["findings"] if finding["test"] not in tests]
 
 
 def _tests_showing(report: Report) -> dict[str, list[str]]:
-    """The tests of other requirements in whose sessions a requirement was found violated."""
+    """The tests of other requirements whose sessions violated a requirement, by requirement."""
     decided = {test["id"]: test["requirement"] for test in report["tests"]}
     seen: dict[str, list[str]] = {}
     for finding in report["findings"]:
@@ -261,7 +261,7 @@ def _bar(counts: Mapping[str, int]) -> list[tuple[str, float, float]]:
 
 
 def _escape(value: object) -> object:
-    """The text that the template prints: our own markup as it is, all else visible and bounded."""
+    """The text that the template prints: our own markup, or visible and bounded text."""
     return value if isinstance(value, Markup) else make_visible(value)
 
 
@@ -270,7 +270,7 @@ def _as_json(value: object) -> str:
 
 
 def inline_source(name: str) -> Markup:
-    """A style or script of ours, to stand within a page."""
+    """A style or script of ours, to be inlined into a page."""
     path = locations.reports() / name
     text = path.read_text(encoding="utf-8")
     if "</" in text:

@@ -1,4 +1,4 @@
-"""Finds a member of a JSON text, so that a page can mark it: in the decoded form, and in bytes.
+"""Finds the member at a path in JSON, so that a page can mark it.
 
 An index into a string finds one character.
 """
@@ -34,7 +34,10 @@ def range_in_text(text: str, path: Path, start: int = 0) -> Range | None:
 
 
 def range_in_bytes(data: bytes, path: Path) -> Range | None:
-    """The same of bytes that hold one JSON text in UTF-8, whatever stands before it."""
+    """The range of bytes of the value at a path in JSON bytes.
+
+    The bytes are UTF-8. Anything before the first brace or bracket is skipped.
+    """
     begins = min((at for at in (data.find(b"{"), data.find(b"[")) if at >= 0), default=-1)
     if begins < 0:
         return None

@@ -1,4 +1,4 @@
-"""Several reports beside each other: a table for each role, and a badge."""
+"""Compares several reports: a table for each role, and a badge."""
 
 import os
 from collections.abc import Iterable, Iterator, Sequence
@@ -14,11 +14,11 @@ Named = tuple[Path, Report]
 """A report, and the file or folder that it was read from."""
 
 _COLOURS = {"conformant": "brightgreen", "nonconformant": "red", "inconclusive": "yellow"}
-_AS_VERDICTS = {"conformant": "pass", "nonconformant": "fail", "inconclusive": "inconclusive"}
+_CELL_VERDICTS = {"conformant": "pass", "nonconformant": "fail", "inconclusive": "inconclusive"}
 
 
 def tables(reports: Sequence[Named], page: Path) -> Iterator[Table]:
-    """The verdict of each program, then requirements by programs for each role."""
+    """Yield a table of all programs, then tables of requirements for each role."""
     yield Table(
         "Programs",
         ("Report", "Role", "Program", "Verdict", "In one line"),
@@ -27,7 +27,7 @@ def tables(reports: Sequence[Named], page: Path) -> Iterator[Table]:
                 _link(path, report, page),
                 Cell(report["iut"]["role"]),
                 Cell(report["iut"]["name"]),
-                Cell(run_word(report), _AS_VERDICTS[report["verdict"]]),
+                Cell(run_word(report), _CELL_VERDICTS[report["verdict"]]),
                 Cell(report["headline"]),
             )
             for path, report in reports
@@ -53,15 +53,15 @@ def _matrix(role: str, reports: Sequence[Report]) -> Table:
 
 
 def _covered(role: str, reports: Sequence[Report]) -> Iterator[Table]:
-    """For each side, what each program has shown; several runs of a program count together."""
+    """Yield a table of the coverage of each side; the runs of a program are united."""
     runs: dict[str, list[Report]] = {}
     for report in reports:
         if "coverage" in report:
             runs.setdefault(report["iut"]["name"], []).append(report["coverage"])
-    together = {name: unite_reports(found) for name, found in runs.items()}
+    united = {name: unite_reports(found) for name, found in runs.items()}
     columns = [
         (f"{name} ({len(runs[name])} runs)" if len(runs[name]) > 1 else name, each)
-        for name, each in together.items()
+        for name, each in united.items()
         if each
     ]
     for party in dict.fromkeys(side["role"] for _, each in columns for side in each["sides"]):
@@ -91,18 +91,18 @@ def _verdict(verdict: str) -> Cell:
 
 
 def _link(path: Path, report: Report, page: Path) -> Cell:
-    """The relative address of a report's page from the page of all."""
+    """A cell with a link to a report's page, relative to the page of all reports."""
     folder = path if path.is_dir() else path.parent
     file = os.path.relpath(folder / "index.html", page.absolute().parent)
     return Cell(str(path), file=file)
 
 
 def badge(reports: Iterable[Report]) -> dict[str, Any]:
-    """The endpoint of a badge at shields.io: the worst verdict, and the numbers it rests on."""
+    """The endpoint of a badge at shields.io: the worst verdict, and its numbers."""
     listed = list(reports)
     order = ("nonconformant", "inconclusive", "conformant")
     verdict = min((report["verdict"] for report in listed), key=order.index)
-    # Several reports of one role are about the same requirements.
+    # Reports of one role have the same requirements, so each counts once.
     bound = {(report["iut"]["role"], e["id"]) for report in listed for e in report["requirements"]}
     decided = {
         (report["iut"]["role"], entry["id"])

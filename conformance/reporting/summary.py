@@ -1,4 +1,4 @@
-"""The short summary of a run on a terminal: the verdict, what is wrong, and what to provide."""
+"""Formats the summary of a run for a terminal: verdict, causes, and missing means."""
 
 import shlex
 import textwrap
@@ -18,7 +18,7 @@ from conformance.reporting.wording import (
     untestable_count,
 )
 
-MOST = 30  # requirements named; the page has them all
+MAX_CAUSES = 30  # causes that are listed; the page has all causes
 _COLOURS = {
     "conformant": "32",
     "nonconformant": "31",
@@ -33,8 +33,8 @@ def terminal_summary(
 ) -> str:
     """The summary as lines of about ``width`` columns, without a last newline.
 
-    ``folder`` is the folder of the report. Every line begins with a word or a mark of ours. No text
-    from an IUT can then look like a line of the suite or a workflow command.
+    ``folder`` is the folder of the report. Every line begins with a word or a mark of the suite.
+    Text from an IUT can therefore not look like a line of the suite or a workflow command.
     """
     lines = list(_lines(report, folder, colour, width))
     # "##[...]" is a workflow command anywhere in a line.
@@ -63,7 +63,7 @@ def _lines(report: Report, folder: Path | None, colour: bool, width: int) -> Ite
         yield paint("  fault of the suite:", "fail")
         yield from _quote(problem, width, most=8)
     for entry in report["stale"]:
-        text = f"known failure {entry['requirement']} does not hold: {entry['why']}"
+        text = f"known failure {entry['requirement']} does not apply: {entry['why']}"
         yield f"  {one_line(text, 2 * width)}"
 
     if comparison := report.get("comparison"):
@@ -79,12 +79,12 @@ def _lines(report: Report, folder: Path | None, colour: bool, width: int) -> Ite
     if wrong:
         yield ""
     by_id = {entry["id"]: entry for entry in wrong}
-    for cause in report["causes"][:MOST]:
+    for cause in report["causes"][:MAX_CAUSES]:
         verdict = paint(f"{cause['verdict'].upper():4}", cause["verdict"])
-        yield from _cause(cause, by_id, verdict, width)
+        yield from _cause_lines(cause, by_id, verdict, width)
         yield from _example_lines(cause, report, folder, width)
-    if len(report["causes"]) > MOST:
-        yield f"      and {len(report['causes']) - MOST} more, see the report"
+    if len(report["causes"]) > MAX_CAUSES:
+        yield f"      and {len(report['causes']) - MAX_CAUSES} more, see the report"
 
     for verdict in ("not-exercised", "inconclusive"):
         groups = group_by_reason(report, verdict)
@@ -111,8 +111,10 @@ def _lines(report: Report, folder: Path | None, colour: bool, width: int) -> Ite
         yield f"Report: {one_line(folder / 'index.html', 500)}"
 
 
-def _cause(cause: Report, wrong: Mapping[str, Report], verdict: str, width: int) -> Iterator[str]:
-    """A cause: the requirements that it violates, what is wrong, and what experiments showed."""
+def _cause_lines(
+    cause: Report, wrong: Mapping[str, Report], verdict: str, width: int
+) -> Iterator[str]:
+    """Yield the lines of a cause: requirements, the violation, and results of experiments."""
     entry = wrong.get(cause["requirement"] or "")
     if entry:
         where = f"{entry['level']}, section {entry['section']}"
@@ -128,8 +130,8 @@ def _cause(cause: Report, wrong: Mapping[str, Report], verdict: str, width: int)
     culprit = cause["culprit"]
     if culprit and culprit["shown"]:
         yield (
-            f"      shown by {culprit['replays']} replays: the smallest session ends so twice, "
-            f"and goes on without {one_line(culprit['message'], 80)}"
+            f"      shown by {culprit['replays']} replays: the smallest session ends twice, "
+            f"and continues without {one_line(culprit['message'], 80)}"
         )
     elif culprit and culprit["candidates"]:
         yield f"      candidates, latest first: {_short_list(culprit['candidates'])}"
@@ -142,7 +144,7 @@ def _cause(cause: Report, wrong: Mapping[str, Report], verdict: str, width: int)
 
 
 def _example_lines(cause: Report, report: Report, folder: Path | None, width: int) -> Iterator[str]:
-    """The message that shows a cause, and the command that shows it again."""
+    """Yield the lines with the message that shows a cause, and the command that repeats it."""
     path = folder / cause["transcript"] if folder is not None and cause["transcript"] else None
     if path and cause["event"] is None:
         yield f"      its session: {one_line(f'conformance show {shlex.quote(str(path))}', 500)}"
@@ -157,12 +159,12 @@ def _example_lines(cause: Report, report: Report, folder: Path | None, width: in
                 at = f"{place(member)} of " if member else ""
                 at += f"event {event} of {cause['transcript']}"
                 yield f"      {one_line(text, width)} ({one_line(at, width)})"
-    again = cause["replay"] or cause["reproduce"]
-    yield f"      again: {one_line(again, 500)}"
+    command = cause["replay"] or cause["reproduce"]
+    yield f"      again: {one_line(command, 500)}"
 
 
 def _short_list(ids: Sequence[str]) -> str:
-    """The first of some requirements, and how many more there are."""
+    """The first three ids, and the number of the others."""
     more = f" and {len(ids) - 3} more" if len(ids) > 3 else ""
     return one_line(", ".join(ids[:3]), 200) + more
 
@@ -172,7 +174,7 @@ def _words(verdict: str) -> str:
 
 
 def _quote(text: str, width: int, most: int) -> Iterator[str]:
-    """The last lines of a text, wrapped, each behind a mark."""
+    """Yield the last ``most`` lines of a text, wrapped, each after a mark."""
     lines = [
         part
         for line in text[-100 * width :].splitlines()

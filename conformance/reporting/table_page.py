@@ -1,4 +1,4 @@
-"""Writes a page of tables: several reports beside each other, or the changes between two."""
+"""Writes a page of tables, such as a comparison of reports."""
 
 from collections.abc import Iterable
 from pathlib import Path

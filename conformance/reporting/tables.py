@@ -1,11 +1,11 @@
-"""Tables of verdicts: several reports beside each other, or the changes between two."""
+"""The tables of a page, such as a comparison of reports."""
 
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """A text, and the verdict or the file (by its path from the page) that it stands for, if so."""
+    """A text; ``verdict`` adds its colour, ``file`` a link relative to the page."""
 
     text: str
     verdict: str = ""

@@ -1,19 +1,20 @@
-"""Makes text from an IUT safe to show: visible, bounded, on one line if need be.
+"""Makes text from an IUT safe to show: visible, bounded, and on one line.
 
-Escaping for HTML, XML or Markdown is left to the writer of that format; this comes first.
+The writers of HTML, XML and Markdown escape the resulting text for their format.
 """
 
 import re
 
-LIMIT = 20_000  # characters of any one text; a report is read by people
+LIMIT = 20_000  # characters of any text: people do not read more
 
 
 def make_visible(text: object, limit: int = LIMIT, keep: str = "\n\t") -> str:
-    r"""The text with everything that prints nothing, or moves the text around it, as an escape.
+    r"""The text with escapes for characters that print nothing or move other text.
 
     Escaped are control characters, bidirectional controls, zero-width characters, separators other
     than the space, lone surrogates and unassigned code points; ESC becomes ``\x1b``. Characters in
-    ``keep`` stay. A text longer than ``limit`` characters is cut, and the cut says how much.
+    ``keep`` stay. A text longer than ``limit`` characters is cut, with the number of characters
+    that were cut.
     """
     whole = str(text)
     shown = whole[:limit]
@@ -25,7 +26,7 @@ def make_visible(text: object, limit: int = LIMIT, keep: str = "\n\t") -> str:
 
 
 def one_line(text: object, limit: int = 200) -> str:
-    """The text on one line of at most about ``limit`` characters."""
+    """The text on one line of about ``limit`` characters or less."""
     # Twice the limit is enough to fill a line after white space has been folded.
     folded = re.sub(r"[ \t\r\n]+", " ", str(text)[: 2 * limit + 2]).strip()
     if len(folded) > limit:
@@ -34,13 +35,14 @@ def one_line(text: object, limit: int = 200) -> str:
 
 
 def hexdump_ranges(dump: str, start: int, end: int) -> list[tuple[int, int]]:
-    """The ranges of a dump for its bytes from ``start`` to before ``end``: hex and characters.
+    """The ranges of characters in a dump that show some bytes.
 
-    Ranges of characters of the dump, in order.
+    The bytes are those from ``start`` to before ``end``. Each line of the dump has two ranges: hex
+    and printable characters.
     """
     ranges = []
     digits = dump.find(" ")
-    hexes, characters = digits + 2, digits + _DUMPED
+    hexes, characters = digits + 2, digits + _HEX_WIDTH
     for row in range(start // 16, (end + 15) // 16):
         line = row * (characters + 17)  # each line before is full, and has a newline
         first, last = max(start - 16 * row, 0), min(end - 16 * row, 16) - 1
@@ -49,8 +51,8 @@ def hexdump_ranges(dump: str, start: int, end: int) -> list[tuple[int, int]]:
     return ranges
 
 
-_DIGITS = 4  # of an offset, unless the last one has more
-_DUMPED = 52  # characters of a line of a dump between its offset and its characters
+_DIGITS = 4  # digits of an offset, unless the last offset has more
+_HEX_WIDTH = 52  # characters of a line of a dump between its offset and its printable characters
 
 
 def _column(place: int) -> int:
@@ -58,7 +60,7 @@ def _column(place: int) -> int:
 
 
 def hexdump(data: bytes, first: int = 0) -> str:
-    """Sixteen bytes a line: offset, from ``first`` on, hex, and the printable ASCII characters."""
+    """Sixteen bytes a line: offset, hex, printable characters; offsets begin with ``first``."""
     lines = []
     digits = max(_DIGITS, len(f"{first + len(data):x}"))
     characters = data.translate(_PRINTABLE).decode("ascii")
@@ -74,9 +76,9 @@ _PRINTABLE = bytes(byte if 0x20 <= byte < 0x7F else ord(".") for byte in range(2
 
 
 def hexdump_size(count: int) -> int:
-    """How many characters a dump of so many bytes has, if its offsets have no more than usual."""
+    """The number of characters of a dump of ``count`` bytes, with offsets of `_DIGITS` digits."""
     rows, rest = divmod(count, 16)
-    before = _DIGITS + _DUMPED
+    before = _DIGITS + _HEX_WIDTH
     return rows * (before + 17) + (before + rest if rest else -1) if count else 0
 
 

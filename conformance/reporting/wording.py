@@ -1,4 +1,4 @@
-"""The words, symbols and order in which every kind of report shows verdicts and requirements."""
+"""The words, symbols and order of verdicts and requirements in every kind of report."""
 
 import shlex
 from collections.abc import Iterable, Mapping
@@ -10,7 +10,7 @@ from conformance.running.selection import LEFT_OUT
 Report: TypeAlias = Mapping[str, Any]
 """A report as ``reports/report.schema.json`` describes it."""
 
-# In the order in which a reader wants them: what is wrong, what is open, what is fine.
+# In the order in which reports list them: violations, undecided requirements, passed ones.
 SYMBOLS = {
     "fail": "✗",
     "warn": "!",
@@ -41,7 +41,7 @@ RUN_SYMBOLS = {"conformant": "✓", "nonconformant": "✗", "inconclusive": "?"}
 
 
 def run_word(report: Report) -> str:
-    """The verdict of a run, which never reads as if a part were the whole."""
+    """The verdict of a run in words; a selection is named as such."""
     if report["interrupted"]:
         return "Interrupted"
     if report["exit_code"] == SUITE_FAILED:
@@ -53,12 +53,12 @@ def run_word(report: Report) -> str:
 
 
 def sort_worst_first(entries: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
-    """Requirements or tests by verdict; within a verdict they keep their order."""
+    """Requirements or tests sorted by verdict; within a verdict they keep their order."""
     return sorted(entries, key=lambda entry: VERDICTS.index(entry["verdict"]))
 
 
 def area(requirement: str) -> str:
-    """The area of a requirement: what stands before the dot of its id."""
+    """The area of a requirement: the part of its id before the dot."""
     return requirement.partition(".")[0]
 
 
@@ -68,7 +68,7 @@ def count_text(counts: Mapping[str, int]) -> str:
 
 
 def iut_address(report: Report) -> str:
-    """How the IUT was reached: its command line or its address; of a live session its name."""
+    """The command or address of the IUT; the IUT's name in a live session."""
     iut = report["iut"]
     if iut["command"]:
         return shlex.join(iut["command"])
@@ -76,7 +76,7 @@ def iut_address(report: Report) -> str:
 
 
 def properties(report: Report) -> list[tuple[str, str]]:
-    """The IUT, the run and its outcome, for formats that have names with values."""
+    """The IUT, the run and its outcome, as pairs of name and value."""
     return [
         ("suite.version", report["suite"]["version"]),
         ("iut.name", report["iut"]["name"]),
@@ -94,9 +94,9 @@ def untestable_count(report: Report) -> int:
 
 
 def group_by_reason(report: Report, verdict: str = "not-exercised") -> list[tuple[str, list[str]]]:
-    """The reasons of all requirements of a verdict, the most frequent first, with their ids.
+    """The reasons of the requirements with a verdict and their ids, most frequent first.
 
-    Statements that nothing can test, and those that a selection leaves out, have no reason here.
+    Statements that nothing can test, or that a selection leaves out, are not included.
     """
     groups: dict[str, list[str]] = {}
     for requirement in report["requirements"]:

@@ -256,7 +256,7 @@ def test_comparison_says_what_is_shown_no_more() -> None:
     assert coverage_report.lost_points(None, report(fields=[])) == []
     entry = {"role": "guest", "name": "Paint", "place": "a", "what": "present"}
     lines = [*changes.lines({"unshown": [entry]})]
-    assert lines[-2:] == ["Shown no more: 1", "  guest: Paint a"]
+    assert lines[-2:] == ["Not covered any more: 1", "  guest: Paint a"]
 
 
 def test_missing_field_hides_what_is_in_it() -> None:

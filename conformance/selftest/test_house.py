@@ -61,7 +61,6 @@ PENDING: tuple[str, ...] = (
     "conformance/generation/values.py",
     "conformance/openroberta/codec.py",
     "conformance/openroberta/lab/test_data.py",
-    "conformance/reporting",
     "conformance/running/testbed.py",
     "conformance/runtime/buffer_owner/test_format.py",
     "conformance/runtime/codec.py",

@@ -198,7 +198,7 @@ def test_the_summary_shows_what_experiments_found() -> None:
     text = terminal_summary(death())
     for line in (
         "it said: out of memory",
-        "shown by 9 replays: the smallest session ends so twice, and goes on without Touch Pressed",
+        "shown by 9 replays: the smallest session ends twice, and continues without Touch Pressed",
         "1 proven consequence: area.two",
         "for example: conformance run --without 'Touch Pressed'",
         "1 not decided: area.three",

@@ -158,15 +158,15 @@ def test_a_huge_transcript_is_bounded_and_says_so(tmp_path: Path) -> None:
     write_transcript(tmp_path, *[line] * 1000)
     report = minimal("fail", transcript="transcripts/x.jsonl", offending=700)
     text = page.render(report, tmp_path)
-    assert text.count('<li class="step') <= ladder.MOST_EVENTS
+    assert text.count('<li class="step') <= ladder.MAX_EVENTS
     assert len(text) < 5_000_000
     assert "Offending event 700" in text
     assert "events not shown" in text
     assert "the first 2,048 of 50,000 bytes" in text
     assert "1,000 events" in text
     drawn = ladder.read(tmp_path / "transcripts" / "x.jsonl", "simulator", {})
-    assert max(step.dump.count("\n") for step in drawn.steps) < ladder.MOST_BYTES // 16
-    assert max(len(step.decoded) for step in drawn.steps) < 2 * ladder.MOST_DECODED
+    assert max(step.dump.count("\n") for step in drawn.steps) < ladder.MAX_BYTES // 16
+    assert max(len(step.decoded) for step in drawn.steps) < 2 * ladder.MAX_DECODED
 
 
 def test_all_ladders_together_are_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -176,7 +176,7 @@ def test_all_ladders_together_are_bounded(tmp_path: Path, monkeypatch: pytest.Mo
     report = minimal("fail", transcript="transcripts/x.jsonl")
     report["tests"] = [report["tests"][0] | {"id": f"t.py::test_{n}"} for n in range(3)]
     text = page.render(report, tmp_path)
-    assert text.count("left out, as the page is long enough") == 2
+    assert text.count("left out, because the page is long") == 2
 
 
 @pytest.mark.parametrize(
@@ -190,7 +190,7 @@ def test_all_ladders_together_are_bounded(tmp_path: Path, monkeypatch: pytest.Mo
         b'{"capture":1}\n{"at":0,"text":7}\n',
         b'{"capture":1}\n' + b'{"a":' * 100_000 + b"\n",
         b'{"capture":1,"iut":["x"]}\n{"at":0,"from":["x"],"event":{}}\n\n{}\n',
-        b'{"capture":1}\n{"at":0,"from":"s","text":"' + b"x" * (ladder.MOST_LINE + 5) + b'"}\n',
+        b'{"capture":1}\n{"at":0,"from":"s","text":"' + b"x" * (ladder.MAX_LINE + 5) + b'"}\n',
     ],
 )
 def test_a_damaged_transcript_does_not_stop_the_page(tmp_path: Path, content: bytes) -> None:

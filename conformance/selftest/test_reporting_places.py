@@ -73,8 +73,8 @@ def test_what_is_wrong_far_inside_a_long_message_is_shown(tmp_path: Path) -> Non
     assert [step.decoded[a:b] for a, b in step.decoded_marks] == ['"wrong"']
     first = int(step.dump.split(" ")[0], 16)
     assert bytes.fromhex("".join(step.dump.split("  ")[1:3])) == encode(value)[first : first + 16]
-    assert step.cut == f"{first:,} to {first + ladder.MOST_BYTES:,} of {len(encode(value)):,} bytes"
-    assert len(step.decoded) < 2 * ladder.MOST_DECODED
+    assert step.cut == f"{first:,} to {first + ladder.MAX_BYTES:,} of {len(encode(value)):,} bytes"
+    assert len(step.decoded) < 2 * ladder.MAX_DECODED
     [unmarked] = ladder.read(path, "server", {}).steps
     assert "wrong" not in unmarked.dump + unmarked.decoded and not unmarked.preview.startswith("…")
 
