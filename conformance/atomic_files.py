@@ -1,4 +1,4 @@
-"""Replaces a file as a whole: writes a new file next to it, and renames the new file."""
+"""Replaces a file as a whole: writes a new file next to it, and renames that."""
 
 import contextlib
 import os

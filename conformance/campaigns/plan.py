@@ -133,13 +133,10 @@ def _configuration(program: Mapping[str, Any], folder: Path) -> str:
 
 
 def write(tasks: Sequence[Task], file: Path) -> None:
-    """Write the plan to a temporary file and rename it.
-
-    A reader thus never reads half a plan.
-    """
-    beside = file.with_suffix(".tmp")
-    beside.write_text(json.dumps([asdict(task) for task in tasks], indent=1) + "\n", "utf-8")
-    beside.replace(file)
+    """Write the plan as a whole, so a reader never sees a part."""
+    temporary = file.with_suffix(".tmp")
+    temporary.write_text(json.dumps([asdict(task) for task in tasks], indent=1) + "\n", "utf-8")
+    temporary.replace(file)
 
 
 def read(file: Path) -> list[Task]:

@@ -16,7 +16,7 @@ from conformance.configuration import ConfigurationError
 from conformance.evidence import generalize
 from conformance.exits import INCONCLUSIVE
 
-_CAUSES = 50  # causes of a run that a summary keeps
+_MAX_CAUSES = 50  # causes of a run that a summary keeps
 
 
 @dataclass(frozen=True)
@@ -42,12 +42,12 @@ class Results:
         return self.done(task) and not self.summary(task)["ended"]
 
     def summary(self, task: Task) -> dict[str, Any]:
-        """The summary of a task that is done."""
+        """The summary of a task that has ended."""
         summary: dict[str, Any] = json.loads(self._summary(task).read_text("utf-8"))
         return summary
 
     def summaries(self, tasks: list[Task]) -> Iterator[dict[str, Any]]:
-        """The summaries of all tasks that are done, read one after the other."""
+        """Yield the summaries of all tasks that have ended."""
         for task in tasks:
             if self.done(task):
                 yield self.summary(task)
@@ -61,16 +61,19 @@ class Results:
                 self.configuration(task.program).write_text(task.configuration, encoding="utf-8")
 
     def keep(self, task: Task, outcome: Outcome) -> dict[str, Any]:
-        """Keep the outcome of a task by a temporary file and rename; return its summary."""
+        """Write the outcome of a task to the folder; return its summary.
+
+        Each file is replaced as a whole, so a reader never sees a part.
+        """
         archive = self.folder / "results" / f"{task.id}.tar.gz"
         if outcome.packed:
-            beside = archive.with_suffix(".tmp")
-            beside.write_bytes(outcome.packed)
-            beside.replace(archive)
+            temporary = archive.with_suffix(".tmp")
+            temporary.write_bytes(outcome.packed)
+            temporary.replace(archive)
         summary = self._summarized(task, outcome)
-        beside = self._summary(task).with_suffix(".tmp")
-        beside.write_text(json.dumps(summary) + "\n", encoding="utf-8")
-        beside.replace(self._summary(task))
+        temporary = self._summary(task).with_suffix(".tmp")
+        temporary.write_text(json.dumps(summary) + "\n", encoding="utf-8")
+        temporary.replace(self._summary(task))
         return summary
 
     def _summary(self, task: Task) -> Path:
@@ -102,13 +105,13 @@ class Results:
                     "verdict": cause["verdict"],
                     "what": cause["what"],
                     "alike": generalize(cause["what"]),
-                    "reproduce": self._repeated(task, outcome, cause["reproduce"]),
+                    "reproduce": self._local_command(task, outcome, cause["reproduce"]),
                 }
-                for cause in report["causes"][:_CAUSES]
+                for cause in report["causes"][:_MAX_CAUSES]
             ]
         return summary
 
-    def _repeated(self, task: Task, outcome: Outcome, command: str) -> str:
+    def _local_command(self, task: Task, outcome: Outcome, command: str) -> str:
         """The command that repeats a failure on this machine, without the cluster."""
         if not task.configuration:
             return command

@@ -1,4 +1,4 @@
-"""The whole of a campaign: requirements by programs, and failures grouped by cause."""
+"""Summarizes a campaign: requirements by programs, and failures grouped by cause."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field
@@ -13,13 +13,13 @@ from conformance.verdicts import VIOLATIONS, Verdict, merge
 
 @dataclass
 class Group:
-    """Failures of one cause: programs and seeds, and the smallest seed with its command."""
+    """Failures of one cause: its programs and seeds, and the command of the smallest seed."""
 
     requirements: tuple[str, ...]
     verdict: str
     what: str
     seeds: dict[str, list[int]] = field(default_factory=dict)
-    """By program, the seeds that show it."""
+    """The seeds that show the cause, by program."""
     smallest: int = 0
     reproduce: str = ""
 
@@ -30,10 +30,11 @@ class Group:
 
 @dataclass
 class Whole:
-    """A campaign as far as it is done; ``planned`` tasks in all.
+    """The results of a campaign so far.
 
-    ``verdicts`` counts, by program and requirement, how many runs had each verdict. ``broken`` has
-    the tasks without a report, each with the reason.
+    - ``planned``: the number of all tasks
+    - ``verdicts``: the number of runs with each verdict, by program and requirement
+    - ``broken``: the reason of each task without a report
     """
 
     planned: int
@@ -49,7 +50,7 @@ class Whole:
 
     @property
     def code(self) -> int:
-        """The exit code: a campaign that is not whole is inconclusive."""
+        """The exit code; an incomplete campaign is inconclusive."""
         if self.done < self.planned or self.broken:
             return INCONCLUSIVE
         return NONCONFORMANT if self.failed else CONFORMANT
@@ -141,7 +142,7 @@ def _example_of(campaign: Whole, group: Group) -> list[str]:
 
 
 def _requirements(campaign: Whole) -> Table:
-    """Requirements by programs; a cell has the worst verdict, and how often it came."""
+    """Requirements by programs; a cell has the worst verdict and its number of runs."""
     programs = [*campaign.verdicts]
     names = dict.fromkeys(name for counted in campaign.verdicts.values() for name in counted)
     rows = []
@@ -161,7 +162,7 @@ def _requirements(campaign: Whole) -> Table:
 
 
 def compare(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[str]:
-    """The changes between two campaigns (campaign.json), a line each; regressions first."""
+    """The changes between two campaigns (campaign.json), one line each; regressions first."""
     lines = []
     for program, counted in new["verdicts"].items():
         before = old["verdicts"].get(program, {})

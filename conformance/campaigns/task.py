@@ -1,4 +1,4 @@
-"""Runs a task of a campaign on a worker's machine; needs nothing of the client."""
+"""Runs a task of a campaign on a worker's machine, independently of the client."""
 
 import io
 import os
@@ -17,7 +17,7 @@ from mocks.mutants import APPLIED
 CONFIGURATION = "conformance.toml"
 REPORT = "report"
 _PREFIX = "conformance-task-"
-_BOUND = """
+_PROGRAM = """
 import ctypes, os, signal, sys
 parent = os.getppid()
 ctypes.CDLL(None).prctl(1, signal.SIGTERM, 0, 0, 0)  # PR_SET_PDEATHSIG in <linux/prctl.h>
@@ -26,17 +26,18 @@ if os.getppid() == parent:
     sys.exit(cli.main())
 """
 """Runs the command `conformance`, and ends it if the worker dies."""
-_LOOK = 0.25  # seconds between two looks at the memory of a task
-_ENDING = 10.0  # seconds that a task has to end once it was asked to
+_POLL_INTERVAL = 0.25  # seconds between two checks of the memory of a task
+_EXIT_TIME = 10.0  # seconds that a task has to exit after SIGTERM
 _OUTPUT = 20_000  # bytes of a task's output that are kept
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """The outcome of a task: its exit code, or why it was ended; its report.
+    """The outcome of a task.
 
-    The report folder is packed. ``folder`` is the folder on the worker, in which commands of the
-    report were written.
+    - ``ended``: the reason if the worker ended the task; otherwise empty
+    - ``folder``: the folder on the worker, which commands in the report contain
+    - ``packed``: the report folder as a compressed archive
     """
 
     id: str
@@ -49,10 +50,10 @@ class Outcome:
 
 
 def run(task: Task) -> Outcome:
-    """Run a task in its own folder, within its bounds of time and memory."""
+    """Run a task in its own folder, within its limits of time and memory."""
     began = time.monotonic()
     with abandoned.folder(_PREFIX) as folder:
-        words = [sys.executable, "-c", _BOUND, *task.words, "--report", REPORT]
+        words = [sys.executable, "-c", _PROGRAM, *task.words, "--report", REPORT]
         if task.configuration:
             (folder / CONFIGURATION).write_text(task.configuration, encoding="utf-8")
         with (folder / "output").open("wb") as output:
@@ -83,7 +84,7 @@ def run(task: Task) -> Outcome:
 
 
 def _watch(process: subprocess.Popen[bytes], task: Task, began: float) -> str:
-    """Wait for the end of a task; end it if it is over a bound, and say which."""
+    """Wait for the end of a task; end it if it exceeds a limit, and return the reason."""
     ended = ""
     while process.poll() is None:
         if time.monotonic() > began + task.timeout:
@@ -93,14 +94,14 @@ def _watch(process: subprocess.Popen[bytes], task: Task, began: float) -> str:
         if ended:
             _end(process)
             break
-        time.sleep(_LOOK)
+        time.sleep(_POLL_INTERVAL)
     return ended
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:
     process.send_signal(signal.SIGTERM)
     try:
-        process.wait(_ENDING)
+        process.wait(_EXIT_TIME)
     except subprocess.TimeoutExpired:
         os.killpg(process.pid, signal.SIGKILL)
         process.wait()

@@ -188,7 +188,7 @@ def _comments(source: str) -> Iterator[Text]:
             if block:
                 yield Text(begin, " ".join(block))
             block, begin = [text], line
-        # Nothing continues a comment behind code.
+        # A comment after code is a text of its own.
         latest, column = (line, at) if alone else (0, 0)
     if block:
         yield Text(begin, " ".join(block))

@@ -1,7 +1,7 @@
 """Describes in words how a value violates a schema, with the help of jsonschema.
 
 If no branch of a `oneOf` or `anyOf` matches, the errors are those of the intended branch, if there
-is one. For valid values `fitting` gives the same answer a hundred times as fast.
+is one. For valid values, `matchers` gives the same answer a hundred times as fast.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -45,12 +45,12 @@ def explain(schema: Schema, value: Any) -> tuple[list[SchemaError], set[str]]:
     finally:
         MARKS.reset(token)
     mistyped = [error.absolute_path for error in found if error.validator == "type"]
-    told = [
+    errors = [
         _error(schema, error)
         for error in found
         if error.validator not in ("const", "enum") or error.absolute_path not in mistyped
     ]
-    return told[:LIMIT], marks
+    return errors[:LIMIT], marks
 
 
 @lru_cache(256)
@@ -115,7 +115,7 @@ def _rule(keyword: str) -> Callable[..., Found]:
 
     def check(validator: Any, limit: Any, instance: Any, schema: Any) -> Found:
         if fits(instance) and not holds(limit, instance):
-            # A pattern is said in words.
+            # A pattern can have a description in words.
             demanded = schema.get("x-words", "") if keyword == "pattern" else ""
             yield _violation(keyword, limit, instance, demanded)
 
@@ -135,9 +135,7 @@ def _member_of(keyword: str) -> Callable[..., Found]:
     def check(validator: Any, limit: Any, instance: Any, schema: Any) -> Found:
         among = [limit] if keyword == "const" else limit
         if not any(equal(instance, value) for value in among):
-            # A pattern is said in words.
-            demanded = schema.get("x-words", "") if keyword == "pattern" else ""
-            yield _violation(keyword, limit, instance, demanded)
+            yield _violation(keyword, limit, instance)
 
     return check
 

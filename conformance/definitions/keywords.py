@@ -124,7 +124,7 @@ SIZES = frozenset(
 )
 """The keywords that restrict the size of a value."""
 
-ASKING = frozenset(
+RESTRICTING = frozenset(
     {
         *RULES,
         *("$dynamicRef", "$ref", "additionalProperties", "allOf", "anyOf", "const", "contains"),

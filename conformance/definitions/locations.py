@@ -35,8 +35,8 @@ def cache_folder() -> Path | None:
     Returns None if the folder cannot be used or Python writes no compiled modules.
     """
     folder = _PACKAGE / "__pycache__"
-    kept = not sys.dont_write_bytecode and os.access(folder, os.R_OK | os.W_OK | os.X_OK)
-    return folder if kept else None
+    usable = not sys.dont_write_bytecode and os.access(folder, os.R_OK | os.W_OK | os.X_OK)
+    return folder if usable else None
 
 
 def sets() -> list[Path]:
@@ -65,7 +65,7 @@ def extend_packages() -> None:
 
 
 def folders(kind: str) -> Iterator[Path]:
-    """Yield every protocol's folder of one kind (``schemas``, ``captures``), built-in set first."""
+    """Yield every protocol's folder of one kind, such as ``schemas``; the built-in set first."""
     for root in sets():
         if (root / kind).is_dir():
             yield from sorted(entry for entry in (root / kind).iterdir() if entry.is_dir())

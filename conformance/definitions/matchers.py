@@ -1,4 +1,4 @@
-"""Decides quickly if a value matches a schema; `explaining` describes the errors.
+"""Decides quickly if a value matches a schema; `explanations` describes the errors.
 
 Nearly all values are valid. For them only the answer and the exercised requirements
 (`x-requirement`) are needed. Each part of a schema therefore becomes one function, which is made
@@ -9,7 +9,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from conformance.definitions.keywords import ASKING, KINDS, RULES, canonical
+from conformance.definitions.keywords import KINDS, RESTRICTING, RULES, canonical
 
 Fits = Callable[[Any, set[str]], bool]
 """Returns True if a value matches; adds the exercised requirements to a set."""
@@ -41,7 +41,7 @@ class Fitting:
 
     def _part(self, keyword: str, limit: Any, schema: Any) -> Fits | None:
         """Return the function of one keyword; None if the keyword demands nothing."""
-        if keyword not in ASKING:
+        if keyword not in RESTRICTING:
             return None
         if keyword in RULES:
             kind, holds, _ = RULES[keyword]

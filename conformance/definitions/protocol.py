@@ -1,4 +1,4 @@
-"""The definition of a protocol: its roles and their transports, its messages and requirements."""
+"""The definition of a protocol: roles, transports, messages and requirements."""
 
 import difflib
 import importlib
@@ -95,11 +95,13 @@ class Requirement:
 class MessageType:
     """A message of a protocol: its sender, and the schema file of its decoded form.
 
-    ``paces``: a replayed capture waits for this message before it goes on. ``feature``: an optional
-    part of the protocol; the message is never sent to an implementation without this part.
-    ``handled``: the requirement that a receiver violates which cannot take this message. ``to``:
-    the receivers of the message, if not all peers of its sender. ``shown_by``: the programs, hooks
-    and procedures by which a user can cause the message, such as ``programs.draw``.
+    - ``paces``: a replay waits for this message before it continues.
+    - ``feature``: an optional part of the protocol. The message is never sent to an implementation
+      without this part.
+    - ``handled``: the requirement that a receiver violates if it cannot take this message
+    - ``to``: the receivers of the message, if not all peers of its sender
+    - ``shown_by``: the programs, hooks and procedures by which a user can cause the message, such
+      as ``programs.draw``
     """
 
     name: str
@@ -226,10 +228,10 @@ class Protocol:
         ``Decoder()``. Raises StopIteration if the protocol has no such party.
         """
         role = next(role for role in self.roles.values() if party in (role.name, role.peer))
-        told = getattr(self.codec, "decoder", None)
-        decoder: Callable[[], Decoder] = partial(told, party) if told else self.codec.Decoder
-        apart = (transport or role.transports[0]) in DATAGRAMS
-        return Datagrams(decoder) if apart else decoder()
+        make = getattr(self.codec, "decoder", None)
+        decoder: Callable[[], Decoder] = partial(make, party) if make else self.codec.Decoder
+        is_datagrams = (transport or role.transports[0]) in DATAGRAMS
+        return Datagrams(decoder) if is_datagrams else decoder()
 
     def conversation(self, running: bool = False) -> Any:
         """Return the state that the oracles of one IUT's sessions share, else None.
@@ -258,7 +260,7 @@ class Protocol:
         return known[requirement]
 
     def label(self, name: str, value: Any) -> str:
-        """What tells one kind of message from another: its name, or more if the codec says so."""
+        """The label of a message's kind: its name, or the codec's ``label(name, value)``."""
         of_codec = getattr(self.codec, "label", None)
         return str(of_codec(name, value)) if of_codec else name
 

@@ -1,8 +1,9 @@
 """Flattens a JSON Schema into plain alternatives without references and combinators.
 
-A value is valid if it matches one of the alternatives (exactly one in a `oneOf`). *Fuel* limits
-recursion: each step through a recursive reference costs one unit. Without fuel there
-is no alternative. Everything that is built from the alternatives is therefore finite.
+A value is valid if it matches one of the alternatives (exactly one in a `oneOf`).
+
+Fuel limits recursion: each step through a recursive reference costs one unit, and without fuel
+there is no alternative. All values that are built from the alternatives are therefore finite.
 """
 
 from collections.abc import Iterator
@@ -27,7 +28,7 @@ TYPES = ("null", "boolean", "integer", "number", "string", "array", "object")
 
 
 class UnsupportedSchema(Exception):
-    """No values can be generated from a schema; the text names the keyword and its place."""
+    """A schema has no values, or an unsupported keyword; the text names the place."""
 
 
 @dataclass(frozen=True)

@@ -12,9 +12,9 @@ from typing import Any
 
 Feature = tuple[str, object]
 
-MOST = 200  # features of one example that count; more would make too many pairs
-DEEPEST = 20  # levels of nesting that are looked into
-_CHARACTERS = 1000  # characters of a text that are looked at
+MAX_FEATURES = 200  # features of one example that count; more would make too many pairs
+MAX_DEPTH = 20  # levels of nesting that count
+_CHARACTERS = 1000  # characters of a text that count
 
 
 class Novelty:
@@ -25,7 +25,7 @@ class Novelty:
 
     def add(self, example: Any) -> bool:
         """Add an example; return True if it covers a pair that is new."""
-        found = dict.fromkeys(islice(features(example), MOST))
+        found = dict.fromkeys(islice(features(example), MAX_FEATURES))
         pairs = {(one, one) for one in found} | {*combinations(found, 2)}
         new = not pairs <= self._covered
         self._covered |= pairs
@@ -34,7 +34,7 @@ class Novelty:
 
 def features(value: Any, place: str = "", depth: int = 0) -> Iterator[Feature]:
     """Yield the features of a value. All items of an array have the same place."""
-    if isinstance(value, Mapping | list | tuple) and depth == DEEPEST:
+    if isinstance(value, Mapping | list | tuple) and depth == MAX_DEPTH:
         yield place, "deeper"
     elif isinstance(value, Mapping):
         yield place, ("object", len(value).bit_length())

@@ -1,4 +1,4 @@
-"""Builds the valid values of a schema: a strategy, and one simple value for each part."""
+"""Builds the valid values of a schema: a strategy and one simple value."""
 
 import json
 from functools import cache
@@ -163,7 +163,7 @@ class Forms:
         return list(islice(found.values(), count)) if len(found) >= count else None
 
     def object(self, node: Node, without: str | None = None) -> Form | None:
-        """Return objects; a member named `without` is left out, and room is kept for it."""
+        """Return objects without the member `without`, which can still be added."""
         keywords = node.keywords
         properties = keywords.get("properties", {})
         extra: Contents = keywords.get("additionalProperties", True)

@@ -1,4 +1,4 @@
-"""Read and write captures, which are files with a header line and one event a line."""
+"""Read and write captures: files with a header line and one event a line."""
 
 import base64
 import binascii
@@ -159,7 +159,7 @@ def with_messages(event: Event, frames: Sequence[Frame]) -> Event:
 def read(path: Path) -> Capture:
     """Read a capture file. Raises CaptureError."""
     try:
-        # Not splitlines, because JSON strings can contain separators that it treats as line ends.
+        # JSON strings can contain separators that splitlines would treat as line ends.
         lines = path.read_text(encoding="utf-8").split("\n")
     except OSError as error:
         raise CaptureError(f"{path}: {error.strerror or error}") from error

@@ -1,10 +1,10 @@
 """Generate mutants of a role: messages that a schema forbids, and wrong orders of messages.
 
 For each keyword of a message's schema, one golden message is changed so that it breaks the keyword.
-Each message is also skipped, repeated, and moved behind the next message. A change becomes a mutant
-only if it is wrong. The codec can write it and the schema refuses it, or the oracle finds it in a
-golden session. A message that a table of the oracle names is always skipped, because a missing
-message shows in what does not follow.
+Each message is also skipped, repeated, and moved after the next message. A change becomes a mutant
+only if it is wrong: the codec can write it and the schema refuses it, or the oracle finds it in a
+golden session. Messages in a table of the oracle are always skipped, because sessions cannot
+continue without them.
 """
 
 import random
@@ -24,7 +24,8 @@ from conformance.judging.captures import Capture, Event
 from conformance.judging.connections import judge_capture
 from mocks.mutants import ALWAYS, ANY_KEY, DROP, LATER, PUT, REPEAT, SKIP, SWAP, WHEN, Mutant, place
 
-_UNWRITTEN = (AttributeError, LookupError, TypeError, ValueError, struct.error)  # from a codec
+_CODEC_ERRORS = (AttributeError, LookupError, TypeError, ValueError, struct.error)
+"""The errors of a codec that cannot write a value."""
 
 
 @dataclass(frozen=True)
@@ -150,7 +151,7 @@ def _fitted(
     for value in values:
         try:
             path, found = _place(value, miss.path)
-        except _UNWRITTEN:
+        except _CODEC_ERRORS:
             continue
         candidates = [Mutant(message.name, PUT, path=path, value=miss.bad)]
         if isinstance(found, dict) and isinstance(miss.bad, dict):
@@ -191,7 +192,7 @@ def _unlawful(
     """Return the mutant if the changed value can be written and is then wrong."""
     try:
         data = protocol.codec.encode(mutant.changed(value))
-    except _UNWRITTEN:
+    except _CODEC_ERRORS:
         return None
     decoder = protocol.decoder(message.sender)
     for frame in [*decoder.feed(data), *decoder.end()]:

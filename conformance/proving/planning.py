@@ -40,12 +40,13 @@ _ENDS = re.compile("dies|closes|crash|kill|ends|exits|leaves")
 class Trial:
     """A run of the suite against the mock of a role, and its result.
 
-    ``kind`` is fault, variant, mutant or pair; empty for the sound mock. ``others`` are further
-    requirements that were violated; for the sound mock, all that did not pass. ``whole``: the run
-    was not limited to the tests of its own requirement. ``company`` is the number of other
-    requirements that a fault may violate. For a pair, ``name`` has both names, and ``second`` is
-    the requirement of the second fault. ``shown`` are the requirements whose tests send a mutant's
-    message; they are tried first.
+    - ``kind``: fault, variant, mutant or pair; empty for the sound mock
+    - ``name``: the name of the deviation; for a pair, both names
+    - ``others``: further violated requirements; for the sound mock, all that did not pass
+    - ``whole``: the run is not limited to the tests of its own requirement
+    - ``company``: the number of other requirements that a fault can violate
+    - ``second``: the requirement of the second fault of a pair
+    - ``shown``: the requirements whose tests see a mutant's message; they are tried first
     """
 
     role: str

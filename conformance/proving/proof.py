@@ -69,8 +69,8 @@ from conformance.running.machine import MEASURE_INTERVAL, Room
 from conformance.verdicts import VIOLATIONS, Verdict
 from mocks.mutants import APPLIED, Mutant
 
-LONGEST = 900.0  # seconds that one run of the suite can take: several times the longest role's
-_ENDING = 5.0  # seconds for an interrupted run to end the processes that it started
+MAX_TIME = 900.0  # seconds that one run of the suite can take: several times the slowest role's
+_EXIT_TIME = 5.0  # seconds for an interrupted run to end the processes that it started
 _MARK = "CONFORMANCE_PROOF"
 
 
@@ -112,11 +112,11 @@ def _effective_mutants(
         file.write_text("".join(f"{name}\n" for name in names), encoding="utf-8")
         run = _Running(Trial(role, over, MUTANT, f"@{file}", whole=True), Path(folder))
         try:
-            run.process.join(LONGEST)
+            run.process.join(MAX_TIME)
         finally:
             _end([run])
-        told = file.with_name(f"{file.name}.changing")
-        changing = set(told.read_text("utf-8").splitlines()) if told.exists() else set()
+        list_file = file.with_name(f"{file.name}.changing")
+        changing = set(list_file.read_text("utf-8").splitlines()) if list_file.exists() else set()
         seen: dict[str, dict[str, None]] = {}
         for path in Path(folder).glob("*/transcripts/*.jsonl"):
             transcript = captures.read(path)
@@ -126,16 +126,16 @@ def _effective_mutants(
 
 
 def prove(
-    planned: Sequence[Trial], room: Room, told: Callable[[Trial], None], client: Any = None
+    planned: Sequence[Trial], room: Room, report_result: Callable[[Trial], None], client: Any = None
 ) -> None:
-    """Run all trials and fill in their results; call ``told`` with each.
+    """Run all trials and fill in their results; call ``report_result`` with each.
 
     The number of parallel trials is ``room.allowed()``. Trials that already have a verdict do not
     run. All processes of all trials have ended when this returns or raises. With the ``client`` of
     a Dask cluster, the trials run there.
     """
     for trial in (trial for trial in planned if trial.verdict):
-        told(trial)
+        report_result(trial)
     if client is None:
         _prepare(dict.fromkeys(trial.role for trial in planned))
     # The longest trials run first, so that no long trial runs alone at the end.
@@ -157,7 +157,7 @@ def prove(
                 for run in [run for run in running if run.is_over]:
                     running.remove(run)
                     if run.conclude():
-                        told(run.trial)
+                        report_result(run.trial)
                     else:
                         waiting.appendleft(run.trial)
         finally:
@@ -211,7 +211,7 @@ class _Running:
 
     @property
     def is_over(self) -> bool:
-        if time.monotonic() > self._began + LONGEST:
+        if time.monotonic() > self._began + MAX_TIME:
             self.process.kill()
             self.process.join()
         return not self.process.is_alive()
@@ -226,12 +226,12 @@ class _Running:
         if trial.kind:
             if not self._judge(report):
                 return False
-            lacking = evidence.unshown_findings(report, self._folder)
+            unshown = evidence.unshown_findings(report, self._folder)
         else:
             self._judge_sound(report)
-            lacking = evidence.alarms(self._folder)
+            unshown = evidence.alarms(self._folder)
         # Transcripts must show the findings, and no others.
-        if trial.is_good and (first := next(lacking, None)):
+        if trial.is_good and (first := next(unshown, None)):
             trial.verdict, trial.detail = UNSHOWN, first
         return True
 
@@ -289,8 +289,8 @@ class _Running:
         return bool(trial.verdict)
 
     def _output_text(self) -> str:
-        if time.monotonic() > self._began + LONGEST:
-            return f"the run did not end within {LONGEST:g} s"
+        if time.monotonic() > self._began + MAX_TIME:
+            return f"the run did not end within {MAX_TIME:g} s"
         output = (self._folder / "output").read_text(encoding="utf-8", errors="replace")
         return output.strip()[-400:] or f"the run ended with exit code {self.process.exitcode}"
 
@@ -317,7 +317,7 @@ class _Remote(_Running):
         self._folder = Path(tempfile.mkdtemp(dir=folder))
         self._began = time.monotonic()
         name = f"{trial.role}/{trial.kind}/{trial.name}/{uuid.uuid4().hex}"
-        task = Task(name, trial.name, trial.role, 0, tuple(trial.words()), timeout=LONGEST)
+        task = Task(name, trial.name, trial.role, 0, tuple(trial.words()), timeout=MAX_TIME)
         self._future = client.submit(worker.run, task, key=name, retries=2, pure=False)
 
     @property
@@ -341,7 +341,7 @@ class _Remote(_Running):
 
 
 def _requirements_with(report: dict[str, Any], *verdicts: Verdict) -> list[str]:
-    """Return the requirements that have one of these verdicts."""
+    """Return the requirements with one of these verdicts."""
     return [entry["id"] for entry in report["requirements"] if entry["verdict"] in verdicts]
 
 
@@ -370,7 +370,7 @@ def _end(started: Sequence[_Running]) -> None:
         with contextlib.suppress(ProcessLookupError):
             if run.process.pid:
                 os.kill(run.process.pid, signal.SIGTERM)
-    deadline = time.monotonic() + _ENDING
+    deadline = time.monotonic() + _EXIT_TIME
     for run in running:
         run.process.join(max(deadline - time.monotonic(), 0))
         if run.process.is_alive():

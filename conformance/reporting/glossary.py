@@ -8,8 +8,8 @@ GLOSSARY = {
     "and plays its role. If the smoke session fails, no test runs.",
     "IXIT": "The settings that the suite needs to drive an IUT: its command or address, its "
     "timings, its programs. They are in conformance.toml or on the command line.",
-    "upper tester": "The side of an IUT that is not its wire, such as a user's touch or a call of a "
-    "function. The suite uses hooks, or the standard streams of the IUT.",
+    "upper tester": "The side of an IUT that is not its wire, such as a user's touch or a function "
+    "call. The suite uses hooks, or the standard streams of the IUT.",
     "oracle": "The judge of the order of messages. It judges every session of every test. Each "
     "finding counts against the requirement that is violated.",
     "finding": "A violation that the oracle or a schema has found in a session.",

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import strategies as st
 
 from conformance.cases import explore
-from conformance.generation.novelty import MOST, Novelty
+from conformance.generation.novelty import MAX_FEATURES, Novelty
 from conformance.iut import Iut
 from conformance.selftest.test_drawn_examples import connecting
 
@@ -51,7 +51,7 @@ def test_large_and_deep_examples_are_bounded() -> None:
     for _ in range(10_000):
         deep = [deep]
     assert Novelty().add(deep)
-    assert Novelty().add({str(number): number for number in range(100 * MOST)})
+    assert Novelty().add({str(number): number for number in range(100 * MAX_FEATURES)})
 
 
 def played(iut: Iut, values: st.SearchStrategy[object]) -> list[object]:

@@ -28,7 +28,7 @@ BEGINNINGS = (
 
 
 class Unreadable(Exception):
-    """The file has no packets, or is invalid from some place on; the text says why."""
+    """The file has no packets or is invalid; the text says why."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""Reads the bytes of one side as a list of messages, without times or a session."""
+"""Reads the bytes of one side as a list of messages without times."""
 
 from pathlib import Path
 
