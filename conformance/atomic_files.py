@@ -1,4 +1,4 @@
-"""Replaces a file as a whole: writes a new file next to it, and renames that."""
+"""Replaces a file as a whole: writes a new file, and renames it."""
 
 import contextlib
 import os

@@ -31,18 +31,18 @@ Decoded = list[tuple[str | None, Any]]
 
 def stream() -> bytes:
     """Return ten minutes of an exercise at 30 Hz: vectors, pings, some curves and unknowns."""
-    told: list[Any] = []
+    messages: list[Any] = []
     for step in range(18_000):
         value = step / 1000
         names = ("CurrentActuatorPosition", "CurrentDirectionVector", "DesiredDirectionVector")
-        told += [message(name, x=value, y=-value, z=0.125, u=0.0) for name in names]
+        messages += [message(name, x=value, y=-value, z=0.125, u=0.0) for name in names]
         if step % 30 == 0:
-            told.append(message("Ping", number=step * 0x123456789))
-            told.append({"identifier": "0x1123", "data": "beba"})
+            messages.append(message("Ping", number=step * 0x123456789))
+            messages.append({"identifier": "0x1123", "data": "beba"})
         if step % 3000 == 0:
             points = [[value, 0.5, number / 8] for number in range(64)]
-            told.append(message("Curve", points=points))
-    return b"".join(map(encode, told))
+            messages.append(message("Curve", points=points))
+    return b"".join(map(encode, messages))
 
 
 def ours(data: bytes) -> Decoded:

@@ -46,7 +46,7 @@ from mocks import script
 EXPECTED = (WrongUsage, script.WrongScript, catalog.CatalogError)
 """The errors of a file that cannot be read; each has one line."""
 SLOW = 10  # seconds; every seed takes less than a tenth of a second
-LONGEST = 256 * 1024  # bytes of an input
+MAX_SIZE = 256 * 1024  # bytes of an input
 NAMES = ("vexide", "simspark", "deltarobot", "openroberta", "runtime")
 SEEDS = 12  # files of each protocol that begin a corpus
 
@@ -131,7 +131,7 @@ def seeds(target: str) -> Iterator[bytes]:
 def _captures() -> Iterator[Path]:
     for name in NAMES:
         found = sorted((locations.folder("captures", name) or Path()).glob("*.jsonl"))
-        small = [path for path in found if path.stat().st_size < LONGEST // 8]
+        small = [path for path in found if path.stat().st_size < MAX_SIZE // 8]
         yield from small[:: len(small) // SEEDS + 1]
 
 
@@ -258,7 +258,7 @@ def changed(data: bytes, others: list[bytes], chosen: random.Random) -> bytes:
                 changing[at:until] = other[start : start + chosen.choice((1, 8, 64, 512))]
             case 3:
                 changing[at:at] = changing[at:until] * chosen.choice((1, 2, 50))
-    return bytes(changing[:LONGEST])
+    return bytes(changing[:MAX_SIZE])
 
 
 def _late(number: int, frame: FrameType | None) -> None:
@@ -296,7 +296,7 @@ def by_coverage(target: str, corpus: Path, seconds: int) -> None:
     with tempfile.TemporaryDirectory() as place:
         crashes = corpus.with_name(f"{target}-crashes")
         crashes.mkdir(exist_ok=True)
-        words = [sys.argv[0], str(corpus), f"-artifact_prefix={crashes}/", f"-max_len={LONGEST}"]
+        words = [sys.argv[0], str(corpus), f"-artifact_prefix={crashes}/", f"-max_len={MAX_SIZE}"]
         atheris.instrument_all()
         atheris.Setup(
             [*words, f"-timeout={SLOW}", f"-max_total_time={seconds}"],

@@ -187,13 +187,13 @@ async def lateness(
 
     taking = [asyncio.create_task(take(client[0])) for client, _ in ends[AGENTS:]]
     effector = frame(b"(he1 0.5)(syn)")
-    heard = frame(b"(time (now 1.00))(GS (t 0.00) (pm BeforeKickOff))")
+    scene = frame(b"(time (now 1.00))(GS (t 0.00) (pm BeforeKickOff))")
     began = time.perf_counter()
     for number in range(CYCLES):
         await asyncio.sleep(max(0.0, began + number * CYCLE - time.perf_counter()))
         sent.append(time.perf_counter())
         for client, server in ends[:AGENTS]:
-            server[1].write(heard)
+            server[1].write(scene)
             client[1].write(effector)
         for _, server in ends[AGENTS:]:
             server[1].write(scene)
@@ -228,8 +228,8 @@ def listening(words: list[str]) -> Iterator[list[int]]:
     with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=quiet, text=True) as process:
         assert process.stdout
         try:
-            said = process.stdout.readline().split()[-1]
-            yield [int(address.rpartition(":")[2]) for address in said.split(",")]
+            addresses = process.stdout.readline().split()[-1]
+            yield [int(address.rpartition(":")[2]) for address in addresses.split(",")]
         finally:
             # The proxy is killed, because judging its backlog would take longer than everything
             # else.

@@ -25,7 +25,7 @@ from conformance.verdicts import VIOLATIONS, Verdict
 from mocks.deviations import variants
 
 EACH = 2  # busy processes for each core
-MOST = 0.02  # share of a role's requirements that can become inconclusive
+MAX_INCONCLUSIVE = 0.02  # share of a role's requirements that can become inconclusive
 
 _BUSY = "while True: pass"
 
@@ -79,9 +79,9 @@ def main() -> int:
                 report, took = run(role, *words)
             changed = worse(report, alone)
             share = changed[Verdict.INCONCLUSIVE] / len(report["requirements"])
-            bad += any(changed[verdict] for verdict in VIOLATIONS) or share > MOST
-            told = ", ".join(f"{count} {verdict}" for verdict, count in sorted(changed.items()))
-            print(f"{f'{role} {name}':52}{took / quiet:8.1f}  {told or 'none'}", flush=True)
+            bad += any(changed[verdict] for verdict in VIOLATIONS) or share > MAX_INCONCLUSIVE
+            counts = ", ".join(f"{count} {verdict}" for verdict, count in sorted(changed.items()))
+            print(f"{f'{role} {name}':52}{took / quiet:8.1f}  {counts or 'none'}", flush=True)
     return 1 if bad else 0
 
 

@@ -31,7 +31,7 @@ from conformance import cli
 from conformance.definitions import locations, protocols
 
 EVERY = 0.005  # seconds between two samples
-MOST = 4  # kinds of waits that are printed
+MAX_KINDS = 4  # kinds of waits that are printed
 
 
 class Waits(threading.Thread):
@@ -107,8 +107,8 @@ def inside(role: str) -> None:
             for whose in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)
         )
         ours -= waits.spent
-        told = {"took": took, "suite": ours, "mocks": theirs, "kinds": waits.kinds.most_common()}
-        print(json.dumps({**told, "idle": waits.idle / max(waits.looks, 1)}))
+        result = {"took": took, "suite": ours, "mocks": theirs, "kinds": waits.kinds.most_common()}
+        print(json.dumps({**result, "idle": waits.idle / max(waits.looks, 1)}))
 
     waits.start()
     with tempfile.TemporaryDirectory(prefix="conformance-") as folder:
@@ -130,13 +130,13 @@ def main() -> None:
     for role in args.roles or protocols.roles():
         words = [sys.executable, "-m", "conformance.benchmarks.run_costs", "--inside", role]
         done = subprocess.run(words, stdout=subprocess.PIPE, text=True, check=True)
-        told = json.loads(done.stdout.splitlines()[-1])
-        took, total = told["took"], sum(count for _, count in told["kinds"]) or 1
-        spent = "".join(f"{told[name]:8.1f}" for name in ("suite", "mocks"))
-        ratio = took / (told["suite"] + told["mocks"])
-        most = told["kinds"][:MOST]
+        result = json.loads(done.stdout.splitlines()[-1])
+        took, total = result["took"], sum(count for _, count in result["kinds"]) or 1
+        spent = "".join(f"{result[name]:8.1f}" for name in ("suite", "mocks"))
+        ratio = took / (result["suite"] + result["mocks"])
+        most = result["kinds"][:MAX_KINDS]
         kinds = ", ".join(f"{name} {count / total:.0%}" for name, count in most)
-        print(f"{role:26}{took:7.1f}{spent}{ratio:7.2f}{told['idle']:7.2f}  {kinds}", flush=True)
+        print(f"{role:26}{took:7.1f}{spent}{ratio:7.2f}{result['idle']:7.2f}  {kinds}", flush=True)
 
 
 if __name__ == "__main__":

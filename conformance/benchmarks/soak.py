@@ -29,7 +29,7 @@ from conformance.benchmarks.soak_peers import Meter, Sink
 from conformance.definitions import protocols
 
 ANSWER = 30.0  # seconds for a mock to start, to answer, or to report its state
-AGAIN = 1.0  # seconds until a mock whose session has ended is started again
+RESTART_PAUSE = 1.0  # seconds until a mock whose session has ended is started again
 PRINTED = 20  # other lines printed by a mock, of which the last are kept
 LINE = 1 << 26  # bytes of a line in a mock's log, at most
 
@@ -61,7 +61,7 @@ class Soaked:
                     address = await stack.enter_async_context(_sink(self.part.sink, self._meter))
                     options = options.replace("{sink}", address)
                 await self._life(options, pause)
-            await asyncio.sleep(AGAIN)
+            await asyncio.sleep(RESTART_PAUSE)
 
     async def _life(self, options: str, pause: float) -> None:
         """Run one process of the mock until it exits."""
@@ -96,8 +96,8 @@ class Soaked:
             for future in [*self._answers.values(), *filter(None, [self._sample])]:
                 future.cancel()
         if status > 1:
-            said = "".join(self._printed)
-            raise RuntimeError(f"{self.role} exited with status {status}: {said}")
+            output = "".join(self._printed)
+            raise RuntimeError(f"{self.role} exited with status {status}: {output}")
 
     def _signal(self, number: int) -> None:
         # Signals go to the process id directly. With asyncio's method, the waiting task would miss
@@ -122,25 +122,25 @@ class Soaked:
     async def _hear(self, stream: asyncio.StreamReader) -> None:
         async for line in stream:
             try:
-                self._told(json.loads(line))
+                self._handle(json.loads(line))
             except ValueError:
                 self._printed.append(line.decode(errors="replace"))
 
-    def _told(self, told: Any) -> None:
-        match told:
+    def _handle(self, report: Any) -> None:
+        match report:
             case {"event": "listening", "address": address}:
                 self._places[self.role] = address
-                for channel, place in told.get("addresses", {}).items():
+                for channel, place in report.get("addresses", {}).items():
                     self._places[f"{self.role} {channel}"] = place
                 self.there.set()
             case {"event": "soaked"} if "--listen" not in self.part.options:
                 self.there.set()
             case {"event": "sample"} if self._sample and not self._sample.done():
-                self._sample.set_result(told)
+                self._sample.set_result(report)
             case {"id": int() as number} if number in self._answers:
                 answer = self._answers.pop(number)
                 if not answer.done():
-                    answer.set_result(told)
+                    answer.set_result(report)
 
     async def _ask(self, operation: str, args: Any) -> Any:
         number = next(self._numbers)
@@ -159,12 +159,12 @@ class Soaked:
         try:
             self._signal(signal.SIGUSR2)
             async with asyncio.timeout(ANSWER):
-                told = await self._sample
+                report = await self._sample
         except asyncio.CancelledError:
             return None
         answered, latency = self._meter.read()
         found = {"role": self.role, "starts": self.starts, "answered": answered, "latency": latency}
-        found |= {name: told[name] for name in told if name not in ("event", "text")}
+        found |= {name: report[name] for name in report if name not in ("event", "text")}
         self.samples.append(found)
         return found
 

@@ -21,7 +21,7 @@ from typing import Any
 
 from mocks.run import Entry, Lines
 
-MOST = 8  # places where memory has grown that are reported
+MAX_PLACES = 8  # places where memory has grown that are reported
 _first: dict[Any, int] = {}
 
 
@@ -47,7 +47,7 @@ def _grown() -> list[str]:
     if not _first:
         _first.update(sizes)
     grown = {place: size - _first.get(place, 0) for place, size in sizes.items()}
-    most = sorted(grown, key=lambda place: -grown[place])[:MOST]
+    most = sorted(grown, key=lambda place: -grown[place])[:MAX_PLACES]
     return [f"{grown[place]:+} {place}" for place in most if grown[place] > 0]
 
 

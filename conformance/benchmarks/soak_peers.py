@@ -47,7 +47,7 @@ class Meter:
         return found
 
 
-def said(role: str, channel: str = "") -> list[Steps]:
+def scripts(role: str, channel: str = "") -> list[Steps]:
     """Return the steps of a role's peer at a port, for each capture."""
     known = protocols.role(role)
     peer = f"{known.protocol}/{channel or known.peer}"
@@ -68,7 +68,7 @@ async def visit(
 ) -> None:
     """Connect for ever, and replay another capture each time."""
     chosen = random.Random(seed)
-    sessions = said(role, channel)
+    sessions = scripts(role, channel)
     while True:
         chosen.shuffle(sessions)
         for steps in sessions:
@@ -111,7 +111,9 @@ async def _session(steps: Steps, address: str, meter: Meter, reset: bool) -> Non
 async def throw(role: str, address: str, pause: float) -> None:
     """Send the datagrams of all captures, for ever."""
     host, _, port = address.rpartition(":")
-    data = [bytes.fromhex(step["hex"]) for steps in said(role) for step in steps if "hex" in step]
+    data = [
+        bytes.fromhex(step["hex"]) for steps in scripts(role) for step in steps if "hex" in step
+    ]
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sending:
         for each in itertools.cycle(data):
             sending.sendto(each, (host, int(port)))

@@ -119,8 +119,8 @@ async def soak(seconds: float, every: float, pause: float, out: Any) -> list[Pro
         while loop.time() < began + seconds:
             await asyncio.sleep(every)
             for process in looked:
-                told = {"at": round(loop.time() - began), **process.sample()}
-                print(json.dumps(told), file=out, flush=True)
+                state = {"at": round(loop.time() - began), **process.sample()}
+                print(json.dumps(state), file=out, flush=True)
         for task in tasks:
             task.cancel()
     return looked

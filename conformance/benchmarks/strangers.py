@@ -66,8 +66,8 @@ def measure(stranger: Stranger, switch: str, built: Path, verbose: bool) -> tupl
         print(f"{'':27}violated: {strangers.violated(run.report)}")
         for cause in run.report["causes"]:
             consequences = [each["requirement"] for each in cause.get("consequences", ())]
-            told = f"{cause['what']} | {cause.get('said', '')} | {consequences}"
-            print(f"{'':27}{cause['kind']} {cause['requirement']}: {told}", flush=True)
+            text = f"{cause['what']} | {cause.get('said', '')} | {consequences}"
+            print(f"{'':27}{cause['kind']} {cause['requirement']}: {text}", flush=True)
     return not verdicts, not causes
 
 

@@ -22,7 +22,7 @@ from conformance.judging.captures import Capture
 
 ROLE = "vexide/simulator"
 ROUNDS = 3  # of which the median counts
-LONGEST = 1.0  # seconds to wait for output: another run of a program can print less
+OUTPUT_TIMEOUT = 1.0  # seconds to wait for output: another run of a program can print less
 
 
 def main() -> None:
@@ -91,7 +91,7 @@ def drain(output: int, outstanding: int) -> int:
 
     The number is negative if more bytes came.
     """
-    until = time.perf_counter() + LONGEST
+    until = time.perf_counter() + OUTPUT_TIMEOUT
     while outstanding > 0 and (left := until - time.perf_counter()) > 0:
         ready, _, _ = select.select([output], [], [], left)
         if not ready or not (data := os.read(output, 65536)):

@@ -18,7 +18,7 @@ from conformance.judging import captures
 from conformance.judging.captures import Capture, Event
 from conformance.judging.connections import judge_capture
 
-MOST = 100  # orders of one session; most golden sessions have fewer
+MAX_ORDERS = 100  # orders of one session; most golden sessions have fewer
 LAGS = (1, 2, 3, 5, 8)  # messages of the earlier side that pass each message in flight
 
 Wrong = tuple[str, str]
@@ -40,14 +40,14 @@ class Order:
 def problems(protocol: Protocol) -> Iterator[str]:
     """Yield each finding about a sound side whose messages were in flight, once."""
     folder = locations.folder("captures", protocol.name)
-    told: set[tuple[Wrong, str]] = set()
+    reported: set[tuple[Wrong, str]] = set()
     for path in sorted(folder.glob("*.jsonl")) if folder else ():
         capture = captures.read(path)
         if capture.extra.get("fragment"):
             continue
         for order, wrong in wrong_orders(protocol, capture):
-            if (wrong, order.what) not in told:
-                told.add((wrong, order.what))
+            if (wrong, order.what) not in reported:
+                reported.add((wrong, order.what))
                 sender, requirement = wrong
                 yield (
                     f"{path}: {requirement} is found about the {sender}, if the {order.earlier} "
@@ -73,8 +73,8 @@ def _findings_in(protocol: Protocol, capture: Capture, events: Sequence[Event]) 
 
 
 def orders(events: Sequence[Event]) -> Iterator[Order]:
-    """Yield at most `MOST` orders of a session in which a side is earlier."""
-    yield from islice(chain(_moved(events), _lagging(events)), MOST)
+    """Yield at most `MAX_ORDERS` orders of a session in which a side is earlier."""
+    yield from islice(chain(_moved(events), _lagging(events)), MAX_ORDERS)
 
 
 def _moved(events: Sequence[Event]) -> Iterator[Order]:

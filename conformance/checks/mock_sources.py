@@ -86,13 +86,13 @@ def _configuration(protocol: Protocol, role: Role, file: Path) -> Iterator[str]:
     """Yield the unknown names in the configuration of a mock."""
     try:
         raw = tomllib.loads(file.read_text("utf-8"))
-        said = str(raw["iut"]["role"])
+        declared = str(raw["iut"]["role"])
         sections = {section: list(raw.get(section, {})) for section in _SECTIONS}
     except (ValueError, LookupError, TypeError) as error:
         yield f"not a configuration: {error}"
         return
-    if said != str(role):
-        yield f"iut.role: expected {str(role)!r}; received {said!r}"
+    if declared != str(role):
+        yield f"iut.role: expected {str(role)!r}; received {declared!r}"
     known = dict(
         zip(
             _SECTIONS,

@@ -5,13 +5,12 @@ FILE is a TOML file with a table [campaign] (seeds, examples, shards, timeout, m
 The runs of [[regression]] (program, seed) come first. Each run is an ordinary `conformance run` in
 a folder of its own.
 
-The plan, each result as it arrives, one page and campaign.json are written to the folder of
---report. A campaign that was stopped goes on with --resume, which also repeats runs without a
-report. Without --cluster, the cores of this machine are the cluster; it needs Dask:
-pip install 'conformance[campaign]'.
+The plan, the results, a page and campaign.json are written to the folder of --report. --resume
+continues a campaign that was stopped, and repeats runs without a report. Without --cluster, the
+campaign uses the cores of this machine. It needs Dask: pip install 'conformance[campaign]'.
 
-Exit codes: 0 if all runs are done and nothing of level must is violated, 1 if something is, 3 if
-runs are missing.
+Exit codes: 0 if all runs ended and no requirement of level must is violated, 1 if one is, 3 if runs
+are missing.
 """
 
 import argparse
@@ -44,7 +43,7 @@ def options(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="append each failure that only some seeds show to FILE, as [[regression]]",
     )
-    parser.add_argument("--resume", action="store_true", help="go on with a stopped campaign")
+    parser.add_argument("--resume", action="store_true", help="continue a stopped campaign")
 
 
 def execute(args: argparse.Namespace) -> int:
@@ -52,15 +51,15 @@ def execute(args: argparse.Namespace) -> int:
     tasks = _plan(args, results)
     results.prepare(tasks)
     left = [task for task in tasks if not results.reported(task)]
-    show = _Show(len(tasks), len(tasks) - len(left), results)
+    progress = _Progress(len(tasks), len(tasks) - len(left), results)
     try:
         if left:
             with engine.cluster(args.cluster) as client:
                 if client.dashboard_link:
                     print(f"dashboard: {client.dashboard_link}", file=sys.stderr)
-                engine.play(client, left, show.ended)
+                engine.play(client, left, progress.ended)
     except ClusterLost as lost:
-        print(f"\nthe cluster is gone ({lost}); --resume goes on", file=sys.stderr)
+        print(f"\nthe cluster is gone ({lost}); --resume continues", file=sys.stderr)
     finally:
         whole = summary.summarize(len(tasks), results.summaries(tasks))
         (results.folder / "campaign.json").write_text(
@@ -74,12 +73,12 @@ def execute(args: argparse.Namespace) -> int:
 
 
 def _plan(args: argparse.Namespace, results: Results) -> list[Task]:
-    """The tasks: of the plan that is there with --resume, else of the file."""
+    """The tasks of the existing plan with --resume, or else of the file."""
     if args.resume:
         return plan.read(results.plan)
     if results.plan.exists():
         raise ConfigurationError(
-            f"{args.report}: has a campaign; give --resume, or another folder with --report"
+            f"{args.report} has a campaign; give --resume, or another folder with --report"
         )
     tasks = plan.load(args.file)
     results.folder.mkdir(parents=True, exist_ok=True)
@@ -98,8 +97,8 @@ def _keep(file: Path, whole: Whole) -> None:
     file.write_text(text, encoding="utf-8")
 
 
-class _Show:
-    """Shows how a campaign goes on, and keeps its results."""
+class _Progress:
+    """Prints the progress of a campaign, and keeps its results."""
 
     def __init__(self, planned: int, done: int, results: Results) -> None:
         self._planned = planned
@@ -110,25 +109,25 @@ class _Show:
         self._results = results
 
     def ended(self, task: Task, outcome: Outcome | None, lost: str) -> None:
-        """Keep an outcome; show the bar, and each cause of a failure when it first comes."""
+        """Keep an outcome; print the bar and each new cause of a failure."""
         if outcome is None:
-            self._say(f"LOST  {task.id}: {lost}; --resume tries it again")
+            self._print(f"LOST  {task.id}: {lost}; --resume tries it again")
             return
         kept = self._results.keep(task, outcome)
         self._done += 1
         self._failed += kept["code"] == 1
         if kept["ended"]:
-            self._say(f"NO REPORT  {task.id}: {kept['ended']}")
+            self._print(f"NO REPORT  {task.id}: {kept['ended']}")
         for cause in kept["causes"]:
             key = (task.program, *cause["requirements"])
             if cause["verdict"] == Verdict.FAIL and key not in self._known:
                 self._known.add(key)
                 names = ", ".join(cause["requirements"][:3])
-                self._say(f"FAIL  {task.program}, seed {task.seed}: {names}: {cause['what']}")
-                self._say(f"      again: {cause['reproduce']}")
+                self._print(f"FAIL  {task.program}, seed {task.seed}: {names}: {cause['what']}")
+                self._print(f"      again: {cause['reproduce']}")
         self._bar()
 
-    def _say(self, text: str) -> None:
+    def _print(self, text: str) -> None:
         start = "\r\x1b[K" if sys.stderr.isatty() else ""
         print(f"{start}{one_line(text, 300)}", file=sys.stderr, flush=True)
 

@@ -10,8 +10,8 @@ of peers, ROLE selects the pair. If a capture names the role under test, only th
 otherwise every role is judged.
 
 The command prints a line for each finding. The line begins with the file and the number of the
-line, packet, entry or byte. If only the test that recorded a session could see a failure, the
-failure is printed but does not count.
+line, packet, entry or byte. A failure that only the recording test could see is printed, but does
+not count.
 
 Exit codes: 0 without findings of level must, 1 with such findings, 3 without any message.
 With protocol names alone, each line describes an error in the protocol's files or a fault of its
@@ -50,7 +50,7 @@ def execute(args: argparse.Namespace) -> int:
     for problem in problems:
         print(one_line(problem, 400))
     if not problems:
-        print(f"{', '.join(names)}: nothing is wrong")
+        print(f"{', '.join(names)}: no errors")
     return USAGE if problems else CONFORMANT
 
 

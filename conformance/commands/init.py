@@ -86,7 +86,7 @@ def _lines(protocol: Protocol, role: Role) -> Iterator[str]:
 
 
 def _start_entries(role: Role) -> Iterator[str]:
-    """Yield the entries that say how the implementation is started or reached."""
+    """Yield the entries for starting or reaching the implementation."""
     yield from _comment(
         "The command that starts the implementation: a string, split as in a shell, or a list."
     )
@@ -172,14 +172,14 @@ def _excuse_entries(protocol: Protocol, role: Role) -> Iterator[str]:
     """Yield the entries for missing optional parts and for known failures."""
     yield from _section(
         "unsupported",
-        "Optional parts that the implementation leaves out, and why. Their requirements are "
+        "Optional parts that the implementation does not have, and why. Their requirements are "
         "then not applicable. A name is a feature, or a requirement of level should or may "
         f"(conformance list {role} --requirements).",
     )
     bound = [requirement.id for requirement in protocol.requirements_for(role)]
     for feature, ids in protocol.features.items():
-        if mine := [name for name in ids if name in bound]:
-            yield from _entry(feature, '"why it is left out"', f"Covers {', '.join(mine)}.")
+        if bound_ids := [name for name in ids if name in bound]:
+            yield from _entry(feature, '"why it is missing"', f"Covers {', '.join(bound_ids)}.")
     yield from _section(
         "known-failures",
         "Requirements that are known to fail, and why. The run fails if a listed requirement "

@@ -76,8 +76,8 @@ def _settings(protocol: Protocol, role: Role) -> Iterator[Sequence[str]]:
             yield section, setting.name, default, setting.description
     bound = {requirement.id for requirement in protocol.requirements_for(role)}
     for feature, ids in protocol.features.items():
-        if mine := [name for name in ids if name in bound]:
-            yield "[unsupported]", feature, "", f"An optional part: {', '.join(mine)}."
+        if bound_ids := [name for name in ids if name in bound]:
+            yield "[unsupported]", feature, "", f"An optional part: {', '.join(bound_ids)}."
 
 
 def _tests(role: Role) -> int:

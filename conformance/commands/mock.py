@@ -14,7 +14,7 @@ def options(parser: argparse.ArgumentParser) -> None:
 
 def execute(args: argparse.Namespace) -> int:
     protocols.load(args.role.partition("/")[0])
-    behind = ["--", *args.rest] if args.rest else []
-    words = [sys.executable, "-m", "mocks", "--shown", args.role, *args.options, *behind]
+    command = ["--", *args.rest] if args.rest else []
+    words = [sys.executable, "-m", "mocks", "--shown", args.role, *args.options, *command]
     sys.stdout.flush()
     os.execv(sys.executable, words)

@@ -102,8 +102,8 @@ def iut_configuration(
             raise ConfigurationError(f"{file} is for {found.role}, not for {role}")
         else:
             other = f" (./{file} is for {found.role})"
-    meant = role or (base.role if base else None)
-    if meant is None:
+    chosen_role = role or (base.role if base else None)
+    if chosen_role is None:
         raise ConfigurationError(
             f"say which role to test (PROTOCOL/ROLE), or write {configuration.FILE} "
             "(conformance init PROTOCOL/ROLE)"
@@ -113,11 +113,11 @@ def iut_configuration(
             raise ConfigurationError(
                 f"--{given[0]} works with the reference mock, not with your own implementation"
             )
-        base = _mock(meant, args)
+        base = _mock(chosen_role, args)
     elif base is None:
-        base = Configuration(meant)
+        base = Configuration(chosen_role)
         if not reached:
-            raise ConfigurationError(f"{_missing_iut_message(meant)}{other}")
+            raise ConfigurationError(f"{_missing_iut_message(chosen_role)}{other}")
     if reached:
         base = replace(base, command=(), connect="", listen="")
     values = _values(base, args.set)

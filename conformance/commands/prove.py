@@ -13,7 +13,7 @@ finding; otherwise it is reported as a survivor. With --pairs N, N pairs of faul
 must name both faults, except if one of them makes the smoke session fail. With --ending-pairs N,
 one fault of each pair ends sessions.
 
-Exit codes: 0 if all trials went well, else 1.
+Exit codes: 0 if all trials had the required result, else 1.
 """
 
 import argparse
@@ -143,12 +143,12 @@ def _plan(args: argparse.Namespace, role: str) -> list[Trial]:
 def _write(args: argparse.Namespace, roles: Sequence[str], everything: Sequence[Trial]) -> None:
     """Write the kill matrix to the files that the options name."""
     if args.json:
-        told = {
+        result = {
             "trials": [trial.to_json() for trial in everything],
             "unproven": {role: planning.unproven_requirements(role) for role in roles},
             "unspared": {role: planning.readings_without_variant(role) for role in roles},
         }
-        args.json.write_text(json.dumps(told, indent=1) + "\n", encoding="utf-8")
+        args.json.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
     if args.page:
         shown = [(trial.to_json(), trial.is_good) for trial in everything]
         write_tables(
@@ -185,7 +185,7 @@ def _prove(role: str, trials: Sequence[Trial], room: Room, whole: bool, client: 
     requirements = max((len(trial.requirement) for trial in trials), default=0)
     done = 0
 
-    def told(trial: Trial) -> None:
+    def print_row(trial: Trial) -> None:
         nonlocal done
         done += 1
         _progress("")
@@ -201,7 +201,7 @@ def _prove(role: str, trials: Sequence[Trial], room: Room, whole: bool, client: 
         _progress(f"{role}: {done} of {len(trials)} trials")
 
     try:
-        proof.prove(trials, room, told, client)
+        proof.prove(trials, room, print_row, client)
     finally:
         _progress("")
     faulty = any(trial.kind == planning.FAULT for trial in trials)
@@ -237,21 +237,21 @@ def _progress(text: str) -> None:
 
 def _summary(trials: Sequence[Trial]) -> str:
     """Count the trials of each kind that had the required outcome."""
-    told = []
+    parts = []
     for kind, as_it_must in _MUST.items():
         tried = [trial for trial in trials if trial.kind == kind and trial.verdict != planning.IDLE]
         good = sum(trial.is_good for trial in tried)
         subtle = sum(trial.subtle for trial in tried)
         if tried:
             marks = f" (~ marks {subtle} subtle)" if kind == planning.FAULT else ""
-            told.append(f"{good} of {len(tried)} {kind}s {as_it_must}{marks}")
+            parts.append(f"{good} of {len(tried)} {kind}s {as_it_must}{marks}")
     if idle := sum(trial.verdict == planning.IDLE for trial in trials):
-        told.append(f"{idle} mutants never applied")
+        parts.append(f"{idle} mutants never applied")
     sound = [trial for trial in trials if not trial.kind]
     if not sound:
-        told.append("the sound mock was not tried")
+        parts.append("the sound mock was not tried")
     elif all(trial.is_good for trial in sound):
-        told.append("the sound mocks pass everything")
+        parts.append("the sound mocks pass everything")
     else:
-        told.append("the sound mocks do not pass")
-    return "; ".join(told)
+        parts.append("the sound mocks do not pass")
+    return "; ".join(parts)

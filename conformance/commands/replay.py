@@ -29,7 +29,7 @@ from conformance.running.testbed import Testbed
 from conformance.session import Session
 from conformance.verdicts import VIOLATIONS, Conclusion, Verdict, Violation, violated
 
-_OTHERS = 100  # connections that the IUT opens in addition to those of the capture, at most
+_MAX_OTHERS = 100  # connections of the IUT that are skipped because they are not in the capture
 
 
 def options(parser: argparse.ArgumentParser) -> None:
@@ -74,7 +74,7 @@ async def _play(played: Recording, chosen: Configuration, args: argparse.Namespa
             await _connections(played, iut)
     except Conclusion as raised:
         conclusion = raised
-    return _tell(played, sessions, conclusion, args)
+    return _print_results(played, sessions, conclusion, args)
 
 
 async def _connections(played: Recording, iut: Iut) -> None:
@@ -102,7 +102,9 @@ async def _replay_opened(
     others = 0
     while waited:
         async with iut.connect(instance) as session:
-            part = await corresponding_capture(session, parts) if others < _OTHERS else waited[0]
+            part = (
+                await corresponding_capture(session, parts) if others < _MAX_OTHERS else waited[0]
+            )
             if part is None:
                 others += 1
                 continue
@@ -117,7 +119,7 @@ def _channel(capture: Capture, iut: Iut) -> str:
     return next((channel for channel in iut.role.channels if channel in speakers), "")
 
 
-def _tell(
+def _print_results(
     played: Recording,
     sessions: list[Session],
     conclusion: Conclusion | None,

@@ -46,8 +46,8 @@ def execute(args: argparse.Namespace) -> int:
         print(terminal_summary(whole, folder, colour=sys.stdout.isatty()))
     else:
         for path, report in reports:
-            said = f"{run_word(report).upper()}  {report['iut']['role']}  {report['iut']['name']}"
-            print(f"{one_line(said, 160)}  ({one_line(path)})")
+            line = f"{run_word(report).upper()}  {report['iut']['role']}  {report['iut']['name']}"
+            print(f"{one_line(line, 160)}  ({one_line(path)})")
     if args.badge:
         text = json.dumps(side_by_side.badge(report for _, report in reports))
         args.badge.write_text(text + "\n", encoding="utf-8")

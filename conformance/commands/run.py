@@ -44,14 +44,16 @@ def options(parser: argparse.ArgumentParser) -> None:
         "--report", metavar="DIR", help="default: {}, or {} for a selection".format(*REPORTS)
     )
     parser.add_argument(
-        "--strict", action="store_true", help="the run also fails on warnings and inconclusives"
+        "--strict",
+        action="store_true",
+        help="the run also fails because of warnings and inconclusives",
     )
     selection_options.add(parser)
     parser.add_argument(
         "--examples",
         type=_positive,
         metavar="N",
-        help="most examples of each property test; those that cover nothing new are left out",
+        help="examples of each property test at most; only examples that cover something new run",
     )
     parser.add_argument(
         "--seed", type=int, default=0, metavar="N", help="seed of the generated examples"
@@ -85,7 +87,7 @@ def options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--no-isolate",
         action="store_true",
-        help="no experiments that look for the message which ends a session",
+        help="run no experiments that isolate the message that ends a session",
     )
     parser.add_argument(
         "--without",
@@ -124,7 +126,7 @@ def execute(args: argparse.Namespace) -> int:
     if file := args.write_known_failures:
         print(f"Wrote {known_failures.write(report, file)} known failures to {file}")
     if os.environ.get("GITHUB_ACTIONS") == "true":
-        _tell_github(report)
+        _write_for_github(report)
     return int(report["exit_code"])
 
 
@@ -186,10 +188,10 @@ def run_configuration(
 
 
 class RunResult:
-    """How a run ended; as a plugin of pytest, it takes this from the run.
+    """The result of a run; a pytest plugin, which gets the report from the runner.
 
-    Without a report, ``code`` is the exit code. ``unwritten`` says why the files of the report
-    could not be written; it is empty if they were.
+    Without a report, ``code`` is the exit code. ``unwritten`` is the reason if the files of the
+    report could not be written; otherwise it is empty.
     """
 
     def __init__(self) -> None:
@@ -292,7 +294,7 @@ def _workers(text: str) -> str:
     return text if text == "auto" else str(_positive(text))
 
 
-def _tell_github(report: dict[str, Any]) -> None:
+def _write_for_github(report: dict[str, Any]) -> None:
     for line in github.github_annotations(report):
         print(line)
     if summary := os.environ.get("GITHUB_STEP_SUMMARY"):

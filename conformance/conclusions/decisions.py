@@ -201,13 +201,13 @@ def decide_requirement(
 
     ``results`` are all results that show something. The reason can be empty.
     """
-    mine = [fact for fact in known if fact.evidence.requirement == requirement.id]
-    counting = [fact for fact in mine if fact.is_counted]
+    facts_about = [fact for fact in known if fact.evidence.requirement == requirement.id]
+    counting = [fact for fact in facts_about if fact.is_counted]
     if counting:
         own = [fact for fact in counting if fact.result.requirement == requirement.id]
         return violated(requirement.level), (own or counting)[0].evidence.message
-    if mine:
-        first = mine[0]
+    if facts_about:
+        first = facts_about[0]
         return Verdict.INCONCLUSIVE, f"{first.evidence.message} (not decided: {first.explained})"
     deciding = [result for result in results if result.requirement == requirement.id]
     exercised = any(requirement.id in result.observed.exercised for result in results)

@@ -176,7 +176,7 @@ class Role:
 
     @property
     def packages(self) -> tuple[str, ...]:
-        """The packages with test cases for this role: its own, and the package for all roles."""
+        """The packages with test cases for this role: its own, and the shared one."""
         shared = f"conformance.{self.protocol}.both"
         return (self.package, *([shared] if importlib.util.find_spec(shared) else []))
 

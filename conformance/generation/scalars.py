@@ -192,8 +192,8 @@ def _matching(pattern: str) -> Form:
     strategy = st.from_regex(regex(pattern), alphabet=CHARACTERS)
     quick = settings(database=None, derandomize=True, phases=[Phase.generate, Phase.shrink])
     # find() refuses to run inside a test, so it runs in a thread
-    with ThreadPoolExecutor(1) as apart:
-        searched = apart.submit(find, strategy, lambda value: True, settings=quick)
+    with ThreadPoolExecutor(1) as thread:
+        searched = thread.submit(find, strategy, lambda value: True, settings=quick)
         return Form(strategy, searched.result())
 
 

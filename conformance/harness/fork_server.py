@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 
 from conformance.harness import strays
 
-ENDING = 2.0  # seconds until a fork server is killed after its last client has closed
+EXIT_TIME = 2.0  # seconds until a fork server is killed after its last client has closed
 MOCK = (sys.executable, "-m", "mocks")
 """First words of a mock's command."""
 
@@ -107,7 +107,7 @@ def _end(asking: socket.socket, server: subprocess.Popen[bytes]) -> None:
     """End the fork server, so that no process remains."""
     asking.close()
     try:
-        server.wait(ENDING)
+        server.wait(EXIT_TIME)
     except subprocess.TimeoutExpired:
         server.kill()
         server.wait()

@@ -29,7 +29,7 @@ BATCH = 256 * 1024  # bytes judged in one call: small enough that results appear
 RECORDED = 256 * 1024 * 1024
 MAX_FINDINGS = 1000  # different findings that are reported and kept, so that memory has a bound
 CUT = "cut"  # the event after which a connection is not judged any more
-_LATE = "unjudged"  # the event that marks a gap in a connection: the queue was full
+_OVERFLOW = "unjudged"  # the event that marks a gap in a connection: the queue was full
 _GATHERING = 0.005  # seconds in which events are gathered before one call of the separate process
 
 
@@ -151,7 +151,7 @@ class Bench:
     def _take(self, index: int, event: Event) -> Sequence[Frame]:
         """Judge an event; return the frames that it completes."""
         number = event.connection
-        if event.event == _LATE:
+        if event.event == _OVERFLOW:
             self._leave(event, "judging fell behind")
         elif event.event == "connected":
             self._open[number] = set()
@@ -248,10 +248,10 @@ class JudgeQueue:
         size = len(data or b"") + EVENT
         if self._queued_bytes + size - self._judged_bytes > BACKLOG:
             sender = data = None
-            event, details, size = _LATE, {}, EVENT
+            event, details, size = _OVERFLOW, {}, EVENT
         if event == "closed":
             self._open[number].add(sender)
-        if event in (CUT, _LATE) or len(self._open[number]) == 2:
+        if event in (CUT, _OVERFLOW) or len(self._open[number]) == 2:
             del self._open[number]
         self._queued_bytes += size
         at = time.monotonic() - self._began

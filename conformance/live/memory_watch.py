@@ -22,7 +22,7 @@ from conformance.live.overview import PairResult
 from conformance.live.session import Session
 from conformance.running import interruption
 
-_PAUSE = 0.005  # seconds between two polls
+_POLL_INTERVAL = 0.005  # seconds between two polls
 _SCAN = 0.1  # seconds between two searches for new objects
 
 
@@ -82,7 +82,7 @@ class _Watching:
                 event = self._record(name, details)
                 for party, finding in found:
                     self._keep(party, replace(finding, event=event))
-            time.sleep(_PAUSE)
+            time.sleep(_POLL_INTERVAL)
 
     def close(self) -> None:
         self.results.findings = list(self._seen.values())

@@ -2,9 +2,9 @@
 
 For each keyword of a message's schema, one golden message is changed so that it breaks the keyword.
 Each message is also skipped, repeated, and moved after the next message. A change becomes a mutant
-only if it is wrong: the codec can write it and the schema refuses it, or the oracle finds it in a
-golden session. Messages in a table of the oracle are always skipped, because sessions cannot
-continue without them.
+only if the schema refuses a value that the codec can write, or if the oracle finds it in a golden
+session. Messages in a table of the oracle are always skipped, because sessions cannot continue
+without them.
 """
 
 import random

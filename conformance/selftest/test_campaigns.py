@@ -90,7 +90,7 @@ def test_a_task_is_bounded_in_time(monkeypatch: pytest.MonkeyPatch) -> None:
     """A task that takes too long is ended, and says so."""
     monkeypatch.setattr(sys, "executable", "/bin/sh")
     bounded = Task("slow", "slow", "none", 0, ("x",), timeout=0.5)
-    monkeypatch.setattr(task, "_ENDING", 0.5)
+    monkeypatch.setattr(task, "_EXIT_TIME", 0.5)
     monkeypatch.setattr(subprocess, "Popen", _sleeping(subprocess.Popen))
     outcome = task.run(bounded)
     assert outcome.ended == "ended after 0.5 s"

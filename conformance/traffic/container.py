@@ -17,7 +17,7 @@ _PCAPS = {
     0xA1B2CD34: (10**6, 24),  # modified by Kuznetsov, with eight more bytes before each packet
 }
 """By the first number of a pcap file: ticks per second, and bytes before each packet."""
-_SECTION, _INTERFACE, _OLD, _SIMPLE, _ENHANCED = 0x0A0D0D0A, 1, 2, 3, 6
+_SECTION, _INTERFACE, _OBSOLETE, _SIMPLE, _ENHANCED = 0x0A0D0D0A, 1, 2, 3, 6
 _ORDER = 0x1A2B3C4D  # the byte-order mark of a section
 _RESOLUTION, _OFFSET = 9, 14  # option codes of an interface
 BEGINNINGS = (
@@ -130,7 +130,7 @@ class Container:
             try:
                 if kind == _INTERFACE:
                     interfaces.append(_interface(sign, body))
-                elif kind in (_OLD, _SIMPLE, _ENHANCED):
+                elif kind in (_OBSOLETE, _SIMPLE, _ENHANCED):
                     packet = _packet(sign, kind, body, interfaces, latest)
                     latest = packet.at
                     yield packet
@@ -162,7 +162,7 @@ def _packet(
         kept = min(size, interface.longest or size)
         return Packet(interface.link, latest, body[4 : 4 + kept])
     number, high, low, kept = struct.unpack_from(f"{sign}IIII", body)
-    if kind == _OLD:
+    if kind == _OBSOLETE:
         (number,) = struct.unpack_from(f"{sign}H", body)
     interface = interfaces[number]
     if kept > len(body) - 20:

@@ -20,7 +20,7 @@ from conformance.live.sides import Side
 from conformance.traffic.foreign_recordings import Foreign, capture
 
 SUFFIX = ".har"
-_MOST = 1024 * 1024 * 1024  # bytes of an archive that are read
+_MAX_SIZE = 1024 * 1024 * 1024  # bytes of an archive that are read
 _FRAMING = ("content-length", "transfer-encoding", "content-encoding", "connection", "keep-alive")
 _BODILESS = (204, 304)
 
@@ -28,7 +28,7 @@ _BODILESS = (204, 304)
 def read(path: Path, protocol: Protocol, side: Side) -> Foreign:
     """Read the exchanges of an archive with a server. Raises CaptureError if it is invalid."""
     try:
-        entries = untrusted_files.read_json(untrusted_files.text(path, _MOST))["log"]["entries"]
+        entries = untrusted_files.read_json(untrusted_files.text(path, _MAX_SIZE))["log"]["entries"]
         if not isinstance(entries, list):
             raise ValueError("expected a list of entries")
     except OSError as error:
@@ -42,7 +42,7 @@ def read(path: Path, protocol: Protocol, side: Side) -> Foreign:
             exchanges.append(_exchange(number, entry))
         except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError) as error:
             raise CaptureError(f"{path}:{number}: not an entry of HAR: {error!r}") from error
-        if not exchanges[-1].told:
+        if not exchanges[-1].response:
             left_out.append(f"entry {number}: its response is incomplete")
     exchanges.sort(key=lambda each: each.at)
     timed = _events_by_time(exchanges, side)
@@ -58,8 +58,8 @@ class _Exchange:
     connection: str
     at: float
     until: float
-    asked: bytes
-    told: bytes
+    request: bytes
+    response: bytes
 
 
 def _exchange(number: int, entry: Mapping[str, Any]) -> _Exchange:
@@ -67,9 +67,9 @@ def _exchange(number: int, entry: Mapping[str, Any]) -> _Exchange:
     until = at + _duration(entry) / 1000
     request, response = entry["request"], entry["response"]
     whole = response["status"] and _is_complete(response, request["method"])
-    told = _response(response, request["method"]) if whole else b""
+    response_bytes = _response(response, request["method"]) if whole else b""
     connection = str(entry.get("connection", ""))
-    return _Exchange(number, connection, at, until, _request(request), told)
+    return _Exchange(number, connection, at, until, _request(request), response_bytes)
 
 
 def _duration(entry: Mapping[str, Any]) -> float:
@@ -109,11 +109,11 @@ def _events_by_time(exchanges: Sequence[_Exchange], side: Side) -> list[tuple[in
             begun = Event(at, None, event="connected", details=details, connection=connection)
             timed.append((at, each.number, begun))
         latest[each.connection] = connection, until
-        asked = Event(at, side.client, each.asked, connection=connection)
-        timed.append((at, each.number, asked))
-        if each.told:
-            told = Event(until, side.server, each.told, connection=connection)
-            timed.append((until, each.number, told))
+        request = Event(at, side.client, each.request, connection=connection)
+        timed.append((at, each.number, request))
+        if each.response:
+            event = Event(until, side.server, each.response, connection=connection)
+            timed.append((until, each.number, event))
     timed.sort(key=lambda entry: entry[0])
     return [(number, event) for _, number, event in timed]
 
@@ -154,6 +154,6 @@ def _body(content: Mapping[str, Any]) -> bytes:
 
 
 def _message(first: str, headers: list[tuple[str, str]], body: bytes, framed: bool) -> bytes:
-    told = [*headers, ("Content-Length", str(len(body)))] if framed else headers
-    lines = [first, *(f"{name}: {value}" for name, value in told), "", ""]
+    sent = [*headers, ("Content-Length", str(len(body)))] if framed else headers
+    lines = [first, *(f"{name}: {value}" for name, value in sent), "", ""]
     return "\r\n".join(lines).encode("latin-1", "replace") + (body if framed else b"")

@@ -27,7 +27,7 @@ from conformance.traffic.packets import (
 from conformance.traffic.streams import Stream
 
 LOST = "lost"  # the event after which the rest of a connection is unknown
-_MOST = 10  # ports that an error message lists
+_MAX_PORTS = 10  # ports that an error message lists
 
 
 def is_one(path: Path) -> bool:
@@ -92,7 +92,7 @@ def read(path: Path, protocol: Protocol, sides: Sequence[Side], ports: Sequence[
 def join_segments(
     protocol: Protocol,
     packets: Iterable[tuple[int, float, Segment]],
-    meant: Mapping[int, Side],
+    served_ports: Mapping[int, Side],
 ) -> Foreign:
     """Return the connections to these ports; each packet has its number and time in seconds."""
     connections: list[_Connection] = []
@@ -101,7 +101,7 @@ def join_segments(
         key = frozenset((part.source, part.target))
         connection = latest.get(key)
         if connection is None or _is_new_connection(part, connection):
-            if not (opened := _open_connection(part, meant)):
+            if not (opened := _open_connection(part, served_ports)):
                 continue
             connection = latest[key] = opened
             connections.append(connection)
@@ -150,7 +150,7 @@ def _sides_by_port(
         chosen = list(served)
     if len(chosen) != len(sides):
         names = ",".join(side.channel or side.server for side in sides)
-        known = ", ".join(map(str, list(served)[:_MOST])) or "none with a connection"
+        known = ", ".join(map(str, list(served)[:_MAX_PORTS])) or "none with a connection"
         raise ConfigurationError(f"{path}: say --port {names}; the file has the ports {known}")
     return dict(zip(chosen, sides, strict=True))
 
@@ -164,15 +164,15 @@ def _is_new_connection(part: Segment, connection: _Connection) -> bool:
     return known is None or (part.sequence + 1) % 2**32 != known.first
 
 
-def _open_connection(part: Segment, meant: Mapping[int, Side]) -> _Connection | None:
+def _open_connection(part: Segment, served_ports: Mapping[int, Side]) -> _Connection | None:
     """Return the new connection of a first segment; None if its port is not served."""
     ends = [part.source, part.target]
     if part.protocol == TCP and part.flags & SYN:
         # A SYN comes from the client, and a SYN with ACK from the server.
         ends = ends[::-1] if part.flags & ACK else ends
-    elif part.target[1] not in meant:
+    elif part.target[1] not in served_ports:
         ends = ends[::-1]
-    side = meant.get(ends[1][1])
+    side = served_ports.get(ends[1][1])
     if side is None:
         return None
     begun = part.protocol == UDP or part.flags & (SYN | ACK) == SYN
