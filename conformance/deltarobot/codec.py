@@ -37,7 +37,7 @@ UNKNOWN, OVERSIZED, TRUNCATED = "Unknown", "Oversized", "Truncated"
 
 # bytes of contents that the decoder keeps; twice the longest contents of any test
 LIMIT = 2 * 1024 * 1024
-SAID = HEADER.size + LENGTH.size
+LENGTH_KNOWN = HEADER.size + LENGTH.size
 """Number of bytes after which the length of a variable-length message is known."""
 
 _UNDEFINED, _FIRST = "frame.undefined-sizes", "handshake.first"
@@ -119,13 +119,13 @@ def name_of_begun(data: bytes) -> str:
     return known.name if known else ""
 
 
-def misfit(data: bytes, meant: bool = False) -> str | None:
+def misfit(data: bytes, intended: bool = False) -> str | None:
     """Return an error text if the first message has the wrong length, else None.
 
     The function looks for a known identifier at every place before the announced end of a message
-    of fixed length. It also looks where numbers of twice the size would end. With ``meant``, bytes
-    after the message can be an intended unknown message. They then count as an error only if a
-    second known message follows.
+    of fixed length. It also looks where numbers of twice the size would end. With ``intended``,
+    bytes after the message can be an intended unknown message. They then count as an error only if
+    a second known message follows.
     """
     known = layouts()
     entry = known.get(_identifier(data, 0))
@@ -135,10 +135,10 @@ def misfit(data: bytes, meant: bool = False) -> str | None:
         at = HEADER.size + length
         ends = at + _length(data, at), at + HEADER.size + length
         if _identifier(data, at) in known and (
-            not meant or any(_identifier(data, end) in known for end in ends)
+            not intended or any(_identifier(data, end) in known for end in ends)
         ):
-            said = f"but its identifier announces {entry.size}"
-            return f"{entry.name} has {length} bytes of contents {said}"
+            announced = f"but its identifier announces {entry.size}"
+            return f"{entry.name} has {length} bytes of contents {announced}"
     return None
 
 
@@ -147,7 +147,7 @@ def _length(data: bytes, at: int) -> int:
     size = _SIZES[_identifier(data, at) >> 12]
     if size is not None:
         return HEADER.size + size
-    return SAID + int.from_bytes(data[at + HEADER.size : at + SAID], "little")
+    return LENGTH_KNOWN + int.from_bytes(data[at + HEADER.size : at + LENGTH_KNOWN], "little")
 
 
 def _identifier(data: bytes, at: int) -> int:
@@ -198,7 +198,7 @@ class Decoder:
         left = b"".join(self._pieces)
         if not (self._skipping or (left and not self.lost)):
             return []
-        value = {"begins": left[:SAID].hex() or self._oversized}
+        value = {"begins": left[:LENGTH_KNOWN].hex() or self._oversized}
         known = bool(name_of_begun(left))
         if wrong := misfit(left) if known else self._earlier_error(left):
             return [Frame(left, TRUNCATED, value, wrong, _FIXED, earlier=not known)]
@@ -214,11 +214,11 @@ class Decoder:
             start = at + HEADER.size
             size = _SIZES[identifier >> 12]
             if size is None:
-                size, start = self._announced_size(data, at), at + SAID
+                size, start = self._announced_size(data, at), at + LENGTH_KNOWN
                 if size is None:
                     break
                 if size > self._limit:
-                    if not self._passed_over(data, at, size, frames):
+                    if not self._is_skipped(data, at, size, frames):
                         break
                     at = min(start + size, end)
                     self._skipping = start + size - at
@@ -258,17 +258,17 @@ class Decoder:
                 self.lost = _no_size(identifier)
                 self._about = _UNDEFINED if self._known else _FIRST
             return None
-        if len(data) - at < SAID:
-            self._wanted = SAID
+        if len(data) - at < LENGTH_KNOWN:
+            self._wanted = LENGTH_KNOWN
             return None
         (size,) = LENGTH.unpack_from(data, at + HEADER.size)
         return int(size)
 
-    def _passed_over(self, data: bytes, at: int, size: int, frames: list[Frame]) -> bool:
+    def _is_skipped(self, data: bytes, at: int, size: int, frames: list[Frame]) -> bool:
         """Report a message over the limit. Returns False if an earlier message is wrong."""
-        identifier, raw = _identifier(data, at), data[at : at + SAID]
+        identifier, raw = _identifier(data, at), data[at : at + LENGTH_KNOWN]
         self._oversized = raw.hex()
-        if self._misplaced(self._earlier_error(data[at:], meant=True)):
+        if self._misplaced(self._earlier_error(data[at:], intended=True)):
             return False
         value = {"identifier": f"{identifier:#06x}", "length": size}
         wrong = None if identifier in self._layouts else self._earlier_error(raw)
@@ -280,18 +280,18 @@ class Decoder:
     def _unknown(self, identifier: int, raw: bytes, contents: bytes) -> Frame:
         """Return a message of unknown type, with the error of the previous message if any."""
         # A sender never sends the null type on purpose.
-        meant = bool(identifier & 0xFFF)
-        wrong = self._earlier_error(raw, meant)
-        self._wrong = self._wrong or (wrong if meant and wrong else "")
+        intended = bool(identifier & 0xFFF)
+        wrong = self._earlier_error(raw, intended)
+        self._wrong = self._wrong or (wrong if intended and wrong else "")
         if self._latest:
             self._latest = b"" if wrong else (self._latest + raw)[:_SEEN]
         value = {"identifier": f"{identifier:#06x}", "data": contents.hex()}
         about = _FIXED if wrong else None
         return Frame(raw, UNKNOWN, value, wrong, about, earlier=True)
 
-    def _earlier_error(self, data: bytes, meant: bool = False) -> str | None:
+    def _earlier_error(self, data: bytes, intended: bool = False) -> str | None:
         """Return the error of the previous message that explains this data, else None."""
-        return misfit(self._latest + data[:_SEEN], meant) if self._latest else None
+        return misfit(self._latest + data[:_SEEN], intended) if self._latest else None
 
     def _misplaced(self, wrong: str | None) -> bool:
         """Mark the stream as lost if an earlier message is wrong. Returns True if lost."""
@@ -311,7 +311,7 @@ _SIZES = [SIZES.get(size) for size in range(16)]
 
 
 def label(message: str, value: Any) -> str:
-    """Return what tells one kind of message from another: its name, and the size if unknown.
+    """Return the label of a message's kind: its name, or its size if unknown.
 
     The highest four bits of an identifier code the size.
     """

@@ -1,4 +1,4 @@
-"""Guesses how wrong bytes were written: another number format, or another form of the opening.
+"""Guesses the mistake in wrong bytes: another number format, or another opening.
 
 The suite cannot predict the values that an IUT sends by itself. If they make no sense as they are,
 and all make sense in exactly one other format, then the IUT wrote them in that format.
@@ -15,9 +15,9 @@ _READINGS = {
     "integers": "<i",
     "big-endian integers": ">i",
 }
-_SHOWN = 40  # bytes of an opening that a message shows
-_ENOUGH = 8  # different numbers that are needed before a format is named
-_LEAST, _MOST = 2.0**-20, 2.0**20  # plausible coordinates lie between these, in any unit of length
+_MAX_SHOWN = 40  # bytes of an opening that a message shows
+_MIN_NUMBERS = 8  # different numbers that are needed before a format is named
+_MIN_PLAUSIBLE, _MAX_PLAUSIBLE = 2.0**-20, 2.0**20  # limits of coordinates in any unit of length
 
 
 def guess_number_format(words: Sequence[bytes]) -> str | None:
@@ -25,7 +25,7 @@ def guess_number_format(words: Sequence[bytes]) -> str | None:
 
     Returns None if they are plausible as they are, or if no other format fits.
     """
-    if len(set(words)) < _ENOUGH or _sensible(words, "<f") > 3 / 4:
+    if len(set(words)) < _MIN_NUMBERS or _sensible(words, "<f") > 3 / 4:
         return None
     readings = (name for name, form in _READINGS.items() if _sensible(words, form) >= 9 / 10)
     return next(readings, None)
@@ -36,16 +36,20 @@ def _sensible(words: Sequence[bytes], form: str) -> float:
     data = b"".join(words)
     size = struct.calcsize(form)
     numbers = [number for (number,) in struct.iter_unpack(form, data[: len(data) // size * size])]
-    sensible = [number for number in numbers if number == 0 or _LEAST <= abs(number) <= _MOST]
+    sensible = [
+        number
+        for number in numbers
+        if number == 0 or _MIN_PLAUSIBLE <= abs(number) <= _MAX_PLAUSIBLE
+    ]
     return len(sensible) / max(len(numbers), 1)
 
 
 def has_fourth_numbers(words: Sequence[bytes]) -> bool:
-    """Return True if every fourth float is the same: each point then has one number too many."""
+    """Return True if every fourth float is the same, so points have four numbers."""
     if len(words) % 4:
         return False
     columns = [set(words[place::4]) for place in range(4)]
-    return len(columns[3]) == 1 and len(columns[0] | columns[1] | columns[2]) >= 2 * _ENOUGH
+    return len(columns[3]) == 1 and len(columns[0] | columns[1] | columns[2]) >= 2 * _MIN_NUMBERS
 
 
 def opening(data: bytes) -> tuple[str, str] | None:
@@ -66,5 +70,5 @@ def opening(data: bytes) -> tuple[str, str] | None:
         return "frame.fixed-lengths", f"the version has only {len(rest) - 2} bytes of contents"
     if len(data) >= HEADER.size and HEADER.unpack_from(data)[0] not in layouts():
         # If the first message is unknown, no later bytes can be trusted.
-        return "handshake.first", f"the first bytes, {data[:_SHOWN]!r}, begin no known message"
+        return "handshake.first", f"the first bytes, {data[:_MAX_SHOWN]!r}, begin no known message"
     return None

@@ -29,10 +29,10 @@ def is_same(wanted: Any, seen: Any) -> bool:
         return (
             isinstance(seen, list) and len(seen) == len(wanted) and all(map(is_same, wanted, seen))
         )
-    told, meant = _single(seen), _single(wanted)
-    if told is None or meant is None:
+    shown, expected = _single(seen), _single(wanted)
+    if shown is None or expected is None:
         return False
-    return told == meant or (math.isnan(told) and math.isnan(meant))
+    return shown == expected or (math.isnan(shown) and math.isnan(expected))
 
 
 def differs_by_byte_order(wanted: Any, seen: Any) -> bool:
@@ -42,8 +42,8 @@ def differs_by_byte_order(wanted: Any, seen: Any) -> bool:
 
 def _is_same_but_for_order(wanted: Any, seen: Any) -> bool:
     if isinstance(wanted, list | tuple):
-        alike = isinstance(seen, list) and len(seen) == len(wanted)
-        return alike and all(map(_is_same_but_for_order, wanted, seen))
+        same_length = isinstance(seen, list) and len(seen) == len(wanted)
+        return same_length and all(map(_is_same_but_for_order, wanted, seen))
     single = _single(wanted)
     if single is None or is_same(wanted, seen):
         return single is not None

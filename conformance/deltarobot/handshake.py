@@ -30,7 +30,7 @@ async def open_session(
 async def open_unshaken(
     iut: Iut, *, segmentation: Segmentation | None = None
 ) -> AsyncIterator[Session]:
-    """Open a session that is to go on; nothing has been sent yet."""
+    """Open a session that should continue; nothing has been sent yet."""
     async with (
         iut.session(segmentation=segmentation) as session,
         session_ends.excuse_end(iut, session),
@@ -41,7 +41,7 @@ async def open_unshaken(
 async def shake_hands(
     session: Session, *handshake: Any, segmentation: Segmentation | None = None
 ) -> None:
-    """Send our handshake and wait for the IUT's; ours is the usual one if none is given."""
+    """Send ``handshake``, by default the usual one, and wait for the IUT's."""
     await answer_handshake(session, *handshake, segmentation=segmentation)
     await await_greeting(session)
 
@@ -58,7 +58,7 @@ async def answer_handshake(
     patience = session.instance.configuration.declared("handshake")
     if patience is not None and began <= patience < session.now:
         took = f"{session.now:.1f} s; the IUT waits {patience:g} s for it"
-        raise Hindered(f"the suite needed too long to send its own handshake: {took}")
+        raise Hindered(f"the suite took too long to send its own handshake: {took}")
     # Pings are answered only now: an earlier pong would interrupt our handshake.
     tester.of(session).attend(session, since=before)
 

@@ -1,4 +1,4 @@
-"""The passive judge of a deltarobot session: the order of messages, and values that must agree.
+"""The passive judge of a deltarobot session: order of messages, and values that must agree.
 
 The oracle sees both sides, does not know which of them is under test, and has no clock. COURSES
 define the order of each side's messages; every other rule is a small method, named after its
@@ -23,10 +23,10 @@ from conformance.bounded_dict import BoundedDict
 from conformance.course import ANY, Course, Step, Violates, Walk
 from conformance.deltarobot.codec import (
     HEADER,
+    LENGTH_KNOWN,
     LENGTHS,
     LIMIT,
     OVERSIZED,
-    SAID,
     TRUNCATED,
     encode,
     layouts,
@@ -44,10 +44,13 @@ _SERVICE = ("Ping", "Curve", *PROGRESS)
 _UNREADABLE = re.compile(r"[^\t\n\v\f\r -\U0010ffff]")
 _TURNED = 1 << 24  # the version 1 with its bytes reversed
 _END_TYPE = 0x006
-_RANDOM = 5  # pings; equal steps between so many numbers are no coincidence
-_MANY = 20  # pings without any pong; a slow pong arrives before so many pings have been sent
-_ALONE = 300  # messages of one progress type after a curve; another type must have arrived by then
-_FEW = 2  # so few different numbers among those pings, or so many repetitions, are no coincidence
+_MIN_PINGS = 5  # pings whose numbers are judged; equal steps between them are no coincidence
+_MAX_UNANSWERED = 20  # pings without any pong; even a slow pong arrives before the next ones
+_MAX_ALONE = (
+    300  # messages of one progress type after a curve; another type must have arrived by then
+)
+# different numbers of _MIN_PINGS pings, or repetitions among them, that are no coincidence
+_MAX_REPEATED = 2
 
 
 class Phase(StrEnum):
@@ -60,9 +63,11 @@ class Phase(StrEnum):
     ENDED = "ended"
 
 
-_FIRST = Violates("handshake.first", "{name} was sent before its sender's magic and version")
-_AGAIN = Violates("handshake.once", "{name} was sent a second time")
-_LATE = Violates("end.nothing-after", "{name} was sent after an end of transmission")
+_BEFORE_HANDSHAKE = Violates(
+    "handshake.first", "{name} was sent before its sender's magic and version"
+)
+_REPEATED = Violates("handshake.once", "{name} was sent a second time")
+_AFTER_END = Violates("end.nothing-after", "{name} was sent after an end of transmission")
 _UNSHAKEN = Violates(
     "handshake.before-service", "{message} was sent before the client's magic and version"
 )
@@ -87,13 +92,23 @@ def _side(sender: str, before: Mapping[Step, Violates]) -> Course:
             Phase.CONNECTED: {
                 magic: Phase.MAGIC_SENT,
                 version: Phase.VERSION_SENT,
-                other: _FIRST,
+                other: _BEFORE_HANDSHAKE,
                 **before,
             },
-            Phase.MAGIC_SENT: {magic: _AGAIN, version: Phase.OPEN, other: _FIRST, **before},
-            Phase.VERSION_SENT: {magic: Phase.OPEN, version: _AGAIN, other: _FIRST, **before},
-            Phase.OPEN: {magic: _AGAIN, version: _AGAIN, (sender, END): Phase.ENDED},
-            Phase.ENDED: {other: _LATE},
+            Phase.MAGIC_SENT: {
+                magic: _REPEATED,
+                version: Phase.OPEN,
+                other: _BEFORE_HANDSHAKE,
+                **before,
+            },
+            Phase.VERSION_SENT: {
+                magic: Phase.OPEN,
+                version: _REPEATED,
+                other: _BEFORE_HANDSHAKE,
+                **before,
+            },
+            Phase.OPEN: {magic: _REPEATED, version: _REPEATED, (sender, END): Phase.ENDED},
+            Phase.ENDED: {other: _AFTER_END},
         },
     )
 
@@ -121,7 +136,7 @@ class _Side:
     """
     ragged: bool = False
     """True if the latest message ended inside a part, so that its true end is unknown."""
-    serves: bool = False
+    has_served: bool = False
     """True if this side has sent a message that serves its peer."""
     reset: bool = False
     """True if this side reset the stream, which can destroy its last bytes."""
@@ -141,7 +156,7 @@ class Oracle:
     def __init__(self) -> None:
         self.exercised: set[str] = set()
         self._sides = {name: _Side(Walk(course)) for name, course in SIDES.items()}
-        self._pings: deque[int] = deque(maxlen=_RANDOM)
+        self._pings: deque[int] = deque(maxlen=_MIN_PINGS)
         self._unanswered: BoundedDict[int, list[int]] = BoundedDict()
         """By ping number: the positions of all pings with this number."""
         self._pinged = 0
@@ -150,7 +165,7 @@ class Oracle:
         self._progress: Counter[str] | None = None
         """Counts progress messages since the first curve; None before the first curve."""
         self._answered: BoundedDict[int, None] = BoundedDict()
-        self._again: deque[int] = deque(maxlen=_RANDOM)
+        self._again: deque[int] = deque(maxlen=_MIN_PINGS)
         """Numbers of repeated pongs that arrived while other pings were unanswered."""
         # first bytes of unknown messages, which an IUT can mistake for pings
         self._strange: BoundedDict[bytes, str] = BoundedDict()
@@ -167,7 +182,7 @@ class Oracle:
     def unknown(self, sender: str, name: str, value: Any, foreign: bool) -> Iterator[Finding]:
         side, peer = self._sides[sender], self._sides[_other(sender)]
         if name == TRUNCATED:
-            side.serves = True
+            side.has_served = True
             # A side that leaves received bytes unread resets the stream when it closes, which can
             # destroy the last message of its peer.
             peer.disturbed |= side.reset
@@ -176,10 +191,10 @@ class Oracle:
                 begins = bytes.fromhex(value["begins"])
                 what = f"the stream ended inside a message that begins {begins.hex(' ')}"
                 # An end of transmission that stops directly after its length has a wrong length.
-                said = name_of_begun(begins) == END and len(begins) == SAID
+                is_end_cut = name_of_begun(begins) == END and len(begins) == LENGTH_KNOWN
                 if turned := _reversed_length(begins):
                     what += f", whose length would be {turned} in the other byte order"
-                yield Finding(LENGTHS if said or turned else "frame.whole-messages", what)
+                yield Finding(LENGTHS if is_end_cut or turned else "frame.whole-messages", what)
             return
         yield from self._course(sender, name)
         if foreign:
@@ -239,7 +254,7 @@ class Oracle:
         elif self._is_owing_an_end(sender, side, peer):
             what = f"the {sender} closed the connection without an end of transmission"
             # A side that has served nothing can have given up a handshake that it read too late.
-            yield Finding("end.announced", what, inconclusive=not side.serves)
+            yield Finding("end.announced", what, inconclusive=not side.has_served)
 
     def _missing_messages(self, sender: str, side: _Side, peer: _Side) -> Iterator[Finding]:
         """Report the messages that one side did not send before it closed."""
@@ -253,7 +268,7 @@ class Oracle:
                 yield Finding("pong.each", what)
             elif not self._ponged and self._pinged > 1:
                 what = f"the client closed without any pong to {self._pinged} pings"
-                yield Finding("pong.each", what, inconclusive=self._pinged < _MANY)
+                yield Finding("pong.each", what, inconclusive=self._pinged < _MAX_UNANSWERED)
 
     def _is_owing_an_end(self, sender: str, side: _Side, peer: _Side) -> bool:
         """Return True if no behaviour of the other side explains an unannounced close."""
@@ -264,7 +279,7 @@ class Oracle:
     def _course(self, sender: str, name: str) -> Iterator[Finding]:
         """Apply the rules for a message of any name."""
         side = self._sides[sender]
-        side.serves |= name in (*_SERVICE, "Pong")
+        side.has_served |= name in (*_SERVICE, "Pong")
         began = side.phase
         found = side.walk.step(sender, name)
         # A side can insist on the usual order of the handshake, rightly or wrongly.
@@ -311,18 +326,20 @@ class Oracle:
         self._pinged += 1
         self._unanswered[number] = [*self._unanswered.get(number, ()), self._pinged]
         self.exercised.add("ping.sent")
-        if len(self._pings) < _RANDOM:
+        if len(self._pings) < _MIN_PINGS:
             return
         self.exercised.add("ping.random")
         steps = {(after - before) % 2**64 for before, after in pairwise(self._pings)}
         repeated = sum(before == after for before, after in pairwise(self._pings))
-        if (different := len(set(self._pings))) <= _FEW or repeated >= _FEW:
+        if (different := len(set(self._pings))) <= _MAX_REPEATED or repeated >= _MAX_REPEATED:
             how = f"have {different} different values" if different > 1 else "are all equal"
         elif len(steps) == 1:
             how = f"grow by {steps.pop()} each"
         else:
             return
-        yield Finding("ping.random", f"the numbers of {_RANDOM} pings {how}: {self._pings[0]}, …")
+        yield Finding(
+            "ping.random", f"the numbers of {_MIN_PINGS} pings {how}: {self._pings[0]}, …"
+        )
 
     def _pong(self, sender: str, value: Any) -> Iterator[Finding]:
         number = value["number"]
@@ -360,10 +377,10 @@ class Oracle:
         if (came := self._progress) is None:
             return
         came[name] += 1
-        if came[name] == max(came.values()) == _ALONE:
+        if came[name] == max(came.values()) == _MAX_ALONE:
             self.exercised.add("progress.continuous")
             for other in (each for each in PROGRESS if not came[each]):
-                what = f"received {_ALONE} of {name}, and no {other}"
+                what = f"received {_MAX_ALONE} of {name}, and no {other}"
                 yield Finding("progress.continuous", what)
 
     def _end(self, sender: str, value: Any) -> Iterator[Finding]:
@@ -402,7 +419,7 @@ def _is_sent_twice(number: int) -> Finding:
 
 def _reversed_length(begins: bytes) -> int:
     """Return the length of a message in big-endian; 0 if the usual length is plausible."""
-    length = begins[HEADER.size : SAID]
+    length = begins[HEADER.size : LENGTH_KNOWN]
     turned = int.from_bytes(length, "big")
     return turned if int.from_bytes(length, "little") > LIMIT >= turned else 0
 

@@ -3,7 +3,7 @@
 from typing import Any
 
 from conformance.deltarobot import tester
-from conformance.deltarobot.codec import SAID, encode
+from conformance.deltarobot.codec import LENGTH_KNOWN, encode
 from conformance.deltarobot.handshake import open_session
 from conformance.deltarobot.messages import HANDSHAKE, unknown
 from conformance.deltarobot.tester import Form
@@ -53,7 +53,7 @@ async def are_lengths_reversed(iut: Iut) -> bool:
             if await tester.of(session).is_in_step(iut, session):
                 return False
             ours = (event for event in session.events[before:] if event.sender == session.peer)
-            contents = sum(len(event.data or b"") for event in ours) - SAID
+            contents = sum(len(event.data or b"") for event in ours) - LENGTH_KNOWN
             await session.send_bytes(b"\xff" * (turned - contents))
             return await tester.of(session).is_in_step(iut, session)
 

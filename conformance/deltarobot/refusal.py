@@ -110,7 +110,7 @@ async def look_beyond_the_handshake_time(
                     raise Hindered(f"{came}: our handshake can have come too late") from None
                 if await is_ended_by_itself(iut, session, before=NEARLY * end_time(silent)):
                     raise Inconclusive(describe_own_end(session)) from None
-                expected = "the session to go on after the time for the handshake is over"
+                expected = "the session to continue after the time for the handshake is over"
                 came = f"the {session.role.name} ended the session then, as without a handshake"
                 wrong = Violation(expected, came, "handshake.patient", len(session.events) - 1)
                 raise wrong.shown_in(session) from None

@@ -19,8 +19,8 @@ from conformance.segmentation import Segmentation, byte_by_byte
 from conformance.session import Session
 from conformance.verdicts import Inconclusive, Violation
 
-_LONG = unknown(0xF321, "ff" * 0x1_8FF0)
-"""The lower bytes of its length are negative if bytes are read as signed."""
+_LONG_UNKNOWN = unknown(0xF321, "ff" * 0x1_8FF0)
+"""An unknown message; the lower bytes of its length are negative if bytes are read as signed."""
 
 _ORDINARY = "ordinary"  # key of the ordinary session in the memory of the run
 
@@ -35,12 +35,12 @@ REASON = "bye"
 class Habits:
     """The behaviour of the IUT in an ordinary session.
 
-    ``serves``: the IUT shows that it serves its peer. ``closing``: the reason of an end of
+    ``shows_service``: the IUT shows that it serves its peer. ``closing``: the reason of an end of
     transmission after which the IUT closes before its peer does. The value is REASON, or empty if
     only an end without a reason has this effect; None if neither has.
     """
 
-    serves: bool
+    shows_service: bool
     closing: str | None
 
 
@@ -79,7 +79,7 @@ async def _run_ordinary(iut: Iut) -> tuple[Session, Habits]:
     Many tests depend on the result, so one bad start must not decide it.
     """
     session, found = await _plain_session(iut)
-    return (session, found) if found.serves else await _plain_session(iut)
+    return (session, found) if found.shows_service else await _plain_session(iut)
 
 
 async def _plain_session(iut: Iut) -> tuple[Session, Habits]:
@@ -186,15 +186,15 @@ async def usable_script(iut: Iut) -> list[Any]:
 async def check_serves(iut: Iut, session: Session, after: str) -> None:
     """Raise Violation unless a new message of the IUT shows that it serves this session."""
     _, known = find_known_habits(iut)
-    if (known is None or known.serves) and await tester.of(session).has_served(session):
+    if (known is None or known.shows_service) and await tester.of(session).has_served(session):
         return
     # Opened only now: a server that serves one client at a time refuses a second session.
-    if not (await habits(iut)).serves:
+    if not (await habits(iut)).shows_service:
         raise Inconclusive(f"{tester.of(session).unseen} in a plain session either")
     await _raise_because_stopped(iut, session, after)
 
 
-async def check_goes_on(iut: Iut, session: Session, after: str) -> None:
+async def check_continues(iut: Iut, session: Session, after: str) -> None:
     """Raise Violation unless the IUT serves and understands the next message.
 
     A server shows that it understands only by closing after an end of transmission.
@@ -207,13 +207,13 @@ async def check_goes_on(iut: Iut, session: Session, after: str) -> None:
     await tester.of(session).check_follows(iut, session, after)
 
 
-async def check_passes_over(iut: Iut, session: Session, after: str) -> None:
-    """Call `check_goes_on`; raise Inconclusive if the IUT closes after unknown messages, too.
+async def check_ignores(iut: Iut, session: Session, after: str) -> None:
+    """Call `check_continues`; raise Inconclusive if the IUT closes after unknown messages, too.
 
     The IUT need not know these messages, so it can treat them as unknown.
     """
     try:
-        await check_goes_on(iut, session, after)
+        await check_continues(iut, session, after)
     except Violation as wrong:
         if session.ended and (await find_refused(iut)).closed:
             known = "the IUT closes after unknown messages, too (messages.unknown-skipped)"
@@ -224,7 +224,7 @@ async def check_passes_over(iut: Iut, session: Session, after: str) -> None:
 async def _raise_because_stopped(iut: Iut, session: Session, after: str) -> None:
     """Raise Violation because the IUT stopped serving, or Inconclusive with the reason."""
     await assert_alive(session, after)
-    expected = f"the session to go on after {after}"
+    expected = f"the session to continue after {after}"
     if not session.ended:
         known = await tester.of(session).find_plain_failure(iut)
         came = f"the {session.role.name} {tester.of(session).silent}"
@@ -237,7 +237,7 @@ async def _raise_because_stopped(iut: Iut, session: Session, after: str) -> None
 
 def _end_reason(session: Session) -> str:
     reasons = [m.value["reason"] for m in session.received if m.name == "EndOfTransmission"]
-    return f", saying {reasons[0][:200]!r}" if reasons and reasons[0] else ""
+    return f" with the reason {reasons[0][:200]!r}" if reasons and reasons[0] else ""
 
 
 @contextlib.asynccontextmanager
@@ -256,7 +256,7 @@ async def in_many_reads(iut: Iut) -> AsyncIterator[None]:
         if await iut.cached("loses pieces", lambda: _is_losing_messages(iut, byte_by_byte)):
             violation.requirement = "frame.segmentation"
         elif OF_EACH_SIZE["variable"] not in await find_refused(iut) and await iut.cached(
-            "loses long ones", lambda: _is_losing_messages(iut, None, _LONG)
+            "loses long ones", lambda: _is_losing_messages(iut, None, _LONG_UNKNOWN)
         ):
             violation.requirement = "frame.variable-length"
         raise
@@ -267,7 +267,7 @@ async def _is_losing_messages(iut: Iut, segmentation: Segmentation | None, *mess
     try:
         async with open_session(iut, segmentation=segmentation) as session:
             await session.send(*messages)
-            await check_goes_on(iut, session, "messages")
+            await check_continues(iut, session, "messages")
     except Violation:
         return True
     return False
@@ -284,14 +284,14 @@ async def assert_alive(session: Session, after: str) -> None:
         await session.assert_alive(after)
 
 
-async def check_lives_on(iut: Iut, session: Session, after: str) -> None:
-    """Raise Violation unless the IUT goes on serving or closes the connection by itself.
+async def check_survives(iut: Iut, session: Session, after: str) -> None:
+    """Raise Violation unless the IUT continues to serve or closes the connection by itself.
 
     A server must also serve its next client.
     """
-    serving = (await habits(iut)).serves
+    serving = (await habits(iut)).shows_service
     if not session.ended and serving and not await tester.of(session).has_served(session):
         hangs = f"the IUT hangs{session.instance.describe_end()}"
-        check(session.ended, f"the session to go on or to end after {after}", hangs)
+        check(session.ended, f"the session to continue or to end after {after}", hangs)
     await assert_alive(session, after)
     await tester.of(session).check_next_is_served(iut, session, after)

@@ -1,9 +1,7 @@
 """Ends of sessions that show nothing about the IUT.
 
-The IUT was free to leave, or gave up a late handshake.
-
-The specification lets either side end a session at any time, and drop a peer whose handshake does
-not arrive in some amount of time. On a busy machine a handshake can arrive that late.
+The specification lets either side end a session at any time. It also lets a side drop a peer whose
+handshake does not arrive in some amount of time. On a busy machine, a handshake can be too late.
 """
 
 import contextlib
@@ -18,8 +16,8 @@ from conformance.session import Session
 from conformance.verdicts import Hindered, Inconclusive, Violation
 from conformance.wire import Message
 
-_MUCH = 0.5  # share of the time for a handshake that the machine took: it explains a late one
-NEARLY = 0.8  # share of the time for a handshake; an end before is no end of that time
+_LATE_SHARE = 0.5  # share of the handshake time that the machine took: explains a late handshake
+NEARLY = 0.8  # share of the handshake time before which an end has another reason
 
 
 @contextlib.asynccontextmanager
@@ -51,7 +49,7 @@ async def _raise_if_hindered(iut: Iut, session: Session, lost: float) -> None:
     if is_served(session) or lost <= 0:
         return
     patience = await time_of_a_silent_peer(iut)
-    if patience and end_time(session) >= NEARLY * patience and lost >= _MUCH * patience:
+    if patience and end_time(session) >= NEARLY * patience and lost >= _LATE_SHARE * patience:
         raise Hindered(
             f"the IUT gave up after {end_time(session):.1f} s and waits {patience:.1f} s for a "
             f"handshake; the busy machine took {lost:.1f} s of that time"
@@ -107,5 +105,5 @@ def describe_own_end(session: Session) -> str:
 
 def has_announced_end(session: Session, before: Message | None = None) -> bool:
     """Return True if the IUT announced the end of the session ``before`` this message."""
-    said = takewhile(lambda message: message is not before, session.received)
-    return any(message.name == "EndOfTransmission" for message in said)
+    before_end = takewhile(lambda message: message is not before, session.received)
+    return any(message.name == "EndOfTransmission" for message in before_end)

@@ -1,4 +1,4 @@
-"""The tester of each role: keeps the IUT busy and observes that it serves its peer.
+"""The tester of each role: keeps the IUT busy and observes its service.
 
 Only messages that belong to the IUT's role are evidence of service: the pongs of a client, the
 pings and exercise data of a server.
@@ -59,14 +59,14 @@ class Tester(ABC):
     def open_later(
         self, iut: Iut, segmentation: Segmentation | None = None
     ) -> AbstractAsyncContextManager[Session]:
-        """Open a session that is not the first of its process; nothing has been sent yet.
+        """Open a later session of a process; nothing has been sent yet.
 
         Raises NotExercised if there is no second session.
         """
 
     @abstractmethod
     async def is_alive(self, session: Session) -> bool:
-        """Return True if the IUT seems to have survived the end of this session; do not wait."""
+        """Return True if the IUT seems to have survived this session; do not wait."""
 
     # Operations that only some roles need
 

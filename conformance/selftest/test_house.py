@@ -47,15 +47,6 @@ PURE = ("codec", "oracle", "judge", "verdicts", "segmentation", "schemas", "keyw
 # Rooms and files whose English does not follow the rules yet. This list only gets shorter.
 PENDING: tuple[str, ...] = (
     "conformance/iut.py",
-    "conformance/deltarobot/client/test_exercise.py",
-    "conformance/deltarobot/client/tester.py",
-    "conformance/deltarobot/codec.py",
-    "conformance/deltarobot/diagnosis.py",
-    "conformance/deltarobot/handshake.py",
-    "conformance/deltarobot/oracle.py",
-    "conformance/deltarobot/server/test_clients.py",
-    "conformance/deltarobot/server/tester.py",
-    "conformance/deltarobot/tester.py",
     "conformance/openroberta/codec.py",
     "conformance/openroberta/lab/test_data.py",
     "conformance/running/testbed.py",

@@ -24,8 +24,8 @@ TAGGED = "encoding.externally-tagged"
 
 LIMIT = 64 * 1024 * 1024
 MAX_DEPTH = 128
-BEGINNING = 64 * 1024  # bytes of an unfinished line in which the decoder looks for a first message
-SHOWN = 4096  # bytes of a too long or unreadable line that its frame keeps
+SEARCHED = 64 * 1024  # bytes of an unfinished line in which the decoder looks for a first message
+KEPT_BYTES = 4096  # bytes of a too long or unreadable line that its frame keeps
 
 
 class Decoder:
@@ -63,7 +63,7 @@ class Decoder:
             return
         self._line += data
         if len(self._line) > self._limit:
-            shown = bytes(self._line[:SHOWN])
+            shown = bytes(self._line[:KEPT_BYTES])
             frames.append(_broken(shown, f"a line of more than {self._limit} bytes", LINES))
             self._line.clear()
             self._skipping = True
@@ -162,19 +162,19 @@ def _unended(line: bytes) -> list[Frame]:
     The first frame is a message if the line begins with one.
     """
     if line.lstrip(b" \t\r")[:1] not in (b"", b"{", b'"'):
-        return [Frame(line[:SHOWN], requirement=LINES)]
+        return [Frame(line[:KEPT_BYTES], requirement=LINES)]
     # JSON Lines does not say if the last line of a stream needs a newline.
     if (last := _frame(line)).name:
         return [replace(last, requirement=LINES)]
     with contextlib.suppress(ValueError, RecursionError):
-        text = line[:BEGINNING].decode()
+        text = line[:SEARCHED].decode()
         _, end = _READER.raw_decode(text)
         first = _frame(text[:end].encode())
         if first.name:
-            behind = _broken(
+            second = _broken(
                 line[len(first.raw) :], "a message follows another message on the same line", LINES
             )
-            return [replace(first, requirement=LINES), behind]
+            return [replace(first, requirement=LINES), second]
     return [_broken(line, "the stream ended inside a line", LINES)]
 
 

@@ -70,8 +70,8 @@ class Contact(StrEnum):
 _BEFORE = "{name} came before the handshake was finished"
 _EARLY = Violates("handshake.nothing-before", _BEFORE)
 _HURRIED = Violates("handshake.nothing-before", _BEFORE, Session.HURRIED)
-_FIRST = Violates("handshake.frontend-begins", "the first command is {name}", Frontend.HEARD)
-_LATE = Violates("exit.nothing-after", "{name} came after Exited")
+_NOT_FIRST = Violates("handshake.frontend-begins", "the first command is {name}", Frontend.HEARD)
+_AFTER_EXITED = Violates("exit.nothing-after", "{name} came after Exited")
 _UNSIGNED = Violates("signature.sent", "{name} came without a VCodeSig before it")
 _NOT_STARTED = Violates("start.not-before", "{name} came before StartExecution was sent")
 _NO_PRESS = "a touch began with {event}, not with Pressed"
@@ -110,14 +110,14 @@ SESSION = Course(
         },
         Session.SHAKEN: {(SIMULATOR, "Exited"): Session.EXITED},
         # A Log may come at any time after the handshake.
-        Session.EXITED: {(SIMULATOR, "Log"): Session.EXITED, (SIMULATOR, ANY): _LATE},
+        Session.EXITED: {(SIMULATOR, "Log"): Session.EXITED, (SIMULATOR, ANY): _AFTER_EXITED},
     },
 )
 
 BEGINNING = Course(
     "the first command of the frontend",
     {
-        Frontend.SILENT: {(FRONTEND, "Handshake"): Frontend.HEARD, (FRONTEND, ANY): _FIRST},
+        Frontend.SILENT: {(FRONTEND, "Handshake"): Frontend.HEARD, (FRONTEND, ANY): _NOT_FIRST},
         Frontend.HEARD: {},
     },
 )

@@ -31,7 +31,7 @@ ONE_SIDED = frozenset({"roles.own-messages"})
 FULL_BATTERY = 14.0  # Wh, the initial capacity that the specification requires
 _EVENTS_OF_EXECUTION = ("Serial", "Exited")
 _UNANSWERED = (Session.OFFERED, Session.HURRIED)
-_LONG = 200  # characters of a list of extensions that might not fit into a small buffer
+_LONG_LIST = 200  # characters of a list of extensions that might not fit into a small buffer
 
 
 class Oracle:
@@ -136,7 +136,7 @@ class Oracle:
             # An offer with unknown fields, reversed fields, escapes, long extensions or text beyond
             # ASCII is excluded here. Other requirements decide these cases.
             offered = "".join(map(str, self._offered)) if plain else ""
-            short = plain and len(offered) < _LONG and offered.isascii()
+            short = plain and len(offered) < _LONG_LIST and offered.isascii()
             self._compatible = self._offered_version == 1 and short
         yield from ()
 

@@ -6,7 +6,7 @@ import pytest
 
 from conformance.cases import absent, check, requirement
 from conformance.deltarobot import tester
-from conformance.deltarobot.codec import OVERSIZED, SAID, TRUNCATED, encode, name_of_begun
+from conformance.deltarobot.codec import LENGTH_KNOWN, OVERSIZED, TRUNCATED, encode, name_of_begun
 from conformance.deltarobot.handshake import open_session, shake_hands
 from conformance.deltarobot.messages import UNKNOWN, end
 from conformance.deltarobot.service import REASON, assert_alive, habits, ordinary, share_session
@@ -157,10 +157,12 @@ def _check_size(session: Session) -> None:
             came = f"received a length of {event.value['length']}"
             raise Violation("the length of the reason", came, explains=not astray)
         # A message that breaks off earlier has not announced its length yet.
-        said = event.message is None or (
-            event.message == TRUNCATED and len(event.data or b"") >= SAID and not session.reset
+        has_length = event.message is None or (
+            event.message == TRUNCATED
+            and len(event.data or b"") >= LENGTH_KNOWN
+            and not session.reset
         )
-        if ending and event.data is not None and said:
+        if ending and event.data is not None and has_length:
             came = f"received more or fewer bytes than the length says: {event.data[:60]!r}"
             raise Violation("the length of the reason", came, explains=not astray)
 

@@ -27,7 +27,7 @@ from conformance.deltarobot.messages import (
 )
 from conformance.deltarobot.reading_errors import are_identifiers_reversed, are_lengths_reversed
 from conformance.deltarobot.service import (
-    check_goes_on,
+    check_continues,
     check_serves,
     find_refused,
     habits,
@@ -45,7 +45,7 @@ from conformance.verdicts import Inconclusive, Violation
 @requirement("frame.byte-order")
 async def test_identifiers_as_they_are_read(iut: Iut) -> None:
     """The IUT serves a peer that sends its identifiers in little-endian."""
-    if (await habits(iut)).serves:
+    if (await habits(iut)).shows_service:
         return
     if await are_identifiers_reversed(iut):
         came = "the IUT understands them in big-endian only"
@@ -61,7 +61,7 @@ async def test_lengths_in_little_endian(iut: Iut) -> None:
             *(m for m in await usable_script(iut) if m["identifier"].startswith("0xf"))
         )
         try:
-            await check_goes_on(iut, session, "messages of variable length")
+            await check_continues(iut, session, "messages of variable length")
         except Violation as lost:
             if await are_lengths_reversed(iut):
                 expected = "lengths to be read in little-endian"
@@ -93,14 +93,14 @@ async def _find_failure(iut: Iut, later: bool) -> str:
     """Return the error of a session with whole messages, else empty."""
     if known := await tester.of(iut).find_plain_failure(iut):
         return f"in the plainest session, too ({known})"
-    said_to_it, plain = await usable_script(iut), Iut(iut.testbed, "")
+    script, plain = await usable_script(iut), Iut(iut.testbed, "")
     try:
         async with tester.of(iut).open_later(plain) if later else plain.session() as session:
             await shake_hands(session)
             # Twice, because the tests with pieces also send the script repeatedly.
-            await session.send(*said_to_it, *said_to_it)
+            await session.send(*script, *script)
             await tester.of(session).check_all_understood(session, "whole messages", 2)
-            await check_goes_on(plain, session, "whole messages")
+            await check_continues(plain, session, "whole messages")
     except Violation as wrong:
         return str(wrong)
     return ""
@@ -109,59 +109,59 @@ async def _find_failure(iut: Iut, later: bool) -> str:
 @requirement("frame.segmentation")
 async def test_byte_by_byte(iut: Iut) -> None:
     """A session in which every byte arrives alone works like one with whole messages."""
-    said_to_it = await usable_script(iut)
+    script = await usable_script(iut)
     async with only_in_pieces(iut), open_unshaken(iut, segmentation=byte_by_byte) as session:
         await shake_hands(session)
-        for value in said_to_it:
+        for value in script:
             # Separate sends let the suite answer pings in between; a server can insist on that.
             await session.send(value)
         await tester.of(session).check_all_understood(session, "messages that came byte by byte")
-        await check_goes_on(iut, session, "messages that came byte by byte")
+        await check_continues(iut, session, "messages that came byte by byte")
 
 
 @requirement("frame.segmentation")
 async def test_cut_messages(iut: Iut) -> None:
     """Messages that are each cut at any one place are understood."""
-    said_to_it = await usable_script(iut)
+    script = await usable_script(iut)
     async with only_in_pieces(iut), open_unshaken(iut, segmentation=inside_contents) as session:
-        await _play_cut(iut, session, said_to_it)
+        await _play_cut(iut, session, script)
 
 
 @requirement("frame.segmentation")
 async def test_cut_messages_of_a_later_connection(iut: Iut) -> None:
     """Messages that are cut anywhere are understood in a later connection as well."""
-    said_to_it = await usable_script(iut)
+    script = await usable_script(iut)
     later = tester.of(iut).open_later(iut, inside_contents)
     async with only_in_pieces(iut, later=True), later as session:
-        await _play_cut(iut, session, said_to_it)
+        await _play_cut(iut, session, script)
 
 
-async def _play_cut(iut: Iut, session: Session, said_to_it: list[Any]) -> None:
+async def _play_cut(iut: Iut, session: Session, script: list[Any]) -> None:
     """Run a session in which every message is cut, also our answers to the IUT."""
     await session.send(MAGIC, segmentation=inside_identifiers)
     await answer_handshake(session, VERSION)
     await await_greeting(session)
     for times, cut in enumerate(CUTS, 1):
-        await session.send(*said_to_it, segmentation=cut)
+        await session.send(*script, segmentation=cut)
         where = cut.__name__.replace("_", " ")
         await tester.of(session).check_all_understood(session, f"messages cut {where}", times)
-    await check_goes_on(iut, session, "messages that came in pieces")
+    await check_continues(iut, session, "messages that came in pieces")
 
 
 @requirement("frame.segmentation")
 async def test_everything_in_one_write(iut: Iut) -> None:
     """The handshake and all messages after it can arrive in one write."""
-    said_to_it = await usable_script(iut)
+    script = await usable_script(iut)
     async with open_unshaken(iut) as session:
-        await shake_hands(session, *HANDSHAKE, *said_to_it, segmentation=whole)
-        if not (await habits(iut)).serves and await _is_served_bit_by_bit(iut):
+        await shake_hands(session, *HANDSHAKE, *script, segmentation=whole)
+        if not (await habits(iut)).shows_service and await _is_served_bit_by_bit(iut):
             raise Violation(
                 "magic and version in one write to be understood",
                 "the IUT serves the peer only if they arrive separately",
             )
         async with only_in_pieces(iut):
             await tester.of(session).check_all_understood(session, "everything in one write")
-            await check_goes_on(iut, session, "everything in one write")
+            await check_continues(iut, session, "everything in one write")
 
 
 async def _is_served_bit_by_bit(iut: Iut) -> bool:
@@ -177,13 +177,13 @@ async def _is_served_bit_by_bit(iut: Iut) -> bool:
 @requirement("frame.segmentation")
 async def test_a_message_and_a_half(iut: Iut) -> None:
     """A write can end anywhere inside the next message."""
-    said_to_it = await usable_script(iut)
+    script = await usable_script(iut)
     if OF_EACH_SIZE["variable"] not in await find_refused(iut):
-        said_to_it.append(unknown(0xF321, "ff" * 300))
+        script.append(unknown(0xF321, "ff" * 300))
     async with only_in_pieces(iut), open_session(iut) as session:
-        await session.send(*said_to_it, segmentation=split_at([-303, -301, -150, -1]))
+        await session.send(*script, segmentation=split_at([-303, -301, -150, -1]))
         await tester.of(session).check_all_understood(session, "writes that end inside a message")
-        await check_goes_on(iut, session, "writes that end inside a message")
+        await check_continues(iut, session, "writes that end inside a message")
 
 
 @requirement("frame.fixed-lengths")
@@ -245,7 +245,7 @@ async def test_unknown_messages_of_a_later_connection(iut: Iut) -> None:
     async with tester.of(iut).open_later(iut) as session:
         await shake_hands(session)
         await session.send(*UNKNOWN.values())
-        await check_goes_on(iut, session, "unknown messages in a later connection")
+        await check_continues(iut, session, "unknown messages in a later connection")
 
 
 @requirement("messages.type-identifier")
@@ -287,7 +287,7 @@ async def assert_each_skipped(
         else:
             await session.send(*messages.values())
         await session.send(*list(messages.values()) * again)
-        await check_goes_on(iut, session, f"{what} of every size")
+        await check_continues(iut, session, f"{what} of every size")
     if not tester.of(iut).asks:
         # Pongs with arbitrary numbers can bring a lost reader back into step by chance.
         async with open_session(iut) as session:

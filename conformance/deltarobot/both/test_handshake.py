@@ -18,7 +18,7 @@ from conformance.deltarobot.messages import (
     unknown,
 )
 from conformance.deltarobot.refusal import assert_dropped, assert_refused, assert_unserved
-from conformance.deltarobot.service import check_goes_on, check_serves, ordinary, share_session
+from conformance.deltarobot.service import check_continues, check_serves, ordinary, share_session
 from conformance.iut import Iut
 from conformance.session import Session
 from conformance.verdicts import NotExercised, Violation
@@ -122,7 +122,7 @@ async def test_version_first(iut: Iut) -> None:
     """A peer that sends its version before its magic is served."""
     async with iut.session() as session:
         await shake_hands(session, VERSION, MAGIC)
-        await check_goes_on(iut, session, "a version that came before the magic")
+        await check_continues(iut, session, "a version that came before the magic")
 
 
 DIFFERENT: dict[str, Any] = {

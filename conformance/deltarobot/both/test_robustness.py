@@ -12,7 +12,7 @@ from conformance.deltarobot import tester
 from conformance.deltarobot.codec import encode
 from conformance.deltarobot.handshake import open_session
 from conformance.deltarobot.messages import HANDSHAKE, VERSION, begin_message
-from conformance.deltarobot.service import assert_alive, check_lives_on
+from conformance.deltarobot.service import assert_alive, check_survives
 from conformance.iut import Iut
 from conformance.session import Session
 
@@ -30,7 +30,7 @@ async def test_second_handshake(iut: Iut, again: tuple[Any, ...]) -> None:
     """A magic or version during a session is ignored or ends the session."""
     async with open_session(iut) as session:
         await session.send(*again)
-        await check_lives_on(iut, session, "a second handshake")
+        await check_survives(iut, session, "a second handshake")
 
 
 HUGE = {

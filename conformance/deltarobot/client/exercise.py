@@ -33,7 +33,7 @@ ABOUT = {
     "current": "progress.current-direction",
     "desired": "progress.desired-direction",
 }
-"""By value of the application: the requirement for this value."""
+"""The requirement for each value of the application."""
 _FLOATS = "frame.floats"
 _UNUSED = "progress.unused-value"
 
@@ -47,7 +47,7 @@ _PLAINLY: dict[str, Sequence[Any]] = {
     "desired": (-2.125, -3.125, -1.125),
 }
 """The values of the plainest exercise. Lost signs and rounding change each of them."""
-_FEW = 4  # a message shows up to this many points in full
+_FULLY_SHOWN = 4  # a message shows up to this many points in full
 
 
 async def check_shown(
@@ -88,7 +88,7 @@ async def check_shown(
 
 def _difference(what: str, wanted: Sequence[Any], seen: Any) -> tuple[str, str]:
     """Return the expected and the seen value; of many points, the first that differs."""
-    if len(wanted) <= _FEW:
+    if len(wanted) <= _FULLY_SHOWN:
         return f"{what} to be {short_json(list(wanted), 120)}", f"it is {short_json(seen, 120)}"
     if not isinstance(seen, list):
         return f"{what} to have {len(wanted)} points", f"it is {short_json(seen, 120)}"

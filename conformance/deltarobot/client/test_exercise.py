@@ -31,8 +31,8 @@ from conformance.deltarobot.messages import (
     vector,
 )
 from conformance.deltarobot.service import (
-    check_lives_on,
     check_serves,
+    check_survives,
     find_refused,
     in_many_reads,
     leave_out_refused,
@@ -53,7 +53,7 @@ def many(count: int) -> list[list[float]]:
 
 @contextlib.asynccontextmanager
 async def open_exercise(iut: Iut) -> AsyncIterator[Session]:
-    """Open a session in which an exercise has begun: without one, progress need not be shown."""
+    """Open a session with an exercise, without which progress need not be shown."""
     async with open_session(iut) as session:
         await session.send(curve(*POINTS))
         yield session
@@ -85,7 +85,7 @@ async def test_next_curve(iut: Iut) -> None:
 
 @requirement("exercise.odd-curves")
 async def test_odd_curves(iut: Iut) -> None:
-    """The session goes on after curves of no points and of ten thousand."""
+    """The session continues after curves of no points and of ten thousand."""
     async with in_many_reads(iut), open_session(iut) as session:
         for count in (0, 10_000):
             await session.send(curve(*many(count)))
@@ -105,7 +105,7 @@ async def test_ragged_curves(iut: Iut, what: str) -> None:
     """A curve with an incomplete point is skipped, or the connection is closed."""
     async with open_session(iut) as session:
         await session.send(RAGGED[what])
-        await check_lives_on(iut, session, f"a curve with {what}")
+        await check_survives(iut, session, f"a curve with {what}")
 
 
 AT_ONCE = 100  # vectors; more than a short queue can store
@@ -152,7 +152,7 @@ async def test_desired_direction(iut: Iut) -> None:
 
 @requirement("progress.unused-value")
 async def test_unused_value(iut: Iut) -> None:
-    """Any value of U in position and directions is accepted, and the session goes on."""
+    """Any value of U in position and directions is accepted, and the session continues."""
     async with open_exercise(iut) as session:
         for number, u in enumerate(ODD):
             await session.send(*(vector(name, number, 0.5, -0.5, u) for name in PROGRESS))

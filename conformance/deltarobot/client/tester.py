@@ -1,4 +1,4 @@
-"""The tester of a client: sends pings to see what the client understands, and reads its state."""
+"""The tester of a client: sends pings, and reads the state of its application."""
 
 import asyncio
 import contextlib
@@ -31,7 +31,7 @@ NUMBERS = (0x0012_3456_781A_3C5E, 0x1A2B_3C4D, 0x7F6D_4B29)
 A client that loses bits of large numbers answers with a wrong number. All bytes are ASCII letters
 without line ends, so a client that sends bytes as text answers correctly.
 """
-MANY = 24  # consecutive pings; enough to meet a client that occasionally loses one
+PING_COUNT = 24  # consecutive pings; enough to meet a client that occasionally loses one
 
 
 def plain(count: int) -> list[list[float]]:
@@ -98,8 +98,8 @@ class ClientTester(Tester):
         number = fresh_number()
         await session.send_bytes(form(ping(number)))
         await session.until_closed()
-        said = b"".join(event.data or b"" for event in session.iut_events)
-        return any(number.to_bytes(8, order) in said for order in ("little", "big"))
+        sent = b"".join(event.data or b"" for event in session.iut_events)
+        return any(number.to_bytes(8, order) in sent for order in ("little", "big"))
 
     async def show_more(self, session: Session) -> None:
         vectors = [vector(name, 1.0, -2.5, 0.125) for name in PROGRESS]
@@ -118,7 +118,7 @@ class ClientTester(Tester):
     async def _is_losing_pings(self, iut: Iut) -> str | None:
         try:
             async with open_session(iut) as session:
-                for _ in range(MANY):
+                for _ in range(PING_COUNT):
                     if not await self.has_served(session):
                         return None if session.ended else "pong.each"
         except Conclusion:

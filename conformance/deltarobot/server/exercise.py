@@ -26,7 +26,7 @@ ABOUT = {
     CURRENT: "progress.current-direction",
     DESIRED: "progress.desired-direction",
 }
-"""By progress message: the requirement for its contents."""
+"""The requirement for the contents of each progress message."""
 A_CURVE = ("Curve", "Oversized")
 """Names of a curve message: within the size limit, or above it."""
 _BEGINNING = "the beginning of an exercise"
@@ -34,9 +34,9 @@ _PLAIN = [[0.0, 0.0, 0.0], [1.0, 2.0, -3.5]]
 """A plain curve; its last number shows if fractions are lost."""
 _VALUES, _FLOATS = "exercise.curve-values", "frame.floats"
 _REVERSE = "in reverse order of bytes, "
-LONG = [[number % 100, number // 100, 1] for number in range(5500)]
+LONG_CURVE = [[number % 100, number // 100, 1] for number in range(5500)]
 """A curve whose length in bytes needs more than 16 bits."""
-VAST = [[number % 100, number // 100, 1] for number in range(45_000)]
+VAST_CURVE = [[number % 100, number // 100, 1] for number in range(45_000)]
 """A curve with more bytes than a system buffers for a client that reads slowly."""
 SQUARE = [[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [1.0, 1.0, 0.0], [0.0, 1.0, 0.5]]
 
@@ -60,8 +60,8 @@ async def begin(session: Session, curve: Sequence[Sequence[float]] = SQUARE) -> 
     _began, left = session.now, session.countdown("exercise", "response")
     if not await_presence:
         # If this time is too short, the only effect is a second request.
-        soon = session.seconds("response")
-        first = await _first(session, session.countdown(soon))
+        timeout = session.seconds("response")
+        first = await _first(session, session.countdown(timeout))
     if first is None and (await_presence or not is_served(session)):
         first = await _first(session, left)
     if first is None and not await_presence and is_served(session) and not session.ended:

@@ -1,4 +1,4 @@
-"""Several clients at once: a server need not serve them, but must keep the served ones apart.
+"""Several clients at once: a server can refuse them, but must not mix them up.
 
 A server can refuse a second client, and a later client can replace an earlier one. A client that
 reads nothing must not keep others away after it has disconnected.
@@ -13,14 +13,14 @@ from conformance.deltarobot.codec import encode
 from conformance.deltarobot.handshake import shake_hands
 from conformance.deltarobot.messages import HANDSHAKE, OF_EACH_SIZE, PROGRESS
 from conformance.deltarobot.server.exercise import (
-    LONG,
+    LONG_CURVE,
     SQUARE,
     await_presence,
     is_curve,
     run_operation,
 )
 from conformance.deltarobot.server.tester import EXERCISE, NEXT, TESTER, open_next_client
-from conformance.deltarobot.service import check_goes_on, check_serves, leave_out_refused
+from conformance.deltarobot.service import check_continues, check_serves, leave_out_refused
 from conformance.deltarobot.session_ends import is_served
 from conformance.iut import Iut
 from conformance.session import Session
@@ -90,11 +90,13 @@ async def test_halves_of_two_clients(iut: Iut) -> None:
         try:
             for session in (first, second):
                 await check_serves(iut, session, after)
-            await check_goes_on(iut, second, after)
+            await check_continues(iut, second, after)
             if await first.until_closed(first.seconds("quiet")):
-                expected = "one client's session to go on after another client's session has ended"
+                expected = (
+                    "one client's session to continue after another client's session has ended"
+                )
                 raise Violation(expected, "the server closed the connection", "end.received")
-            await check_goes_on(iut, session := first, after)
+            await check_continues(iut, session := first, after)
         except Violation as wrong:
             wrong.shown_in(session)
             raise
@@ -111,7 +113,7 @@ async def test_after_one_that_reads_nothing(iut: Iut) -> None:
         await deaf.write(b"".join(map(encode, HANDSHAKE)))
         await deaf.wait_until_taken()
         beginning = asyncio.gather(
-            *(instance.upper("exercise", curve=LONG) for _ in range(_UNREAD)),
+            *(instance.upper("exercise", curve=LONG_CURVE) for _ in range(_UNREAD)),
             return_exceptions=True,
         )
         # A server that waits for its client can block everything else meanwhile.

@@ -18,12 +18,12 @@ from conformance.deltarobot.messages import (
 )
 from conformance.deltarobot.server.exercise import (
     A_CURVE,
-    LONG,
+    LONG_CURVE,
     MEANS,
     SQUARE,
     STATE,
     STATES,
-    VAST,
+    VAST_CURVE,
     assert_repeated,
     assert_unchanged,
     assert_vector,
@@ -38,14 +38,14 @@ from conformance.deltarobot.server.exercise import (
     stop_exercise,
 )
 from conformance.deltarobot.server.tester import drain
-from conformance.deltarobot.service import check_passes_over
+from conformance.deltarobot.service import check_ignores
 from conformance.iut import Iut
 from conformance.session import Session
 from conformance.verdicts import Inconclusive, NotExercised, Violation
 from conformance.wire import Message
 
-_LOOK = 2.0  # seconds of an exercise that the suite reads
-_SHORT = 18  # bytes of the longest exercise message other than a curve
+_READ_TIME = 2.0  # seconds of an exercise that the suite reads
+_MAX_OTHER = 18  # bytes of the longest exercise message other than a curve
 
 
 @requirement("exercise.curve-first")
@@ -183,15 +183,15 @@ async def test_floats_of_its_own_exercise(iut: Iut) -> None:
     """The floats of the server's own exercise are not plausible only in another encoding."""
     async with open_session(iut) as session:
         await first_of_exercise(session)
-        await drain(session, min(_LOOK, session.seconds("exercise")))
-        told: dict[str, list[bytes]] = defaultdict(list)
+        await drain(session, min(_READ_TIME, session.seconds("exercise")))
+        words_of: dict[str, list[bytes]] = defaultdict(list)
         for message in session.received:
             if message.name in PROGRESS:
                 for axis, word in zip("XYZ", _words(encode(message.value)[2:]), strict=False):
-                    told[f"{axis} of {message.name}"].append(word)
+                    words_of[f"{axis} of {message.name}"].append(word)
             elif message.name == "Curve":
-                told[f"curve {message.event}"] += _words(encode(message.value)[6:])
-    for what, words in told.items():
+                words_of[f"curve {message.event}"] += _words(encode(message.value)[6:])
+    for what, words in words_of.items():
         instead = guess_number_format(words)
         check(instead is None, f"{what} in single precision", f"received {instead}")
     raise NotExercised(
@@ -237,12 +237,12 @@ async def test_length_of_a_curve(iut: Iut) -> None:
 async def test_length_of_a_long_curve(iut: Iut) -> None:
     """The length of a curve above 65535 bytes is sent with all its bits."""
     async with open_session(iut) as session:
-        first = await begin(session, LONG)
+        first = await begin(session, LONG_CURVE)
         if first.name == "Oversized" or _is_cut_short(first):
             oversized = first.value.get("length")
             raise Violation(
-                f"a length of {12 * len(LONG)} bytes for {len(LONG)} points",
-                f"received {oversized or 12 * len(LONG) % 2**16}",
+                f"a length of {12 * len(LONG_CURVE)} bytes for {len(LONG_CURVE)} points",
+                f"received {oversized or 12 * len(LONG_CURVE) % 2**16}",
                 event=first.event,
                 explains=True,
             )
@@ -257,21 +257,21 @@ async def test_contents_for_a_slow_client(iut: Iut) -> None:
             await shake_hands(session)
             await await_presence(session)
             before = _unread_size(session)
-            await run_operation(session, "exercise", curve=VAST)
+            await run_operation(session, "exercise", curve=VAST_CURVE)
             within = session.countdown("exercise", "response")
             came = await session.wait_for(*A_CURVE, within=within)
-            behind = _unread_size(session) - before
+            begun_bytes = _unread_size(session) - before
             # A server can omit a curve, or end the session, if its client is slow.
-            begun = came is None and behind > _SHORT
-            if session.ended or not (begun or (came and not _has_points(came, VAST))):
+            begun = came is None and begun_bytes > _MAX_OTHER
+            if session.ended or not (begun or (came and not _has_points(came, VAST_CURVE))):
                 return
     async with open_session(iut) as plain:
-        first = await begin(plain, VAST)
-        if not _has_points(first, VAST):
+        first = await begin(plain, VAST_CURVE)
+        if not _has_points(first, VAST_CURVE):
             raise Inconclusive("a long curve does not arrive in a plain session either")
-    what = f"{12 * len(VAST)} bytes after the length of a curve, sent to a slow client"
-    told = f"received {behind} bytes" if begun else "received other contents"
-    raise Violation(what, told).shown_in(session)
+    what = f"{12 * len(VAST_CURVE)} bytes after the length of a curve, sent to a slow client"
+    came_instead = f"received {begun_bytes} bytes" if begun else "received other contents"
+    raise Violation(what, came_instead).shown_in(session)
 
 
 def _unread_size(session: Session) -> int:
@@ -287,14 +287,14 @@ def _has_points(message: Message, points: Sequence[Sequence[float]]) -> bool:
 def _is_cut_short(message: Message) -> bool:
     """Return True if the length of the long curve was reduced to 16 bits."""
     length = len(encode(message.value)) - 6 if message.name == "Curve" else None
-    return length == 12 * len(LONG) % 2**16
+    return length == 12 * len(LONG_CURVE) % 2**16
 
 
 @requirement("exercise.curve-values")
 async def test_points_of_a_long_curve(iut: Iut) -> None:
     """All points arrive of a curve whose length needs more than 16 bits."""
     async with open_session(iut) as session:
-        await check_curve_sent(iut, session, LONG)
+        await check_curve_sent(iut, session, LONG_CURVE)
 
 
 @lasting
@@ -310,7 +310,7 @@ async def test_progress_goes_on(iut: Iut) -> None:
         if session.instance.upper.offers("exercise"):
             # The server's own exercise can be over at this time, so only exercises by hook are
             # checked.
-            await drain(session, _LOOK)
+            await drain(session, _READ_TIME)
         for name in PROGRESS:
             await assert_repeated(session, name)
 
@@ -338,8 +338,8 @@ async def test_progress_of_a_later_connection(iut: Iut) -> None:
             await assert_repeated(session, name)
 
 
-async def _check_told(iut: Iut, what: str) -> None:
-    """Values and changes that the application sets arrive in the right message.
+async def _check_reported(iut: Iut, what: str) -> None:
+    """Check that values and changes of the application arrive in the right message.
 
     The next exercise shows its own values, and none of the exercise before.
     """
@@ -355,19 +355,19 @@ async def _check_told(iut: Iut, what: str) -> None:
 @requirement("progress.position")
 async def test_position(iut: Iut) -> None:
     """The position of the actuator arrives as 0x4003."""
-    await _check_told(iut, "position")
+    await _check_reported(iut, "position")
 
 
 @requirement("progress.current-direction")
 async def test_current_direction(iut: Iut) -> None:
     """The direction in which the patient moves the actuator arrives as 0x4007."""
-    await _check_told(iut, "current")
+    await _check_reported(iut, "current")
 
 
 @requirement("progress.desired-direction")
 async def test_desired_direction(iut: Iut) -> None:
     """The direction in which the patient should move the actuator arrives as 0x4008."""
-    await _check_told(iut, "desired")
+    await _check_reported(iut, "desired")
 
 
 @requirement("progress.ends")
@@ -383,7 +383,9 @@ async def test_nothing_after_the_exercise(iut: Iut) -> None:
             await session.wait_for(POSITION, within=session.seconds("exercise"))
             await stop_exercise(session)
             absent(await session.wait_for(*PROGRESS), "no progress after the end of the exercise")
-        late = await session.wait_for(*PROGRESS, within=min(_LOOK, session.seconds("exercise")))
+        late = await session.wait_for(
+            *PROGRESS, within=min(_READ_TIME, session.seconds("exercise"))
+        )
         absent(late, "no progress after the end of the exercise")
 
 
@@ -401,6 +403,6 @@ async def test_foreign_messages(iut: Iut) -> None:
         if session.instance.upper.offers("exercise"):
             await begin(session)
         await session.send(*FOREIGN)
-        await check_passes_over(iut, session, "a ping and exercise data from a client")
+        await check_ignores(iut, session, "a ping and exercise data from a client")
         passed = [message for message in session.received if message.value in FOREIGN]
         absent(passed[0] if passed else None, "no message of a client to be sent back to it")

@@ -9,7 +9,7 @@ from conformance.deltarobot.handshake import open_session
 from conformance.deltarobot.messages import PROGRESS, UNKNOWN
 from conformance.deltarobot.server.exercise import begin, set_progress
 from conformance.deltarobot.server.tester import drain
-from conformance.deltarobot.service import check_goes_on, check_serves
+from conformance.deltarobot.service import check_continues, check_serves
 from conformance.iut import Iut
 from conformance.segmentation import Segmentation
 from conformance.session import Session
@@ -26,7 +26,7 @@ async def test_any_interleaving(iut: Iut, plan: list[Any], cuts: list[int]) -> N
     async def play(cut: Segmentation | None) -> None:
         async with open_session(iut) as session:
             await session.send(*plan, segmentation=cut)
-            await check_goes_on(iut, session, f"{len(plan)} unknown messages")
+            await check_continues(iut, session, f"{len(plan)} unknown messages")
 
     await however_cut(iut, cuts, "frame.segmentation", play)
 

@@ -22,7 +22,7 @@ from conformance.deltarobot.messages import (
 from conformance.deltarobot.refusal import look_beyond_the_handshake_time
 from conformance.deltarobot.server.exercise import begin, run_operation, stop_exercise
 from conformance.deltarobot.server.tester import drain, open_next_client
-from conformance.deltarobot.service import check_lives_on, check_serves, ordinary
+from conformance.deltarobot.service import check_serves, check_survives, ordinary
 from conformance.deltarobot.session_ends import has_announced_end
 from conformance.harness.instance import Instance
 from conformance.iut import Iut
@@ -33,7 +33,7 @@ from conformance.wire import Message
 # largest distance from a straight line, as a share of the range of the numbers; random numbers do
 # not all lie so close
 _STEADY = 0.05
-ENOUGH = 5  # pings that the oracle needs to decide if their numbers are random
+MIN_PINGS = 5  # pings that the oracle needs to decide if their numbers are random
 
 
 async def next_ping(session: Session) -> Message:
@@ -111,9 +111,9 @@ async def test_pings_after_an_exercise(iut: Iut) -> None:
 @requirement("ping.random")
 async def test_numbers_are_random(iut: Iut) -> None:
     """The numbers of several pings follow no simple rule."""
-    iut.skip_if_longer(ENOUGH * iut.configuration.seconds("ping"), "ping")
+    iut.skip_if_longer(MIN_PINGS * iut.configuration.seconds("ping"), "ping")
     async with open_session(iut) as session:
-        pings = [await next_ping(session) for _ in range(ENOUGH)]
+        pings = [await next_ping(session) for _ in range(MIN_PINGS)]
     rate = _like_a_clock([(ping.at, ping.value["number"]) for ping in pings])
     check(rate is None, "random numbers", f"they grow by {rate} per second, like a clock")
 
@@ -191,7 +191,7 @@ async def test_missing_pongs(iut: Iut) -> None:
         await await_greeting(session)
         for _ in range(4):  # the server can notice a missing pong only when it sends the next ping
             await session.wait_for("Ping", within=session.seconds("ping"))
-        await check_lives_on(iut, session, "pings without a pong")
+        await check_survives(iut, session, "pings without a pong")
 
 
 @requirement("robustness.odd-pongs")
@@ -204,7 +204,7 @@ async def test_wrong_pongs(iut: Iut) -> None:
         await await_greeting(session)
         for _ in range(3):
             await session.wait_for("Ping", within=session.seconds("ping"))
-        await check_lives_on(iut, session, "pongs with a wrong number")
+        await check_survives(iut, session, "pongs with a wrong number")
 
 
 @requirement("robustness.odd-pongs")
@@ -213,7 +213,7 @@ async def test_pongs_that_nobody_asked_for(iut: Iut) -> None:
     async with open_session(iut) as session:
         await session.send(*map(pong, (0, 2**64 - 1, *[7] * 100)))
         await session.wait_for("Ping", within=session.seconds("ping"))
-        await check_lives_on(iut, session, "unrequested pongs")
+        await check_survives(iut, session, "unrequested pongs")
 
 
 @requirement("robustness.next-client")

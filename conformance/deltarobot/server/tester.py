@@ -1,4 +1,4 @@
-"""The tester of a server: answers pings, and starts an exercise if the server offers a hook."""
+"""The tester of a server: answers pings, and starts exercises by a hook."""
 
 import asyncio
 import contextlib
@@ -27,7 +27,7 @@ EXERCISE = ("Curve", *PROGRESS)
 NEXT = "robustness.next-client"
 
 _NEVER = "does not even close late after an end that it did not understand"
-_NEXT_UNSERVED = "the next client is told instead"
+_NEXT_UNSERVED = "the next client is refused"
 
 
 class ServerTester(Tester):
@@ -119,7 +119,7 @@ class ServerTester(Tester):
             if (reason := _end_reason(session)) is not None and _end_reason(plain) is None:
                 raise Violation(
                     expected,
-                    f"the server ended the session after {session.now:.1f} s, saying {reason!r}",
+                    f"the server ended the session after {session.now:.1f} s: {reason!r}",
                 )
             raise Inconclusive(f"expected {expected}; the server did so after {session.now:.1f} s")
         came = "the server did not close the connection, as it does in a plain session"
@@ -279,4 +279,4 @@ def _refusal(session: Session) -> str:
     ended = session.ended or reason is not None
     if session.number == 1 or not ended or is_served(session):
         return ""
-    return "the server ended the session" + (f", saying {reason!r}" if reason else "")
+    return "the server ended the session" + (f" with the reason {reason!r}" if reason else "")

@@ -27,8 +27,8 @@ async def test_exited_is_a_normal_end(iut: Iut) -> None:
         await start_program(session)
         await session.send(EXITED)
         await hang_up(session)
-        said = await user_outcome(session)
-        check(said == "exited", "'exited' from the operation 'outcome'", f"received {said}")
+        outcome = await user_outcome(session)
+        check(outcome == "exited", "'exited' from the operation 'outcome'", f"received {outcome}")
 
 
 @requirement("exit.internal-error")
@@ -38,8 +38,8 @@ async def test_exited_after_an_error_is_a_normal_end(iut: Iut) -> None:
         await start_program(session)
         await session.send(log("the program panicked", "Error"), EXITED)
         await hang_up(session)
-        said = await user_outcome(session)
-        check(said == "exited", "'exited' from the operation 'outcome'", f"received {said}")
+        outcome = await user_outcome(session)
+        check(outcome == "exited", "'exited' from the operation 'outcome'", f"received {outcome}")
 
 
 @requirement("exit.internal-error")
@@ -49,9 +49,9 @@ async def test_exited_without_a_newline(iut: Iut) -> None:
         await start_program(session)
         await session.send_bytes(encode(EXITED).removesuffix(b"\n"))
         await hang_up(session)
-        said = await user_outcome(session)
+        outcome = await user_outcome(session)
         expected = "'exited' from the operation 'outcome' after an Exited without a newline"
-        check(said == "exited", expected, f"received {said}")
+        check(outcome == "exited", expected, f"received {outcome}")
 
 
 @requirement("exit.internal-error")
@@ -68,8 +68,8 @@ async def test_close_without_exited(iut: Iut, when: str) -> None:
             raise Inconclusive("the frontend closed the session first")
         await session.send(*busy)
         await hang_up(session)
-        said = await user_outcome(session)
-        check(said == "error", "'error' from the operation 'outcome'", f"received {said}")
+        outcome = await user_outcome(session)
+        check(outcome == "error", "'error' from the operation 'outcome'", f"received {outcome}")
 
 
 @requirement("exit.internal-error")

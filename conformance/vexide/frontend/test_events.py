@@ -34,7 +34,7 @@ from conformance.vexide.frontend.tester import (
 from conformance.vexide.tester import messages_named
 
 MOTOR = {"Motor": {"physical_gearset": "Green", "moment_of_inertia": 1.0}}
-MANY = 100  # number of writes with a few events each; enough to fill a small queue
+WRITES = 100  # number of writes with a few events each; enough to fill a small queue
 MESSAGES = {
     "empty": "",
     "non-ascii": "Gerät bereit: ä€😀",
@@ -102,9 +102,9 @@ async def test_many_events(iut: Iut) -> None:
     events = await accepted_events(iut, *(PROGRAM[name] for name in ("serial", "fill", "battery")))
     async with open_in_setup(iut) as session:
         await start_program(session)
-        for _ in range(MANY):
+        for _ in range(WRITES):
             await session.send(*events, segmentation=whole)
-        lines = MANY * len(events)
+        lines = WRITES * len(events)
         await check_normal_end(iut, session, f"{lines} events", lines=lines)
 
 

@@ -29,7 +29,9 @@ from conformance.vexide.lengths import LENGTHS, SHORT, pad
 from conformance.vexide.spellings import BEYOND_ASCII, SEPARATORS, SPELLINGS
 
 MEBIBYTE = 1024 * 1024
-LONG = 5  # usual lines whose reading time a long line can need, because a slow reader is not wrong
+LONG_LINE = (
+    5  # usual lines whose reading time a long line can need, because a slow reader is not wrong
+)
 GREETING = answer()
 REPORT = log("Gerät bereit: ä€😀")
 
@@ -229,7 +231,7 @@ async def test_long_lines(iut: Iut, size: int) -> None:
     message = (string.ascii_letters * (size // 52 + 1))[:size]
     async with open_in_setup(iut) as session:
         await session.send(log(message))
-        await start_program(session, to=f"after a line of {size} bytes", lines=LONG)
+        await start_program(session, to=f"after a line of {size} bytes", lines=LONG_LINE)
 
 
 @requirement("framing.long-lines")
@@ -240,7 +242,7 @@ async def test_long_lines_count(iut: Iut) -> None:
         async with open_session(iut) as session:
             await session.send(answer(x="a" * size))
             await start_program(
-                session, to=f"after a Handshake of more than {size} bytes", lines=LONG
+                session, to=f"after a Handshake of more than {size} bytes", lines=LONG_LINE
             )
 
     await compared(iut, play, MEBIBYTE, 1, "handshake.unknown-fields")
@@ -259,7 +261,7 @@ async def test_a_whole_screen(iut: Iut) -> None:
     async with open_in_setup(iut) as session:
         await start_program(session)
         await session.send(drawing({"CopyBuffer": pixels}))
-        await check_normal_end(iut, session, "a whole screen of pixels", lines=LONG)
+        await check_normal_end(iut, session, "a whole screen of pixels", lines=LONG_LINE)
 
 
 @requirement("transport.standard-streams")

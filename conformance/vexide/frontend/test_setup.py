@@ -277,17 +277,17 @@ async def test_controller_before_start(iut: Iut, kind: str) -> None:
         done.required("controller")
         await session.send(answer(), SIGNATURE)
         start = await start_program(session)
-        told = [
+        reported = [
             _fields(update).get(kind)
             for update in commands_before(session, "ControllerUpdate", start)
         ]
-        states = [state.get("axis1") if isinstance(state, dict) else state for state in told]
+        states = [state.get("axis1") if isinstance(state, dict) else state for state in reported]
         known = 65 in states or GAMEPADS[0] in (str(state).lower() for state in states)
         wanted = f"the UUID {GAMEPADS[0]}" if kind == "UUID" else "axis1 at 65"
         check(
             known,
             f"a ControllerUpdate with {wanted} before StartExecution",
-            f"{len(told)} other ControllerUpdates came",
+            f"{len(reported)} other ControllerUpdates came",
             start.event,
         )
 

@@ -62,9 +62,9 @@ async def test_inputs_that_cannot_be_read_yet(iut: Iut, barred: dict[str, Any]) 
     await _check_controls(iut, {"axis1": 64}, {}, barred=barred)
 
 
-def _limited_axis(told: Any) -> Any:
+def _limited_axis(reported: Any) -> Any:
     """Limit a reported axis to its range; another requirement checks the range."""
-    return max(-127, min(127, told)) if isinstance(told, int) else told
+    return max(-127, min(127, reported)) if isinstance(reported, int) else reported
 
 
 async def _check_controls(
@@ -87,14 +87,18 @@ async def _check_controls(
 
             def fits(content: Any, wanted: dict[str, Any] = wanted) -> bool:
                 state = content.get("Raw") if isinstance(content, dict) else None
-                told = state if isinstance(state, dict) else {}
-                return all(_limited_axis(told.get(name)) == value for name, value in wanted.items())
+                reported = state if isinstance(state, dict) else {}
+                return all(
+                    _limited_axis(reported.get(name)) == value for name, value in wanted.items()
+                )
 
             what = ", ".join(f"{name} at {value}" for name, value in changed.items())
-            told = f"a Raw state with {what or 'nothing moved or pressed'}"
-            behind = competition() if barred else None
+            expected = f"a Raw state with {what or 'nothing moved or pressed'}"
+            mode_after = competition() if barred else None
             about = "ControllerUpdate"
-            await _expect_command(session, about, fits, told, "controller", behind=behind, **update)
+            await _expect_command(
+                session, about, fits, expected, "controller", mode_after=mode_after, **update
+            )
 
 
 @requirement("controller.told")
@@ -108,12 +112,12 @@ async def test_gamepads(iut: Iut) -> None:
         for gamepad in reversed(GAMEPADS):
 
             def fits(content: Any, gamepad: str = gamepad) -> bool:
-                told = content.get("UUID") if isinstance(content, dict) else None
-                return str(told).lower() == gamepad
+                reported = content.get("UUID") if isinstance(content, dict) else None
+                return str(reported).lower() == gamepad
 
-            told = f"the UUID {gamepad}"
+            expected = f"the UUID {gamepad}"
             await _expect_command(
-                session, "ControllerUpdate", fits, told, "controller", UUID=gamepad
+                session, "ControllerUpdate", fits, expected, "controller", UUID=gamepad
             )
 
 
@@ -140,8 +144,8 @@ async def test_competition_mode_after_a_while(iut: Iut) -> None:
 
 async def _check_mode_told(session: Session, mode: dict[str, Any]) -> None:
     def fits(content: Any) -> bool:
-        told = content if isinstance(content, dict) else {}
-        named = {**told, "mode": name_of(told.get("mode"))}
+        reported = content if isinstance(content, dict) else {}
+        named = {**reported, "mode": name_of(reported.get("mode"))}
         return all(named.get(name) == value for name, value in mode.items())
 
     wanted = str(competition(**mode))
@@ -160,8 +164,8 @@ async def test_card(iut: Iut) -> None:
             for root in (str(cards[0]), None, str(cards[1]), str(cards[0]), None):
 
                 def fits(content: Any, root: str | None = root) -> bool:
-                    told = content if isinstance(content, dict) else {"root": content}
-                    sent = told.get("root")
+                    reported = content if isinstance(content, dict) else {"root": content}
+                    sent = reported.get("root")
                     return sent is None if root is None else _is_path(sent, root)
 
                 wanted = f"the root {root}" if root else "no root"
@@ -181,8 +185,8 @@ async def test_battery(iut: Iut) -> None:
         for capacity in (7.25, 14.0, 0.5, 0.0, 14.0):
 
             def fits(content: Any, capacity: float = capacity) -> bool:
-                told = content.get("capacity") if isinstance(content, dict) else None
-                return _is_close(told, capacity)
+                reported = content.get("capacity") if isinstance(content, dict) else None
+                return _is_close(reported, capacity)
 
             wanted = f"{capacity} Wh"
             await _expect_command(
@@ -198,8 +202,8 @@ async def test_adi_inputs(iut: Iut) -> None:
         for port, voltage in ((0, 2.5), (7, 5.0), (0, 0.0), (3, 0.25), (3, 4.75)):
 
             def fits(content: Any, port: int = port, voltage: float = voltage) -> bool:
-                told = content if isinstance(content, dict) else {}
-                return told.get("port") == port and _is_close(told.get("voltage"), voltage)
+                reported = content if isinstance(content, dict) else {}
+                return reported.get("port") == port and _is_close(reported.get("voltage"), voltage)
 
             wanted = f"{voltage} V at ADI port {port}"
             await _expect_command(
@@ -207,10 +211,10 @@ async def test_adi_inputs(iut: Iut) -> None:
             )
 
 
-def _is_close(told: Any, wanted: float) -> bool:
+def _is_close(reported: Any, wanted: float) -> bool:
     """Return True if a number is the wanted number, rounded to any width of a float."""
-    number = isinstance(told, int | float) and not isinstance(told, bool)
-    return number and math.isclose(told, wanted, rel_tol=1e-6, abs_tol=1e-9)
+    number = isinstance(reported, int | float) and not isinstance(reported, bool)
+    return number and math.isclose(reported, wanted, rel_tol=1e-6, abs_tol=1e-9)
 
 
 @requirement("touch.point")
@@ -222,9 +226,9 @@ async def test_points(iut: Iut, point: tuple[int, int]) -> None:
         for x, y in (point, (240, 136), point):
 
             def fits(content: Any, x: int = x, y: int = y) -> bool:
-                told = content if isinstance(content, dict) else {}
-                place = told.get("pos")
-                if name_of(told.get("event")) == "Released" or not isinstance(place, dict):
+                reported = content if isinstance(content, dict) else {}
+                place = reported.get("pos")
+                if name_of(reported.get("event")) == "Released" or not isinstance(place, dict):
                     return False
                 away = (place.get("x"), x), (place.get("y"), y)
                 return all(isinstance(at, int) and abs(at - to) <= NEAR for at, to in away)
@@ -243,18 +247,18 @@ async def _expect_command(
     fits: Callable[[Any], bool],
     expected: str,
     operation: str,
-    behind: dict[str, Any] | None = None,
+    mode_after: dict[str, Any] | None = None,
     **arguments: Any,
 ) -> None:
     """Perform an operation of the user and require the command that reports it.
 
-    ``behind`` is the competition mode that the user changes to afterwards. Raises Violation if no
-    command fits.
+    ``mode_after`` is the competition mode that the user changes to afterwards. Raises Violation if
+    no command fits.
     """
     earlier = len(messages_named(session, name))
     await operate(session, operation, **arguments)
-    if behind:
-        await operate(session, "competition", **behind["CompetitionMode"])
+    if mode_after:
+        await operate(session, "competition", **mode_after["CompetitionMode"])
     left = session.countdown("response")
     while True:
         commands = messages_named(session, name)

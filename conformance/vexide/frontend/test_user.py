@@ -13,10 +13,10 @@ from conformance.vexide.commands import raw_state
 from conformance.vexide.frontend.tester import open_in_setup, operate, start_if_possible
 from conformance.vexide.tester import messages_named
 
-_LATER, _SOON = 0.8, 0.35
+_SECOND_TOUCH, _TOO_EARLY = 0.8, 0.35
 """Fractions of the time after which a touch is Held.
 
-_LATER: the second touch begins so long after the first. _SOON: a Held before this time is too
+_SECOND_TOUCH is the time between the beginnings of two touches. A Held before _TOO_EARLY is too
 early.
 """
 
@@ -148,14 +148,14 @@ async def test_time_of_each_touch(iut: Iut) -> None:
         await _touch(session, 240, 136, "Pressed")
         pressed = session.now
         await operate(session, "touch", x=240, y=136, event="Released")
-        await asyncio.sleep(max(0.0, _LATER * took - session.now + pressed))
+        await asyncio.sleep(max(0.0, _SECOND_TOUCH * took - session.now + pressed))
         again = await _time_until_held(session, within)
         if session.closed_by_iut:
             raise Inconclusive("the frontend ended the session itself (exit.internal-error)")
         await operate(session, "touch", x=240, y=136, event="Released")
         came = "none" if again is None else f"Held after {again:.2f} s"
         check(
-            again is not None and again > _SOON * took,
+            again is not None and again > _TOO_EARLY * took,
             f"Held after about {took:.2f} s, as for the first touch",
             f"received {came} after a shorter touch",
         )

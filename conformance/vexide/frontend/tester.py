@@ -148,7 +148,7 @@ async def operate(session: Session, operation: str, **arguments: Any) -> Any:
 
     Raises NotExercised if the operation is not available, and Inconclusive if it fails.
     """
-    # The tester asks for the user's view again and again; the transcript keeps only actions.
+    # The tester polls the user's view, so the transcript only keeps actions.
     run = session.instance.upper if operation in _VIEWS else session.operate
     return (await run(operation, **arguments)).required(operation)
 
@@ -167,9 +167,9 @@ async def user_outcome(session: Session, lines: int = 1) -> str | None:
             raise NotExercised(
                 f"expected {form} from the operation 'outcome'; received {brief(result)}"
             )
-        said = result["outcome"] if result else None
-        if said in ("exited", "error"):
-            return str(said)
+        outcome = result["outcome"] if result else None
+        if outcome in ("exited", "error"):
+            return str(outcome)
         if left() < 0:
             return None
         await asyncio.sleep(_POLL)
@@ -262,8 +262,8 @@ async def check_still_served(iut: Iut, session: Session, after: str, lines: int 
     """Raise Violation unless the frontend closed the stream or still serves the session.
 
     The session must be in setup and come from ``open_session``, so that the signs of a served
-    session are known. Raises NotExercised or Inconclusive if the frontend shows no such sign: a
-    frontend that reads on does not necessarily understand.
+    session are known. Raises NotExercised or Inconclusive if the frontend shows no such sign,
+    because reading alone shows nothing.
     """
     known = await plain_session(iut)
     await session.send(READY)
@@ -323,12 +323,12 @@ async def _describe_ignored(
             return ""
         await hang_up(session)
         try:
-            said = await user_outcome(session, lines)
+            outcome = await user_outcome(session, lines)
         except Inconclusive:
             # The process that reports the outcome has possibly crashed.
             await session.assert_alive(after)
             raise
-        return "" if said == "exited" else f"the operation 'outcome' returned {said}"
+        return "" if outcome == "exited" else f"the operation 'outcome' returned {outcome}"
     if not known.leaves and await iut.cached("its own output shows a Log", lambda: _logs(iut)):
         if await _is_showing_log(session):
             return ""

@@ -114,12 +114,12 @@ def serial_event(session: Session, byte: int) -> int | None:
     """
     left = byte + 1
     came = messages_named(session, "Serial")
-    mine = [message for message in came if message.value["Serial"]["channel"] == 1]
-    for message in mine:
+    of_channel = [message for message in came if message.value["Serial"]["channel"] == 1]
+    for message in of_channel:
         left -= len(_bytes(message.value["Serial"]["data"]))
         if left <= 0:
             return message.event
-    return next((message.event for message in reversed(mine or came)), None)
+    return next((message.event for message in reversed(of_channel or came)), None)
 
 
 def other_channels(session: Session) -> str:
@@ -166,8 +166,8 @@ async def wait_for_report(session: Session, kind: str, accept: Callable[[str], b
         text = serial_text(session)
         # While more data can come, a line without a newline is possibly incomplete.
         lines = (text if ended else text[: text.rfind("\n") + 1]).splitlines()
-        said = [line.removeprefix(f"{kind} ") for line in lines if line.startswith(f"{kind} ")]
-        latest = said[-1] if said else "nothing"
+        reports = [line.removeprefix(f"{kind} ") for line in lines if line.startswith(f"{kind} ")]
+        latest = reports[-1] if reports else "nothing"
         if accept(latest):
             return latest
         if ended:
@@ -189,19 +189,19 @@ async def describe_lost_lines(session: Session) -> str:
     loss is assumed if only one line came, or if one line came twice and others are missing. A
     single missing kind is a different error.
     """
-    await wait_for_report(session, "competition", lambda said: said != "nothing")
+    await wait_for_report(session, "competition", lambda report: report != "nothing")
     wanted = PROBED - session.instance.configuration.unsupported.keys()
     while True:
         lines = serial_text(session).splitlines()
-        if not (lacking := wanted - {line.split(" ")[0] for line in lines}):
+        if not (missing := wanted - {line.split(" ")[0] for line in lines}):
             return ""
         if not await session.wait_for("Serial", within="response"):
             break
     most = max(lines, key=lines.count)
-    others = f"but no line of {' or '.join(sorted(lacking))}"
+    others = f"but no line of {' or '.join(sorted(missing))}"
     if lines.count(most) > 1:
         return f"{most!r} came more than once, {others}"
-    return f"{most!r} came alone, {others}" if len(lines) == 1 and len(lacking) > 1 else ""
+    return f"{most!r} came alone, {others}" if len(lines) == 1 and len(missing) > 1 else ""
 
 
 async def check_capacity(
@@ -219,16 +219,18 @@ async def check_capacity(
     Returns False if the first event after the report is too high and no other event follows.
     """
     if "probe" in session.instance.configuration.programs:
-        said = await wait_for_report(session, "battery", lambda line: is_close(line, wanted))
-        check(is_close(said, wanted), f"the program to see {wanted} Wh", f"the program saw {said}")
-        seen, behind = messages_named(session, "Serial")[-1].event, False
-        while len(later := _batteries_after(session, seen)) < 2:
-            behind = bool(later) and not _is_at_most(later[0], wanted)
-            if not await session.wait_for("Battery", within="response" if behind else None):
+        report = await wait_for_report(session, "battery", lambda line: is_close(line, wanted))
+        check(
+            is_close(report, wanted), f"the program to see {wanted} Wh", f"the program saw {report}"
+        )
+        reported_at, is_too_high = messages_named(session, "Serial")[-1].event, False
+        while len(later := _batteries_after(session, reported_at)) < 2:
+            is_too_high = bool(later) and not _is_at_most(later[0], wanted)
+            if not await session.wait_for("Battery", within="response" if is_too_high else None):
                 break
         for battery in messages_named(session, "Battery")[stale:]:
             _check_battery_event(battery, wanted, wanted if battery in later[1:] else earlier)
-        return not (behind and len(later) == 1)
+        return not (is_too_high and len(later) == 1)
     left = session.countdown("program")
     while len(messages_named(session, "Battery")) <= stale:
         if not await session.wait_for("Battery", within=left):

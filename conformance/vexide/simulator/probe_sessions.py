@@ -87,8 +87,8 @@ async def _learn_form(iut: Iut) -> str:
     program = _first_declared(iut, "drive", "print")
     trying = asyncio.create_task(_observe(iut, program, "tagged"))
     try:
-        # A sign that does not come soon probably never comes. The other observations then run in
-        # parallel, if several instances are possible.
+        # An event that does not come within a short time probably never comes. The other
+        # observations then run in parallel, if several instances are possible.
         await asyncio.wait({trying}, timeout=iut.configuration.seconds("response"))
         floods = any(iut.testbed.timeouts.floods.is_long(session) for session in iut.sessions)
         if not (trying.done() or floods or iut.configuration.has_fixed_address):
@@ -132,8 +132,8 @@ async def _is_seen(iut: Iut, commands: list[Any], kind: str, accept: Callable[[s
             await session.expect("Handshake")
             await session.expect("Ready", within="startup")
             await session.send(*commands)
-            said = await wait_for_report(session, kind, accept)
-            return accept(said) or said == "nothing"
+            report = await wait_for_report(session, kind, accept)
+            return accept(report) or report == "nothing"
     return False
 
 
@@ -191,7 +191,8 @@ async def _find_showing_program(iut: Iut) -> str | None:
 async def _first_to_show(iut: Iut) -> str | None:
     printing = asyncio.create_task(_observe(iut, "print", ""))
     try:
-        # A sign that does not come soon probably never comes, so the other programs are tried, too.
+        # An event that does not come within a short time probably never comes, so the other
+        # programs are tried, too.
         await asyncio.wait({printing}, timeout=iut.configuration.seconds("response"))
         others = [name for name in _OTHERS if _first_declared(iut, name)]
         if not printing.done() and not iut.configuration.has_fixed_address:

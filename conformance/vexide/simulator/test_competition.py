@@ -14,7 +14,7 @@ from conformance.vexide.simulator.probe_sessions import open_session
 from conformance.vexide.simulator.tester import shake_hands, start
 
 DEFAULT = {"enabled": True, "connected": False, "mode": "Driver", "is_competition": False}
-MANY = 150  # commands; a simulator that reads one per step of 20 ms needs 3 s for them
+COMMANDS = 150  # commands; a simulator that reads one per step of 20 ms needs 3 s for them
 
 
 @requirement("setup.default-competition")
@@ -41,7 +41,7 @@ async def test_competition_mode(iut: Iut, field: str, when: str) -> None:
             await session.send(START)
         else:
             await start(session)
-            await wait_for_report(session, "competition", lambda said: said != "nothing")
+            await wait_for_report(session, "competition", lambda report: report != "nothing")
             await session.send(competition(**mode))
         await _is_mode_seen(session, mode)
 
@@ -57,7 +57,7 @@ async def test_competition_changes(iut: Iut) -> None:
     ]
     async with open_session(iut, program="probe") as session:
         await start(session)
-        await wait_for_report(session, "competition", lambda said: said != "nothing")
+        await wait_for_report(session, "competition", lambda report: report != "nothing")
         for mode in changes:
             await session.send(competition(**mode))
             await _is_mode_seen(session, mode)
@@ -69,8 +69,8 @@ async def test_competition_after_many_changes(iut: Iut) -> None:
     latest = {**DEFAULT, "mode": "Auto", "connected": True}
     async with open_session(iut, program="probe") as session:
         await start(session)
-        await wait_for_report(session, "competition", lambda said: said != "nothing")
-        for number in range(MANY):
+        await wait_for_report(session, "competition", lambda report: report != "nothing")
+        for number in range(COMMANDS):
             await session.send(competition(enabled=bool(number % 2)))
         await session.send(competition(**latest))
         # A simulator that reads one command per step has not reached the last command yet.
@@ -86,7 +86,7 @@ async def test_competition_changes_after_a_while(iut: Iut) -> None:
     """A mode change takes effect also after a while without commands."""
     async with open_session(iut, program="probe") as session:
         await start(session)
-        await wait_for_report(session, "competition", lambda said: said != "nothing")
+        await wait_for_report(session, "competition", lambda report: report != "nothing")
         await session.wait_for("Exited", within="response")
         mode = {**DEFAULT, "mode": "Auto", "is_competition": True}
         await session.send(competition(**mode))
@@ -95,12 +95,12 @@ async def test_competition_changes_after_a_while(iut: Iut) -> None:
 
 async def _is_mode_seen(session: Session, mode: dict[str, Any]) -> None:
     wanted = _mode_words(mode)
-    said = await wait_for_report(session, "competition", lambda line: line.split() == wanted)
-    if said.split() == wanted:
+    report = await wait_for_report(session, "competition", lambda line: line.split() == wanted)
+    if report.split() == wanted:
         return
     if not mode["enabled"] and await _comes_late(session, mode):
         raise Inconclusive("the output of a disabled program comes only after the robot is enabled")
-    raise Violation(f"the program to see {' '.join(wanted)}", f"the program saw {said}")
+    raise Violation(f"the program to see {' '.join(wanted)}", f"the program saw {report}")
 
 
 def _mode_words(mode: dict[str, Any]) -> list[str]:
@@ -112,8 +112,8 @@ def _mode_words(mode: dict[str, Any]) -> list[str]:
 
 async def _comes_late(session: Session, mode: dict[str, Any]) -> bool:
     """Enable the robot; return True if output for the earlier mode comes only then."""
-    behind = {**mode, "enabled": True}
-    await session.send(competition(**behind))
-    await wait_for_report(session, "competition", lambda line: line.split() == _mode_words(behind))
-    said = ["competition", *_mode_words(mode)]
-    return any(line.split() == said for line in serial_text(session).splitlines())
+    enabled = {**mode, "enabled": True}
+    await session.send(competition(**enabled))
+    await wait_for_report(session, "competition", lambda line: line.split() == _mode_words(enabled))
+    report = ["competition", *_mode_words(mode)]
+    return any(line.split() == report for line in serial_text(session).splitlines())

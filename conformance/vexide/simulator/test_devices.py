@@ -30,7 +30,7 @@ GEARSETS = ("Red", "Green", "Blue")
 BRAKES = ["Coast", "Brake", "Hold"]
 DISABLED: tuple[dict[str, Any], ...] = ({"enabled": False}, {"enabled": False, "mode": "Auto"})
 SLOW = 0.05  # fraction of a motor's velocity below which the motor is almost at rest
-STEPS = 5  # a simulation that stands still goes on from its last state within so many steps
+STEPS = 5  # steps in which a simulation that stood still continues from its last state
 STEADY = 5  # consecutive updates that must agree: two devices on one port would report alternately
 
 
@@ -167,8 +167,8 @@ async def test_brake_modes_are_reported(iut: Iut) -> None:
 def _modes(session: Session, port: int) -> list[str | None]:
     """Return the brake modes that a motor has reported, without repetitions."""
     updates = messages_named(session, "DeviceUpdate")
-    mine = [each for each in updates if smart_port(each.value["DeviceUpdate"]["port"]) == port]
-    modes = [name_of(_motor(update).get("brake_mode")) for update in mine]
+    of_port = [each for each in updates if smart_port(each.value["DeviceUpdate"]["port"]) == port]
+    modes = [name_of(_motor(update).get("brake_mode")) for update in of_port]
     return [mode for mode, _ in itertools.groupby(modes)]
 
 
@@ -178,24 +178,24 @@ async def _report(session: Session, known: Driving) -> None:
     A report of a motor at rest is not enough.
     """
     left: set[object] = set(known.reporting)
-    told: dict[str, str] = {}
+    shown: dict[str, str] = {}
     time = known.left(session)
     while left and (update := await session.wait_for("DeviceUpdate", within=time)):
         port, state = update.value["DeviceUpdate"]["port"], _motor(update)
         number = port if smart_port(port) is None else smart_port(port)
         kind = name_of(update.value["DeviceUpdate"]["status"])
         other = f"a status of {kind!r:.40} instead of Motor"
-        told[str(number)] = "only the state at rest" if state else other
+        shown[str(number)] = "only the state at rest" if state else other
         # The IUT's own program can do anything with its motors.
         driven = known.program is None or any(state.get(name) for name in _DRIVEN)
         if driven and number in left:
             left.discard(number)
-    lacking: dict[str, list[int]] = {}
+    silent_ports: dict[str, list[int]] = {}
     for number in known.reporting:
         if number in left:
-            lacking.setdefault(told.get(str(number), "none"), []).append(number)
-    came = [f"received {what} for {_list(ports)}" for what, ports in lacking.items()]
-    others = told.keys() - {str(number) for number in known.reporting}
+            silent_ports.setdefault(shown.get(str(number), "none"), []).append(number)
+    came = [f"received {what} for {_list(ports)}" for what, ports in silent_ports.items()]
+    others = shown.keys() - {str(number) for number in known.reporting}
     came += [f"received updates of {_list(sorted(others)[:5])}"] if others else []
     expected = f"a DeviceUpdate of a driven motor for each of {_list(known.reporting)}"
     check(not left, expected, "; ".join(came))

@@ -68,23 +68,23 @@ async def test_counts_while_disabled(iut: Iut, given: Input) -> None:
             before, command = (card if each is CARD else each for each in pair)
             async with open_session(iut, program="probe") as session:
                 await start(session, *filter(None, [before]), competition(**mode))
-                await wait_for_report(session, "competition", lambda said: said != "nothing")
+                await wait_for_report(session, "competition", lambda report: report != "nothing")
                 # An input stays in effect through the current mode and the next mode.
                 for commands, last in (([command], True), ([], False)):
                     again = competition(is_competition=last)
                     await session.send(competition(**mode), *commands, again)
                     await _wait_until_enabled(session, last)
                     await session.wait_for("Serial")
-                    said = await wait_for_report(session, given.kind, given.wanted)
+                    report = await wait_for_report(session, given.kind, given.wanted)
                     # Checked only while enabled: a report that is missing while disabled can be the
                     # violation.
-                    if said == "nothing" and mode is enabled:
+                    if report == "nothing" and mode is enabled:
                         raise NotExercised(
                             f"the program 'probe' reports nothing about {given.kind}"
                         )
                     name = next(iter(command))
                     expected = f"the program to see the {name} of a temporarily disabled robot"
-                    check(given.wanted(said), expected, f"the program saw {given.kind} {said}")
+                    check(given.wanted(report), expected, f"the program saw {given.kind} {report}")
 
     enabled: dict[str, Any] = {}
     await compared(iut, play, {"enabled": False, "mode": "Auto"}, enabled, iut.requirement_id)

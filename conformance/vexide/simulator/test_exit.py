@@ -300,16 +300,16 @@ async def test_setup_is_not_carried_over(iut: Iut) -> None:
                     *await accepted_commands(iut, raw_state(axis1=99)),
                     requirement=SETUP,
                 )
-                await wait_for_report(session, "competition", lambda said: said != "nothing")
+                await wait_for_report(session, "competition", lambda report: report != "nothing")
                 await session.close()
             async with another_session(iut, running) as session:
                 await shake_hands(session)
                 await session.expect("Ready")
                 await session.send(START)
                 for kind, wanted in AT_FIRST.items():
-                    said = await wait_for_report(session, kind, lambda line: line != "nothing")
+                    report = await wait_for_report(session, kind, lambda line: line != "nothing")
                     check(
-                        said in wanted,
+                        report in wanted,
                         f"the program to see {kind} {wanted[0]} as in a first session",
-                        f"the program saw {said}",
+                        f"the program saw {report}",
                     )

@@ -128,9 +128,11 @@ async def test_cut_text(iut: Iut) -> None:
         with tempfile.TemporaryDirectory(prefix="conformance-ä€😀-") as folder:
             async with open_session(iut, program="probe", segmentation=cut) as session:
                 await start(session, {"USD": {"root": mark_unwritten(Path(folder))}})
-                said = await wait_for_report(session, "sdcard", lambda line: line == "present")
+                report = await wait_for_report(session, "sdcard", lambda line: line == "present")
                 check(
-                    said == "present", "the program to see its SD card", f"the program saw {said}"
+                    report == "present",
+                    "the program to see its SD card",
+                    f"the program saw {report}",
                 )
                 check_written(Path(folder))
 
@@ -199,7 +201,7 @@ async def test_lines_in_one_write_while_running(iut: Iut) -> None:
     async def play(at_once: bool) -> None:
         async with open_session(iut, program="probe") as session:
             await start(session)
-            await wait_for_report(session, "battery", lambda said: said != "nothing")
+            await wait_for_report(session, "battery", lambda report: report != "nothing")
             if at_once:
                 await session.send(*first, segmentation=whole)
                 await check_capacity(session, 5.0)
@@ -220,8 +222,8 @@ async def test_a_line_and_a_half(iut: Iut) -> None:
     program = await visible_program(iut)
     async with open_session(iut, program=program) as session:
         await make_ready(session, motor(session, 1))
-        behind = encode(competition()) + encode(START)
-        await session.send_bytes(behind, segmentation=split_at([len(behind) - 8]))
+        lines = encode(competition()) + encode(START)
+        await session.send_bytes(lines, segmentation=split_at([len(lines) - 8]))
         check(
             await wait_for_output(iut, session),
             "the program to run",

@@ -15,7 +15,7 @@ from conformance.vexide.simulator.tester import SETUP, first_answer_deadline, sh
 from conformance.vexide.spellings import UNKNOWN_FIELDS, UNKNOWN_FIRST
 from conformance.vexide.tester import messages_named
 
-MOST = 2**31 - 1
+MAX_VERSION = 2**31 - 1
 
 
 @requirement("handshake.answered")
@@ -69,7 +69,9 @@ async def test_silent_upon_an_early_command(iut: Iut) -> None:
 
 
 @requirement("handshake.version-at-most-offered")
-@pytest.mark.parametrize("offered", [1, 2, 255, 65_536, MOST, MOST + 1, 2**32, 2**53 + 1])
+@pytest.mark.parametrize(
+    "offered", [1, 2, 255, 65_536, MAX_VERSION, MAX_VERSION + 1, 2**32, 2**53 + 1]
+)
 async def test_version_at_most_offered(iut: Iut, offered: int) -> None:
     """The version of the answer is at most the offered version."""
     async with iut.session() as session:
@@ -169,7 +171,7 @@ async def test_extensions_offered(iut: Iut, offered: list[str]) -> None:
 
 @requirement("handshake.extensions-offered")
 @explore(
-    version=st.integers(1, MOST),
+    version=st.integers(1, MAX_VERSION),
     extensions=st.lists(st.text(st.characters(exclude_categories=["Cs"]), max_size=20), max_size=5),
 )
 async def test_any_offer(iut: Iut, version: int, extensions: list[str]) -> None:
@@ -200,9 +202,9 @@ async def test_unknown_fields(iut: Iut, unknown: dict[str, Any]) -> None:
     """Unknown fields in the Handshake change nothing: the answer and Ready follow."""
     async with iut.session() as session:
         await session.send(hello(**unknown))
-        beside = f"despite the fields {', '.join(map(repr, unknown))} in the Handshake"
-        await session.expect("Handshake", to=beside)
-        await session.expect("Ready", to=beside)
+        despite = f"despite the fields {', '.join(map(repr, unknown))} in the Handshake"
+        await session.expect("Handshake", to=despite)
+        await session.expect("Ready", to=despite)
 
 
 @requirement("handshake.unknown-fields")

@@ -32,7 +32,7 @@ from conformance.vexide.simulator.tester import make_ready, program_or_own, star
 from conformance.vexide.tester import messages_named
 
 LONG_PATH = "/".join(["card" * 30] * 3)
-MOST = 2**31 - 1  # the largest integer that published crates hold
+MAX_INTEGER = 2**31 - 1  # the largest integer that published crates hold
 LATEST = "controller.raw-replaces-uuid"  # violated if the latest Raw state is missing
 
 
@@ -51,7 +51,7 @@ async def test_touch(iut: Iut, when: str) -> None:
             await session.send(START)
         else:
             await start(session)
-            await wait_for_report(session, "competition", lambda said: said != "nothing")
+            await wait_for_report(session, "competition", lambda report: report != "nothing")
             await session.send(pressed)
         await _check_touch_seen(session, "Pressed 10 20")
         # A finger can move during a touch, also after Held.
@@ -66,13 +66,13 @@ async def test_touch(iut: Iut, when: str) -> None:
 
 
 async def _check_touch_seen(session: Session, wanted: str) -> None:
-    said = await wait_for_report(session, "touch", lambda line: line == wanted)
+    report = await wait_for_report(session, "touch", lambda line: line == wanted)
     # A program that usually reports touches has possibly lost this touch.
-    if said == "nothing" and not await _can_report_touches(session):
+    if report == "nothing" and not await _can_report_touches(session):
         raise NotExercised(
             "the program 'probe' reports no touch; let it write lines such as `touch Pressed 10 20`"
         )
-    check(said == wanted, f"the program to see the touch {wanted}", f"the program saw {said}")
+    check(report == wanted, f"the program to see the touch {wanted}", f"the program saw {report}")
 
 
 async def _can_report_touches(session: Session) -> bool:
@@ -110,18 +110,18 @@ async def test_battery_is_set_while_running(iut: Iut) -> None:
     """SetBatteryCapacity takes effect while the program runs, and the latest command counts."""
     async with open_session(iut, program="probe") as session:
         await start(session)
-        await wait_for_report(session, "battery", lambda said: said != "nothing")
+        await wait_for_report(session, "battery", lambda report: report != "nothing")
         await session.send(
             {"SetBatteryCapacity": {"capacity": 12}}, {"SetBatteryCapacity": {"capacity": 9.5}}
         )
-        told = await check_capacity(session, 9.5)
+        is_new = await check_capacity(session, 9.5)
         for earlier, capacity in itertools.pairwise((9.5, 3.5, 1.5)):
             stale = len(messages_named(session, "Battery"))
             await session.send({"SetBatteryCapacity": {"capacity": capacity}})
-            told |= await check_capacity(session, capacity, stale, earlier)
+            is_new |= await check_capacity(session, capacity, stale, earlier)
         last = messages_named(session, "Battery")[-1:]
         check(
-            told,
+            is_new,
             "a Battery event with the new capacity",
             "each event had the capacity before the last command",
             last[0].event if last else None,
@@ -134,13 +134,15 @@ async def test_battery_is_emptied(iut: Iut) -> None:
     async with open_session(iut, program="probe") as session:
         await start(session, {"SetBatteryCapacity": {"capacity": 0.0}})
         try:
-            said = await wait_for_report(session, "battery", lambda line: is_close(line, 0))
+            report = await wait_for_report(session, "battery", lambda line: is_close(line, 0))
         except Violation:
             # The specification does not say how long a program runs without energy.
             raise Inconclusive("the program ended before it reported the battery") from None
-        if said == "nothing":
+        if report == "nothing":
             raise Inconclusive("the program does not report the capacity of an empty battery")
-        check(is_close(said, 0), "the program to see an empty battery", f"the program saw {said}")
+        check(
+            is_close(report, 0), "the program to see an empty battery", f"the program saw {report}"
+        )
 
 
 # SD card
@@ -164,8 +166,10 @@ async def test_card_is_mounted(iut: Iut, name: str) -> None:
             setup = [{"USD": {"root": str(other)}}, *setup]
         async with open_session(iut, program="probe") as session:
             await start(session, *setup)
-            said = await wait_for_report(session, "sdcard", lambda line: line == "present")
-            check(said == "present", "the program to see its SD card", f"the program saw {said}")
+            report = await wait_for_report(session, "sdcard", lambda line: line == "present")
+            check(
+                report == "present", "the program to see its SD card", f"the program saw {report}"
+            )
             check_written(root)
 
 
@@ -177,8 +181,10 @@ async def test_card_is_mounted_while_running(iut: Iut) -> None:
             await start(session)
             await wait_for_report(session, "sdcard", lambda line: line == "absent")
             await session.send({"USD": {"root": mark_unwritten(Path(folder))}})
-            said = await wait_for_report(session, "sdcard", lambda line: line == "present")
-            check(said == "present", "the program to see its SD card", f"the program saw {said}")
+            report = await wait_for_report(session, "sdcard", lambda line: line == "present")
+            check(
+                report == "present", "the program to see its SD card", f"the program saw {report}"
+            )
             check_written(Path(folder))
 
 
@@ -194,13 +200,15 @@ async def test_another_card_while_running(iut: Iut) -> None:
             await wait_for_report(session, "sdcard", lambda line: line == "present")
             await session.send({"USD": {"root": None}})
             with _blame_null_root(session):
-                said = await wait_for_report(session, "sdcard", lambda line: line == "absent")
-            if said != "absent":
+                report = await wait_for_report(session, "sdcard", lambda line: line == "absent")
+            if report != "absent":
                 raise Inconclusive("the card is still present after a null root (sdcard.unmounted)")
             await session.send({"USD": {"root": mark_unwritten(second)}})
-            said = await wait_for_report(session, "sdcard", lambda line: line == "present")
+            report = await wait_for_report(session, "sdcard", lambda line: line == "present")
             check(
-                said == "present", "the program to see the other SD card", f"the program saw {said}"
+                report == "present",
+                "the program to see the other SD card",
+                f"the program saw {report}",
             )
             check_written(second)
 
@@ -212,11 +220,11 @@ async def test_no_card(iut: Iut) -> None:
         async with open_session(iut, program="probe") as session:
             with _blame_null_root(session):
                 await start(session, {"USD": {"root": folder}}, {"USD": {"root": None}})
-                said = await wait_for_report(session, "sdcard", lambda line: line == "absent")
+                report = await wait_for_report(session, "sdcard", lambda line: line == "absent")
                 # A mount that takes time can still happen.
                 await session.wait_for("Exited")
-                said = await wait_for_report(session, "sdcard", bool)
-            check(said == "absent", "the program to see no SD card", f"the program saw {said}")
+                report = await wait_for_report(session, "sdcard", bool)
+            check(report == "absent", "the program to see no SD card", f"the program saw {report}")
 
 
 @requirement("sdcard.unmounted")
@@ -228,11 +236,11 @@ async def test_card_is_unmounted_while_running(iut: Iut) -> None:
             await wait_for_report(session, "sdcard", lambda line: line == "present")
             await session.send({"USD": {"root": None}})
             with _blame_null_root(session):
-                said = await wait_for_report(session, "sdcard", lambda line: line == "absent")
+                report = await wait_for_report(session, "sdcard", lambda line: line == "absent")
             check(
-                said == "absent",
+                report == "absent",
                 "the program to see no SD card after a null root",
-                f"the program saw {said}",
+                f"the program saw {report}",
             )
 
 
@@ -271,12 +279,14 @@ async def _check_no_root(iut: Iut, none: dict[str, None]) -> None:
         async with open_session(iut, program=program) as session:
             await start(session, motor(session, 1), {"USD": {"root": folder}}, {"USD": none})
             if program == "probe":
-                said = await wait_for_report(session, "sdcard", lambda line: line == "absent")
-                if said == "present" and "root" in none:
+                report = await wait_for_report(session, "sdcard", lambda line: line == "absent")
+                if report == "present" and "root" in none:
                     raise Inconclusive(
                         "the card is still present after a null root (sdcard.unmounted)"
                     )
-                check(said == "absent", "the program to see no SD card", f"the program saw {said}")
+                check(
+                    report == "absent", "the program to see no SD card", f"the program saw {report}"
+                )
             else:
                 ran = await wait_for_output(iut, session)
                 check(ran, f"the program to run after USD with {none}", "the program did not run")
@@ -296,7 +306,7 @@ async def test_controller_state_is_kept(iut: Iut, barred: dict[str, object]) -> 
     async def play(mode: dict[str, object]) -> None:
         async with open_session(iut, program="probe") as session:
             await start(session, competition(**mode), raw_state(axis1=1), competition(**mode))
-            await wait_for_report(session, "competition", lambda said: said != "nothing")
+            await wait_for_report(session, "competition", lambda report: report != "nothing")
             await session.send(competition(**mode), raw_state(axis1=65))
             await session.wait_for("Serial")
             await session.send(competition())
@@ -315,8 +325,8 @@ async def test_controller_state_is_kept(iut: Iut, barred: dict[str, object]) -> 
 async def _can_read_controller(session: Session) -> bool:
     """Return True if the program sees a mode in which it can read the controller."""
     wanted = {"enabled=true", "mode=Driver"}
-    said = await wait_for_report(session, "competition", lambda line: wanted <= set(line.split()))
-    return wanted <= set(said.split())
+    report = await wait_for_report(session, "competition", lambda line: wanted <= set(line.split()))
+    return wanted <= set(report.split())
 
 
 @requirement("controller.raw-replaces-uuid")
@@ -325,16 +335,21 @@ async def test_raw_replaces_uuid(iut: Iut) -> None:
     await require_form(iut, raw_state())
     async with open_session(iut, program="probe") as session:
         await start(session, {"ControllerUpdate": {"UUID": NO_GAMEPAD}})
-        batteries = ((127, 100, 100), (-127, 70_000, 70_000), (5, MOST, MOST), (0, 0, 1))
+        batteries = (
+            (127, 100, 100),
+            (-127, 70_000, 70_000),
+            (5, MAX_INTEGER, MAX_INTEGER),
+            (0, 0, 1),
+        )
         for value, level, full in (*batteries, (-20, 1, 100)):
             await session.send(raw_state(axis1=value, battery_level=level, battery_capacity=full))
             await _axis(session, str(value))
         await session.wait_for("Serial")
-        said = await wait_for_report(session, "controller", lambda line: line == "axis1=-20")
+        report = await wait_for_report(session, "controller", lambda line: line == "axis1=-20")
         check(
-            said == "axis1=-20",
+            report == "axis1=-20",
             "the program to continue to see axis1=-20",
-            f"the program saw {said}",
+            f"the program saw {report}",
         )
 
 
@@ -383,14 +398,14 @@ async def test_each_input(iut: Iut) -> None:
 
 
 async def _inputs(session: Session, wanted: set[str]) -> None:
-    said = await wait_for_report(session, "inputs", lambda line: set(line.split()) == wanted)
-    if said == "nothing":
+    report = await wait_for_report(session, "inputs", lambda line: set(line.split()) == wanted)
+    if report == "nothing":
         raise NotExercised(
             "the program 'probe' reports no input but axis1; let it write lines such as `inputs "
             "axis3=97 button_a=true`"
         )
     seen = ", ".join(sorted(wanted))
-    check(set(said.split()) == wanted, f"the program to see {seen}", f"the program saw {said}")
+    check(set(report.split()) == wanted, f"the program to see {seen}", f"the program saw {report}")
 
 
 @requirement("controller.uuid-replaces-raw")
@@ -406,11 +421,11 @@ async def test_uuid_replaces_raw(iut: Iut, when: str) -> None:
             await start(session, raw_state(axis1=65))
             await _axis(session, "65", requirement=LATEST)
             await session.send(gamepad)
-        said = await wait_for_report(session, "controller", lambda line: line in gone)
+        report = await wait_for_report(session, "controller", lambda line: line in gone)
         check(
-            said in gone,
+            report in gone,
             "the program to see no controller or a controller at rest",
-            f"the program saw {said}",
+            f"the program saw {report}",
         )
 
 
@@ -419,6 +434,8 @@ async def _axis(session: Session, value: str, requirement: str | None = None) ->
 
     ``requirement`` is the violated requirement; the default is the one under test.
     """
-    said = await wait_for_report(session, "controller", lambda line: line == f"axis1={value}")
-    if said != f"axis1={value}":
-        raise Violation(f"the program to see axis1={value}", f"the program saw {said}", requirement)
+    report = await wait_for_report(session, "controller", lambda line: line == f"axis1={value}")
+    if report != f"axis1={value}":
+        raise Violation(
+            f"the program to see axis1={value}", f"the program saw {report}", requirement
+        )

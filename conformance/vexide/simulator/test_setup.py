@@ -41,7 +41,9 @@ from conformance.vexide.tester import messages_named
 from conformance.wire import Message
 
 ROBOT_CODE = ("Serial", "ScreenDraw", "Exited")  # events that only a running program causes
-OFTEN = 0.005  # seconds between two commands: a frontend can read a gamepad 200 times a second
+SHORT_PAUSE = (
+    0.005  # seconds between two commands: a frontend can read a gamepad 200 times a second
+)
 SURELY_LATER = (
     0.25  # seconds from StartExecution to Ready after which StartExecution was surely early
 )
@@ -218,7 +220,7 @@ async def test_start_while_commands_keep_coming(iut: Iut) -> None:
                 ran, "the program to run while commands keep coming", "StartExecution had no effect"
             )
 
-    await compared(iut, play, OFTEN, None, RUNS)
+    await compared(iut, play, SHORT_PAUSE, None, RUNS)
 
 
 async def _keep_commanding(session: Session, pause: float | None) -> None:

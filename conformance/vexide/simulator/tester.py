@@ -132,8 +132,8 @@ async def _is_following(session: Session, mode: str) -> bool:
     """Change the competition mode; return True if the program sees the new mode."""
     await session.send(competition(mode=mode))
     wanted = f"mode={mode}"
-    said = await wait_for_report(session, "competition", lambda line: wanted in line.split())
-    return wanted in said.split()
+    report = await wait_for_report(session, "competition", lambda line: wanted in line.split())
+    return wanted in report.split()
 
 
 def program_or_own(iut: Iut, program: str) -> str | None:
