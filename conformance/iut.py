@@ -1,4 +1,4 @@
-"""The IUT as a test sees it: fresh instances, and sessions with them."""
+"""The IUT as a test uses it: fresh instances, and sessions with them."""
 
 import asyncio
 import contextlib
@@ -30,15 +30,16 @@ from conformance.verdicts import (
 T = TypeVar("T")
 Look = Callable[[Session], Awaitable[bool]]
 
-_AGAIN = 0.02  # seconds until one that turned us away is tried again
-_LOOKS = "looks first whether somebody listens"  # names in what tests have found out
-_LOOKS_AGAIN = "looks whether somebody listens before it connects again"
-SHRINKING = 40  # further examples that looking for a smaller counterexample may take
+_RETRY = 0.02  # seconds between two connections to an IUT that refuses clients for a moment
+# Facts about a client: it opens a connection only to see if the peer listens, and then another one.
+_PROBES = "probes the port before its first connection"
+_PROBES_AGAIN = "probes the port before later connections"
+SHRINKING = 40  # examples that the search for a smaller counterexample can use
 
 
 @dataclass
 class DrawnExamples:
-    """The drawn examples of one test: how each ended, and how many may still be tried."""
+    """The drawn examples of one test with their conclusions, and how many can follow."""
 
     failed: dict[str, Conclusion] = field(default_factory=dict)
     passed: set[str] = field(default_factory=set)
@@ -49,7 +50,7 @@ class DrawnExamples:
     novelty: Novelty = field(default_factory=Novelty)
 
     def add(self, drawn: Mapping[str, Any], conclusion: Conclusion) -> None:
-        """Remember an example that ended with a conclusion other than pass."""
+        """Record an example that did not pass."""
         key = repr(drawn)
         if all(len(key) <= len(other) for other in self.failed):
             self.smallest, self.example = conclusion, drawn
@@ -60,7 +61,7 @@ Sessions = tuple[Session, ...]
 
 
 class Iut:
-    """The IUT as a test sees it: each instance is a fresh one where a command starts it."""
+    """The IUT as a test uses it. If a command starts the IUT, each instance is a fresh process."""
 
     def __init__(
         self, testbed: Testbed, requirement_id: str, mask: frozenset[str] = frozenset()
@@ -78,19 +79,19 @@ class Iut:
         self.drawn_examples = DrawnExamples()
         self.mask = mask
         self.remark = ""
-        """A remark on the IUT that is reported even if the test passes."""
+        """A remark on the IUT for the report, even if the test passes."""
         self.exercised: set[str] = set()
         self.received: set[str] = set()
         """The names of the messages that the IUT has sent."""
         self.findings: list[tuple[Finding, Session, Sessions]] = []
-        """Each with the session that shows it, and all sessions of the same attempt."""
+        """Findings with the session that shows each, and all sessions of the same attempt."""
 
     def for_rerun(
         self, mask: frozenset[str] = frozenset(), testbed: Testbed | None = None
     ) -> "Iut":
-        """The IUT for another run of the same test, which begins with the smallest example.
+        """Return the IUT for another run of the same test, which begins with the smallest example.
 
-        ``mask``: the labels of messages that are left out. ``testbed``: that of another IUT.
+        ``mask``: the labels of messages to leave out. ``testbed``: the testbed of another IUT.
         """
         iut = Iut(testbed or self.testbed, self.requirement_id, mask)
         iut.drawn_examples.example = self.drawn_examples.example
@@ -106,7 +107,7 @@ class Iut:
         return bool(self.findings or any(session.judge.findings for session in self.sessions))
 
     async def cached(self, name: str, find: Callable[[], Awaitable[T]]) -> T:
-        """A fact about the IUT that a test of this run has found, or finds now with ``find``."""
+        """Return a fact about the IUT that a test has found, or call ``find``."""
         return await self.testbed.cached(name, find)
 
     def seconds(self, timing: str) -> float:
@@ -114,7 +115,7 @@ class Iut:
         return self.testbed.timeouts.seconds(timing, self.configuration.seconds(timing))
 
     def skip_if_longer(self, seconds: float, *timings: str) -> None:
-        """Raise NotExercised where waiting so long, which rests on timings, is too long a test."""
+        """Raise NotExercised if a wait, which depends on these timings, exceeds --max-wait."""
         limit = self.configuration.max_wait
         if seconds > limit:
             words = " or ".join(f"--timing {name}=SECONDS" for name in timings)
@@ -124,11 +125,11 @@ class Iut:
             )
 
     def countdown(self, *within: float | str) -> Countdown:
-        """Counts down seconds, and those of timings, from now on; a busy machine adds to them."""
+        """Count down seconds and timings from now on; a busy machine adds to them."""
         return self.testbed.timeouts.countdown(self.configuration.total(*within))
 
     def settle(self) -> None:
-        """Keep what the sessions so far have shown; let go of them if none showed a violation."""
+        """Record the observations and findings of the sessions so far, and forget the sessions."""
         together = tuple(self.sessions)
         for session in together:
             self.exercised |= session.judge.exercised
@@ -140,11 +141,11 @@ class Iut:
     async def instance(
         self, program: str | None = None, *, sockets: bool = False
     ) -> AsyncIterator[Instance]:
-        """A running IUT; the end of the block ends it with all its child processes.
+        """A running IUT; the end of the block stops it with all its child processes.
 
-        ``program`` is the robot program to run; ``sockets``: its standard streams are not pipes.
-        Raises NotExercised if the program is not declared, and Flooded if the IUT has flooded too
-        many sessions.
+        ``program`` is the robot program to run. ``sockets``: True to use sockets as standard
+        streams. Raises NotExercised if the program is not declared, and Flooded if the IUT has
+        flooded too many sessions.
         """
         if program is not None:
             self.require(program)
@@ -173,12 +174,12 @@ class Iut:
         segmentation: Segmentation | None = None,
         is_refusing: Look | None = None,
     ) -> AsyncIterator[Session]:
-        """A session with a running instance; the end of the block leaves it.
+        """A session with a running instance; the suite leaves it at the end of the block.
 
         A conclusion that leaves the block is shown in this session, unless it names another one.
         ``channel`` is the role that the suite plays at an IUT with several ports; the default is
-        the first. An IUT that refuses a client for a moment is connected to again, within the time
-        to react. Raises NotExercised if the IUT serves another session of this test meanwhile.
+        the first. If the IUT refuses the client for a moment, the suite connects again until the
+        response time is over. Raises NotExercised if the IUT serves another session of this test.
         ``is_refusing`` begins a session and returns True if the IUT refused it.
         """
         channel = channel or next(iter(self.role.channels), "")
@@ -201,7 +202,7 @@ class Iut:
             self.testbed.refuses_clients = True
             if not all(other.is_over for other in held if other.instance is instance):
                 raise NotExercised("needs two connections at a time, and the IUT serves one")
-            await asyncio.sleep(_AGAIN)
+            await asyncio.sleep(_RETRY)
 
     async def _open(
         self, instance: Instance, channel: str, segmentation: Segmentation | None
@@ -221,26 +222,23 @@ class Iut:
         return session
 
     async def _open_link(self, instance: Instance, channel: str) -> Link:
-        """A connection; of an IUT that only looks by one whether somebody listens, the next.
-
-        For what is said to one that only looks is not said to the next one.
-        """
+        """Open a connection that the IUT uses; skip connections that only probe the port."""
         link = await instance.link(channel)
-        looks = _LOOKS if instance.connections == 1 else _LOOKS_AGAIN
-        if instance.can_accept(channel) and self.memory.get(looks, True):
-            quiet, looked = self.seconds("quiet"), False
+        probes = _PROBES if instance.connections == 1 else _PROBES_AGAIN
+        if instance.can_accept(channel) and self.memory.get(probes, True):
+            quiet, probed = self.seconds("quiet"), False
             while await link.is_closed_unused(quiet) and (
                 other := await instance.next_link(channel)
             ):
                 await link.close()
-                link, looked = other, True
-            self.memory[looks] = looked
+                link, probed = other, True
+            self.memory[probes] = probed
         return link
 
     async def check_if_it_refuses_clients(self) -> None:
         """Find out if a running IUT refuses a connection, and accepts a later one.
 
-        A server with a single client has to notice first that the last client is gone.
+        A server for a single client can notice late that its previous client has left.
         """
         self.testbed.refuses_clients = True
         served = False
@@ -272,7 +270,7 @@ class Iut:
         segmentation: Segmentation | None = None,
         sockets: bool = False,
     ) -> AsyncIterator[Session]:
-        """A session with an instance of its own; ``sockets`` is as for `instance`."""
+        """A session with a fresh instance; ``sockets`` is explained by `instance`."""
         async with (
             self.instance(program, sockets=sockets) as instance,
             self.connect(instance, channel=channel, segmentation=segmentation) as session,
@@ -280,7 +278,7 @@ class Iut:
             yield session
 
     def require(self, program: str) -> None:
-        """Raise NotExercised where the IUT cannot be asked to run this program."""
+        """Raise NotExercised if the command cannot start this robot program."""
         command = " ".join(self.configuration.command)
         if program not in self.configuration.programs or "{program}" not in command:
             raise NotExercised(

@@ -5,9 +5,10 @@ FILE is a TOML file with a table [campaign] (seeds, examples, shards, timeout, m
 The runs of [[regression]] (program, seed) come first. Each run is an ordinary `conformance run` in
 a folder of its own.
 
-The plan, the results, a page and campaign.json are written to the folder of --report. --resume
-continues a campaign that was stopped, and repeats runs without a report. Without --cluster, the
-campaign uses the cores of this machine. It needs Dask: pip install 'conformance[campaign]'.
+The plan, the results, a page and campaign.json are written to the folder of --report. The option
+--resume continues a campaign that was stopped, and repeats runs without a report. Without
+--cluster, the campaign uses the cores of this machine. The command needs Dask, which is installed
+by: pip install 'conformance[campaign]'.
 
 Exit codes: 0 if all runs ended and no requirement of level must is violated, 1 if one is, 3 if runs
 are missing.

@@ -1,8 +1,8 @@
 """Generate mutants of a role: messages that a schema forbids, and wrong orders of messages.
 
 For each keyword of a message's schema, one golden message is changed so that it breaks the keyword.
-Each message is also skipped, repeated, and moved after the next message. A change becomes a mutant
-only if the schema refuses a value that the codec can write, or if the oracle finds it in a golden
+Each message is also skipped, repeated, and moved after the next message. The schema has to refuse
+a changed value, and the codec has to write it. The oracle has to find a wrong order in a golden
 session. Messages in a table of the oracle are always skipped, because sessions cannot continue
 without them.
 """

@@ -1,6 +1,6 @@
-"""The things that test cases of a run share: listeners, spare instances, facts about the IUT.
+"""The parts of a run that its tests share: listeners, spare instances, facts about the IUT.
 
-A test case gets an ``Iut`` of its own; several test cases can run in one event loop.
+Each test gets its own ``Iut``. Several tests can run in one event loop.
 """
 
 import asyncio
@@ -20,47 +20,47 @@ from conformance.running.transcripts import Written
 from conformance.session import Session
 from conformance.verdicts import Conclusion
 
-SPARES = 2  # instances that wait at most: of the program in use, and of the one before
-OFTEN = 3  # instances that did not end with their input, after which that is not awaited long
-LINGERING = 0.05  # seconds that one has to end with its input where others did not, again and again
-FRESH = 2.0  # seconds that an instance may have waited: a peer may legally end an idle connection
+MAX_SPARES = 2  # spare instances: tests mostly use one program, or two by turns
+MIN_LINGERING = 3  # instances that outlived their input, until later ones get a short time to exit
+SHORT_GRACE = 0.05  # seconds that an instance then has to exit at the end of its input
+MAX_IDLE = 2.0  # seconds that a spare instance can wait: a peer can lawfully end an idle connection
 
 T = TypeVar("T")
 
 
 class Testbed:
-    """The IUT and the means to test it, for a whole run."""
+    """The IUT of a run, and the means to start and reach it."""
 
-    __test__ = False  # pytest takes a class of this name for test cases
+    __test__ = False  # pytest would collect a class of this name
 
     def __init__(self, configuration: Configuration) -> None:
         self.configuration = configuration
         self.role = configuration.role
         self.transport = transport(configuration)
         self.memory: dict[str, Any] = {}
-        """Facts about the IUT that test cases have found; see `cached`."""
+        """Facts about the IUT that tests have found; see `cached`."""
         self.timeouts = Timeouts()
         self.tally = Tally(configuration.protocol)
         self.operated = OperationRecord()
         self.written = Written()
         self.is_busy = False
-        """An instance is in use; where its address is fixed there can be no other beside it."""
+        """True while an instance runs. With a fixed address, no other instance can run then."""
         self.refuses_clients = False
-        """It ends a connection that comes too soon after another, and takes a later one."""
+        """True if the IUT ends a connection while it still serves another client."""
         self.open_sessions: list[Session] = []
-        """The sessions that tests hold at the moment."""
+        """The sessions that tests have open."""
         self.cleanup = contextlib.ExitStack()
-        """Cleaning up at the end of the run, when no instance is left."""
+        """Callbacks for the end of the run, after the last instance has stopped."""
         self._searches: dict[str, asyncio.Lock] = {}
         self._tried: set[str] = set()
         self._listeners: dict[str, AnyListener] = {}
         self._ahead = Ahead(self._start)
         self._clock: asyncio.Task[None] | None = None
         self._by_hand: Instance | None = None
-        self._lingering_count = 0  # instances that did not end with their input
+        self._lingering_count = 0  # instances that outlived their input
 
     async def __aenter__(self) -> Self:
-        """Listen for an IUT that is started by hand. Raises ConfigurationError."""
+        """Listen if the user starts the IUT. Raises ConfigurationError."""
         self._clock = asyncio.create_task(self.timeouts.watch_clock())
         by_hand = self.configuration.listen and not self.configuration.command
         addresses = self.configuration.listen.split(",") if by_hand else []
@@ -80,9 +80,9 @@ class Testbed:
         self.cleanup.close()
 
     async def cached(self, name: str, find: Callable[[], Awaitable[T]]) -> T:
-        """A fact about the IUT under this name; the first test case that asks finds it.
+        """Return the fact about the IUT with this name; the first caller finds it.
 
-        If that fails, all others try again in parallel, because each can time out.
+        If the first caller fails, the others try again in parallel, because each try can time out.
         """
         finding = self._searches.setdefault(name, asyncio.Lock())
         with self.timeouts.count_as_idle(finding.locked()):
@@ -99,9 +99,9 @@ class Testbed:
         return found
 
     async def take(self, program: str | None, sockets: bool = False) -> Instance:
-        """A running instance: one that was started ahead, if there is, or a new one.
+        """Return a running instance: a spare instance if there is one, or a new instance.
 
-        ``sockets``: its standard streams are to be sockets.
+        ``sockets``: True to use sockets as standard streams.
         """
         ahead = (
             self.role.serves
@@ -113,17 +113,17 @@ class Testbed:
         return await self._start(program, sockets)
 
     async def stop(self, instance: Instance) -> None:
-        """End an instance.
+        """Stop an instance.
 
-        If several instances did not exit at the end of their input, later ones get less time for
-        that, except on a busy machine.
+        If several instances outlived their input, later instances get less time to exit, except on
+        a busy machine.
         """
-        lingering = self._lingering_count >= OFTEN and self.timeouts.stretched == 1
-        if not await instance.stop(LINGERING if lingering else GRACE):
+        lingers = self._lingering_count >= MIN_LINGERING and self.timeouts.stretched == 1
+        if not await instance.stop(SHORT_GRACE if lingers else GRACE):
             self._lingering_count += 1
 
     async def can_take_part(self, kind: str, serves: bool) -> bool:
-        """True if the IUT takes part over this transport, as a server or as a client."""
+        """True if the IUT uses this transport, as a server or as a client."""
         instance = Instance(self.configuration, kind, serves=serves, tally=self.tally)
         try:
             await instance.start(None, {})
@@ -140,7 +140,7 @@ class Testbed:
             tally=self.tally,
         )
         if not self.configuration.command:
-            # It is always the same program.
+            # The user's program is the same in all sessions.
             before, self._by_hand = self._by_hand, instance
             instance.connections = before.connections if before else 0
         try:
@@ -152,10 +152,10 @@ class Testbed:
 
 
 class Ahead:
-    """Starts the next instance while one is in use, so that tests need not wait for it.
+    """Starts spare instances while tests use others, so that tests need not wait for a start.
 
-    Only for an IUT that serves: one that begins by itself would not wait to be used. Tests that
-    want the same program mostly follow one another: once two have, the next is started for it, too.
+    Only servers have spare instances, because clients begin a session at once. After two instances
+    with the same program, a spare instance with this program is started.
     """
 
     def __init__(self, start: Callable[[str | None], Coroutine[Any, Any, Instance]]) -> None:
@@ -165,9 +165,9 @@ class Ahead:
         self._unused: set[asyncio.Task[None]] = set()
 
     async def take(self, program: str | None) -> Instance:
-        """The instance that was started ahead, if there is one and it is fresh, or a new one."""
+        """Return the spare instance if it is still usable, or a new instance."""
         spare = self._spares.pop(program, None)
-        if spare and spare.done() and not _is_fresh(spare):
+        if spare and spare.done() and not _is_usable(spare):
             self._discard(spare)
             spare = None
         starting = spare or asyncio.create_task(self._start(program))
@@ -177,7 +177,7 @@ class Ahead:
         return await starting
 
     def _add(self, program: str | None) -> None:
-        while len(self._spares) >= SPARES:
+        while len(self._spares) >= MAX_SPARES:
             self._discard(self._spares.pop(next(iter(self._spares))))
         self._spares[program] = asyncio.create_task(self._start(program))
 
@@ -196,10 +196,10 @@ class Ahead:
         task.add_done_callback(self._unused.discard)
 
 
-def _is_fresh(spare: asyncio.Task[Instance]) -> bool:
+def _is_usable(spare: asyncio.Task[Instance]) -> bool:
     """True if a spare instance still runs and has not waited too long."""
     if spare.exception():
         return False
     process = spare.result().process
     age = asyncio.get_running_loop().time() - process.started if process else 0.0
-    return age < FRESH and not (process and process.exit)
+    return age < MAX_IDLE and not (process and process.exit)

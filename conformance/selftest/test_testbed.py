@@ -8,7 +8,7 @@ from conformance.configuration import Configuration
 from conformance.definitions import protocols
 from conformance.harness.instance import Instance
 from conformance.harness.process import GRACE
-from conformance.running.testbed import LINGERING, OFTEN, Testbed
+from conformance.running.testbed import SHORT_GRACE, MIN_LINGERING, Testbed
 from conformance.verdicts import Violation
 
 ASKING = 6
@@ -67,7 +67,7 @@ def test_tests_that_wait_for_a_fact_leave_their_places() -> None:
     assert asyncio.run(ask()) == [ASKING - 1, 0]
 
 
-@pytest.mark.parametrize(("stretched", "last"), [(1.0, LINGERING), (2.0, GRACE)])
+@pytest.mark.parametrize(("stretched", "last"), [(1.0, SHORT_GRACE), (2.0, GRACE)])
 def test_instances_that_outlive_their_input_are_ended_sooner(stretched: float, last: float) -> None:
     """On a busy machine each of them has the whole time: an end takes longer."""
     testbed = new_testbed()
@@ -79,6 +79,6 @@ def test_instances_that_outlive_their_input_are_ended_sooner(stretched: float, l
             given.append(grace)
             return False
 
-    for _ in range(OFTEN + 1):
+    for _ in range(MIN_LINGERING + 1):
         asyncio.run(testbed.stop(Lasting(testbed.configuration, "tcp")))
-    assert given == [GRACE] * OFTEN + [last]
+    assert given == [GRACE] * MIN_LINGERING + [last]
