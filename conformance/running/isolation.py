@@ -189,7 +189,8 @@ class Isolation:
     async def run(self, results: Sequence[Result], ended: Sequence[EndedSession]) -> list[Culprit]:
         """The culprits of the sessions that ended in a run.
 
-        Each way of ending gets one reduction, and more reductions if it has several culprits.
+        Each way of ending gets one reduction, and more reductions if it has several culprits. Ways
+        that affect a must come first, because the number of reductions is bounded.
         """
         by_test = {result.id: result for result in results}
         groups: dict[tuple[str, str], list[_Met]] = {}
@@ -197,16 +198,15 @@ class Isolation:
             result = by_test.get(each.test.id)
             if result and _affected_requirements(result, each.end.way):
                 groups.setdefault(each.end.way, []).append((each, result))
-        found = await asyncio.gather(*(self._isolate(met) for met in groups.values()))
+        order = sorted(groups.values(), key=lambda met: min(map(self._rank, met)))
+        found = await asyncio.gather(*map(self._isolate, order))
         return [culprit for culprits in found for culprit in culprits]
 
     async def _isolate(self, met: list[_Met]) -> list[Culprit]:
         culprits: list[Culprit] = []
         while met and self._reductions < REDUCTIONS:
             self._reductions += 1
-            # A short session is cheap to reduce. The bit length makes the choice repeatable: the
-            # number of steps varies a little from run to run.
-            subject, result = min(met, key=lambda p: (len(p[0].steps).bit_length(), p[1].id))
+            subject, result = min(met, key=self._rank)
             culprit = await self._reduce(subject, result)
             if not culprit.label:
                 met = [pair for pair in met if pair[1] is not result]
@@ -214,6 +214,17 @@ class Isolation:
             culprit, met = await self._trials(culprit, met, result)
             culprits.append(culprit)
         return culprits
+
+    def _rank(self, met: _Met) -> tuple[bool, int, str]:
+        """The order in which sessions are reduced: those that affect a must, then short ones.
+
+        The bit length makes the order repeatable: the number of steps varies from run to run.
+        """
+        ended, result = met
+        affected = _affected_requirements(result, ended.end.way)
+        requirements = self._testbed.configuration.protocol.requirements
+        levels = {requirements[name].level for name in affected if name in requirements}
+        return "must" not in levels, len(ended.steps).bit_length(), result.id
 
     # Replays
 
