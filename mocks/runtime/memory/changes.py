@@ -260,9 +260,20 @@ def nothing(*args: Any) -> Warned:
     return Warned(None, [])
 
 
-def _unlink_all(consumer: Any) -> None:
-    for buffer in consumer.buffers.values():
-        buffer.mapped.unlink()
+IN_USE = When(lambda _, args: "param" in args)
+"""If a buffer is opened to read or write a parameter.
+
+The operation `list` also opens the buffers of other runs, which must not suffer from a deviation.
+"""
 
 
-UNLINK_AT_EXIT = before("close", _unlink_all)
+def _note_name(consumer: Any, args: Mapping[str, Any]) -> None:
+    vars(consumer).setdefault("used", set()).add(args["buffer"].removeprefix("/"))
+
+
+def _unlink_used(consumer: Any) -> None:
+    for name in consumer.buffers.keys() & vars(consumer).get("used", set()):
+        consumer.buffers[name].mapped.unlink()
+
+
+UNLINK_AT_EXIT = (before("buffer", _note_name, IN_USE), before("close", _unlink_used))

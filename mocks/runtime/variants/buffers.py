@@ -289,7 +289,7 @@ CONSUMER["get-value.value"] = {
 CONSUMER["lifecycle.never-unlinks"] = {
     "unlinks-at-exit": Variant(
         "Unlinks the buffers that it has used when it exits, as the last process may.",
-        UNLINK_AT_EXIT,
+        *UNLINK_AT_EXIT,
     ),
 }
 

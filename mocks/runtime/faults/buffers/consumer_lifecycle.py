@@ -10,7 +10,7 @@ from typing import Any
 
 from mocks.deviations import Fault, Subtle, Table, fault
 from mocks.runtime.buffer_consumer import Consumer
-from mocks.runtime.memory.changes import UNLINK_AT_EXIT, VALID, nothing
+from mocks.runtime.memory.changes import IN_USE, UNLINK_AT_EXIT, VALID, nothing
 from mocks.runtime.memory.mapped import FOLDER, Mapped
 from mocks.runtime.memory.peer import Buffer
 from mocks.steps import Change, Function, before, fail, instead, later, returning, then
@@ -50,14 +50,18 @@ def _give_up(times: int) -> Change:
     return before("check_valid", check)
 
 
-def _unlink_used(usual: Function, consumer: Consumer, args: Mapping[str, Any]) -> Buffer:
+def _unlink_when_invalid(usual: Function, consumer: Consumer, args: Mapping[str, Any]) -> Buffer:
     buffer: Buffer = usual(consumer, args)
     used = vars(consumer).setdefault("used", set())
-    if buffer["valid"]:
+    if buffer["valid"] and IN_USE(consumer, args):
         used.add(buffer.name)
-    elif buffer.name in used:
+    elif not buffer["valid"] and buffer.name in used:
         buffer.mapped.unlink()
     return buffer
+
+
+def _track(_: Consumer, args: Mapping[str, Any]) -> None:
+    resource_tracker.register(f"/{args['buffer'].removeprefix('/')}", "shared_memory")
 
 
 def _open_for_a_second(usual: Function, consumer: Consumer, name: str, type_: str) -> Buffer:
@@ -133,13 +137,14 @@ FAULTS["lifecycle.views-stay"] = {
 FAULTS["lifecycle.never-unlinks"] = {
     "tracked": Subtle(
         "Registers buffers with Python's resource tracker, which unlinks them after its exit.",
-        then("open", lambda _, name, type_: resource_tracker.register(f"/{name}", "shared_memory")),
+        then("buffer", _track, IN_USE),
     ),
     "unlinks-at-exit": Fault(
-        "Unlinks its open buffers at exit, as a resource tracker does.", UNLINK_AT_EXIT
+        "Unlinks its open buffers at exit, as a resource tracker does.", *UNLINK_AT_EXIT
     ),
     "unlinks-invalid": Subtle(
-        "Unlinks a buffer that has become invalid after its use.", Change("buffer", _unlink_used)
+        "Unlinks a buffer that has become invalid after its use.",
+        Change("buffer", _unlink_when_invalid),
     ),
 }
 
