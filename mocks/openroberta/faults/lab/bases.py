@@ -107,10 +107,10 @@ def keep_latest(lab: Lab, robot: KnownRobot) -> None:
 
 
 class Marks:
-    """Robots or requests that a lab remembers, by a key such as the token.
+    """Robots that a lab remembers, by a key such as the token.
 
     `add` and `remove` are deeds, `has` is a condition. The first argument of the step is a robot,
-    its data, its token, or a request if there is another `key`.
+    its data or its token.
     """
 
     def __init__(self, key: Callable[[Any], Any] = lambda data: data.get("token")) -> None:

@@ -24,13 +24,14 @@ from mocks.steps import (
     instead,
     note,
     noted,
+    novel,
     nth,
     returning,
     skip,
     then,
 )
 
-TRIED, ABORTED, BURNT, BURNT_ADDRESSES = Marks(), Marks(), Marks(), Marks(address)
+ABORTED, BURNT, BURNT_ADDRESSES = Marks(), Marks(), Marks(address)
 
 
 def _forget_others(lab: Lab, token: str, data: Any) -> None:
@@ -163,8 +164,9 @@ FAULTS["register.repeat"] = {
 FAULTS["register.not-unasked"] = {
     "second-try-linked": Fault(
         "Answers the second registration of a robot with repeat, without its token.",
-        before("register", TRIED.add),
-        instead("register", call("command", "repeat"), TRIED.has),
+        instead(
+            "register", call("command", "repeat"), ~novel(lambda _, data, served: data["token"])
+        ),
     ),
     "linked-after-abort": Subtle(
         "Answers a registration after an abort with repeat, without its token.",

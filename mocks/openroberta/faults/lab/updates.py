@@ -9,10 +9,21 @@ from mocks.openroberta.faults.lab.bases import Marks, address, body, refuses, wi
 from mocks.openroberta.known_robot import KnownRobot, Program, Step
 from mocks.openroberta.lab import BINARY, Lab
 from mocks.openroberta.user import version
-from mocks.steps import Change, Function, When, after, before, call, instead, returning, skip, then
+from mocks.steps import (
+    Change,
+    Function,
+    When,
+    after,
+    before,
+    call,
+    instead,
+    novel,
+    returning,
+    skip,
+    then,
+)
 
 BURNT, BURNT_ADDRESSES, HIDDEN = Marks(), Marks(address), Marks()
-SENT = Marks(lambda value: value["path"])
 
 
 def refuses_sensors(is_refused: Callable[[str], bool]) -> Change:
@@ -89,8 +100,7 @@ FAULTS["update.files"] = {
     ),
     "files-once": Subtle(
         "Serves each file only once.",
-        before("update_file", SENT.add),
-        instead("update_file", call("refusal", 410), SENT.has),
+        instead("update_file", call("refusal", 410), ~novel(lambda _, value: value["path"])),
     ),
     "last-file-cut": Subtle(
         "Leaves out the last byte of the last file.",
