@@ -169,7 +169,8 @@ FAULTS["graph.types"] = {
 
 FAULTS["graph.leaves"] = {
     "long-leaves": Fault(
-        "Writes the scale of meshes unabbreviated.", rewrites("mesh", "sSc", "setScale")
+        "Writes the scale of meshes unabbreviated, in addition to the abbreviated one.",
+        returning("mesh", lambda text: re.sub(r"\(sSc ([^)]*)\)", r"\g<0>(setScale \1)", text)),
     ),
     "named-torsos": Subtle(
         "Adds a leaf with the name of the player to the torso of a robot.",
