@@ -86,6 +86,7 @@ class Evidence:
     - ``message``: the whole sentence
     - ``expected`` and ``came``: the two halves of the sentence, if it has halves
     - ``missing``: the names of the messages that did not come
+    - ``otherwise``: other messages with a missing name came
     - ``judged``: the evidence comes from the judge of a session, not from the test itself
     - ``amount``: seconds for a late message, bytes for a flood
     - ``end``: the end of the session
@@ -98,6 +99,7 @@ class Evidence:
     came: str | None = None
     place: Place = Place()
     missing: tuple[tuple[str, ...], ...] = ()
+    otherwise: bool = False
     judged: bool = False
     amount: float = 0.0
     end: End | None = None

@@ -98,6 +98,8 @@ class Session(Wire):
         super().__init__(instance, link, segmentation, peer, timeouts or Timeouts())
         self.memory = {} if memory is None else memory
         self.missed: list[Names] = []
+        self.came_otherwise: set[Names] = set()
+        """The missed messages of which others with the same names came during the wait."""
         """The names of messages that did not come in the full time, or before the stream ended."""
         self.operating: list[str] = []
         """The operations that the IUT has not answered."""
@@ -364,6 +366,9 @@ class Session(Wire):
             elif pause > self.seconds("response"):
                 return Late(f"expected {expected}{in_time}; they come after {pause:.1f} s", pause)
         self._miss(missed)
+        others = any(message.name in names for message in self.received[start:])
+        if missed is awaited.wait and others and not over:
+            self.came_otherwise.add(missed.names)
         return self._missing_violation(names, f"{expected}{in_time}", start, missed.requirement)
 
     def _missing_violation(

@@ -121,14 +121,19 @@ def _content_groups(counting: Sequence[Fact]) -> Iterator[_Group]:
 
 
 def _missing_groups(counting: Sequence[Fact], before: Sequence[_Group]) -> Iterator[_Group]:
-    """Group the other facts by the missing messages and the end of the session."""
+    """Group the other facts by the missing messages and the end of the session.
+
+    If other messages of the awaited names came, their content is wrong. Such facts are grouped by
+    requirement.
+    """
     taken = {id(fact) for group in before for fact in group.facts}
     groups: dict[Any, _Group] = {}
     for fact in counting:
         if id(fact) in taken:
             continue
-        end = fact.evidence.end
-        key = (fact.evidence.missing, end.way if end else None)
+        end, about = fact.evidence.end, fact.evidence
+        wrong = about.requirement if about.otherwise else None
+        key = (about.missing, end.way if end else None, wrong)
         groups.setdefault(key, _Group(END if end and end.died else MISSING)).facts.append(fact)
     # Groups of the same requirements are one mistake.
     joined: dict[Any, _Group] = {}

@@ -211,6 +211,11 @@ class Process:
                 await self._process.wait()
         return self._process.returncode is not None
 
+    def note_objects(self) -> None:
+        """Remember the shared-memory objects that it uses now, to remove them after the run."""
+        if strays.current_strays:
+            strays.current_strays.note_objects(self.pid)
+
     async def end(self, grace: float = GRACE) -> bool:
         """End the process and its children: end of input first, then SIGTERM, then SIGKILL.
 
@@ -218,8 +223,7 @@ class Process:
         """
         # Closing stdin asks the process to exit, so an exit after that is no crash.
         self._early = self._process.returncode is not None or _is_over(self.pid)
-        if strays.current_strays:
-            strays.current_strays.note_ending(self.pid)
+        self.note_objects()
         try:
             self.standard.finish()
             # A program that does not read its standard input does not notice the end.

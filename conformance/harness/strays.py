@@ -62,8 +62,8 @@ class Strays:
     def note_start(self, pid: int) -> None:
         self._running[pid] = time.clock_gettime(time.CLOCK_BOOTTIME)
 
-    def note_ending(self, pid: int) -> None:
-        """Record the objects of a program before the suite ends it."""
+    def note_objects(self, pid: int) -> None:
+        """Record the objects of a program that still runs."""
         for name in abandoned.objects_of(pid):
             self._mapped.add(name)
             abandoned.note_object(name)

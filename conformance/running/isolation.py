@@ -54,7 +54,7 @@ class Step:
     """A step of our side: a message, an operation, or the end of our stream.
 
     ``connection`` counts from 0. ``turn``: the IUT sent something on this connection after the
-    previous step.
+    previous step. ``answers``: the number of operations that the IUT had answered before.
     """
 
     connection: int
@@ -65,6 +65,7 @@ class Step:
     arguments: dict[str, Any] = field(default_factory=dict)
     closes: bool = False
     turn: bool = False
+    answers: int = 0
 
 
 @dataclass(frozen=True)
@@ -131,6 +132,7 @@ def _channel(session: Session) -> str:
 def _steps(sessions: Sessions, ended: Session) -> tuple[tuple[Step, ...], float]:
     """Our steps in the sessions with one instance, in order of time, and the pause to the end."""
     entries: list[tuple[float, int, Step]] = []
+    answered: list[float] = []
     closed = (e.at for e in ended.events if e.event == "closed" and e.sender == ended.role.name)
     over = ended.began + next(closed, ended.events[-1].at)
     for number, session in enumerate(sessions):
@@ -142,6 +144,11 @@ def _steps(sessions: Sessions, ended: Session) -> tuple[tuple[Step, ...], float]
                 break
             if event.sender == session.role.name:
                 turn = turn or event.data is not None
+                answered += [at] if (event.event or "").endswith(" answered") else []
+            elif event.data == b"":
+                # An empty datagram; a stream has no empty writes.
+                entries.append((at, number, Step(number, NOISE, turn=turn)))
+                turn = False
             elif event.data:
                 rest, latest, before = rest + event.data, at, turn
                 for frame in decoder.feed(event.data):
@@ -164,7 +171,8 @@ def _steps(sessions: Sessions, ended: Session) -> tuple[tuple[Step, ...], float]
             entries.append((latest, number, Step(number, PART, rest, turn=before)))
     entries.sort(key=lambda each: each[0])
     last = entries[-1][0] if entries else over
-    return tuple(step for _, _, step in entries), max(over - last, 0.0)
+    steps = (replace(step, answers=sum(t <= at for t in answered)) for at, _, step in entries)
+    return tuple(steps), max(over - last, 0.0)
 
 
 _Met = tuple[EndedSession, Result]
@@ -459,6 +467,9 @@ class _Player:
         ):
             try:
                 for step in steps:
+                    if instance.process:
+                        # A process that has died has no objects any more.
+                        instance.process.note_objects()
                     await self._step(step, instance, stack)
                     if self._is_over(instance):
                         break
@@ -480,6 +491,7 @@ class _Player:
             starting = 0.0 if session.received else 2 * self._subject.start
             await session.wait_for(within=_TURN + starting)
         session.pass_over()
+        await self._wait_for_answers(step.answers)
         if step.operation:
             operating = session.operate(step.operation, **step.arguments)
             self._operations.append(asyncio.create_task(operating))
@@ -488,6 +500,15 @@ class _Player:
             await session.finish()
         else:
             await session.send_bytes(step.data)
+
+    async def _wait_for_answers(self, count: int) -> None:
+        """Wait until so many operations are answered, or all, but not for longer than a turn."""
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(_TURN):
+                while running := [task for task in self._operations if not task.done()]:
+                    if len(self._operations) - len(running) >= count:
+                        break
+                    await asyncio.wait(running, return_when=asyncio.FIRST_COMPLETED)
 
     def _is_over(self, instance: Instance) -> bool:
         process, ended = instance.process, self.sessions.get(self._subject.connection)

@@ -114,7 +114,8 @@ async def _send(session: Session, events: list[Event]) -> None:
     pieces: list[bytes] = []
     unended = 0
     for event in events:
-        if event.data:
+        # An empty datagram is sent as well.
+        if event.data is not None:
             pieces.append(event.data)
             unended += len(event.data) - sum(len(frame.raw) for frame in decoder.feed(event.data))
         # All pieces of a message are sent in one call, so the judge sees it before the IUT answers.

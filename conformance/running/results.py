@@ -185,6 +185,7 @@ def _own_conclusion(
         came,
         Place(event=conclusion.event),
         missing,
+        any(names in session.came_otherwise for session in sessions for names in missing),
         end=end,
     )
 

@@ -137,6 +137,21 @@ def test_missing_messages_are_grouped_by_message() -> None:
     assert (alone["requirements"], alone["verdict"]) == ([SHOULD], "warn")
 
 
+def test_messages_of_which_others_came_are_grouped_by_requirement() -> None:
+    """States without one value and states without another have different causes."""
+    results = [
+        result("a", OTHER, replace(timeout(OTHER, "State"), otherwise=True)),
+        result("b", MIDDLE, replace(timeout(MIDDLE, "State"), otherwise=True)),
+        result("c", MIDDLE, replace(timeout(MIDDLE, "State"), otherwise=True)),
+    ]
+    found = causes_of(results)
+    assert {each["requirement"]: each["tests"] for each in found} == {
+        OTHER: ["a"],
+        MIDDLE: ["b", "c"],
+    }
+    assert not any("is missing" in each["what"] for each in found)
+
+
 def test_missing_messages_are_grouped_by_ending() -> None:
     """A dead IUT and a silent IUT have different reasons for silence."""
     results = [

@@ -474,6 +474,17 @@ def test_a_simulator_that_closes_the_stream_at_two_messages(place: Place) -> Non
     assert {*tried(place, closes, *words).tests.values()} == {"pass"}
 
 
+def test_an_empty_datagram_is_a_message(place: Place) -> None:
+    """Experiments and replays send it, and remove the objects of the programs that it kills."""
+    words = ("--mock", "--fault", "dies-of-empty-datagrams", "--test", "input::odd_messages")
+    done = place.run("runtime/gamepad-receiver", *words)
+    [cause] = done.report["causes"]
+    assert (cause["kind"], cause["culprit"]["shown"]) == ("end", True)
+    lines = [json.loads(line) for line in done.text(cause["culprit"]["capture"]).splitlines()]
+    assert [line["text"] for line in lines if line.get("from") == "gamepad-sender"][-1] == ""
+    assert "was killed by SIGKILL" in place.conformance(*shlex.split(cause["replay"])[1:]).out
+
+
 def test_a_run_can_leave_experiments_out(place: Place) -> None:
     """Then a death has candidates, and each requirement stands by itself."""
     done = tried(place, 'if "SetBatteryCapacity" in command: os._exit(1)', "--no-isolate")

@@ -11,9 +11,15 @@ from conformance.iut import Iut
 from conformance.session import Session
 from conformance.simspark import malformed, strategies
 from conformance.simspark.codec import encode
-from conformance.simspark.server.tester.agents import check_served, check_turns, create, play_agent
+from conformance.simspark.server.tester.agents import (
+    AGAIN_AND_AGAIN,
+    check_served,
+    check_turns,
+    create,
+    play_agent,
+)
 from conformance.simspark.server.tester.match import match
-from conformance.simspark.server.tester.monitors import KEEPS_SENDING, Watch, watch_server
+from conformance.simspark.server.tester.monitors import Watch, watch_server
 from conformance.simspark.tester import LONG_NUMBERS, ODD_NUMBERS, expressions
 from conformance.simspark.view import STATES
 from conformance.verdicts import NotExercised, Violation
@@ -240,7 +246,7 @@ def _excuse_closed(session: Session) -> Iterator[None]:
     except (Violation, NotExercised) as lacking:
         if session.ended:
             return
-        if isinstance(lacking, Violation) and lacking.requirement == KEEPS_SENDING:
+        if isinstance(lacking, Violation) and lacking.requirement == AGAIN_AND_AGAIN:
             lacking.requirement = None  # The server stopped serving only this client.
         raise
 

@@ -249,21 +249,24 @@ def hinge_names(iut: Iut) -> tuple[str, str]:
 async def hinge_angle(iut: Iut, agent: Session) -> float:
     """Return the angle of the declared hinge in degrees.
 
-    Raises NotExercised if the robot has no hinge of that name, and Violation if the angle is not a
-    number.
+    Raises NotExercised if the robot has no hinge of that name. Raises Violation if the angle is not
+    a number, or does not come any more.
     """
     _, name = hinge_names(iut)
     await skip_received(agent)
     found = await hinge_angles(agent, name, 1)
     if found:
         return found[0]
+    expected, about = f"the hinge {name} in degrees", "agents.joints"
     for message in agent.received:
+        if hinge(message, name) is not None:
+            # The perceptors have ended, or have lost the hinge.
+            latest = await perceptors(agent)
+            raise Violation(expected, "the perceptors had it before", about, latest.event)
         for told in hinges(message):
             if told.get("n") == name and "ax" in told:
                 came = f"received {told['ax']:.40}, which is not a number"
-                raise Violation(
-                    f"the hinge {name} in degrees", came, "agents.joints", message.event
-                )
+                raise Violation(expected, came, about, message.event)
     raise NotExercised(
         f"the robot has no hinge {name}; declare --set 'hinge=EFFECTOR PERCEPTOR', "
         "and --set scene=FILE if that hinge needs another robot"

@@ -1,0 +1,21 @@
+"""Faults of a gamepad receiver that end its process at a message."""
+
+from typing import Any
+
+from mocks.deviations import Subtle, Table
+from mocks.runtime.gamepad_receiver import Receiver
+from mocks.steps import before, die
+
+
+def _is_empty(receiver: Receiver, data: Any) -> bool:
+    return not data
+
+
+RECEIVER = Table(Receiver)
+
+RECEIVER["receiver.odd-messages"] = {
+    "dies-of-empty-datagrams": Subtle(
+        "Crashes if a datagram is empty.",
+        before("received", die, _is_empty),
+    ),
+}
