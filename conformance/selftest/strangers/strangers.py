@@ -36,7 +36,7 @@ class Switch:
     name: str
     """The word on the command line; a pair has two words with a comma between them."""
     kind: str
-    """``death``, ``closed`` (a stream that the program closes), ``silence`` or ``pair``."""
+    """``death``, ``closed`` (by the program), ``silence``, ``content`` (wrong) or ``pair``."""
     says: str
     fails: tuple[str, ...]
     """Requirements that the program violates: the suite must report each as fail or warn.
