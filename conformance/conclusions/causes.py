@@ -123,8 +123,8 @@ def _content_groups(counting: Sequence[Fact]) -> Iterator[_Group]:
 def _missing_groups(counting: Sequence[Fact], before: Sequence[_Group]) -> Iterator[_Group]:
     """Group the other facts by the missing messages and the end of the session.
 
-    If other messages of the awaited names came, their content is wrong. Such facts are grouped by
-    requirement.
+    If other messages of the awaited names came, their content is wrong, and the facts are grouped
+    by requirement.
     """
     taken = {id(fact) for group in before for fact in group.facts}
     groups: dict[Any, _Group] = {}
