@@ -20,7 +20,6 @@ Does = tuple[str, dict[str, Any]]
 CATALOG = (locations.folder("captures", "runtime") or Path()) / "catalogs" / "robot.yaml"
 LISTEN = "--listen 127.0.0.1:0"
 _ARM = "rt-arm-{}-{{runtime/buffer-owner pid}}"
-_PAD = dict.fromkeys(("axis1", "axis2", "axis3", "axis4"), 1)
 
 
 @dataclass(frozen=True)

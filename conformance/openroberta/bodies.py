@@ -1,7 +1,7 @@
 """Read the body of a message that should be a JSON object, even if malformed.
 
-Some wrong forms are still clear. An example is an HTML form, which many HTTP libraries make of an
-object. These bodies are read and judged all the same; a single finding names the form.
+Some wrong forms still have a clear meaning. An example is an HTML form, which many HTTP libraries
+make of an object. These bodies are read and judged too. A single finding names the form.
 """
 
 import ast
@@ -13,22 +13,21 @@ from collections.abc import Iterator
 from typing import Any
 from urllib.parse import parse_qsl
 
-# bytes; a longer body is read as JSON only, because no robot's data object is that long
-_MOST = 64 << 10
+_MAX_SIZE = 64 << 10  # bytes; no data object of a robot is longer
 _GZIP = b"\x1f\x8b"  # the first bytes of a gzip stream
 _MARK = "\ufeff"  # the byte order mark
-# a comma before the closing brace: JSON forbids it, Python and many others accept it
+# A comma before the closing brace: JSON forbids it, but Python accepts it.
 _COMMA = re.compile(r",\s*}\s*$")
-_WRONG = (zlib.error, ValueError, TypeError, SyntaxError, RecursionError, MemoryError)
+_ERRORS = (zlib.error, ValueError, TypeError, SyntaxError, RecursionError, MemoryError)
 
 
 def json_object(data: bytes) -> dict[str, Any] | None:
     """Return the JSON object that these UTF-8 bytes encode, or None."""
     try:
-        value, behind = _parsed(data.decode("utf-8"))
+        value, rest = _parsed(data.decode("utf-8"))
     except (ValueError, RecursionError):
         return None
-    return value if isinstance(value, dict) and not behind else None
+    return value if isinstance(value, dict) and not rest else None
 
 
 def guess_object(data: bytes) -> tuple[dict[str, Any] | None, str]:
@@ -36,8 +35,8 @@ def guess_object(data: bytes) -> tuple[dict[str, Any] | None, str]:
 
     `data` is not a JSON object. The object is None if no known form fits.
     """
-    if 0 < len(data) <= _MOST:
-        with contextlib.suppress(*_WRONG):
+    if 0 < len(data) <= _MAX_SIZE:
+        with contextlib.suppress(*_ERRORS):
             for value, form in _readings(data):
                 if isinstance(value, dict):
                     return value, f"received the object {form}"
@@ -47,10 +46,10 @@ def guess_object(data: bytes) -> tuple[dict[str, Any] | None, str]:
 def _readings(data: bytes) -> Iterator[tuple[Any, str]]:
     """Yield possible values of the bytes, each with a description of its form.
 
-    Raises one of `_WRONG` if no form fits.
+    Raises one of `_ERRORS` if no form fits.
     """
     if data.startswith(_GZIP):
-        plain = zlib.decompressobj(zlib.MAX_WBITS | 16).decompress(data, _MOST)
+        plain = zlib.decompressobj(zlib.MAX_WBITS | 16).decompress(data, _MAX_SIZE)
         yield _parsed(plain.decode())[0], "compressed by gzip"
     try:
         text, form = data.decode("utf-8"), ""
@@ -61,7 +60,7 @@ def _readings(data: bytes) -> Iterator[tuple[Any, str]]:
     if text.startswith(_MARK):
         text, form = text.removeprefix(_MARK), "after a byte order mark"
     try:
-        value, behind = _parsed(text)
+        value, rest = _parsed(text)
     except ValueError:
         with contextlib.suppress(ValueError):
             yield _parsed(_COMMA.sub("}", text))[0], "with a comma after its last member"
@@ -70,7 +69,7 @@ def _readings(data: bytes) -> Iterator[tuple[Any, str]]:
         else:
             yield dict(parse_qsl(text, strict_parsing=True)), "as an HTML form"
         return
-    yield value, form or f"followed by {behind[:20]!r}"
+    yield value, form or f"followed by {rest[:20]!r}"
     if isinstance(value, list) and len(value) == 1:
         yield value[0], "within an array"
     if isinstance(value, str):

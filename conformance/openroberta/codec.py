@@ -27,14 +27,14 @@ from conformance.openroberta import message_names, websocket
 from conformance.openroberta.codings import with_coding, without_coding
 
 INCIDENTAL = ("content-length",)
-"""Members of a decoded form that depend on the spelling only: JSON can be spelt in many ways."""
+"""Members of a decoded form that depend on the spelling only, because JSON has many spellings."""
 
 # bytes of one message that are kept; four times the largest message of a test
 LIMIT = 8 * 1024 * 1024
-_HELLO = b"\x16\x03"  # first bytes of a TLS connection, which does not belong on a plain port
+_HELLO = b"\x16\x03"  # first bytes of a TLS connection
 _RESPONSE = b"HTTP/"
 _BEGINS = re.compile(rb"[!#$%&'*+.^_`|~0-9A-Za-z-]")  # a character that HTTP allows in a method
-_WRONG = "http.messages"
+_REQUIREMENT = "http.messages"
 _LAB = re.compile("^https?://[^/?]*", re.IGNORECASE)
 _CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
 _HOST = re.compile(rb"(\[[^\]]*\]|[^\s:/?#@\[\]]*)(:[0-9]*)?")
@@ -94,7 +94,7 @@ def _body(body: Any) -> dict[str, Any]:
 
 
 def _bytes(body: Any) -> bytes:
-    """Return the bytes of a body; JSON is spelt as in published labs, which all robots read."""
+    """Return the bytes of a body. JSON is written as in published labs, which all robots read."""
     return body if isinstance(body, bytes) else json.dumps(body, separators=(",", ":")).encode()
 
 
@@ -113,18 +113,18 @@ def plain_content(value: Mapping[str, Any]) -> bytes:
 
 def brief(value: Mapping[str, Any]) -> str:
     """Summarise a decoded message in one line, without headers; a binary file is its length."""
-    said = [value.get(name) for name in ("method", "path", "status", "reason")]
+    parts = [value.get(name) for name in ("method", "path", "status", "reason")]
     if "json" in value:
-        said.append(json.dumps(value["json"], ensure_ascii=False))
+        parts.append(json.dumps(value["json"], ensure_ascii=False))
     elif "base64" in value:
         data = content(value)
         text = data[:160].decode("utf-8", "replace")
-        said.append(text if text.isprintable() else f"{len(data)} bytes")
-    return " ".join(str(each) for each in said if each is not None)
+        parts.append(text if text.isprintable() else f"{len(data)} bytes")
+    return " ".join(str(each) for each in parts if each is not None)
 
 
 def label(message: str, value: Any) -> str:
-    """Return what tells one kind of message from another: also the status of a refusal."""
+    """Return the name of a message for the report, with the status of a refusal."""
     if not isinstance(value, dict):
         return message
     if message == "Refusal":
@@ -327,22 +327,22 @@ class _Message:
 
     def _look_at_head(self) -> None:
         assert self._http is not None
-        behind, _ = self._http.trailing_data
-        ends = len(self._raw) - len(behind)
+        rest, _ = self._http.trailing_data
+        ends = len(self._raw) - len(rest)
         self._ill_formed = self._ill_formed or _ill_formed(bytes(self._raw[self._at : ends]))
         self._at = ends
 
     def _complete(self, head: dict[str, Any], body: bytes) -> tuple[Frame, bytes]:
         assert self._http is not None
-        behind, _ = self._http.trailing_data
+        rest, _ = self._http.trailing_data
         value, wrong = message_names.with_body(head, body)
-        raw = bytes(self._raw[: len(self._raw) - len(behind)])
-        about = _WRONG if self._ill_formed else "http.json" if wrong else None
+        raw = bytes(self._raw[: len(self._raw) - len(rest)])
+        about = _REQUIREMENT if self._ill_formed else "http.json" if wrong else None
         error = self._ill_formed or wrong or None
-        return Frame(raw, message_names.name_of(value), value, error, about), bytes(behind)
+        return Frame(raw, message_names.name_of(value), value, error, about), bytes(rest)
 
     def _wrong(self, error: str) -> Frame:
-        return Frame(bytes(self._raw), error=error, requirement=_WRONG)
+        return Frame(bytes(self._raw), error=error, requirement=_REQUIREMENT)
 
 
 def _ill_formed(head: bytes) -> str:
@@ -396,5 +396,5 @@ def _head_of(event: h11.Request | h11.Response | h11.InformationalResponse) -> d
         method = event.method.decode()
         return {"method": method, "path": path, **asked, "version": version, "headers": headers}
     reason = event.reason.decode("latin-1")
-    said = {"reason": reason} if reason else {}
-    return {"status": event.status_code, **said, "version": version, "headers": headers}
+    optional = {"reason": reason} if reason else {}
+    return {"status": event.status_code, **optional, "version": version, "headers": headers}

@@ -9,19 +9,19 @@ ROBOT, LAB = "robot", "lab"
 
 
 class Step(StrEnum):
-    """State of the robot of one token; each value completes the sentence "a robot ..."."""
+    """State of the robot of one token. Each value completes the sentence "a robot ..."."""
 
     NEW = "that has never registered"
     REGISTERING = "whose registration has no answer yet"
     ABORTED = "whose registration was aborted"
     LINKED = "that is registered"
-    TOLD = "that received download"
-    STRAYED = "that received download, and pushed instead"
-    PASSED_OVER = "that received download, and got repeat for a push instead"
+    ANNOUNCED = "that received download"
+    PUSHED_INSTEAD = "that received download, and pushed instead of fetching"
+    GOT_REPEAT = "that received download, and got repeat for a push instead"
     FETCHING = "that is fetching its program"
     RUNNING = "that is running a program"
     UPDATING = "that received update"
-    DISMISSED = "whose push was aborted"
+    PUSH_ABORTED = "whose push was aborted"
 
 
 _FROM = "received {name} from a robot {state}"
@@ -40,30 +40,30 @@ COURSE = Course(
         Step.ABORTED: {**_REGISTERS, (ROBOT, "Push"): Violates("register.after-abort", _FROM)},
         Step.LINKED: {
             **_REGISTERS,
-            (LAB, "Download"): Step.TOLD,
+            (LAB, "Download"): Step.ANNOUNCED,
             (LAB, "Update"): Step.UPDATING,
-            (LAB, "Abort"): Step.DISMISSED,
+            (LAB, "Abort"): Step.PUSH_ABORTED,
         },
-        Step.TOLD: {
+        Step.ANNOUNCED: {
             **_REGISTERS,
             (ROBOT, "DownloadRequest"): Step.FETCHING,
-            (ROBOT, "Push"): Violates("run.silent-while-fetching", _FROM, Step.STRAYED),
+            (ROBOT, "Push"): Violates("run.silent-while-fetching", _FROM, Step.PUSHED_INSTEAD),
         },
-        Step.STRAYED: {
+        Step.PUSHED_INSTEAD: {
             **_REGISTERS,
             (ROBOT, "DownloadRequest"): Step.FETCHING,
             # A robot repeats a push that gets no answer.
-            (LAB, "Repeat"): Step.PASSED_OVER,
-            (LAB, "Download"): Step.TOLD,
+            (LAB, "Repeat"): Step.GOT_REPEAT,
+            (LAB, "Download"): Step.ANNOUNCED,
             (LAB, "Update"): Step.UPDATING,
-            (LAB, "Abort"): Step.DISMISSED,
+            (LAB, "Abort"): Step.PUSH_ABORTED,
         },
-        Step.PASSED_OVER: {
+        Step.GOT_REPEAT: {
             **_REGISTERS,
             (ROBOT, "DownloadRequest"): Step.FETCHING,
-            (LAB, "Download"): Step.TOLD,
+            (LAB, "Download"): Step.ANNOUNCED,
             (LAB, "Update"): Step.UPDATING,
-            (LAB, "Abort"): Step.DISMISSED,
+            (LAB, "Abort"): Step.PUSH_ABORTED,
             (ROBOT, "Push"): Violates("run.requests-file", _FROM),
         },
         Step.FETCHING: {
@@ -74,7 +74,7 @@ COURSE = Course(
         },
         Step.RUNNING: {**_REGISTERS, (ROBOT, "Push"): Step.LINKED},
         Step.UPDATING: {**_REGISTERS, (ROBOT, "Push"): Violates("update.stops-pushing", _FROM)},
-        Step.DISMISSED: {
+        Step.PUSH_ABORTED: {
             **_REGISTERS,
             (ROBOT, "Push"): Violates("robustness.abort-of-push", _FROM),
         },

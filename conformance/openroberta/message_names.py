@@ -34,7 +34,7 @@ LOOKING = ("OPTIONS", "HEAD")
 
 SENSOR_MEMBER = re.compile(r"[0-9]+-.+|[A-Za-z]-.+", re.DOTALL)
 
-_LONGEST = 1 << 20  # bytes of a decoded body that are read as JSON
+_MAX_BODY = 1 << 20  # bytes of a decoded body that are read as JSON
 _NAMES = {name.lower(): name for name in COMMANDS}
 
 
@@ -44,18 +44,18 @@ def name_of(value: Mapping[str, Any]) -> str:
 
 
 def _request(value: Mapping[str, Any]) -> str:
-    path, said = value["path"], value.get("json", {})
+    path, data = value["path"], value.get("json", {})
     if value["method"] in LOOKING:
         return REQUEST
     if path == PUSHCMD:
-        return "Register" if said.get("cmd") == "register" else "Push"
+        return "Register" if data.get("cmd") == "register" else "Push"
     if path == DOWNLOAD:
         return "DownloadRequest"
     if path.startswith(UPDATE):
         return "UpdateRequest"
     if value["headers"].get("upgrade", "").lower() == "websocket":
         return "SensorUpgrade"
-    if "cmd" not in said and ("token" in said or any(map(SENSOR_MEMBER.fullmatch, said))):
+    if "cmd" not in data and ("token" in data or any(map(SENSOR_MEMBER.fullmatch, data))):
         return "SensorPost"
     return REQUEST
 
@@ -91,7 +91,7 @@ def with_body(head: Mapping[str, Any], body: bytes) -> tuple[dict[str, Any], str
     """
     value, headers = dict(head), head["headers"]
     del value["headers"]
-    plain = without_coding(body, headers, _LONGEST)
+    plain = without_coding(body, headers, _MAX_BODY)
     parsed = None if "filename" in headers else json_object(plain)
     wrong = ""
     if parsed is None and _is_object(head):

@@ -40,8 +40,10 @@ CONSTANT = ("firmwarename", "macaddr", "firmwareversion", "menuversion")
 The robot's name can change, and some robots give their name in `robot`: so `robot` is not here.
 """
 
-MOST_HELD = 3
-"""Largest number of unanswered pushes of one robot: robots and HTTP libraries repeat lost requests.
+MAX_HELD = 3
+"""Largest number of unanswered pushes of one robot.
+
+Robots and HTTP libraries repeat lost requests.
 """
 
 COURSES = (COURSE,)
@@ -63,7 +65,7 @@ _DUE: Mapping[tuple[str, StrEnum], str] = {
 }
 """By request and step of the robot: the requirement that closing the connection violates."""
 
-_OFTEN = 3  # closed connections; nobody stops and restarts a lab that often while its robots wait
+_MAX_CLOSED = 3  # closed connections; a user does not restart a lab so often while robots wait
 
 
 @dataclass
@@ -78,7 +80,7 @@ class _Robot:
     """The robot's unanswered pushes."""
     missed: StrEnum | None = None
     """The step to assume if the robot did not read its last answer; None if it surely read it."""
-    hasty: bool = False
+    pushed_early: bool = False
     """True once the robot pushed while a push was unanswered. Its later steps are then uncertain.
     """
 
@@ -113,9 +115,9 @@ class Conversation:
             return Finding(due, f"{what} after a malformed request", inconclusive=True)
         if not self.running:
             return Finding(due, what)
-        if self._ended < _OFTEN:
+        if self._ended < _MAX_CLOSED:
             return Finding(due, f"{what}; the user may have stopped the lab", inconclusive=True)
-        return Finding(due, f"{what} again and again")
+        return Finding(due, f"{what} repeatedly")
 
     def robot(self, data: Any) -> _Robot | None:
         """Return the robot of a data object; None if the object has no token."""
@@ -232,9 +234,9 @@ class Oracle:
         if robot is None or (name == "Push" and data.get("cmd") != "push"):
             return
         if name == "Push":
-            robot.hasty = robot.hasty or bool(robot.held)
+            robot.pushed_early = robot.pushed_early or bool(robot.held)
             robot.held.append(asked)
-            if len(robot.held) > MOST_HELD:
+            if len(robot.held) > MAX_HELD:
                 what = (
                     "expected an answer before the next Push; received Push "
                     f"while {len(robot.held) - 1} others were unanswered"
@@ -266,7 +268,7 @@ class Oracle:
             if not walk.step(ROBOT, name):
                 robot.walk, wrong = walk, []
         robot.missed = None
-        if not (self._strayed or robot.hasty):
+        if not (self._strayed or robot.pushed_early):
             yield from wrong
         for field_ in CONSTANT:
             before, after = robot.registered.get(field_), data.get(field_)
@@ -299,7 +301,7 @@ class Oracle:
 
         Robots are compared by their MAC address.
         """
-        if robot.step not in (Step.ABORTED, Step.UPDATING, Step.DISMISSED):
+        if robot.step not in (Step.ABORTED, Step.UPDATING, Step.PUSH_ABORTED):
             return ""
         for token, other in reversed(self._conversation.robots.items()):
             if other is robot:
@@ -335,8 +337,8 @@ class Oracle:
             yield from self._allowed(asked, robot, name, value)
         if robot and not self._deaf:
             outcome = name in ANSWERS.get(asked.name, ())
-            told = "Refusal" if is_refusal(name, value) and not outcome else name
-            yield from robot.walk.step(LAB, told)
+            step = "Refusal" if is_refusal(name, value) and not outcome else name
+            yield from robot.walk.step(LAB, step)
 
     def _answer_left(self, asked: _Asked, name: str) -> None:
         """Handle an answer to a robot that has half-closed its connection."""

@@ -10,7 +10,7 @@ from conformance.codec import Frame
 from conformance.openroberta import message_names
 from conformance.openroberta.bodies import json_object
 
-_WRONG = "http.messages"
+_REQUIREMENT = "http.messages"
 _OPCODES = {
     Opcode.TEXT: "text",
     Opcode.BINARY: "binary",
@@ -85,13 +85,13 @@ class Decoder:
                     self._raw = self._body = b""
         except ParseFailed as error:
             self.lost = f"expected a websocket frame; {error}"
-            yield Frame(self._raw + data, error=self.lost, requirement=_WRONG)
+            yield Frame(self._raw + data, error=self.lost, requirement=_REQUIREMENT)
 
     def _frame(self, opcode: str, raw: bytes, body: bytes) -> Frame:
         value: dict[str, Any] = {"opcode": opcode, "masked": self._from_client}
-        said = json_object(body) if opcode == "text" else None
-        if said is not None:
-            value["json"] = said
+        data = json_object(body) if opcode == "text" else None
+        if data is not None:
+            value["json"] = data
         elif body:
             value["base64"] = base64.b64encode(body).decode()
         name = "SensorFrame" if opcode == "text" and self._from_client else OTHER

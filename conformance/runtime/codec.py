@@ -35,8 +35,8 @@ _PLAIN = {int, bool, type(None)}
 class Decoder:
     """Decodes one direction of one stream, or of one datagram.
 
-    The function `read` can change each frame before it is returned. `lost` says why nothing more
-    can be decoded; it is empty while decoding works.
+    The function `read` can change each frame before it is returned. `lost` is the reason why
+    decoding has stopped, or empty.
     """
 
     def __init__(self, read: Callable[[Frame], Frame] = lambda frame: frame) -> None:
@@ -105,9 +105,10 @@ def is_notification(value: Any) -> bool:
 
 
 def label(message: str, value: Any) -> str:
-    """Return what tells one kind of message from another: a method with the types of its arguments.
+    """Return the kind of a message for the report.
 
-    `message` is the name of the message. A response says if it has an error.
+    The kind of a call is its method with the types of its arguments. The kind of a response says
+    if it has an error. `message` is the name of the message.
     """
     match message:
         case "Request" if is_request(value):

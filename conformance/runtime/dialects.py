@@ -44,19 +44,19 @@ def _publication(own: str, form: str, frame: Frame) -> Frame:
     found = next(_messages(own, [value]), None)
     if found is None:
         return frame
-    meant = _members_as_text(own, found)
+    message = _members_as_text(own, found)
     if found is not value:
         what = "an RPC notification" if frame.name == NOTIFICATION else "another object"
         error = f"expected a map by itself; received the map within {what}"
-        return Frame(frame.raw, own, meant, error, form)
-    if meant != frame.value:
-        return Frame(frame.raw, own, meant, _BINS, "encoding.strings")
-    if own == GAMEPADS and mark(meant["gamepads"]) == "$map":
-        pairs = meant["gamepads"]["$map"]
+        return Frame(frame.raw, own, message, error, form)
+    if message != frame.value:
+        return Frame(frame.raw, own, message, _BINS, "encoding.strings")
+    if own == GAMEPADS and mark(message["gamepads"]) == "$map":
+        pairs = message["gamepads"]["$map"]
         if len({str(index) for index, _ in pairs if type(index) is int}) == len(pairs):
-            read = {**meant, "gamepads": {str(index): pad for index, pad in pairs}}
+            read = {**message, "gamepads": {str(index): pad for index, pad in pairs}}
             return Frame(frame.raw, own, read, _NUMBERS, "gamepad.index")
-    if own == UPDATE and (read := {part: _latest(meant[part]) for part in meant}) != meant:
+    if own == UPDATE and (read := {part: _latest(message[part]) for part in message}) != message:
         return Frame(frame.raw, own, read, _TWICE, "update.uid-form")
     return frame
 

@@ -26,8 +26,8 @@ OWNER, CONSUMER = "buffer-owner", "buffer-consumer"
 PARTIES = (OWNER, CONSUMER)
 _BEFORE = 1.0  # seconds that a timestamp can be early: fractions of a second are optional
 _SLACK = 0.05  # seconds of tolerance between two clocks
-_MOST = 1000  # objects that are observed at most, to limit memory and time
-_SHORT = 20  # consecutive images of a too short object after which this is reported
+_MAX_OBJECTS = 1000  # objects that are observed at most, to limit memory and time
+_SHORT_IMAGES = 20  # consecutive images of a too short object after which this is reported
 _FUTEX = 4  # bytes at the beginning of a mutex that are 0 if the mutex is free
 # by block: the role that writes it, and the requirements for its timestamp and its numbers
 _ABOUT = {
@@ -85,15 +85,15 @@ class Looker:
     @property
     def unseen(self) -> list[str]:
         """Descriptions of everything that could not be observed."""
-        told = ["changes between two observations, and the use of mutexes and bitmaps"]
-        told += [
+        texts = ["changes between two observations, and the use of mutexes and bitmaps"]
+        texts += [
             f"{seen.name}, which is shorter than its layout"
             for seen in self._objects.values()
             if seen.short
         ]
         if self.held:
-            told.append(f"{self.held} of {self.looks} observations, because a buffer was in use")
-        return told
+            texts.append(f"{self.held} of {self.looks} observations, because a buffer was in use")
+        return texts
 
     def find(self) -> Iterator[tuple[str, dict[str, Any]]]:
         """Search for new and removed objects. Yield the name of each object and its facts."""
@@ -104,7 +104,7 @@ class Looker:
                 yield name, {"what": "gone"}
         for name in sorted(present.keys() - self._objects.keys()):
             match = self._named.fullmatch(name)
-            room = match and len(self._objects) < _MOST
+            room = match and len(self._objects) < _MAX_OBJECTS
             if match and room and (opened := self._open(name, match["type"])):
                 self._objects[name] = opened
                 size = os.fstat(opened.descriptor).st_size
@@ -118,7 +118,7 @@ class Looker:
             if size < seen.layout.size:
                 seen.short += 1
                 # An object can also be short while it is being created or removed.
-                if seen.image and seen.short == _SHORT:
+                if seen.image and seen.short == _SHORT_IMAGES:
                     what = (
                         f"expected {seen.layout.size} bytes in {seen.name}; it shrank to "
                         f"{size} bytes"
@@ -175,14 +175,14 @@ class Looker:
             for name, field in seen.layout.fields.items()
             if field.of(before) != field.of(image)
         }
-        told = {f"{n} @{f.offset}": f.of(image).hex() for n, f in fields.items()}
+        changes = {f"{n} @{f.offset}": f.of(image).hex() for n, f in fields.items()}
         found: list[Found] = []
         for block in _ABOUT:
             params = seen.layout.params(block)
             changed = [name for name, field in params.items() if field.name in fields]
             if changed:
                 found += self._block(seen, block, changed, since, now)
-        return seen.name, {"changed": told}, found
+        return seen.name, {"changed": changes}, found
 
     def _block(
         self, seen: _Seen, block: str, changed: list[str], since: float, now: float

@@ -14,7 +14,7 @@ from conformance.runtime.shapes import mark
 GREATEST = float.fromhex("0x1.fffffep127")
 """The greatest finite float of single precision."""
 _STEP = 2.0**-23  # distance between 1 and the next float of single precision
-_LEAST = 2.0**-149  # the smallest positive float of single precision
+_SMALLEST = 2.0**-149  # the smallest positive float of single precision
 
 
 def is_rounded(sent: float, came: Any) -> bool:
@@ -29,7 +29,7 @@ def is_rounded(sent: float, came: Any) -> bool:
         return True
     if abs(sent) > GREATEST:
         return abs(number) >= GREATEST and math.copysign(1, number) == math.copysign(1, sent)
-    return abs(number - sent) <= max(abs(sent) * _STEP, _LEAST)
+    return abs(number - sent) <= max(abs(sent) * _STEP, _SMALLEST)
 
 
 def is_same(sent: Any, came: Any) -> bool:

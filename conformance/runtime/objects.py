@@ -47,7 +47,7 @@ _COUNTED = {0xDC: (2, 1), 0xDD: (4, 1), 0xDE: (2, 2), 0xDF: (4, 2)}
 
 _SINGLE = re.compile(rb"[\x00-\x7f\xc0\xc2\xc3\xe0-\xff]+")
 """Objects of a single byte: small integers, nil and booleans."""
-_FEW = 100  # objects; for fewer objects a regular expression saves no time
+_MIN_OBJECTS = 100  # objects; for fewer objects a regular expression saves no time
 
 
 class Malformed(Exception):
@@ -73,7 +73,7 @@ class Ending:
             if size is None:
                 return None
             self._at += size
-            if self._open[-1] > _FEW and not elements:
+            if self._open[-1] > _MIN_OBJECTS and not elements:
                 self._skip(data)
             # Each element has at least one byte.
             if self._at + elements > LIMIT:

@@ -5,8 +5,8 @@ clock. Rules for this module:
 
 - A finding is about the current message and its sender.
 - A call is identified by one id, and changes its state only through CALL.
-- After anything except a request, a server can answer freely: no later response can be told from an
-  answer to that message.
+- After an unusual message of the client, any response of the server is accepted, because it can be
+  an answer to that message.
 - Rules that a schema expresses are checked only by the schema.
 """
 
@@ -64,8 +64,7 @@ CALL = Course(
 COURSES = (CALL,)
 
 UIDS = 2**88
-# later equal calls that were answered, after which an unanswered call is not just slow
-_PASSED = 10
+_MAX_PASSED = 10  # equal later calls with a response; then the call is unanswered, not only slow
 CIRCLE = 1 + 1e-6  # square of the radius, with a tolerance for rounding to single precision
 
 _OWN = {
@@ -173,18 +172,18 @@ class Oracle:
             return
         if sender in (CLIENT, SERVER) and foreign and not self._answers_one(sender, value):
             requirement = "rpc.own-direction"
-        told = isinstance(value, dict) and not foreign and sender != SERVER
-        if told and any(map(mark, _keys(value))):
+        is_map = isinstance(value, dict) and not foreign and sender != SERVER
+        if is_map and any(map(mark, _keys(value))):
             yield Finding(
                 "encoding.strings",
                 f"expected strings as keys of a map; received {short_json(value)}",
             )
         wrapped = " in an RPC notification" if name == NOTIFICATION and sender != SERVER else ""
         latest = [short_json(self._latest.pop(sender))] if sender in self._latest else []
-        behind = "".join(f" directly after {message}" for message in latest)
-        text = f"expected {wanted}; received {short_json(value)}{wrapped}{behind}"
+        after = "".join(f" directly after {message}" for message in latest)
+        text = f"expected {wanted}; received {short_json(value)}{wrapped}{after}"
         # An object that is neither a map nor an array is probably the rest of the previous message.
-        rest = bool(behind) and not isinstance(value, dict | list)
+        rest = bool(after) and not isinstance(value, dict | list)
         if rest:
             text += ", whose header perhaps announces too short a length"
         yield Finding(requirement, text, earlier=rest)
@@ -219,7 +218,7 @@ class Oracle:
         """
         if sender == SERVER and not self._conversation.lenient:
             early = CLIENT not in self._gone
-            due = [n for n, call in self._open.items() if early or call.passed >= _PASSED]
+            due = [n for n, call in self._open.items() if early or call.passed >= _MAX_PASSED]
             if due:
                 text = f"expected responses to {_few(due)}; the server closed the stream"
                 yield Finding("rpc.each-answered", text)

@@ -13,9 +13,9 @@ from conformance.running.timeouts import GRACE
 from conformance.session import Session, Timeout
 from conformance.verdicts import Conclusion, Inconclusive, NotExercised, Unreachable, Violation
 
-A_WHILE = 3.3
+LONG_CALL = 3.3
 """Seconds of a pause that is longer than 3 s, a common timer period."""
-_SOME = 8  # messages that are judged from an IUT that sends without an operation
+_MAX_UNASKED = 8  # messages that are judged of an IUT that sends without an operation
 _EAGER = 0.5  # seconds in which an IUT that connects by itself usually has connected
 
 
@@ -140,14 +140,15 @@ async def _judge_unasked(session: Session, left: Countdown) -> None:
         return
     # The IUT had time to start while the tester waited for the operation.
     within: Timeout = left if left() > session.seconds("quiet") else "quiet"
-    while len(session.received) < _SOME and await session.wait_for(within=within):
+    while len(session.received) < _MAX_UNASKED and await session.wait_for(within=within):
         within = "response"
 
 
 async def run_operation(session: Session, operation: str, **arguments: Any) -> Any:
-    """Return the result of an operation that must succeed; None if it is not answered this time.
+    """Return the result of an operation that must succeed, or None without an answer.
 
-    If the operation was answered earlier in the run, the messages show whether the IUT goes on.
+    An operation that was answered earlier in the run can remain unanswered: the messages of the
+    IUT then show whether the operation had its effect.
 
     Raises Inconclusive if the operation fails, Violation if the IUT exits instead of an answer, and
     Unoperated if the operation is not provided.
@@ -159,8 +160,8 @@ async def run_operation(session: Session, operation: str, **arguments: Any) -> A
     except TimeoutError:
         if operation in answered:
             return None
-        lacking = _unanswered_text(session.instance, operation)
-        raise Unoperated(f"needs an operation: the IUT {lacking}") from None
+        why = _unanswered_text(session.instance, operation)
+        raise Unoperated(f"needs an operation: the IUT {why}") from None
     except NotExercised as missing:
         raise Unoperated(str(missing)) from missing
     except Inconclusive:
@@ -174,7 +175,7 @@ async def run_operation(session: Session, operation: str, **arguments: Any) -> A
 
 
 async def check_running(instance: Instance, operation: str) -> None:
-    """Raise Violation if the process has exited, or exits soon, instead of an answer."""
+    """Raise Violation if the process exits within the time `quiet` instead of an answer."""
     process = instance.process
     if process and await process.wait(instance.configuration.seconds("quiet")):
         expected = f"the operation '{operation}' to be answered"

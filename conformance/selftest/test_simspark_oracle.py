@@ -10,7 +10,7 @@ from conformance.judging.captures import Capture
 from conformance.judging.connections import judge_capture
 from conformance.judging.judge import Judge
 from conformance.simspark import messages, sexp
-from conformance.simspark.clock import KEPT
+from conformance.simspark.clock import MAX_ENTRIES
 from conformance.simspark.codec import encode
 from conformance.simspark.nodes import LEAVES
 from conformance.simspark.oracle import Conversation, Oracle
@@ -117,10 +117,10 @@ def test_commands_are_not_kept_for_ever() -> None:
 
     shown("9")
     list(trainer.message("monitor", "Commands", [["time", "0"]]))
-    for _ in range(2 * KEPT):
+    for _ in range(2 * MAX_ENTRIES):
         list(trainer.message("monitor", "Commands", [["select"]]))
-    assert conversation.commands.count == 2 * KEPT + 1
-    assert len(conversation.commands.since(0)) == KEPT
+    assert conversation.commands.count == 2 * MAX_ENTRIES + 1
+    assert len(conversation.commands.since(0)) == MAX_ENTRIES
     assert "state.time-goes-on" not in shown("0")
     assert "state.time-goes-on" not in shown("4")
     assert "state.time-goes-on" in shown("2")

@@ -8,7 +8,7 @@ from conformance.configuration import Configuration
 from conformance.definitions import protocols
 from conformance.harness.instance import Instance
 from conformance.harness.process import GRACE
-from conformance.running.testbed import SHORT_GRACE, MIN_LINGERING, Testbed
+from conformance.running.testbed import MIN_LINGERING, SHORT_GRACE, Testbed
 from conformance.verdicts import Violation
 
 ASKING = 6

@@ -9,10 +9,10 @@ from typing import Any
 from conformance.simspark.scene import number
 
 WHOLE = 1.0  # seconds; a clock that shows whole seconds lags by up to one second
-KEPT = 1000  # entries; bounds the memory of a long run, and no test sends so many commands
-GREAT = 1e6  # metres, degrees or seconds; a greater number is none of a game
-LATE = 5.0  # seconds; game time that can pass between a `time` command and the state that shows it
-STEP = 0.3  # seconds; greatest step between two states without a command, several cycles of 0.04 s
+MAX_ENTRIES = 1000  # entries; bounds the memory of a long run, and no test sends so many commands
+MAX_NUMBER = 1e6  # metres, degrees or seconds; no value of a game is greater
+MAX_DELAY = 5.0  # seconds of game time until a state shows a `time` command
+MAX_STEP = 0.3  # seconds between two states without a command; several cycles of 0.04 s
 
 
 class Commands:
@@ -22,7 +22,7 @@ class Commands:
     """
 
     def __init__(self) -> None:
-        self._latest: deque[list[Any]] = deque(maxlen=KEPT)
+        self._latest: deque[list[Any]] = deque(maxlen=MAX_ENTRIES)
         self.count = 0
         """The number of commands received so far, including forgotten ones."""
         self.extreme = False
@@ -36,7 +36,7 @@ class Commands:
     def since(self, count: int) -> list[list[Any]]:
         """Return the commands after the first `count` commands.
 
-        Only the latest KEPT commands are available.
+        Only the latest MAX_ENTRIES commands are available.
         """
         new = min(self.count - count, len(self._latest))
         return [*self._latest][len(self._latest) - new :]
@@ -47,7 +47,7 @@ def _is_extreme(part: Any) -> bool:
     if isinstance(part, list):
         return any(_is_extreme(item) for item in part if isinstance(item, str))
     try:
-        return not abs(float(part)) < GREAT
+        return not abs(float(part)) < MAX_NUMBER
     except ValueError:
         return False
 
@@ -63,7 +63,7 @@ class Clock:
         """Start with the shared list of trainer commands, ``commands``."""
         self._commands = commands
         self._taken = 0
-        self._times: deque[float] = deque(maxlen=KEPT)
+        self._times: deque[float] = deque(maxlen=MAX_ENTRIES)
         self._restarts = 0
 
     def _take(self) -> None:
@@ -84,9 +84,11 @@ class Clock:
         """
         self._take()
         back = later < earlier
-        reached = [time for time in self._times if abs(later - time) <= (LATE if back else WHOLE)]
+        reached = [
+            time for time in self._times if abs(later - time) <= (MAX_DELAY if back else WHOLE)
+        ]
         # A small step can come from a state that the server sent before the command arrived.
-        for time in reached if abs(later - earlier) > STEP else ():
+        for time in reached if abs(later - earlier) > MAX_STEP else ():
             self._times.remove(time)
         excused = turned or bool(reached) or bool(self._restarts)
         if turned:

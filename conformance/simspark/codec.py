@@ -102,7 +102,7 @@ def name_of(value: list[Expression]) -> str:
 
 
 def label(message: str, value: Any) -> str:
-    """Return what tells one kind of message from another: its name and its first words."""
+    """Return the kind of a message for the report: its name and its first words."""
     if message not in ("Perceptors", "Effectors", "Commands", "Expressions"):
         return message
     words = (item[0] for item in value if isinstance(item, list) and item)

@@ -72,12 +72,12 @@ class Tester(Protocol):
     def long(self, size: int) -> bytes:
         """Return a usual message whose text has `size` bytes."""
 
-    async def check_goes_on(
-        self, after: str, *, may_close: bool = False, upon: bytes = b""
+    async def check_continues(
+        self, after: str, *, may_close: bool = False, prefix: bytes = b""
     ) -> None:
         """Raise Violation unless the client takes the messages that follow.
 
-        With ``may_close``, closing the connection is also a pass. ``upon`` are bytes sent in one
+        With ``may_close``, closing the connection is also a pass. ``prefix`` are bytes sent in one
         write with the next message.
         """
 
@@ -97,10 +97,10 @@ async def check_survived(
         async with begun(iut) as tester:
             usual = tester.long(len(data) - LENGTH.size)
             if malformed:
-                await tester.check_goes_on(what, may_close=True, upon=data)
+                await tester.check_continues(what, may_close=True, prefix=data)
             else:
                 await tester.session.send_bytes(usual)
-                await tester.check_goes_on("a long message of the usual form")
+                await tester.check_continues("a long message of the usual form")
 
     await compared(iut, play, True, False, "frame.length-prefix")
 

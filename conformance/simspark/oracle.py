@@ -21,7 +21,7 @@ from typing import Any
 from conformance.course import ANY, Course, Violates, Walk
 from conformance.judging.judge import Finding
 from conformance.simspark import nodes
-from conformance.simspark.clock import KEPT, Clock, Commands
+from conformance.simspark.clock import MAX_ENTRIES, Clock, Commands
 from conformance.simspark.codec import COMMANDS, TRUNCATED
 from conformance.simspark.scene import Scene, number
 
@@ -47,7 +47,7 @@ NAMED = {
 }
 """The parts that a command must name, in any order, with the requirement."""
 
-_PATIENT = 50  # messages with perceptors (one second) until a missing init is a violation
+_GROUPS_BEFORE_INIT = 50  # groups of perceptors, one second; then an init must have been sent
 _INSTEAD = "received {words} instead"
 _TOGETHER = "the environment information and the game state are in one list"
 
@@ -126,7 +126,7 @@ class Oracle:
         self._waited = 0
         """The number of messages with perceptors before the init message of an agent."""
         self._walks = {side: Walk(course) for side, course in SIDES.items()}
-        self._cookies: deque[str] = deque(maxlen=KEPT)
+        self._cookies: deque[str] = deque(maxlen=MAX_ENTRIES)
         self._commands = (conversation or Conversation()).commands
         self._clock = Clock(self._commands)
 
@@ -178,7 +178,7 @@ class Oracle:
         created = sender == AGENT and self._walks[AGENT].state is Phase.CREATED
         if created and not self._gone and self._waited:
             what = f"the agent left without init, after {self._waited} messages with perceptors"
-            early = self._waited < _PATIENT
+            early = self._waited < _GROUPS_BEFORE_INIT
             yield Finding("agents.init-second", what, inconclusive=early)
         self._gone.add(sender)
 
@@ -214,8 +214,8 @@ class Oracle:
             yield Finding("move-agent.not-bare", "received the command agent without unum and team")
         elif word in NAMED and len(command) > 1:
             requirement, keys = NAMED[word]
-            told = [part[0] for part in command[1:] if isinstance(part, list) and part]
-            if missing := [key for key in keys if key not in told]:
+            names = [part[0] for part in command[1:] if isinstance(part, list) and part]
+            if missing := [key for key in keys if key not in names]:
                 yield Finding(
                     requirement, f"received the command {word} without {' and '.join(missing)}"
                 )

@@ -122,7 +122,7 @@ def reported_names(session: Session) -> set[str]:
 async def run_operation(session: Session, operation: str) -> Answer:
     """Run an operation of the upper tester and return its answer.
 
-    Raises Violation if the IUT died meanwhile, or stopped answering operations.
+    Raises Violation if the IUT crashes during the wait, or stops answering operations.
     """
     operated, before = session.instance.upper.operated, session.now
     answer = session.instance.upper(operation)

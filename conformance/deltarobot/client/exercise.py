@@ -15,10 +15,8 @@ from conformance.deltarobot.messages import (
     POSITION,
     PROGRESS,
     curve,
-    unknown,
     vector,
 )
-from conformance.deltarobot.reading_errors import are_lengths_reversed, is_in_step
 from conformance.deltarobot.service import in_many_reads
 from conformance.harness.upper_tester import Answer
 from conformance.iut import Iut
@@ -144,30 +142,6 @@ async def _wrong_values(iut: Iut) -> Mapping[str, str]:
         return dict.fromkeys(changed, _FLOATS)
 
     return await iut.cached("changed values", found)
-
-
-async def find_misreading(iut: Iut) -> str:
-    """Return the violated requirement if the client misreads the plainest exercise, else empty."""
-    async with open_session(iut) as session:
-        await session.send(curve(*PLAIN))
-        if not await TESTER.has_served(session):
-            if await are_lengths_reversed(iut):
-                return "frame.byte-order"
-            if not await is_in_step(iut, unknown(0xF321, "ff" * 12 * len(PLAIN))):
-                return "frame.variable-length"
-            # The client skips unknown messages of that length: it only answers no pings in an
-            # exercise.
-            return "" if session.ended else "pong.each"
-        await session.send(vector(POSITION, *PLAIN[1]))
-        seen = await shown_state(session)
-        for what, wanted in (("curve", PLAIN), ("position", PLAIN[1])):
-            try:
-                if what in seen:
-                    await check_shown(session, what, wanted)
-            except Violation:
-                return (await _wrong_values(iut)).get(what, _FLOATS)
-        served = await TESTER.has_served(session)
-        return "" if served or session.ended else "pong.each"
 
 
 async def shown_state(session: Session) -> Mapping[str, Any]:

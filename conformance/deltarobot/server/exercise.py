@@ -29,7 +29,6 @@ ABOUT = {
 """The requirement for the contents of each progress message."""
 A_CURVE = ("Curve", "Oversized")
 """Names of a curve message: within the size limit, or above it."""
-_BEGINNING = "the beginning of an exercise"
 _PLAIN = [[0.0, 0.0, 0.0], [1.0, 2.0, -3.5]]
 """A plain curve; its last number shows if fractions are lost."""
 _VALUES, _FLOATS = "exercise.curve-values", "frame.floats"

@@ -96,7 +96,7 @@ async def test_thrown_away_while_pushing(iut: Iut) -> None:
         robot = await tester.open_linked()
         waits = await robot.push()
         early = EARLIEST["push_hold"] * tester.seconds("push_hold")
-        # This is short enough for the other push to be refused before the first one is due.
+        # The lab must refuse the other push before it has to answer the first push.
         message = await waits.session.wait_for(within=min(early / 4, tester.seconds("quiet")))
         if message is not None:
             raise waits.wrong("no immediate answer", message, "push.held")
@@ -138,7 +138,7 @@ async def assert_still_served(
 
 @requirement("refuses.download")
 async def test_download_without_a_field(iut: Iut) -> None:
-    """A request for an announced program without a field gets an error; the whole one gets it."""
+    """A request for a program without a field gets an error. A whole one does not."""
     async with playing(iut) as tester:
         robot = await tester.open_linked()
         await robot.commanded("run", "Download", "run.command")
@@ -188,11 +188,11 @@ async def test_extra_members(iut: Iut) -> None:
 
 
 @requirement("http.json")
-@explore(told=strategies.robots())
-async def test_any_robot(iut: Iut, told: dict[str, str]) -> None:
+@explore(fields=strategies.robots())
+async def test_any_robot(iut: Iut, fields: dict[str, str]) -> None:
     """A robot with any name and version, in any script, can register."""
     async with playing(iut) as tester:
-        robot = tester.robot(**told)
+        robot = tester.robot(**fields)
         exchange = await robot.register()
         if await tester.offers("pair"):
             await robot.linked_by(exchange)
@@ -205,9 +205,9 @@ async def test_json_in_another_spelling(iut: Iut) -> None:
     """JSON is accepted with white space, in any order, in UTF-8 or escaped."""
     async with playing(iut) as tester:
         robot = tester.robot(brickname="Gr\u00f6\u00dfe \u673a 1/2")
-        told = robot.object("register")
-        spelt = [(name, json.dumps(told[name], ensure_ascii=False)) for name in reversed(told)]
-        fields = [f'  "{name}" :\t{said}' for name, said in spelt]
+        data = robot.object("register")
+        spelt = [(name, json.dumps(data[name], ensure_ascii=False)) for name in reversed(data)]
+        fields = [f'  "{name}" :\t{text}' for name, text in spelt]
         body = "{\r\n" + ",\n".join(fields) + "\n}\n"
         body = body.replace("\u00f6", "\\u00F6").replace("/", "\\/")
         value = tester.request("POST", PUSHCMD, {"content-type": "application/json"}, body.encode())

@@ -86,8 +86,8 @@ async def test_names_of_rarer_fields(iut: Iut) -> None:
 
 async def _is_closing(tester: RobotsTester, spell: Callable[[str, str], str]) -> bool:
     """Return True if the lab closes the connection as this spelling of Connection requests."""
-    told = tester.robot().object("register", "token")
-    value = tester.request("POST", message_names.PUSHCMD, {"connection": "close"}, told)
+    data = tester.robot().object("register", "token")
+    value = tester.request("POST", message_names.PUSHCMD, {"connection": "close"}, data)
     session = await tester.connection()
     await session.send_bytes(encode(value, spell))
     return await session.until_closed("response")
@@ -138,8 +138,8 @@ async def test_one_connection(iut: Iut) -> None:
         robot = tester.robot()
         robot.keeps = True
         for _ in range(2):
-            told = tester.robot().object("register", "battery")
-            exchange = await robot.ask(message_names.PUSHCMD, told)
+            data = tester.robot().object("register", "battery")
+            exchange = await robot.ask(message_names.PUSHCMD, data)
             await exchange.check_refused("refuses.battery")
         exchange = await robot.register()
         await exchange.assert_unanswered()
@@ -155,8 +155,8 @@ async def test_closing(iut: Iut) -> None:
     async with playing(iut) as tester:
         robot = tester.robot()
         for version, asks in (("1.0", "close"), ("1.1", "close"), ("1.1", "Close")):
-            told = robot.object("register", "battery")
-            value = tester.request("POST", message_names.PUSHCMD, {"Connection": asks}, told)
+            data = robot.object("register", "battery")
+            value = tester.request("POST", message_names.PUSHCMD, {"Connection": asks}, data)
             session = await tester.connection()
             await session.send({**value, "version": version})
             ended = await session.until_closed("response")
@@ -183,9 +183,9 @@ async def test_segmentation(iut: Iut) -> None:
         for cut in CUTS:
             # Another robot sends it, because the test does not check a token that was refused
             # before.
-            told = tester.robot().object("register", "firmwarename")
+            data = tester.robot().object("register", "firmwarename")
             robot = tester.robot()
-            wrong = await robot.ask(message_names.PUSHCMD, told, segmentation=cut)
+            wrong = await robot.ask(message_names.PUSHCMD, data, segmentation=cut)
             await wrong.check_refused("refuses.firmwarename")
             exchange = await robot.register(segmentation=cut)
             await exchange.assert_unanswered()
@@ -224,8 +224,8 @@ async def test_chunked_request(iut: Iut) -> None:
 async def test_expectation(iut: Iut) -> None:
     """A robot that sends Expect: 100-continue is asked for its body before it sends it."""
     async with playing(iut) as tester:
-        told = tester.robot().object("register", "token")
-        value = tester.request("POST", message_names.PUSHCMD, {"Expect": "100-continue"}, told)
+        data = tester.robot().object("register", "token")
+        value = tester.request("POST", message_names.PUSHCMD, {"Expect": "100-continue"}, data)
         head, line, body = encode(value).partition(b"\r\n\r\n")
         session = await tester.connection()
         await session.send_bytes(head + line)

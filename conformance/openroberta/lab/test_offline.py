@@ -65,7 +65,7 @@ async def test_not_early(iut: Iut) -> None:
         tester.iut.skip_if_longer(3 * tester.seconds("push_hold"), "push_hold")
         # "After several seconds": published labs wait for one second, so half a second is too
         # early.
-        soon = min(tester.seconds("offline") / 4, 0.5)
+        early = min(tester.seconds("offline") / 4, 0.5)
         robot = await tester.open_linked()
         decided = False
         for number in range(3):
@@ -78,13 +78,13 @@ async def test_not_early(iut: Iut) -> None:
             )
             _, latest = latest_answers(tester, "push_hold")
             answered_at = exchange.asked + await exchange.time_until("Repeat", 0, latest)
-            seen = await tester.wait_for_state(robot, "state", "offline", soon)
+            seen = await tester.wait_for_state(robot, "state", "offline", early)
             took = exchange.session.now - answered_at
             # An offline state that is read late shows nothing about the time shortly after the
             # answer.
-            if seen == "waiting" or took < 1.5 * soon:
+            if seen == "waiting" or took < 1.5 * early:
                 decided = True
-                expected = f"a robot to be waiting {soon:.1f} s after an answer"
+                expected = f"a robot to be waiting {early:.1f} s after an answer"
                 check(seen == "waiting", expected, f"it is {seen}")
         if not decided:
             raise Inconclusive(

@@ -17,7 +17,7 @@ from conformance.segmentation import split_at, whole
 from conformance.verdicts import Inconclusive, NotExercised, Violation
 
 TRIES = 3  # pushes; the quickest of them counts
-MEANWHILE = 5  # requests; one answered in time is enough
+REQUESTS = 5  # requests; one answered in time is enough
 
 
 @requirement("push.answered")
@@ -113,16 +113,16 @@ async def test_battery_and_name(iut: Iut) -> None:
     async with playing(iut) as tester:
         robot = await link_among_others(tester)
         robot.headers = {"content-type": "application/json"}
-        told = await tester.state(robot)
-        if told.get("battery") is None and told.get("name") is None:
+        state = await tester.state(robot)
+        if state.get("battery") is None and state.get("name") is None:
             raise NotExercised("needs an operation 'state' with the member battery or name")
-        member = _member_of_name(robot, told)
+        member = _member_of_name(robot, state)
         before = dict(robot.data)
-        tells = [key for key in ("battery", "name") if told.get(key) is not None]
+        members = [key for key in ("battery", "name") if state.get(key) is not None]
         for battery, name, escaped in NAMED:
             robot.data |= {"battery": battery, member: name}
             exchange = await robot.ask(message_names.PUSHCMD, _write_push(robot, escaped))
-            for key in tells:
+            for key in members:
                 wanted = {"battery": battery, "name": name}[key]
                 seen = await tester.wait_for_state(robot, key, wanted, "response")
                 if not same(seen, wanted):
@@ -135,9 +135,9 @@ async def test_battery_and_name(iut: Iut) -> None:
             await exchange.session.close()
 
 
-def _member_of_name(robot: Robot, told: Mapping[str, Any]) -> str:
+def _member_of_name(robot: Robot, state: Mapping[str, Any]) -> str:
     """Return the member that the lab uses as the robot's name: the specification allows two."""
-    return "robot" if told.get("name") == robot.data["robot"] else "brickname"
+    return "robot" if state.get("name") == robot.data["robot"] else "brickname"
 
 
 def _write_push(robot: Robot, escaped: bool = False) -> bytes:
@@ -156,10 +156,10 @@ async def test_name_in_pieces(iut: Iut) -> None:
     async with playing(iut) as tester:
         robot = await tester.open_linked()
         robot.headers = {"content-type": "application/json"}
-        told = await tester.state(robot)
-        if told.get("name") is None:
+        state = await tester.state(robot)
+        if state.get("name") is None:
             raise NotExercised("needs an operation 'state' with the member name")
-        member = _member_of_name(robot, told)
+        member = _member_of_name(robot, state)
         cuts = {"Gr\u00f6\u00dfe": (whole, "push.seen"), "B\u00e4r": (_inside_letters, None)}
         for name, (cut, about) in cuts.items():
             robot.data[member] = name
@@ -241,7 +241,7 @@ async def test_others_meanwhile(iut: Iut) -> None:
     async with playing(iut) as tester:
         _, latest = latest_answers(tester, "push_hold")
         robot = await tester.open_linked()
-        for _ in range(MEANWHILE):
+        for _ in range(REQUESTS):
             held = await robot.push()
             await _await_reading(held)
             other = tester.robot()
@@ -253,7 +253,7 @@ async def test_others_meanwhile(iut: Iut) -> None:
             await held.time_until("Repeat", 0, latest)
         raise Violation(
             "a request of another robot to be answered while a push is held",
-            f"none of {MEANWHILE} was answered before the push",
+            f"none of {REQUESTS} was answered before the push",
         )
 
 
@@ -290,9 +290,9 @@ async def test_run_between_pushes(iut: Iut) -> None:
             )
         finally:
             running.cancel()
-        told = message is not None and message.name == "Download"
+        announced = message is not None and message.name == "Download"
         check(
-            told,
+            announced,
             "Download in answer to the next push",
             f"received {message.name}" if message else "received none",
         )

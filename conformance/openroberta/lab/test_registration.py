@@ -169,9 +169,9 @@ async def test_two_robots(iut: Iut) -> None:
         if message is not None:
             raise waits[0].wrong("no answer after the token of another robot", message)
         await first.linked_by(waits[0], None)
-        idle, told = None, None
+        idle, result = None, None
         for chosen, other in ((second, first), (first, second), (second, first)):
-            idle, told = await check_runs_alone(chosen, other, idle, told)
+            idle, result = await check_runs_alone(chosen, other, idle, result)
 
 
 async def check_runs_alone(
@@ -184,12 +184,12 @@ async def check_runs_alone(
     `chosen`.
     """
     idle = await other.push()
-    told, file = await chosen.fetch(command=None, exchange=exchange)
-    own_program(file, told, others)
+    result, file = await chosen.fetch(command=None, exchange=exchange)
+    own_program(file, result, others)
     message = await idle.session.wait_for(*message_names.CALLS, within=0)
     if message is not None:
         raise idle.wrong("no command after an action on another robot", message)
-    return idle, told
+    return idle, result
 
 
 @requirement("token.links")
@@ -230,8 +230,8 @@ async def test_programs_at_a_time(iut: Iut) -> None:
     """Two robots whose programs are announced before they fetch them receive each its own."""
     async with playing(iut) as tester:
         robots = [await tester.open_linked(), await tester.open_linked()]
-        told = [(await robot.commanded("run", "Download", None)).result for robot in robots]
-        for robot, own, others in zip(robots, told, reversed(told), strict=True):
+        results = [(await robot.commanded("run", "Download", None)).result for robot in robots]
+        for robot, own, others in zip(robots, results, reversed(results), strict=True):
             file = await robot.file()
             own_program(file, own, others)
 
@@ -268,9 +268,9 @@ async def test_run_before_the_token(iut: Iut, known: bool) -> None:
             if message is not None and message.name != "Abort":
                 raise exchange.wrong("no answer before its token is entered", message)
             push = await robot.push()
-            told = await push.session.wait_for("Download", within=tester.seconds("quiet"))
-            if told is not None:
-                raise push.wrong("no download before its token is entered", told)
+            download = await push.session.wait_for("Download", within=tester.seconds("quiet"))
+            if download is not None:
+                raise push.wrong("no download before its token is entered", download)
             fetched = await (await robot.download()).session.wait_for(
                 "File", within=tester.seconds("quiet")
             )

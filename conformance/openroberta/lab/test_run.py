@@ -4,7 +4,7 @@ from conformance.cases import check, lasting, requirement
 from conformance.iut import Iut
 from conformance.openroberta.codec import plain_content
 from conformance.openroberta.lab.tester import RobotsTester, playing
-from conformance.openroberta.lab.tester.programs import told_bytes
+from conformance.openroberta.lab.tester.programs import program_bytes
 from conformance.openroberta.lab.tester.robot import Robot
 from conformance.openroberta.values import difference
 from conformance.verdicts import Inconclusive, NotExercised, Violation
@@ -12,7 +12,7 @@ from conformance.wire import Message
 
 TRIES = 5  # programs; the quickest of them counts
 EARLIEST_END = 0.8  # fraction of push_hold; an answer after that can be the end of the period
-_TELLING = 0.1  # seconds; a shorter push_hold cannot be distinguished from an immediate answer
+_AT_ONCE = 0.1  # seconds; a shorter push_hold cannot be distinguished from an immediate answer
 
 
 @requirement("run.command")
@@ -38,26 +38,26 @@ async def test_immediately(iut: Iut) -> None:
     """The push is answered when the user acts, not at the end of push_hold."""
     async with playing(iut) as tester:
         period = tester.seconds("push_hold")
-        if period < 2 * _TELLING:
+        if period < 2 * _AT_ONCE:
             raise NotExercised(
                 f"a push_hold of {period:g} s is too short to recognise an immediate answer; "
                 "build the lab with a longer one and declare --timing push_hold=SECONDS"
             )
         robot = await tester.open_linked()
         for _ in range(2):
-            await assert_told_at_once(robot, period)
+            await assert_announced_at_once(robot, period)
 
 
-async def assert_told_at_once(robot: Robot, period: float) -> None:
+async def assert_announced_at_once(robot: Robot, period: float) -> None:
     """Let programs run until one is announced immediately; raise Violation if none is."""
     took, after = [], []
     for _ in range(TRIES):
-        told = await robot.commanded("run", "Download", "run.command")
+        result = await robot.commanded("run", "Download", "run.command")
         await (await robot.download()).answer(requirement="run.bytes")
         # The command can also come immediately in answer to another push.
-        after.append(told.after)
-        took.append(max(told.message.at - told.exchange.asked, told.after))
-        if took[-1] < period / 2 and told.after < _TELLING:
+        after.append(result.after)
+        took.append(max(result.message.at - result.exchange.asked, result.after))
+        if took[-1] < period / 2 and result.after < _AT_ONCE:
             return
     quickest = f"the quickest of {TRIES} took {min(took):.2f} s"
     if min(took) < EARLIEST_END * period or min(after) < period / 2:
@@ -70,8 +70,8 @@ async def fetch_reported_program(tester: RobotsTester, robot: Robot) -> tuple[by
 
     Raises NotExercised if the operation does not return the program.
     """
-    told, file = await robot.fetch()
-    wanted = told_bytes(told)
+    result, file = await robot.fetch()
+    wanted = program_bytes(result)
     if wanted is None:
         raise NotExercised(
             "needs the program for the robot as the result of the operation 'run': "
@@ -108,12 +108,12 @@ async def test_filename(iut: Iut) -> None:
     async with playing(iut) as tester:
         robot = await tester.open_linked()
         for _ in range(2):
-            told, file = await robot.fetch()
+            result, file = await robot.fetch()
             came = file.value["headers"]["filename"]
             check(bool(came.strip()), "a name in Filename", "received an empty name", file.event)
-            if isinstance(told, dict) and told.get("name"):
-                wanted = f"the Filename {str(told['name'])!r}"
-                named = came.strip('"') == str(told["name"])
+            if isinstance(result, dict) and result.get("name"):
+                wanted = f"the Filename {str(result['name'])!r}"
+                named = came.strip('"') == str(result["name"])
                 check(named, wanted, f"received {came!r}", file.event)
 
 

@@ -70,14 +70,14 @@ async def fetch_file(tester: RobotsTester, path: str) -> Message:
 async def find_reported_file(tester: RobotsTester, path: str) -> Mapping[str, Any]:
     """Return name and base64 of a file as the lab reports them, if it does."""
     try:
-        told = await tester.require_result("update_file", path=path)
+        reported = await tester.require_result("update_file", path=path)
     except NotExercised:
         return {}
-    if not isinstance(told, Mapping):
+    if not isinstance(reported, Mapping):
         raise Inconclusive(
-            f"expected a file from the operation 'update_file'; received {str(told)[:200]}"
+            f"expected a file from the operation 'update_file'; received {str(reported)[:200]}"
         )
-    return told
+    return reported
 
 
 @requirement("update.files")
@@ -86,17 +86,17 @@ async def test_files(iut: Iut) -> None:
     async with playing(iut) as tester:
         for path in paths(iut):
             first, second = await fetch_file(tester, path), await fetch_file(tester, path)
-            told = (await find_reported_file(tester, path)).get("base64")
+            reported = (await find_reported_file(tester, path)).get("base64")
             # A file can be empty only if the lab reports it as empty.
-            filled = bool(plain_content(first.value)) or told == ""
+            filled = bool(plain_content(first.value)) or reported == ""
             check(filled, f"{path} to have contents", "received an empty file")
             check(
                 plain_content(first.value) == plain_content(second.value),
                 f"the same bytes of {path} both times",
                 "received different bytes",
             )
-            if told:
-                wanted = bytes_of(told, "update_file")
+            if reported:
+                wanted = bytes_of(reported, "update_file")
                 check(
                     plain_content(second.value) == wanted,
                     *difference(wanted, plain_content(second.value)),
@@ -116,17 +116,17 @@ async def test_filenames(iut: Iut) -> None:
                 "received an empty name",
                 file.event,
             )
-            if told := (await find_reported_file(tester, path)).get("name"):
+            if reported := (await find_reported_file(tester, path)).get("name"):
                 check(
-                    name == told,
-                    f"the Filename {told!r} of {path}",
+                    name == reported,
+                    f"the Filename {reported!r} of {path}",
                     f"received {name!r}",
                     file.event,
                 )
 
 
 OUTDATED = "0.0.0"  # older than the menu of any lab
-_LAST = 99  # largest number in a version here: the version before 1.10.0 is then 1.9.99
+_MAX_NUMBER = 99  # largest number in a version here: the version before 1.10.0 is then 1.9.99
 
 
 def just_older(version: str) -> list[str]:
@@ -135,7 +135,7 @@ def just_older(version: str) -> list[str]:
         return []
     numbers = [int(part) for part in version.split(".")]
     return [
-        ".".join(map(str, [*numbers[:at], number - 1, *[_LAST] * (len(numbers) - at - 1)]))
+        ".".join(map(str, [*numbers[:at], number - 1, *[_MAX_NUMBER] * (len(numbers) - at - 1)]))
         for at, number in enumerate(numbers)
         if number
     ]

@@ -9,7 +9,6 @@ from conformance.verdicts import Conclusion, Violation
 
 SMOKE = "register.first"
 _SPACED = b'{"cmd": "repeat"}'
-_HASTY = "push.one-at-a-time"
 
 
 async def smoke(iut: Iut) -> None:

@@ -10,7 +10,7 @@ import pytest
 from conformance.cases import check, requirement
 from conformance.iut import Iut
 from conformance.openroberta.codec import chunks, content, encode, response, titled
-from conformance.openroberta.robot.tester import PATIENT, PROGRAM, LabTester, playing
+from conformance.openroberta.robot.tester import PROGRAM, RESTART, LabTester, playing
 from conformance.openroberta.robot.tester.exchange import NAME, Exchange
 from conformance.openroberta.robot.tester.programs import find_latest_program
 from conformance.segmentation import Segmentation, byte_by_byte, in_halves, split_at
@@ -221,9 +221,9 @@ async def test_closed_without_a_word(iut: Iut) -> None:
         closed = "an answer whose connection was closed without an announcement"
         for _ in range(3):
             await asked.raw(encode(response(200, {}, {"cmd": "repeat"})), ends=True)
-            asked = await tester.next("Push", "Register", within=PATIENT, after=closed)
+            asked = await tester.next("Push", "Register", within=RESTART, after=closed)
         await asked.command("repeat")
-        await tester.next("Push", within=PATIENT, after="answers that came as usual again")
+        await tester.next("Push", within=RESTART, after="answers that came as usual again")
 
 
 @requirement("http.persistence")

@@ -11,8 +11,8 @@ from conformance.cases import check, compared, explore, lasting, requirement
 from conformance.iut import Iut
 from conformance.openroberta import strategies
 from conformance.openroberta.codec import response
-from conformance.openroberta.oracle import MOST_HELD
-from conformance.openroberta.robot.tester import PATIENT, playing
+from conformance.openroberta.oracle import MAX_HELD
+from conformance.openroberta.robot.tester import RESTART, playing
 from conformance.openroberta.robot.tester.exchange import POLLING, Exchange
 from conformance.openroberta.values import same
 from conformance.verdicts import Violation
@@ -32,7 +32,7 @@ async def test_one_at_a_time(iut: Iut) -> None:
     async with playing(iut) as tester:
         push = await tester.link()
         for _ in range(3):
-            for _ in range(MOST_HELD):
+            for _ in range(MAX_HELD):
                 if await tester.wait_for("Push", within=tester.seconds("quiet")) is None:
                     break
             push = await tester.run(await tester.repeats(push, 1))
@@ -235,6 +235,6 @@ async def test_lost_answers(iut: Iut, how: str) -> None:
         push = await tester.link()
         await LOST[how](push)
         lost = f"a push whose answer was lost ({how})"
-        again = await tester.next("Push", "Register", within=PATIENT, after=lost)
+        again = await tester.next("Push", "Register", within=RESTART, after=lost)
         await again.command("repeat")
-        await tester.next("Push", within=PATIENT)
+        await tester.next("Push", within=RESTART)

@@ -7,11 +7,11 @@ import pytest
 
 from conformance.cases import each_of, lasting, requirement
 from conformance.iut import Iut
-from conformance.openroberta.robot.tester import PATIENT, LabTester, playing
+from conformance.openroberta.robot.tester import RESTART, LabTester, playing
 from conformance.openroberta.robot.tester.exchange import POLLING, Exchange
 from conformance.verdicts import Hindered, NotExercised
 
-_LONGER = 1.2
+_MIN_FACTOR = 1.2
 """Factor on push_hold: how long a robot must wait for its registration at least.
 
 The test uses this time if register_hold is longer than --max-wait. A robot that uses its push
@@ -96,7 +96,7 @@ async def test_patient(iut: Iut) -> None:
     """
     async with playing(iut) as tester:
         patience, limit = tester.seconds("register_hold"), iut.configuration.max_wait
-        longer = _LONGER * tester.seconds("push_hold")
+        longer = _MIN_FACTOR * tester.seconds("push_hold")
         seconds = patience if patience <= limit else min(longer, limit)
         asked = await tester.next("Register", requirement="register.first")
         expected = f"the robot to wait {patience:g} s for its registration"
@@ -239,6 +239,6 @@ async def test_lab_gone(iut: Iut) -> None:
         for _ in range(LOSSES):
             await push.session.close()
             lost = "a push whose connection was closed without an answer"
-            push = await tester.next("Push", "Register", within=PATIENT, after=lost)
+            push = await tester.next("Push", "Register", within=RESTART, after=lost)
         await push.command("repeat")
-        await tester.next("Push", within=PATIENT)
+        await tester.next("Push", within=RESTART)

@@ -11,7 +11,7 @@ from conformance.cases import check, compared, lasting, requirement
 from conformance.iut import Iut
 from conformance.openroberta.codec import chunks, response
 from conformance.openroberta.message_names import MANDATORY
-from conformance.openroberta.robot.tester import PATIENT, PROGRAM, playing
+from conformance.openroberta.robot.tester import PROGRAM, RESTART, playing
 from conformance.openroberta.robot.tester.exchange import (
     BYTES,
     NAME,
@@ -30,8 +30,7 @@ from conformance.openroberta.robot.tester.programs import (
 from conformance.openroberta.values import difference, same
 from conformance.verdicts import Inconclusive, NotExercised, Violation
 
-# seconds until the number of programs is read; longer than the start of a program takes
-_AGAIN = 0.02
+_START_TIME = 0.02  # seconds that the start of a program takes at most
 
 PROGRAMS = {
     "every-byte": (BYTES, "prog0.bin"),
@@ -247,7 +246,7 @@ async def test_executes_while_fetching(iut: Iut) -> None:
         value = response(200, {"Filename": NAME}, tester.program)
         await asked.session.send_bytes(head(value))
         # A robot that waits for the rest sends nothing, so only time can show it.
-        await asyncio.sleep(_AGAIN)
+        await asyncio.sleep(_START_TIME)
         count = len(await list_programs(tester)) - before
         check(not count, "no program to be run before all its bytes have arrived", "it was run")
 
@@ -271,14 +270,14 @@ async def test_no_program(iut: Iut, what: str) -> None:
         await push.command("download")
         asked = await tester.program_request("run.requests-file")
         await NO_PROGRAMS[what](asked)
-        again = await tester.next("Push", "Register", "DownloadRequest", within=PATIENT)
+        again = await tester.next("Push", "Register", "DownloadRequest", within=RESTART)
         count = len(await list_programs(tester)) - before
         check(not count, "no program to be run, because none has arrived", f"{count} was run")
         if again.name == "DownloadRequest":
             await again.file(tester.program)
             again = await tester.next("Push", within=PROGRAM)
         await again.command("repeat")
-        await tester.next("Push", within=PATIENT)
+        await tester.next("Push", within=RESTART)
 
 
 # Exit values
@@ -288,19 +287,19 @@ async def test_no_program(iut: Iut, what: str) -> None:
 async def test_exit_values(iut: Iut) -> None:
     """The first push after a program has the exit value of that program."""
     async with playing(iut) as tester:
-        push, told = await tester.link(), 0
+        push, reported = await tester.link(), 0
         before = await number_run(tester)
         for got, value in enumerate((0, 7, 0, 143, 1), 1):
             (await tester.instance.upper("exit", value=value)).required("exit")
             push = await tester.run(push)
             if "nepoexitvalue" not in push.data:
                 continue
-            told += 1
+            reported += 1
             came = push.data["nepoexitvalue"]
             if not same(came, value):
                 await assert_all_run(tester, got, before)
                 raise push.violation(f"the exit value {value}", f"received {came!r}")
-        if not told:
+        if not reported:
             raise NotExercised("this robot sends no exit value after a program")
 
 

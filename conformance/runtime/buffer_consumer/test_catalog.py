@@ -110,8 +110,8 @@ async def test_clamp_warning(iut: Iut) -> None:
                 (await buffer.look()).check_fields(
                     {f"write.params.{name}": bound}, "catalog.clamped"
                 )
-            told = f"a warning after {name} = {value} was clamped to {bound}"
-            check(bool(answer.warnings), told, "received none")
+            expected = f"a warning after {name} = {value} was clamped to {bound}"
+            check(bool(answer.warnings), expected, "received none")
 
 
 @requirement("catalog.within-bounds")
@@ -122,8 +122,8 @@ async def test_within_bounds(iut: Iut) -> None:
         for name, value in WITHIN:
             answer = await set_value(buffer, name, value, None)
             (await buffer.look()).check_fields({f"write.params.{name}": value})
-            told = "; ".join(answer.warnings)[:200]
-            check(not answer.warnings, f"no warning about {name} = {value}", f"received: {told}")
+            came = f"received: {'; '.join(answer.warnings)[:200]}"
+            check(not answer.warnings, f"no warning about {name} = {value}", came)
 
 
 @requirement("catalog.one-bound")
@@ -147,10 +147,10 @@ async def test_bounds_of_a_boolean(iut: Iut) -> None:
             answer = await set_value(buffer, "flash", value, None)
             (await buffer.look()).check_fields({"write.params.flash": value})
             if answer.warnings:
-                told = f"received: {'; '.join(answer.warnings)[:200]}"
+                came = f"received: {'; '.join(answer.warnings)[:200]}"
                 anyway = (await set_value(buffer, "frames", 1)).warnings
                 about = "catalog.within-bounds" if anyway else None
-                raise Violation("no warning about a boolean", told, about)
+                raise Violation("no warning about a boolean", came, about)
 
 
 def is_warned(answer: Answer, plain: Answer) -> bool:

@@ -70,7 +70,7 @@ async def test_other_bitmaps(iut: Iut) -> None:
 async def test_sees_what_is_there(iut: Iut) -> None:
     """A value that another process writes to a buffer is seen by the next read.
 
-    A consumer that polls sees the value only at its next look, which the text allows as well.
+    The specification also allows a consumer that polls, which sees the value at its next poll.
     """
     async with memory_tester(iut) as tester:
         buffer, other = await tester.make("arm"), await tester.make("arm")

@@ -10,7 +10,7 @@ from conformance.iut import Iut
 from conformance.runtime.buffer_consumer.tester import OPERATIONS, SET_VALUE, check_reads, set_value
 from conformance.runtime.memory.contention import ROUNDS, require_success, run_often
 from conformance.runtime.memory.hold_mutex import (
-    LONG,
+    LONG_HOLD,
     check_aborts_if_invalidated,
     check_keeps_new_values,
     check_releases_last,
@@ -29,7 +29,7 @@ WRITING = Writing(
     "set-value.bit",
     lambda value: {"param": "mode", "value": value},
 )
-BESIDE = ("mode", "grip", "target")  # parameters that another process writes meanwhile
+OTHER_PARAMETERS = ("mode", "grip", "target")  # parameters that another process writes
 
 
 @requirement("operations.mutex")
@@ -50,7 +50,7 @@ async def test_waits_long(iut: Iut) -> None:
     async with memory_tester(iut) as tester:
         buffer = await tester.make("arm")
         await buffer.put({"control.write": 0})
-        await check_waits_for_mutex(tester, buffer, SET_VALUE.name, SET_VALUE.on(buffer), LONG)
+        await check_waits_for_mutex(tester, buffer, SET_VALUE.name, SET_VALUE.on(buffer), LONG_HOLD)
 
 
 @requirement("operations.mutex")
@@ -157,8 +157,10 @@ async def test_spares_the_new(iut: Iut) -> None:
     async with memory_tester(iut) as tester:
         buffer = await tester.make("arm")
         await buffer.put({"control.write": 0})
-        new = {f"write.params.{name}": sample(buffer.peripheral[name], 9) for name in BESIDE}
-        bits = {"control.write": buffer.bits(BESIDE)}
+        new = {
+            f"write.params.{name}": sample(buffer.peripheral[name], 9) for name in OTHER_PARAMETERS
+        }
+        bits = {"control.write": buffer.bits(OTHER_PARAMETERS)}
         await check_keeps_new_values(tester, buffer, SET_VALUE, new | bits, WRITING.bit)
 
 
@@ -167,7 +169,7 @@ async def test_nothing_else(iut: Iut) -> None:
     """get_value changes nothing; set_value and get_update change only their own fields."""
     async with memory_tester(iut) as tester:
         buffer, other = await tester.make("arm"), await tester.make("arm")
-        beside = await other.look()
+        before_other = await other.look()
         for param in buffer.peripheral.params:
             before = await buffer.look()
             if param.readable:
@@ -181,7 +183,7 @@ async def test_nothing_else(iut: Iut) -> None:
             before = await buffer.fill()
             await run(tester, buffer, operation)
             (await buffer.look()).check_only(before, operation.changes)
-        (await other.look()).check_only(beside, ())
+        (await other.look()).check_only(before_other, ())
 
 
 @requirement("operations.nothing-else")

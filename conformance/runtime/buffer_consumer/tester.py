@@ -46,7 +46,7 @@ async def check_reads(
     """Raise Violation unless get_value answers this value.
 
     `about` is the violated requirement (None: the requirement under test). A consumer that polls
-    can answer an old value until its next look; only `check_reads_now` judges that.
+    can answer an old value until its next poll. Only `check_reads_now` judges that.
     """
     answer, wrong = await _read(buffer, name, value)
     if wrong and await _comes_later(buffer, name, value, answer):
@@ -54,7 +54,7 @@ async def check_reads(
     if wrong:
         buffer.check_kept()
         raise _read_violation(buffer, name, value, wrong, about)
-    buffer.told[name] = answer.result
+    buffer.reported[name] = answer.result
 
 
 async def check_reads_now(buffer: Buffer, name: str, value: Any) -> None:
@@ -66,7 +66,7 @@ async def check_reads_now(buffer: Buffer, name: str, value: Any) -> None:
     if wrong:
         late = await _comes_later(buffer, name, value, answer)
         raise _read_violation(buffer, name, value, wrong, None if late else "get-value.value")
-    buffer.told[name] = answer.result
+    buffer.reported[name] = answer.result
 
 
 def _read_violation(
@@ -79,17 +79,21 @@ def _read_violation(
 
 async def _comes_later(buffer: Buffer, name: str, value: Any, answer: Answer) -> bool:
     """Return True if get_value has repeated an old answer, and answers the value in time."""
-    if not answer.ok or buffer.told.get(name, None) != answer.result or name not in buffer.told:
+    if (
+        not answer.ok
+        or buffer.reported.get(name, None) != answer.result
+        or name not in buffer.reported
+    ):
         return False
 
     async def comes() -> bool:
         later, wrong = await _read(buffer, name, value)
         if not wrong:
-            buffer.told[name] = later.result
+            buffer.reported[name] = later.result
         return not wrong
 
     session = buffer.tester.session
-    return await session.poll_until(comes, f"{name} at the next look", "response")
+    return await session.poll_until(comes, f"{name} at the next poll", "response")
 
 
 async def _read(buffer: Buffer, name: str, value: Any) -> tuple[Answer, str]:

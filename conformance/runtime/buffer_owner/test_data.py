@@ -346,12 +346,16 @@ async def test_set_sub_uid(iut: Iut) -> None:
     """Every bit of a UID is stored, up to the width of the field."""
     async with memory_tester(iut) as tester:
         buffer = await tester.connect("arm")
-        mine, bits = fit(UID, buffer.layout), 8 * buffer.layout["control.uid"].size
+        plain, bits = fit(UID, buffer.layout), 8 * buffer.layout["control.uid"].size
         seen: dict[bytes, int] = {}
         for uid in (
-            mine,
+            plain,
             0,
-            *(mine ^ (1 << bit) for bit in (0, 7, 8, 31, 32, 63, 64, 71, 72, 80, 87) if bit < bits),
+            *(
+                plain ^ (1 << bit)
+                for bit in (0, 7, 8, 31, 32, 63, 64, 71, 72, 80, 87)
+                if bit < bits
+            ),
         ):
             await subscribe(tester, buffer, uid, ["angle"], 40)
             raw = (await buffer.look()).raw("control.uid")
@@ -361,9 +365,9 @@ async def test_set_sub_uid(iut: Iut) -> None:
                 f"different bytes in {buffer.place('control.uid')} for the UIDs {same} and {uid}",
                 f"it is {raw.hex()} for both",
             )
-        await subscribe(tester, buffer, mine, ["angle"], 40)
+        await subscribe(tester, buffer, plain, ["angle"], 40)
         again = seen.get((await buffer.look()).raw("control.uid"))
-        check(again == mine, "the same bytes whenever the same UID is set", "they differ")
+        check(again == plain, "the same bytes whenever the same UID is set", "they differ")
 
 
 def numbers(value: int, size: int) -> list[bytes]:

@@ -10,12 +10,12 @@ from conformance.runtime.memory.operations import offered_operations
 from conformance.runtime.memory.tester import Tester, memory_tester, new_uid
 from conformance.verdicts import Inconclusive, Violation
 
-_MANY = 20  # peripherals; more than a robot usually has
+_PERIPHERALS = 20  # more than a robot usually has
 
 
 @requirement("buffers.shared-memory")
 async def test_objects(iut: Iut) -> None:
-    """The buffer of each type is under /dev/shm, at least as large as its layout."""
+    """Each buffer is under /dev/shm, and at least as large as its layout."""
     async with memory_tester(iut) as tester:
         for type_ in tester.catalog:
             buffer = await tester.connect(type_)
@@ -65,11 +65,11 @@ async def test_one_buffer_each(iut: Iut) -> None:
 async def _buffer_name(tester: Tester, type_: str, uid: int) -> str | None:
     """Connect a peripheral; return the name of its buffer, or None if the IUT refuses."""
     answer = await tester.ask("connect", type=type_, uid=str(uid))
-    told = answer.result.get("buffer") if isinstance(answer.result, dict) else None
-    if not (answer.ok and isinstance(told, str)):
+    name = answer.result.get("buffer") if isinstance(answer.result, dict) else None
+    if not (answer.ok and isinstance(name, str)):
         return None
-    tester.names.add(told)
-    return told[:80]
+    tester.names.add(name)
+    return name[:80]
 
 
 @requirement("buffers.many")
@@ -77,12 +77,12 @@ async def test_many(iut: Iut) -> None:
     """Each of twenty peripherals has a valid buffer with its own data."""
     async with memory_tester(iut) as tester:
         buffers: list[Buffer] = []
-        while len(buffers) < _MANY:
+        while len(buffers) < _PERIPHERALS:
             try:
                 buffers.append(await tester.connect("arm"))
             except Inconclusive as refused:
                 came = f"{len(buffers)} were connected; {refused}"
-                raise Violation(f"{_MANY} peripherals to be connected", came) from refused
+                raise Violation(f"{_PERIPHERALS} peripherals to be connected", came) from refused
             values = {"angle": len(buffers) / 32}
             await tester.check_operation("set_data", **buffers[-1].arguments, values=values)
         for number, buffer in enumerate(buffers, 1):

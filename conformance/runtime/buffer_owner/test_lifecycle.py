@@ -5,7 +5,7 @@ from conformance.iut import Iut
 from conformance.runtime.buffer_owner.tester import change_connection
 from conformance.runtime.memory.tester import memory_tester, new_uid
 
-OFTEN = 100
+RECONNECTS = 100
 
 
 @requirement("lifecycle.created-valid")
@@ -23,11 +23,11 @@ async def test_disconnect(iut: Iut) -> None:
     async with memory_tester(iut) as tester:
         uid = new_uid()
         buffer, other = await tester.connect("arm", uid), await tester.connect("arm")
-        for number in range(2 * OFTEN):
+        for number in range(2 * RECONNECTS):
             wanted = number % 2 == 1
             await change_connection(tester, buffer, uid, wanted)
             # The first six changes are checked one by one, later ones only at the end, to be fast.
-            if number < 6 or number >= 2 * OFTEN - 2:
+            if number < 6 or number >= 2 * RECONNECTS - 2:
                 came = (await buffer.look())["valid"]
                 check(
                     bool(came) == wanted,
@@ -43,9 +43,9 @@ async def test_kept(iut: Iut) -> None:
     async with memory_tester(iut) as tester:
         uid = new_uid()
         buffer = await tester.connect("arm", uid)
-        for number in range(OFTEN):
+        for number in range(RECONNECTS):
             await change_connection(tester, buffer, uid, False)
-            if number in (0, 1, OFTEN - 1):
+            if number in (0, 1, RECONNECTS - 1):
                 buffer.peek()
             again = await tester.connect("arm", uid)
             check(
@@ -63,7 +63,7 @@ async def test_kept(iut: Iut) -> None:
 
 @requirement("lifecycle.kept")
 async def test_kept_while_others_come(iut: Iut) -> None:
-    """A reconnected peripheral has its old buffer, even if another connected meanwhile."""
+    """A reconnected peripheral has its old buffer, even if another one has connected."""
     async with memory_tester(iut) as tester:
         for type_ in ("arm", "panel"):
             uid = new_uid()

@@ -14,7 +14,7 @@ from conformance.runtime.buffer_owner.tester import (
     check_aborts,
 )
 from conformance.runtime.memory.hold_mutex import (
-    LONG,
+    LONG_HOLD,
     check_aborts_if_invalidated,
     check_keeps_new_values,
     check_releases_last,
@@ -61,7 +61,7 @@ async def test_waits_long(iut: Iut) -> None:
     async with memory_tester(iut) as tester:
         buffer, operation = await tester.connect("arm"), OPERATIONS[0]
         await buffer.fill()
-        await check_waits_for_mutex(tester, buffer, operation.name, operation.on(buffer), LONG)
+        await check_waits_for_mutex(tester, buffer, operation.name, operation.on(buffer), LONG_HOLD)
 
 
 @requirement("operations.mutex")
@@ -191,12 +191,12 @@ async def test_nothing_else(iut: Iut) -> None:
     """An operation changes only its own fields, and no byte of another buffer."""
     async with memory_tester(iut) as tester:
         buffer, other = await tester.connect("arm"), await tester.connect("arm")
-        beside = await other.fill()
+        before_other = await other.fill()
         for operation in await offered_operations(tester, buffer, (*OPERATIONS, SET_VALID)):
             before = await buffer.fill()
             await tester.check_operation(operation.name, **operation.on(buffer))
             (await buffer.look()).check_only(before, operation.changes)
-        (await other.look()).check_only(beside, ())
+        (await other.look()).check_only(before_other, ())
 
 
 @requirement("operations.nothing-else")
@@ -226,7 +226,7 @@ WRITING = Writing(
     ("read.params.ticks", "read.timestamp", "control.update"),
     "set-data.bits",
     lambda value: {"values": {"ticks": value, "big": value}},
-    beside="big",
+    second="big",
 )
 
 
@@ -244,7 +244,7 @@ async def test_complete_at_release(iut: Iut) -> None:
     """Data have their bits and their timestamp when the operation releases the mutex."""
     async with memory_tester(iut) as tester:
         buffer = await tester.connect("arm")
-        names = [WRITING.fields[0].rpartition(".")[2], WRITING.beside]
+        names = [WRITING.fields[0].rpartition(".")[2], WRITING.second]
         begin = partial(write, tester, buffer, WRITING)
         bits = buffer.bits(names)
         await check_writes_before_release(buffer, WRITING.fields, bits, begin, WRITING.bit)

@@ -39,11 +39,11 @@ async def change_connection(tester: Tester, buffer: Buffer, uid: int, whether: b
     operation = "connect" if whether else "disconnect"
     answer = await tester.with_uid(operation, uid, type=buffer.peripheral.name)
     check(answer.ok, f"the operation '{operation}' to succeed", f"it failed: {answer.why}")
-    told = answer.result.get("buffer") if isinstance(answer.result, dict) else answer.result
-    if whether and isinstance(told, str) and memory.inode(told) not in (None, buffer.object.inode):
-        tester.names.add(told)
+    name = answer.result.get("buffer") if isinstance(answer.result, dict) else answer.result
+    if whether and isinstance(name, str) and memory.inode(name) not in (None, buffer.object.inode):
+        tester.names.add(name)
         expected = f"{buffer.name} as the buffer of a reconnected peripheral"
-        came = "another object of that name" if told == buffer.name else told[:80]
+        came = "another object of that name" if name == buffer.name else name[:80]
         raise Violation(expected, f"it is {came}", "lifecycle.kept")
     buffer.check_kept()
 

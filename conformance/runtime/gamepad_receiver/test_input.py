@@ -17,7 +17,7 @@ from conformance.runtime.gamepad_receiver.tester import (
     pad,
 )
 from conformance.runtime.memory.catalog import BOOLEAN
-from conformance.runtime.memory.hold_mutex import LONG
+from conformance.runtime.memory.hold_mutex import LONG_HOLD
 from conformance.verdicts import Violation
 
 BUTTONS = 17
@@ -187,7 +187,7 @@ async def test_time_behind_the_mutex(iut: Iut) -> None:
             await tester.play({"0": pad(1, lx=-0.5)})
             # The receiver may answer nothing while it waits for the mutex, so no event can end this
             # wait.
-            await asyncio.sleep(LONG)
+            await asyncio.sleep(LONG_HOLD)
         since = time.time()
         try:
             image = await tester.poll_until("0", {"lx": -0.5})

@@ -29,7 +29,7 @@ class GamepadTester(Tester):
         super().__init__(iut, session)
         self.owns = True
         self.warnings: list[str] = []
-        """Warnings of all answers so far: a receiver can report each only once."""
+        """Warnings of all answers so far, because a receiver can report each warning only once."""
         # contents of the buffers before the latest message
         self._before: dict[str, Sequence[bytes]] = {}
         self._several = False  # True if the latest message had several gamepads
@@ -53,9 +53,9 @@ class GamepadTester(Tester):
         """Return the buffer of a gamepad, or None."""
         answer = await self.require("buffers")
         self.warnings += answer.warnings
-        told = answer.result if isinstance(answer.result, dict) else {}
-        self.names.update(entry for entry in told.values() if isinstance(entry, str))
-        name = told.get(index)
+        names = answer.result if isinstance(answer.result, dict) else {}
+        self.names.update(entry for entry in names.values() if isinstance(entry, str))
+        name = names.get(index)
         if not isinstance(name, str):
             return None
         known = next((buffer for buffer in self.buffers if buffer.name == name), None)

@@ -205,8 +205,7 @@ async def test_axes(iut: Iut, name: str) -> None:
             expected = f"{name} for this axis at {raw}, and the others at 0"
             if sign and raw < 0:
                 expected += ", with the opposite sign as before"
-            # A message that was sent meanwhile can contain the previous position; the sign
-            # identifies it.
+            # The next message can still contain the previous position. Its sign identifies it.
             sign = (await expect_pad(session, expected, is_along(name, raw, sign)))[name] * raw
 
 
@@ -249,8 +248,8 @@ async def test_both_axes_at_once(iut: Iut) -> None:
         up = await expect_pad(
             session, "ly and ry away from 0", lambda c: all(each(c) for each in off)
         )
-        alike = "ly and ry with the same sign if both joysticks are moved in the same direction"
-        check(up["ly"] * up["ry"] > 0, alike, f"received {short_json(up)}")
+        expected = "ly and ry with the same sign if both joysticks are moved in the same direction"
+        check(up["ly"] * up["ry"] > 0, expected, f"received {short_json(up)}")
         for x, y in [(0.5, 0.5), (-0.5, 0.5), (0.5, -0.5), (-0.5, -0.5)]:
             await play(session, _0=pad(x, y, -x, -y))
             sides = {"lx": x, "ly": y * up["ly"], "rx": -x, "ry": -y * up["ry"]}

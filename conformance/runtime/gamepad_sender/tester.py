@@ -62,8 +62,8 @@ async def expect_pad(
     def about() -> str | None:
         others = latest[0].value.get("gamepads") or ()
         misnamed = others and (index == "0" or not all(map(is_index, others)))
-        lacking = "gamepad.index" if misnamed else EACH
-        return wrong if isinstance(pad(), dict) else lacking
+        missing = "gamepad.index" if misnamed else EACH
+        return wrong if isinstance(pad(), dict) else missing
 
     async def comes() -> bool:
         while session.unread_messages(GAMEPADS) and (message := await session.wait_for(GAMEPADS)):
@@ -72,8 +72,8 @@ async def expect_pad(
                 return True
         return False
 
-    soon = "a gamepad in its state"
-    if not (right() or await session.poll_until(comes, soon, "response", about())):
+    what = "a gamepad in its state"
+    if not (right() or await session.poll_until(comes, what, "response", about())):
         raise Violation(expected, f"received {short_json(pad())}", about(), latest[0].event)
     return pad()
 

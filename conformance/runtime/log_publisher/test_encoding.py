@@ -12,9 +12,7 @@ from conformance.runtime.log_publisher.tester import (
 )
 from conformance.verdicts import NotExercised, Violation
 
-# Messages of 100 kB each: more than fit in the buffers of a connection to a client that does not
-# read.
-_MUCH = 60
+_MESSAGES = 60  # messages of 100 kB; more than the buffers of an unread connection can hold
 
 
 @requirement("encoding.messagepack")
@@ -28,13 +26,13 @@ async def test_back_to_back(iut: Iut) -> None:
 
 @requirement("encoding.messagepack")
 async def test_for_a_reader_that_waits(iut: Iut) -> None:
-    """Messages arrive complete or not at all if the client does not read for a while."""
+    """If the client pauses its reading, each message arrives complete or not at all."""
     if iut.transport == "zmq":
         raise NotExercised("a message of ZeroMQ arrives complete or not at all")
     async with open_publisher(iut) as publisher:
         session = publisher.session
         with session.stop_reading():
-            for number in range(_MUCH):
+            for number in range(_MESSAGES):
                 logging = asyncio.create_task(log(publisher, f"{number}" + "x" * 100_000))
                 # The publisher can wait until the client reads, or close the connection.
                 done, _ = await asyncio.wait({logging}, timeout=session.seconds("quiet"))

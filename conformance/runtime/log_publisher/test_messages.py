@@ -65,14 +65,14 @@ CONTEXT: list[dict[str, Any]] = [
     {f"key{number}": number for number in range(20)},
     {f"of {size}": list(range(size)) for size in (15, 16, 17)},
 ]
-_MANY = 300  # messages: more than fit in a typical queue, or in a counter of 8 bits
-_SOME = 60  # messages at least, if the publisher is slow
-_A_SECOND = 1.1  # seconds after which a clock without fractions has changed
-_A_TENTH = 0.15  # seconds after which a clock with fractions has changed
+_MAX_LOGS = 300  # messages; more than a typical queue holds, or a counter of 8 bits counts
+_MIN_LOGS = 60  # messages that are logged even if the publisher is slow
+_COARSE_STEP = 1.1  # seconds after which a clock without fractions has changed
+_FINE_STEP = 0.15  # seconds after which a clock with fractions has changed
 _STEP = 0.05  # seconds between timestamps, so that they fall on different fractions of a second
-# tolerance for a clock that is adjusted backwards while it is read
+# Tolerance for a clock that is adjusted backwards while it is read.
 _JITTER = timedelta(seconds=0.1)
-# tolerance between the tester's clock, which is also the IUT's, and a timestamp
+# Tolerance between a timestamp and the tester's clock, which is also the clock of the IUT.
 _CLOCK = timedelta(seconds=2)
 
 
@@ -170,9 +170,9 @@ async def test_levels(iut: Iut) -> None:
 @requirement("log.each-once")
 async def test_every_level(iut: Iut) -> None:
     """Messages of every level are published each time; low levels can be filtered."""
-    told = await _levels(iut)
-    came = {level for level, message in told if message}
-    for level, message in told:
+    logged = await _levels(iut)
+    came = {level for level, message in logged if message}
+    for level, message in logged:
         lower = LEVELS[: LEVELS.index(level) + 1]
         if message is None and came & set(lower):
             raise Violation(
@@ -207,12 +207,12 @@ async def test_timestamp_separator(iut: Iut) -> None:
 @lasting
 async def test_timestamps(iut: Iut) -> None:
     """The timestamp is the time of the log call, and differs for a later call."""
-    told: list[datetime] = []
+    times: list[datetime] = []
     async with open_publisher(iut) as publisher:
         for number in range(2):
-            if told:
-                some = _A_TENTH if told[0].microsecond else _A_SECOND
-                await publisher.session.wait_for("nothing, while some time passes", within=some)
+            if times:
+                step = _FINE_STEP if times[0].microsecond else _COARSE_STEP
+                await publisher.session.wait_for("nothing, while some time passes", within=step)
             before = datetime.now(UTC)
             message = await log_and_expect(publisher, f"step {number}")
             text = str(message.value["timestamp"])
@@ -225,14 +225,14 @@ async def test_timestamps(iut: Iut) -> None:
             expected = f"a time between {before.isoformat()} and {after.isoformat()}"
             near = _near(came, before, after)
             check(near, expected, f"received {text!r}", message.event)
-            if told and not _of_minutes(told[0]):
+            if times and not _of_minutes(times[0]):
                 check(
-                    came != told[0],
+                    came != times[0],
                     "another time than in the previous message",
                     f"received {text!r} again",
                     message.event,
                 )
-            told.append(came)
+            times.append(came)
 
 
 @requirement("log.timestamp")
@@ -293,12 +293,12 @@ async def test_context(iut: Iut) -> None:
     async with open_publisher(iut) as publisher:
         for number, extra in enumerate(CONTEXT):
             message = await log_and_expect(publisher, f"step {number}", extra=extra, level="error")
-            told = message.value.get("extra")
-            there = told if isinstance(told, dict) else {}
-            # Report only the wrong values, which can be few among many.
-            wrong = [n for n in extra if n not in there or not is_same(extra[n], there[n])]
+            found = message.value.get("extra")
+            values = found if isinstance(found, dict) else {}
+            # The report contains only the wrong values, which can be few among many.
+            wrong = [n for n in extra if n not in values or not is_same(extra[n], values[n])]
             expected = f"{short_json({name: extra[name] for name in wrong})} in extra"
-            part = {name: there[name] for name in wrong if name in there} if there else told
+            part = {name: values[name] for name in wrong if name in values} if values else found
             check(not wrong, expected, f"received {short_json(part)}", message.event)
             for name, wanted in (("level", "error"), ("logger", LOGGER)):
                 came = message.value.get(name)
@@ -381,7 +381,7 @@ async def test_many(iut: Iut) -> None:
     """The last of hundreds of messages are as complete and correct as the first."""
     async with open_publisher(iut) as publisher:
         left, logs = publisher.session.countdown("response"), 0
-        while logs < _MANY and (logs < _SOME or left() > 0):
+        while logs < _MAX_LOGS and (logs < _MIN_LOGS or left() > 0):
             level = LEVELS[2 + logs % 3]
             await log(publisher, f"step {logs}", level=level, extra={"number": logs})
             logs += 1

@@ -38,19 +38,19 @@ def check_values(
 
     `about` is the violated requirement (None: the requirement under test).
     """
-    told = f"it answered {str(came)[:200]}"
+    answer = f"it answered {str(came)[:200]}"
     if not isinstance(came, dict):
-        raise Violation(f"{what} to answer an object of values", told, about)
+        raise Violation(f"{what} to answer an object of values", answer, about)
     for name, value in expected.items():
         if name not in came:
-            raise Violation(f"{what} to answer {name}", told, about)
+            raise Violation(f"{what} to answer {name}", answer, about)
         if not is_same_answer(value, came[name], peripheral[name].kind):
-            told = f"it answered {str(came[name])[:200]}"
-            raise Violation(f"{what} to answer {value!r} for {name}", told, about)
+            wrong = f"it answered {str(came[name])[:200]}"
+            raise Violation(f"{what} to answer {value!r} for {name}", wrong, about)
     if extra := [name for name in came if name not in expected]:
         only = ", ".join(expected) or "nothing"
-        told = f"it also answered {', '.join(extra)[:200]}"
-        raise Violation(f"{what} to answer only {only}", told, about)
+        more = f"it also answered {', '.join(extra)[:200]}"
+        raise Violation(f"{what} to answer only {only}", more, about)
 
 
 def check_own_bit(place: str, bits: int, name: str, seen: dict[int, str], sets: str) -> None:

@@ -41,19 +41,19 @@ async def _find_answered_bits(buffer: Buffer, known: Mapping[str, int]) -> dict[
     if all(name in known for name in buffer.layout.params(block)):
         return {}
     unknown = set(range(8 * buffer.layout[f"control.{bitmap}"].size)) - {*known.values()}
-    told = await _names_by_bit(buffer, bitmap, unknown)
-    return {name: bit for bit, names in told.items() for name in names if name not in known}
+    answered = await _names_by_bit(buffer, bitmap, unknown)
+    return {name: bit for bit, names in answered.items() for name in names if name not in known}
 
 
 async def _names_by_bit(buffer: Buffer, bitmap: str, bits: Iterable[int]) -> dict[int, list[str]]:
     """By bit: the parameters that an operation answers, if the IUT offers it."""
-    told: dict[int, list[str]] = {}
+    answered: dict[int, list[str]] = {}
     with contextlib.suppress(Inconclusive, NotExercised):
         for bit in bits:
             await buffer.put({f"control.{bitmap}": 1 << bit})
             answer = await buffer.tester.require(f"get_{bitmap}", **buffer.arguments)
-            told[bit] = [*answer.result] if isinstance(answer.result, dict) else []
-    return told
+            answered[bit] = [*answer.result] if isinstance(answer.result, dict) else []
+    return answered
 
 
 def check_bitmap(

@@ -96,7 +96,7 @@ class Buffer:
         self.layout = layout
         self.object = opened
         self.name = opened.name
-        self.told: dict[str, Any] = {}
+        self.reported: dict[str, Any] = {}
         """By parameter: the last correct value that the IUT reported."""
         self._latest = b""
 

@@ -97,7 +97,7 @@ class Peripheral:
         return [param.name for index, param in enumerate(self.params) if bitmap >> index & 1]
 
 
-MOST = 16  # parameters of a Smart Device at most, from the specification (section Catalog)
+MAX_PARAMETERS = 16  # of a Smart Device; see section Catalog of the specification
 
 # By optional key of a parameter: the types of its value.
 _KEYS: Mapping[str, tuple[type, ...]] = {
@@ -134,8 +134,8 @@ def _peripheral(name: Any, raw: Any) -> Peripheral:
     if "device_id" in raw:
         _check(_is(device, int) and device >= 0, f"{name!r}: the device_id is not a number")
         _check(
-            len(params) <= MOST,
-            f"{name!r} has {len(params)} parameters; at most {MOST} are allowed",
+            len(params) <= MAX_PARAMETERS,
+            f"{name!r} has {len(params)} parameters; at most {MAX_PARAMETERS} are allowed",
         )
     _check("delay" not in raw or _is(delay, int, float), f"{name!r}: the delay is not a number")
     return Peripheral(name, tuple(_parameter(repr(name), entry) for entry in params), device, delay)

@@ -15,7 +15,7 @@ from conformance.verdicts import Inconclusive
 
 ROUNDS = 1000
 _AT_ONCE = 50  # simultaneous operations
-_SLOW = 0.25  # part of the timeout from which on a batch is slow
+_SLOW = 0.25  # fraction of the timeout; a batch that takes longer is slow
 
 
 async def run_often(
@@ -27,8 +27,8 @@ async def run_often(
 ) -> None:
     """Run an operation with each of these arguments, and append the answers to ``answered``.
 
-    Raises Inconclusive if the IUT stops answering. Stops early if a whole batch fails slowly: the
-    remaining operations would take minutes and show the same.
+    Raises Inconclusive if the IUT stops answering. Stops early if a whole batch fails slowly,
+    because the remaining operations would take minutes and fail too.
     """
     upper, configuration = tester.session.instance.upper, tester.iut.configuration
     # Fifty hook processes that start at the same time can all be slow.

@@ -37,12 +37,12 @@ def _parse_fields(raw: Mapping[str, Any], params: Mapping[str, Parameter]) -> It
                 # The declared type gives only the width; the catalog gives the meaning of the
                 # bytes.
                 type_, param = entry["type"].removeprefix("c_"), params.get(name)
-                meant = param.type if param else type_
-                if meant not in KINDS:
-                    raise LayoutError(f"{name} has the unknown type {meant!r}")
-                one = width(type_ if type_ in KINDS else meant)
+                kind = param.type if param else type_
+                if kind not in KINDS:
+                    raise LayoutError(f"{name} has the unknown type {kind!r}")
+                one = width(type_ if type_ in KINDS else kind)
                 size, count = one * (entry.get("count") or 1), param.count if param else None
-                yield Field(f"{block}.params.{name}", entry["offset"], size, meant, count)
+                yield Field(f"{block}.params.{name}", entry["offset"], size, kind, count)
     for name, place in (raw.get("control") or {}).items():
         yield Field(f"control.{name}", place["offset"], place["size"])
 

@@ -14,19 +14,19 @@ from conformance.runtime.memory.operations import Operation
 from conformance.runtime.memory.tester import Tester
 from conformance.verdicts import Violation
 
-LONG = 1.25  # seconds: longer than the timeout of many programs for a mutex
-_BEGUN = 0.01  # seconds after the beginning of a second, clearly less than a tenth
-_TRIED = 0.5  # seconds of attempts to see a change after the release
-_WATCHED = 2.5  # seconds of attempts to see a part of a write that is late by a microsecond
-_WAITS = 0.001  # seconds in which a program starts an operation
-_GLIMPSE = 0.02  # seconds in which a program continues after the mutex is released
-_AWAKE = 0.5  # seconds in which a waiting program notices that the mutex is free
+LONG_HOLD = 1.25  # seconds: longer than the timeout of many programs for a mutex
+_START_OFFSET = 0.01  # seconds after the beginning of a second, clearly less than a tenth
+_CHANGE_TIME = 0.5  # seconds of attempts to see a change after the release
+_PARTIAL_WRITE_TIME = 2.5  # seconds of attempts to see a write that is incomplete for 1 µs
+_START_TIME = 0.001  # seconds in which a program starts an operation
+_CONTINUE_TIME = 0.02  # seconds in which a program continues after the mutex is released
+_NOTICE_TIME = 0.5  # seconds in which a waiting program notices that the mutex is free
 
 
 def seconds_until_early() -> float:
-    """Return the seconds, at least LONG, until shortly after the beginning of a second."""
-    free = time.time() + LONG
-    return LONG + math.ceil(free) - free + _BEGUN
+    """Return the seconds, at least LONG_HOLD, until shortly after the beginning of a second."""
+    free = time.time() + LONG_HOLD
+    return LONG_HOLD + math.ceil(free) - free + _START_OFFSET
 
 
 async def check_waits_for_mutex(
@@ -61,7 +61,7 @@ async def check_waits_for_mutex(
                 asked.cancel()
                 buffer.check_kept()
                 raise
-        free, left = time.time(), tester.session.countdown(_AWAKE)
+        free, left = time.time(), tester.session.countdown(_NOTICE_TIME)
         answer = await _wait_for_answer(tester, buffer, name, asked)
         if answer.ok:
             return free
@@ -70,7 +70,7 @@ async def check_waits_for_mutex(
             return free
     raise Violation(
         f"the operation '{name}' to continue after the mutex of {buffer.name} was released",
-        f"it waited for more than {_AWAKE:g} s and failed: {answer.why}",
+        f"it waited for more than {_NOTICE_TIME:g} s and failed: {answer.why}",
         _requirement_if_stuck(tester),
     )
 
@@ -93,7 +93,7 @@ async def check_releases_last(
             about = found.requirement or "operations.mutex"
             raise Violation(expected, found.came, about, found.event) from found
 
-    await _look_at_each_release(buffer, values, begin, unchanged, _TRIED)
+    await _look_at_each_release(buffer, values, begin, unchanged, _CHANGE_TIME)
 
 
 async def check_writes_before_release(
@@ -122,7 +122,7 @@ async def check_writes_before_release(
                 raise Violation(place, "it is as before", about)
 
     await _look_at_each_release(
-        buffer, {value: 0, timestamp: 1.0, bitmap: 0}, begin, complete, _WATCHED
+        buffer, {value: 0, timestamp: 1.0, bitmap: 0}, begin, complete, _PARTIAL_WRITE_TIME
     )
 
 
@@ -145,9 +145,9 @@ async def _look_at_each_release(
             before = buffer.object.read()
             going = asyncio.ensure_future(begin(number))
             # Time for the operation to wait for the mutex; no event shows this.
-            await asyncio.sleep(_WAITS)
+            await asyncio.sleep(_START_TIME)
         try:
-            if looks := buffer.object.glimpse(before, _GLIMPSE):
+            if looks := buffer.object.glimpse(before, _CONTINUE_TIME):
                 judge(*(Image(buffer, data, 0, time.time()) for data in looks))
             await going
         except Violation:
@@ -237,7 +237,7 @@ async def _wait_for_answer(
     about = _requirement_if_stuck(tester)
     try:
         with tester.session.deadline(
-            "going on behind a mutex", (1 + GRACE) * response, about
+            "an answer after a release", (1 + GRACE) * response, about
         ) as left:
             return await in_time(asked, left)
     except TimeoutError:

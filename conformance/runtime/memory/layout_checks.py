@@ -6,7 +6,7 @@ All other tests of a buffer need a correct layout, so every declared layout is c
 from collections.abc import Mapping
 
 from conformance import mutex
-from conformance.runtime.memory.catalog import MOST, OTHER, Parameter, Peripheral
+from conformance.runtime.memory.catalog import MAX_PARAMETERS, OTHER, Parameter, Peripheral
 from conformance.runtime.memory.declared_layout import is_fitting
 from conformance.runtime.memory.layout import BITMAPS, Layout, width
 from conformance.verdicts import Violation
@@ -61,9 +61,9 @@ def _requirement_of(param: Parameter, size: int) -> str:
 def _check_control(layout: Layout, peripheral: Peripheral) -> None:
     smart = peripheral.device_id is not None
     if layout.control != smart:
-        told = f"device_id {peripheral.device_id}" if smart else "no device_id"
+        why = f"device_id {peripheral.device_id}" if smart else "no device_id"
         raise Violation(
-            f"{'a' if smart else 'no'} device control block for {peripheral.name} ({told})",
+            f"{'a' if smart else 'no'} device control block for {peripheral.name} ({why})",
             f"it has {'one' if layout.control else 'none'}",
             "catalog.device-id" if smart or peripheral.delay is None else "catalog.ignored-keys",
         )
@@ -91,11 +91,12 @@ def _check_members(layout: Layout, peripheral: Peripheral, block: str) -> None:
         if (param.readable if block == "read" else param.writeable)
     )
     came = sorted(layout.params(block))
+    many = len(peripheral.params) > MAX_PARAMETERS
     if expected != came:
         raise Violation(
             f"the {block} block of {peripheral.name} to have {_join(expected)}",
             f"it has {_join(came)}",
-            f"format.{block}-block" if len(peripheral.params) <= MOST else "catalog.no-limit",
+            "catalog.no-limit" if many else f"format.{block}-block",
         )
 
 

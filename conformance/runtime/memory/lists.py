@@ -17,7 +17,7 @@ from conformance.runtime.memory.layout import Layout
 from conformance.verdicts import Hindered
 
 NAME = "lists"  # key in the memory of the run
-AGAIN = 3  # attempts at most
+MAX_ATTEMPTS = 3  # attempts at most
 _LOCK = 4  # bytes at the beginning of a mutex that are zero while it is free
 _POLL = 0.005  # seconds between two attempts to lock the folder
 
@@ -30,7 +30,10 @@ class Lists:
 
     @contextlib.asynccontextmanager
     async def one(self, iut: Iut, among_others: bool) -> AsyncIterator[None]:
-        """Count one more list within the block, alone or simultaneous with lists of others."""
+        """Count one more list within the block.
+
+        With `among_others`, lists of other tests can run at the same time.
+        """
         async with lock_folder(iut, shared=True) if among_others else contextlib.nullcontext():
             self._begun += 1
             try:

@@ -162,14 +162,14 @@ async def check_loses_no_bit(iut: Iut, operation: str) -> None:
         require_success(operation, answered)
         left = buffer.named((await buffer.look())[bitmap])
         results = [a.result for a in answered if a.ok and isinstance(a.result, list)]
-        told = Counter(str(name) for result in results for name in result)
+        answers = Counter(str(name) for result in results for name in result)
         for name in names:
             times = given[name] - (name in left)
             check(
-                told[name] == times,
+                answers[name] == times,
                 f"the operation '{operation}' to answer {name} {times} times, as often "
                 "as its bit was set and cleared",
-                f"it was answered {told[name]} times",
+                f"it was answered {answers[name]} times",
             )
 
 

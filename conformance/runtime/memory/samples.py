@@ -56,15 +56,6 @@ def extremes(param: Parameter) -> list[Any]:
     ]
 
 
-def extremes_within_bounds(param: Parameter) -> list[Any]:
-    """Return the extremes that are within the parameter's bounds; arrays have no bounds."""
-    return [
-        value
-        for value in extremes(param)
-        if param.count is not None or param.lower <= value <= param.upper
-    ]
-
-
 def _extreme_values(param: Parameter) -> list[Any]:
     if param.kind == BOOLEAN:
         return [True, False]

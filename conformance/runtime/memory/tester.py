@@ -90,7 +90,7 @@ class Tester:
         """
         others: Lists = self.iut.memory.setdefault(lists.NAME, Lists())
         listing = operation == "list"
-        for _ in range(lists.AGAIN):
+        for _ in range(lists.MAX_ATTEMPTS):
             before = others.quiet
             one = others.one(self.iut, self._among_others)
             async with one if listing else contextlib.nullcontext():
@@ -256,10 +256,10 @@ class Tester:
     async def _connected(self, type_: str, uid: int) -> Buffer:
         answer = await self.with_uid("connect", uid, type=type_)
         result = answer.required("connect")
-        told = result.get("buffer") if isinstance(result, dict) else result
-        if not isinstance(told, str):
+        name = result.get("buffer") if isinstance(result, dict) else result
+        if not isinstance(name, str):
             raise Inconclusive("the operation 'connect' does not return the name of the buffer")
-        buffer = await self.open(told, type_)
+        buffer = await self.open(name, type_)
         if not buffer.peek_at("valid"):
             self._invalid.add(buffer.name)
         return buffer

@@ -19,7 +19,7 @@ class Writing:
     """An operation that writes a parameter of an arm.
 
     ``fields`` are the value, the timestamp and the bitmap of its block. ``bit`` is the requirement
-    about the bit. ``given`` makes the arguments for a value. ``beside`` is a second parameter that
+    about the bit. ``given`` makes the arguments for a value. ``second`` is another parameter that
     is written with the same value.
     """
 
@@ -27,7 +27,7 @@ class Writing:
     fields: tuple[str, str, str]
     bit: str
     given: Callable[[int], Mapping[str, Any]]
-    beside: str = ""
+    second: str = ""
 
 
 async def write(tester: Tester, buffer: Buffer, writing: Writing, number: int) -> None:
@@ -46,7 +46,7 @@ async def check_writes_whole(iut: Iut, writing: Writing) -> None:
     stamped = f"{operation.replace('_', '-')}.timestamp"
     async with memory_tester(iut) as tester:
         buffer = await tester.valid_buffer("arm")
-        names = [name, writing.beside] if writing.beside else [name]
+        names = [name, writing.second] if writing.second else [name]
         bit, values = buffer.bits(names), [f"{block}.params.{each}" for each in names]
         await buffer.put({bitmap: 0, timestamp: 1.0, **dict.fromkeys(values, 0)})
         came: list[Answer] = []

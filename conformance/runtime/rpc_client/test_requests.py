@@ -92,9 +92,9 @@ async def test_content(iut: Iut) -> None:
             method = f"module.callMethod_{number}"
             call = await caller.call(method, *params)
             request = call.request
-            mine = request.value[2] == method and is_same(params, request.value[3])
+            matches = request.value[2] == method and is_same(params, request.value[3])
             expected = f"a request for {method} with {short_json(params)}"
-            check(mine, expected, f"received {short_json(request.value)}", request.event)
+            check(matches, expected, f"received {short_json(request.value)}", request.event)
             await call.respond(None, None)
             await _wait_for_outcome(caller, call)
 
@@ -137,7 +137,7 @@ async def test_notification(iut: Iut, count: int) -> None:
     # The client can send other notifications too.
     params: list[Any] = [1, "two", {"three": [None]}][:count]
 
-    def mine(message: Message) -> bool:
+    def is_requested(message: Message) -> bool:
         return "method" in message.value
 
     async with open_caller(iut) as caller:
@@ -145,7 +145,7 @@ async def test_notification(iut: Iut, count: int) -> None:
             answer = await caller.notify("method", *params)
             check(answer.ok, "success of the operation 'notify'", f"it failed: {answer.why}")
             to = "for the operation 'notify'"
-            came = await caller.next(NOTIFICATION, REQUEST, where=mine, to=to)
+            came = await caller.next(NOTIFICATION, REQUEST, where=is_requested, to=to)
             right = came.value[:2] == [2, "method"] and equal(params, came.value[-1])
             expected = f"[2, method, {short_json(params)}]"
             check(
@@ -155,7 +155,7 @@ async def test_notification(iut: Iut, count: int) -> None:
                 came.event,
             )
             await caller.session.wait_for("nothing but what is on its way")
-            more = caller.session.unread_messages(NOTIFICATION, REQUEST, where=mine)
+            more = caller.session.unread_messages(NOTIFICATION, REQUEST, where=is_requested)
             absent(more[0] if more else None, "one notification")
 
 

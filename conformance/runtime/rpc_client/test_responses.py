@@ -12,12 +12,12 @@ from conformance.iut import Iut
 from conformance.runtime.codec import encode
 from conformance.runtime.encodings import encodings
 from conformance.runtime.rpc_client.tester import open_caller
-from conformance.runtime.tester import A_WHILE
+from conformance.runtime.tester import LONG_CALL
 from conformance.segmentation import byte_by_byte, split_at
 from conformance.session import Session
 from conformance.verdicts import NotExercised
 
-FEW, MANY = 10, 300  # numbers of simultaneous calls
+HOOK_CALLS, MAX_CALLS = 10, 300  # simultaneous calls: with a process for each call, or without
 RESULTS: list[Any] = [
     *(None, False, True, 0, -1, 2**53 - 1, 0.5, "", "text", "ä€😀", [], {}, [None], [[], [1]]),
     *({"a": {"b": [None]}}, [1, "error", None], {"error": "x"}, {"message": "no error"}, "x" * 300),
@@ -44,10 +44,10 @@ async def test_in_reverse(iut: Iut) -> None:
 
 
 @requirement("rpc.matching")
-@pytest.mark.parametrize("count", [FEW, MANY])
+@pytest.mark.parametrize("count", [HOOK_CALLS, MAX_CALLS])
 async def test_in_any_order(iut: Iut, count: int) -> None:
     """Calls get their own results or errors, in any order of the responses."""
-    if count > FEW and "call" in iut.configuration.hooks:
+    if count > HOOK_CALLS and "call" in iut.configuration.hooks:
         raise NotExercised(
             "a hook is a process for each call: use the standard streams for many calls"
         )
@@ -103,7 +103,7 @@ async def test_after_a_while(iut: Iut) -> None:
             call = await caller.call("method")
             await call.respond(None, result)
             await caller.check_succeeds(call, result)
-            if result == "soon" and await caller.session.until_closed(A_WHILE):
+            if result == "soon" and await caller.session.until_closed(LONG_CALL):
                 raise NotExercised(
                     "the client closes a connection that is silent for a few seconds"
                 )
@@ -142,10 +142,10 @@ async def test_error_objects(iut: Iut) -> None:
             call = await caller.call("method", after=after)
             await call.respond(error, None)
             after = f"the error {short_json(error)}"
-            told = await caller.check_fails(call, after, requirement="rpc.failure")
-            text = told if isinstance(told, str) else short_json(told)
+            reported = await caller.check_fails(call, after, requirement="rpc.failure")
+            text = reported if isinstance(reported, str) else short_json(reported)
             check(
-                _is_contained(error, told) or "jammed" in text,
+                _is_contained(error, reported) or "jammed" in text,
                 f"the client to report {after}",
                 f"it reported {text[:120]}",
             )

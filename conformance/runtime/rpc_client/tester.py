@@ -92,14 +92,14 @@ class Caller(Connections):
         self,
         running: asyncio.Task[Answer],
         to: str,
-        beside: Sequence[asyncio.Task[Answer]] = (),
+        others: Sequence[asyncio.Task[Answer]] = (),
         requirement: str | None = None,
         after: str = "",
     ) -> Message:
         """Return the request that the client sends for an operation.
 
-        ``beside`` are the operations of other calls that wait meanwhile (see `_in_turn`). Raises
-        Violation of
+        ``others`` are the operations of other pending calls (see `_take_turns`). Raises Violation
+        of
 
         - the requirement (None: the requirement under test), if no request arrives
         - rpc.request-form, if the message is not a request
@@ -113,7 +113,7 @@ class Caller(Connections):
             raise needed
         before = {session: len(session.received) for session in self.sessions}
         waiting = asyncio.create_task(self.next(REQUEST, OTHER, to=to, where=self._concerns))
-        await self._take_turns(waiting, [running], beside, to)
+        await self._take_turns(waiting, [running], others, to)
         if running.done() and not waiting.done():
             unasked = [
                 message

@@ -324,14 +324,14 @@ async def _count_when_settled(
     A server can start a later message before it has finished an earlier one. Each question counts
     as a call. Returns the number of questions and the last answer.
     """
-    told: list[int] = []
+    counts: list[int] = []
 
     async def counted() -> bool:
-        told.append(await _count_of_calls(session, next(numbers), name))
-        return told[-1] >= expected + len(told)
+        counts.append(await _count_of_calls(session, next(numbers), name))
+        return counts[-1] >= expected + len(counts)
 
     await session.poll_until(counted, f"calls of {name}", within="response")
-    return len(told), told[-1]
+    return len(counts), counts[-1]
 
 
 async def _count_of_calls(session: Session, number: int, name: str) -> int:

@@ -26,8 +26,7 @@ from conformance.segmentation import Segmentation, byte_by_byte, split_at
 from conformance.session import Session
 from conformance.verdicts import Violation
 
-# bytes of a response: more than fit in the buffers of a connection to a slow client
-_LONG = 500_000
+_LONG_RESPONSE = 500_000  # bytes; more than the buffers of a connection to a slow client can hold
 PARAMS = [5, -1, 1.5, "text", [1, [2]], {"key": {"a": None}}, True, 300, 2**40]
 
 
@@ -56,15 +55,16 @@ async def test_objects_back_to_back(iut: Iut) -> None:
 async def test_long_response_for_a_slow_client(iut: Iut) -> None:
     """A long response is complete, also for a client that reads slowly.
 
-    Other responses that become ready meanwhile are not written into the middle of it.
+    The server does not write other responses into the middle of the long response.
     """
-    long, next_ = request(1, usual_procedure(iut), "x" * _LONG), request(2, usual_procedure(iut))
+    procedure = usual_procedure(iut)
+    long, next_ = request(1, procedure, "x" * _LONG_RESPONSE), request(2, procedure)
     sleep = iut.configuration.procedures.get("sleep") or "sleep"
-    beside = [request(100 + number, sleep, number / 500) for number in range(1, 21)]
+    others = [request(100 + number, sleep, number / 500) for number in range(1, 21)]
     async with iut.instance() as instance:
         instance.narrow = True
         async with iut.connect(instance) as session:
-            await session.send(*beside, long, next_)
+            await session.send(*others, long, next_)
             within = session.countdown(session.reaction_time)
             while came := await session.wait_for(RESPONSE, within=within):
                 # The server can drop a response or close the connection if the client is slow.
@@ -75,7 +75,7 @@ async def test_long_response_for_a_slow_client(iut: Iut) -> None:
     async with iut.session() as plain:
         await plain.send(long, next_)
         await expect_answers(plain, [1, 2], ", the first of which has a long response")
-    expected = f"a response of {_LONG} bytes for a client that reads a few bytes at a time"
+    expected = f"a response of {_LONG_RESPONSE} bytes for a client that reads a few bytes at a time"
     raise Violation(expected, f"received {session.size} bytes").shown_in(session)
 
 

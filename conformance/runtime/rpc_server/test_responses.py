@@ -31,7 +31,7 @@ from conformance.runtime.rpc_server.tester import (
     usual_procedure,
 )
 from conformance.runtime.shapes import REQUEST, RESPONSE, notification
-from conformance.runtime.tester import A_WHILE
+from conformance.runtime.tester import LONG_CALL
 from conformance.segmentation import Segmentation, whole
 from conformance.session import Session
 from conformance.verdicts import NotExercised, Violation
@@ -177,11 +177,11 @@ async def _two_clients(iut: Iut) -> AsyncIterator[tuple[Session, Session]]:
             ) from None
 
 
-def _stray_response(session: Session, beside: Session) -> Message | None:
+def _stray_response(session: Session, other: Session) -> Message | None:
     """Return a response that this client received but only the other client requested."""
     own, others = (
         {event.value[1] for event in each.events if event.message == REQUEST}
-        for each in (session, beside)
+        for each in (session, other)
     )
     strange = (m for m in session.received if m.name == RESPONSE and response_id(m) in others - own)
     return next(strange, None)
@@ -300,7 +300,7 @@ async def test_after_a_while(iut: Iut) -> None:
     """A request is answered after the connection was silent for several seconds."""
     async with iut.session() as session:
         await call(session, 1, usual_procedure(iut))
-        if await session.until_closed(A_WHILE):
+        if await session.until_closed(LONG_CALL):
             raise NotExercised("the server closes a connection that is silent for a few seconds")
         await call(session, 2, usual_procedure(iut))
 
@@ -308,18 +308,18 @@ async def test_after_a_while(iut: Iut) -> None:
 @requirement("rpc.each-answered")
 @lasting
 async def test_slow_call(iut: Iut) -> None:
-    """A call that takes several seconds is answered, although the client is silent meanwhile."""
+    """A call that takes several seconds is answered, although the client sends nothing."""
     async with iut.session() as session:
         sleep = await find_sleep(iut, session)
-        await session.send(request(1, sleep, A_WHILE))
-        within = A_WHILE + session.seconds("response")
-        await session.expect(RESPONSE, within=within, to=f"to a call of {A_WHILE} s")
+        await session.send(request(1, sleep, LONG_CALL))
+        within = LONG_CALL + session.seconds("response")
+        await session.expect(RESPONSE, within=within, to=f"to a call of {LONG_CALL} s")
 
 
 @requirement("rpc.each-answered")
 @pytest.mark.parametrize("place", ["first", "last"])
 async def test_beside_one_that_leaves(iut: Iut, place: str) -> None:
-    """A waiting client gets its response although another client disconnects meanwhile."""
+    """A waiting client gets its response although another client disconnects."""
     if await is_refusing_others(iut):
         raise NotExercised("needs a server of two clients at the same time")
     async with (

@@ -11,7 +11,6 @@ from typing import Any
 
 from conformance.definitions.keywords import short_json
 from conformance.iut import Iut
-from conformance.runtime.codec import encode
 from conformance.runtime.numbers import is_rounded
 from conformance.runtime.shapes import NOTIFICATION, RESPONSE
 from conformance.segmentation import Segmentation, byte_by_byte
@@ -25,7 +24,7 @@ ABSENT = "conformance_no_such_procedure"
 SEGMENTATION = "encoding.segmentation"
 _IDS = "rpc.response-id"
 _OWN = (_IDS, "rpc.notification-unanswered", "rpc.clients-apart")
-"""The requirements that a response violates which answers no request."""
+"""The requirements that a response without a request violates."""
 
 _PROBES: dict[str, list[Any]] = {
     "echo": ["x"],
@@ -35,8 +34,7 @@ _PROBES: dict[str, list[Any]] = {
 }
 """By procedure: arguments that each implementation of it accepts."""
 
-_MANY = 50  # requests; enough to detect a server that drops every tenth request
-_ALIKE = 0.75  # similarity of two texts between 0 and 1, from which they count as the same message
+_MIN_SIMILARITY = 0.75  # from 0 to 1; texts at least so similar count as the same message
 
 
 def request(number: int, method: str, *params: Any) -> list[Any]:
@@ -77,8 +75,8 @@ async def expect_answers(
         number = response_id(message)
         if number in missing:
             missing.remove(number)
-            told: list[Any] = [*message.value[2:], None, None]
-            came[number] = (told[0], told[1])
+            padded: list[Any] = [*message.value[2:], None, None]
+            came[number] = (padded[0], padded[1])
         elif found := [f for f in session.judge.findings if f.requirement in _OWN]:
             instead = f"received {short_json(message.value)}"
             raise Violation(f"{RESPONSE} {text}", instead, found[0].requirement, message.event)
@@ -146,7 +144,7 @@ async def _missing_error(session: Session, name: str) -> str:
 def same_error(error: Any, name: str, other: Any, other_name: str) -> bool:
     """Return True if two procedures' errors differ only in the procedure names."""
     texts = _outline(error, name), _outline(other, other_name)
-    return difflib.SequenceMatcher(None, *texts).ratio() > _ALIKE
+    return difflib.SequenceMatcher(None, *texts).ratio() > _MIN_SIMILARITY
 
 
 @dataclass(frozen=True)
@@ -222,27 +220,6 @@ async def check_hundred(iut: Iut, cut: Segmentation | None = None) -> None:
             check_success(came[number], sent[number], f"request {number}", "rpc.result")
 
 
-async def find_disturbance(iut: Iut) -> str:
-    """Return rpc.clients-apart if another client's partial request blocks a client; else empty.
-
-    A server need not serve the other client, but the first client must not be affected.
-    """
-    async with (
-        iut.instance() as instance,
-        iut.connect(instance) as one,
-        iut.connect(instance) as other,
-    ):
-        for number in (1, 2):
-            await one.send(request(number, usual_procedure(iut)))
-            within = one.countdown(one.reaction_time)
-            answer = await one.wait_for(RESPONSE, within=within, requirement="rpc.clients-apart")
-            if answer is None or response_id(answer) != number:
-                return "rpc.clients-apart"
-            await other.send_bytes(encode(request(3, usual_procedure(iut)))[:4])
-            await other.wait_until_taken()
-    return ""
-
-
 async def is_refusing_others(iut: Iut) -> bool:
     """Return True if the server closes a connection that is opened while it serves another."""
     plain = Iut(iut.testbed, "")
@@ -310,9 +287,7 @@ async def blame_errors(iut: Iut) -> AsyncIterator[None]:
 
 @contextlib.asynccontextmanager
 async def blame_pieces(iut: Iut) -> AsyncIterator[None]:
-    """Blame encoding.segmentation for failures in this block if requests in pieces are never
-    answered.
-    """
+    """Blame encoding.segmentation for failures if the server never answers requests in pieces."""
 
     async def answered() -> bool:
         async with Iut(iut.testbed, "").session() as session:
@@ -371,7 +346,7 @@ def procedure_names(iut: Iut) -> list[str]:
 
 
 def is_alike(sent: Any, came: Any) -> bool:
-    """Return True if a value is unchanged, apart from lawful conversions of numbers.
+    """Return True if a value is unchanged, apart from permitted conversions of numbers.
 
     Integers of more than 32 bits can come back as doubles, with the precision of a double. Floats
     can come back in single precision: rpc.wide-floats checks the rest.
@@ -399,7 +374,7 @@ def is_alike(sent: Any, came: Any) -> bool:
 def has_wide(value: Any) -> bool:
     """Return True if a value contains an integer that not every double represents exactly.
 
-    A server can refuse such a value, as honestly as another rounds it: see rpc.wide-integers.
+    A server can refuse such a value or round it: see rpc.wide-integers.
     """
     match value:
         case dict():

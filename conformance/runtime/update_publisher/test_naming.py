@@ -72,9 +72,9 @@ async def _expect_aliases(session: Session, wanted: dict[str, str | None]) -> No
         if not (updates := [message for message in session.received if message.name == UPDATE]):
             raise
         latest = updates[-1]
-        if lacking := wanted.keys() - devices(latest).keys():
+        if absent_uids := wanted.keys() - devices(latest).keys():
             # If the device itself is missing, the violated requirement is update.all-uids.
-            check_in_each(session, min(lacking), latest)
+            check_in_each(session, min(absent_uids), latest)
         raise Violation(
             expected, f"received {short_json(aliases(latest))}", event=latest.event
         ) from missing

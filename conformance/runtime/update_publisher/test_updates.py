@@ -9,7 +9,7 @@ from conformance.definitions.keywords import short_json
 from conformance.iut import Iut
 from conformance.runtime.numbers import is_same
 from conformance.runtime.shapes import UPDATE
-from conformance.runtime.tester import A_WHILE, open_operated, run_operation
+from conformance.runtime.tester import LONG_CALL, open_operated, run_operation
 from conformance.runtime.update_publisher.tester import (
     ROUNDS,
     KnownValues,
@@ -190,7 +190,7 @@ async def test_goes_on_for_long(iut: Iut) -> None:
     async with open_operated(iut) as session:
         await connect(session, one, {"value": 1})
         await expect_listed(session, one)
-        await asyncio.sleep(A_WHILE)
+        await asyncio.sleep(LONG_CALL)
         await change(session, one, {"value": 2})
         await KnownValues(session, one).expect_values({"value": 2})
 
@@ -223,16 +223,16 @@ async def test_changes(iut: Iut) -> None:
     one, *_ = new_uids()
     async with open_operated(iut) as session:
         await connect(session, one, {"a": 0, "b": False, "c": 0.5})
-        told = KnownValues(session, one)
+        known = KnownValues(session, one)
         for number in range(1, 6):
             await change(session, one, {"a": number})
-            await told.expect_values({"a": number})
+            await known.expect_values({"a": number})
         await change(session, one, {"b": True, "c": -0.5})
-        await told.expect_values({"a": 5, "b": True, "c": -0.5})
+        await known.expect_values({"a": 5, "b": True, "c": -0.5})
         await change(session, one, {"b": False})
-        await told.expect_values({"b": False})
+        await known.expect_values({"b": False})
         await change(session, one, {"a": 6, "c": -0.5001})
-        await told.expect_values({"a": 6, "c": -0.5001})
+        await known.expect_values({"a": 6, "c": -0.5001})
 
 
 @requirement("update.changed")
@@ -260,20 +260,20 @@ async def test_changes_together(iut: Iut) -> None:
     one, *_ = new_uids()
     async with open_operated(iut) as session:
         await connect(session, one, {"a": 0, "flag": True, "zero": 1, "mark": 0})
-        told = KnownValues(session, one)
+        known = KnownValues(session, one)
         for number in range(1, 6):
             wanted = {"a": number, "flag": number % 2 == 0, "zero": 1 - number % 2}
             for name in wanted:
                 await change(session, one, {name: wanted[name]})
             await change(session, one, {"mark": number})
-            await told.expect_values({"mark": number})
-            came = told.values()
+            await known.expect_values({"mark": number})
+            came = known.values()
             if not all(name in came and is_same(wanted[name], came[name]) for name in wanted):
                 expected = (
                     f"{short_json(wanted)} to be sent for {one} before 'mark', which changed last"
                 )
                 sent = short_json({name: came.get(name) for name in wanted})
-                raise Violation(expected, f"received {sent}", told.violated_requirement(wanted))
+                raise Violation(expected, f"received {sent}", known.violated_requirement(wanted))
 
 
 @requirement("update.changed")
@@ -300,13 +300,13 @@ async def test_values(iut: Iut) -> None:
     async with open_operated(iut) as session:
         # The specification leaves open if the first values count as a change.
         await connect(session, one, VALUES)
-        told = KnownValues(session, one)
+        known = KnownValues(session, one)
         for before, values in ((VALUES, CHANGED), (CHANGED, VALUES)):
             await change(session, one, values)
             try:
-                await told.expect_values(values)
+                await known.expect_values(values)
             except Violation as missing:
-                came = {**before, **told.values()}
+                came = {**before, **known.values()}
                 if all(
                     is_same(before[name], came[name]) or is_same(values[name], came[name])
                     for name in values
@@ -334,14 +334,14 @@ async def test_own_parameters(iut: Iut) -> None:
         for message in session.received:
             sent = devices(message) if message.name == UPDATE else {}
             for uid, known in params.items():
-                told = sent.get(uid, {})
+                values = sent.get(uid, {})
                 late = message.event > since
                 right = all(
-                    name in known and (not late or is_same(known[name], told[name]))
-                    for name in told
+                    name in known and (not late or is_same(known[name], values[name]))
+                    for name in values
                 )
                 expected = f"only {short_json(known)} of {uid}"
-                check(right, expected, f"received {short_json(told)}", message.event)
+                check(right, expected, f"received {short_json(values)}", message.event)
 
 
 @requirement("encoding.messagepack")

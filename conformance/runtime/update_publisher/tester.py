@@ -14,7 +14,7 @@ from conformance.verdicts import Violation
 from conformance.wire import Message
 
 ROUNDS = 5  # updates within which a change must be sent
-LINGERING = 1.0  # seconds; a publisher may check for connected devices only once in this time
+DEVICE_CHECK_INTERVAL = 1.0  # seconds; a publisher can search for devices so rarely
 
 
 def new_uids() -> tuple[str, str, str]:
@@ -97,7 +97,7 @@ def change_deadline(session: Session) -> Countdown:
     The time is not extended if enough updates have arrived without the change. The time ends if
     enough messages have arrived that are not updates.
     """
-    rounds: list[float | str] = [LINGERING, *ROUNDS * ["update"]]
+    rounds: list[float | str] = [DEVICE_CHECK_INTERVAL, *ROUNDS * ["update"]]
     whole = session.countdown("response", *rounds)
     # A publisher that has sent this many updates was not delayed by a busy machine.
     least = countdown_from(session.instance.configuration.total(*rounds))
@@ -126,7 +126,7 @@ async def expect_listed(
     Raises Violation of ``form`` if other UIDs were sent, else of the requirement for missing
     entries.
     """
-    among, lacking = _PARTS[part]
+    among, missing_entry = _PARTS[part]
     expected = f"an update with the devices {', '.join(uids)} in {part}"
     try:
         return await expect_update(
@@ -135,7 +135,7 @@ async def expect_listed(
     except Violation as missing:
         updates = [message for message in session.received if message.name == UPDATE]
         others = updates and among(updates[-1]).keys() - set(uids)
-        wrong = form if others else lacking
+        wrong = form if others else missing_entry
         raise Violation(missing.expected, missing.came, wrong) from missing
 
 
@@ -155,11 +155,11 @@ class KnownValues:
         self.uid = uid
 
     def values(self) -> dict[str, Any]:
-        told: dict[str, Any] = {}
+        latest: dict[str, Any] = {}
         for message in self.session.received:
             if message.name == UPDATE:
-                told |= _members(devices(message).get(self.uid))
-        return told
+                latest |= _members(devices(message).get(self.uid))
+        return latest
 
     def _all_values(self, param: str) -> Iterator[Any]:
         """Yield all values that a parameter of the device had."""
@@ -171,10 +171,11 @@ class KnownValues:
 
     def violated_requirement(self, wanted: dict[str, Any]) -> str | None:
         """Return update.values if all wrong values were sent but never set; else None."""
-        told = self.values()
-        wrong = [n for n in wanted if n not in told or not is_same(wanted[n], told[n])]
+        values = self.values()
+        wrong = [n for n in wanted if n not in values or not is_same(wanted[n], values[n])]
         never = all(
-            n in told and not any(is_same(v, told[n]) for v in self._all_values(n)) for n in wrong
+            n in values and not any(is_same(v, values[n]) for v in self._all_values(n))
+            for n in wrong
         )
         return "update.values" if wrong and never else None
 
@@ -185,16 +186,18 @@ class KnownValues:
         """
 
         def holds(message: Message) -> bool:
-            told = self.values()
-            return all(name in told and is_same(wanted[name], told[name]) for name in wanted)
+            values = self.values()
+            return all(name in values and is_same(wanted[name], values[name]) for name in wanted)
 
         try:
             await expect_update(self.session, "values to be sent", holds, requirement)
         except Violation as missing:
-            told = self.values()
+            values = self.values()
             requirement = self.violated_requirement(wanted) or requirement
-            # Report only the wrong values, which can be few among many.
-            lost = {n: v for n, v in wanted.items() if n not in told or not is_same(v, told[n])}
-            expected = f"{short_json(lost)} to be sent for {self.uid}"
-            came = short_json({name: told[name] for name in lost if name in told})
+            # The report contains only the wrong values, which can be few among many.
+            wrong = {
+                n: v for n, v in wanted.items() if n not in values or not is_same(v, values[n])
+            }
+            expected = f"{short_json(wrong)} to be sent for {self.uid}"
+            came = short_json({name: values[name] for name in wrong if name in values})
             raise Violation(expected, f"received {came}", requirement) from missing

@@ -44,12 +44,12 @@ async def _play_ordinary_session(iut: Iut) -> str | None:
     return None
 
 
-LONG = 400  # groups, one per cycle of 20 ms: eight seconds of a simulation
+GROUP_COUNT = 400  # groups, one per cycle of 20 ms: eight seconds of a simulation
 FIRST = ("agents.create-first", "agents.init-second")
 """Requirements that even a very short session decides."""
 COURSE = ("BeforeKickOff", "KickOff_Left", "PlayOn", "Goal_Left", "GameOver")
 """The play modes of a short game, in order."""
-BESIDE = "(See (B (pol 1.00 2.00 3.00)))(hear Lefts 0.00 -30.00 hello)"
+MORE = "(See (B (pol 1.00 2.00 3.00)))(hear Lefts 0.00 -30.00 hello)"
 """Additional perceptors that some groups contain."""
 HINGES = (
     *("hj1", "hj2", "raj1", "raj2", "raj3", "raj4", "laj1", "laj2", "laj3", "laj4"),
@@ -85,7 +85,12 @@ async def test_what_it_perceives(iut: Iut) -> None:
         async with connect_agent(iut) as tester:
             await tester.check_known("a first group of perceptors")
             await tester.check_known("a later group of perceptors")
-            for angle, more in ((-12.5, ""), (118.75, BESIDE), (-3.0, BESIDE), (0.0, "")):
+            for angle, more in (
+                (-12.5, ""),
+                (118.75, MORE),
+                (-3.0, MORE),
+                (0.0, ""),
+            ):
                 await tester.send_group(more, angle=angle)
                 await tester.check_angle_known(angle, f"the angle {angle:g} was sent")
             group = tester.group(angle=33.25)
@@ -109,8 +114,8 @@ async def test_each_hinge_by_itself(iut: Iut) -> None:
         angles = {name: (-1) ** place * place * 0.04 for place, name in enumerate(hinges, 1)}
         for names in (hinges, hinges[::-1]):
             angles = {name: -angles[name] for name in names}
-            told = "".join(f"(HJ (n {name}) (ax {angle:.2f}))" for name, angle in angles.items())
-            await tester.session.send(expressions(told))
+            text = "".join(f"(HJ (n {name}) (ax {angle:.2f}))" for name, angle in angles.items())
+            await tester.session.send(expressions(text))
             await tester.check_angle_known(angles[tester.hinge], "all hinges in one group")
             for name in (await tester.hinges()).keys() & angles.keys():
                 await tester.check_angle_known(angles[name], "all hinges in one group", hinge=name)
@@ -122,9 +127,9 @@ async def test_for_long(iut: Iut) -> None:
     """After eight seconds of a simulation, the agent still knows the latest angle."""
     async with connect_agent(iut) as tester:
         await tester.check_known("a first group of perceptors")
-        for _ in range(LONG):
+        for _ in range(GROUP_COUNT):
             await tester.send_group()
-        await tester.check_known(f"{LONG} groups of perceptors")
+        await tester.check_known(f"{GROUP_COUNT} groups of perceptors")
 
 
 @requirement("text.unknown-ignored")
@@ -145,7 +150,7 @@ async def test_unknown_perceptors(iut: Iut) -> None:
                 "(lidar 0 1.5 3.0)(compass (deg 12.5) (accuracy (low)))"
                 f"(alone)(x (((y)))) z ()(foo {'x' * 1000})"
             )
-            await tester.check_goes_on("unknown perceptors")
+            await tester.check_continues("unknown perceptors")
             for angle, known in (
                 (55.0, "(n {}) (ax 55.00) (rate 1.5)"),
                 (-5.5, "(k 1) (n {}) (of a) (ax -5.50)"),
@@ -158,7 +163,7 @@ async def test_unknown_perceptors(iut: Iut) -> None:
                     angle,
                 )
                 await tester.check_known_if_reported(angle, "unknown parts in known perceptors")
-            await tester.check_goes_on("unknown parts in known perceptors")
+            await tester.check_continues("unknown parts in known perceptors")
             toes = "(HJ (n llj7) (ax 0.00))(HJ (n rlj7) (ax 0.00))" if unknown else ""
             await tester.session.send(tester.group(angle=-21.5, more=toes))
             await tester.check_known_if_reported(-21.5, "hinges of other robots")
@@ -176,7 +181,7 @@ async def test_any_perceptors(iut: Iut, groups: list[Any]) -> None:
         for group in groups:
             await tester.session.send([_next_time(tester, group)])
         await tester.session.send([_next_time(tester, group) for group in groups])
-        await tester.check_goes_on("any perceptors")
+        await tester.check_continues("any perceptors")
 
 
 def _next_time(tester: Tester, perceptor: Any) -> Any:
@@ -191,7 +196,7 @@ async def test_groups_of_nothing_in_sight(iut: Iut) -> None:
         begin = f"(time (now {tester.now_next()}))(GS)(See )"
         await tester.session.send(expressions(f"{begin}(HJ (n {tester.hinge}) (ax 33.50))"))
         await tester.check_known_if_reported(33.5, "empty perceptors in the same group")
-        await tester.check_goes_on("a group with empty perceptors")
+        await tester.check_continues("a group with empty perceptors")
 
 
 @requirement("robustness.odd-perceptors")
@@ -210,12 +215,12 @@ async def test_odd_numbers(iut: Iut) -> None:
                     f"(AgentState (pan_tilt {number} 0) (battery {number}) (temp {number}))"
                 )
             )
-            await tester.check_goes_on(f"perceptors with the number {number}")
+            await tester.check_continues(f"perceptors with the number {number}")
         for number in LONG_NUMBERS:
             begin = f"(time (now {tester.now_next()}))"
             text = f"{begin}(HJ (n {tester.hinge}) (ax {number}))"
             await tester.session.send(expressions(text))
-            await tester.check_goes_on(f"an angle of {len(number)} characters")
+            await tester.check_continues(f"an angle of {len(number)} characters")
 
 
 @requirement("text.numbers")
@@ -260,7 +265,7 @@ async def test_lengths_of_more_than_a_byte(iut: Iut) -> None:
                 await tester.check_known_if_reported(
                     angle, f"a group of {size} bytes, in that group"
                 )
-                await tester.check_goes_on(f"a group of {size} bytes")
+                await tester.check_continues(f"a group of {size} bytes")
 
     await compare_with_single_groups(iut, play)
 
@@ -299,4 +304,4 @@ async def test_white_space(iut: Iut, text: str) -> None:
         payload = text.format(hinge=tester.hinge, now=tester.now_next()).encode("ascii")
         await tester.session.send_bytes(frame(payload))
         await tester.check_known_if_reported(21.5, "a group with more white space")
-        await tester.check_goes_on("a group with more white space")
+        await tester.check_continues("a group with more white space")

@@ -20,7 +20,7 @@ async def test_one_by_one(iut: Iut) -> None:
 async def test_byte_by_byte(iut: Iut) -> None:
     """The agent takes a whole session that arrives byte by byte."""
     async with connect_agent(iut, segmentation=byte_by_byte) as tester:
-        await tester.check_goes_on("a session that came byte by byte")
+        await tester.check_continues("a session that came byte by byte")
 
 
 @requirement("frame.segmentation")
@@ -63,7 +63,7 @@ async def test_several_in_one_write(iut: Iut) -> None:
                         await tester.session.until_closed("quiet")
                     await tester.session.wait_until_taken()
                 await tester.check_known_if_reported(angle, what)
-                await tester.check_goes_on(what)
+                await tester.check_continues(what)
 
     await compared(iut, play, True, False, "agents.understood")
 
@@ -73,10 +73,10 @@ async def test_empty_messages(iut: Iut) -> None:
     """The agent ignores messages of length 0."""
     async with connect_agent(iut) as tester:
         await tester.session.send([])
-        await tester.check_goes_on("an empty message")
+        await tester.check_continues("an empty message")
         await tester.session.send_bytes(bytes(4 * 20) + bytes_of(tester.group(angle=5.5)))
         await tester.check_known_if_reported(5.5, "twenty empty messages in the same write")
-        await tester.check_goes_on("twenty empty messages")
+        await tester.check_continues("twenty empty messages")
 
 
 async def _check_outlived(iut: Iut, data: bytes, what: str) -> None:

@@ -114,20 +114,20 @@ class Tester:
         """
         await self.send_group(angle=angle, segmentation=how)
         await self.check_known_if_reported(angle, after)
-        await self.check_goes_on(after)
+        await self.check_continues(after)
 
-    async def check_goes_on(
+    async def check_continues(
         self,
         after: str,
         requirement: str | None = None,
         *,
         may_close: bool = False,
-        upon: bytes = b"",
+        prefix: bytes = b"",
     ) -> None:
         """Raise Violation unless the agent still behaves as in a plain session.
 
         If the agent shows angles or actions in a plain session, it must show them here too. The
-        bytes `upon` are sent in one write with the next group. With `may_close`, closing the
+        bytes `prefix` are sent in one write with the next group. With `may_close`, closing the
         connection is also a pass.
 
         Raises Inconclusive if the agent shows neither angles nor actions that depend on perceptors.
@@ -137,9 +137,9 @@ class Tester:
         acts: Message | None = None
         try:
             if usual.is_reporting:
-                await self.check_known(after, requirement, upon)
-            elif upon:
-                await self.session.send_bytes(upon)
+                await self.check_known(after, requirement, prefix)
+            elif prefix:
+                await self.session.send_bytes(prefix)
             if usual.is_acting:
                 acts = await self.wait_for_action(20)
             if not (usual.is_reporting or usual.is_acting):
@@ -176,11 +176,11 @@ class Tester:
             )
 
     async def check_known(
-        self, after: str, requirement: str | None = None, upon: bytes = b""
+        self, after: str, requirement: str | None = None, prefix: bytes = b""
     ) -> None:
         """Send a new angle, and raise Violation unless the agent reports it."""
         angle = float(next(_ANGLES) % 90)
-        await self.session.send_bytes(upon + bytes_of(self.group(angle=angle)))
+        await self.session.send_bytes(prefix + bytes_of(self.group(angle=angle)))
         await self.check_angle_known(angle, after, requirement)
 
     async def check_known_if_reported(self, angle: float, after: str) -> None:
@@ -202,22 +202,22 @@ class Tester:
         def is_right() -> bool:
             return isinstance(seen, int | float) and abs(seen - angle) < 0.01
 
-        async def told() -> bool:
+        async def is_reported() -> bool:
             nonlocal seen
             seen = (await self.hinges()).get(hinge)
             return is_right() or self.session.ended
 
-        lost: Inconclusive | None = None
+        failed: Inconclusive | None = None
         try:
-            await self.session.poll_until(told, f"{hinge} known", "response", requirement)
+            await self.session.poll_until(is_reported, f"{hinge} known", "response", requirement)
         except Inconclusive as raised:
             # An agent can end the stream of its upper tester together with its connection.
-            lost = raised
+            failed = raised
         if is_right():
             return
         await self.check_kept_open(after, requirement)
-        if lost:
-            raise lost
+        if failed:
+            raise failed
         if hinge not in reported_names(self.session):
             raise NotExercised(f"the state of the agent does not contain the hinge {hinge}")
         raise Violation(
@@ -309,21 +309,21 @@ async def _sending_groups(tester: Tester) -> AsyncIterator[None]:
     In a segmented session only the first CUT groups are segmented, because segmenting takes longer
     than a cycle.
     """
-    over, told = asyncio.Event(), count()
+    over, sent = asyncio.Event(), count()
 
-    async def tell() -> None:
+    async def send_groups() -> None:
         while not (over.is_set() or tester.session.ended):
-            await tester.send_group(segmentation=None if next(told) < CUT else whole)
+            await tester.send_group(segmentation=None if next(sent) < CUT else whole)
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(tester.session.seconds("cycle")):
                     await over.wait()
 
-    telling = asyncio.create_task(tell())
+    sending = asyncio.create_task(send_groups())
     try:
         yield
     finally:
         over.set()
-        await telling
+        await sending
 
 
 def _init_messages(session: Session) -> list[list[Any]]:
@@ -387,7 +387,7 @@ async def send_groups_singly(iut: Iut) -> None:
             angle = float(number % 30 + 30)
             await tester.send_group(angle=angle)
             await tester.check_known_if_reported(angle, f"{number} other groups, one by one")
-        await tester.check_goes_on("groups that arrive one by one")
+        await tester.check_continues("groups that arrive one by one")
 
 
 async def compare_with_single_groups(iut: Iut, play: Callable[[], Awaitable[None]]) -> None:

@@ -12,7 +12,7 @@ from conformance.simspark.monitor.tester import Tester, connect_monitor, introdu
 from conformance.simspark.tester import FORMS_OF_NUMBERS
 from conformance.verdicts import NotExercised
 
-LONG = 250  # messages, as the published server sends them in ten seconds
+MESSAGE_COUNT = 250  # messages, as the published server sends them in ten seconds
 ONE_BY_ONE = 25  # messages; enough to notice a monitor that loses a few of them
 
 
@@ -20,7 +20,7 @@ ONE_BY_ONE = 25  # messages; enough to notice a monitor that loses a few of them
 async def test_for_long(iut: Iut) -> None:
     """After ten seconds of a simulation, the monitor still knows the latest state."""
     async with introduce_monitor(iut) as tester:
-        await tester.tick(LONG)
+        await tester.tick(MESSAGE_COUNT)
         await tester.check_known(time=tester.time)
         await tester.say(messages.full(messages.state(tester.time), messages.scene(2, 1)))
         await tester.check_known_if_reported(requirement="header.full-applied", ball=[2, 1, 0.042])
@@ -392,7 +392,7 @@ async def test_unknown_parts(iut: Iut) -> None:
             await tester.check_known_if_reported(ball=[2, 1, 0.042], play_mode="BeforeKickOff")
             # The next messages are about the usual scene.
             await tester.say(messages.full(messages.state(tester.time), messages.scene(2, 1)))
-            await tester.check_goes_on("unknown parts")
+            await tester.check_continues("unknown parts")
 
     await compared(iut, play, True, False, "header.partial-applied")
 

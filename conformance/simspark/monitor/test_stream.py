@@ -24,7 +24,7 @@ async def test_cut_in_two(iut: Iut) -> None:
                 text = tester.partial(more=f"(score_right {place % 50})")
                 await tester.say(text, segmentation=split_at([place]) if cut else None)
                 await tester.check_known_if_reported(score_right=place % 50)
-            await tester.check_goes_on("messages cut in two" if cut else "single messages")
+            await tester.check_continues("messages cut in two" if cut else "single messages")
 
     await compared(iut, play, True, False, "monitors.understood")
 
@@ -38,7 +38,7 @@ async def test_byte_by_byte(iut: Iut) -> None:
             text = tester.partial(messages.moved(7, 8), "(score_left 7)")
             await tester.say(text, segmentation=byte_by_byte if cut else None)
             await tester.check_known_if_reported(time=tester.time, score_left=7)
-            await tester.check_goes_on("a message that came byte by byte" if cut else "a message")
+            await tester.check_continues("a message that came byte by byte" if cut else "a message")
 
     await compared(iut, play, True, False, "monitors.understood")
 
@@ -65,7 +65,7 @@ async def test_all_in_one_write(iut: Iut) -> None:
             ]
             data = [tester.bytes_of(*texts)] if together else [*map(tester.bytes_of, texts)]
             last = tester.bytes_of(tester.partial(messages.moved(13, 0)))
-            told = {"time": tester.time, "score_right": 27, "score_left": 31}
+            latest = {"time": tester.time, "score_right": 27, "score_left": 31}
             data[-1:] = (
                 [data[-1] + last[:2], last[2:] + last[:30], last[30:]]
                 if together
@@ -76,8 +76,10 @@ async def test_all_in_one_write(iut: Iut) -> None:
                 if together:
                     await tester.session.until_closed("quiet")
                 await tester.session.wait_until_taken()
-            await tester.check_known_if_reported(**told)
-            await tester.check_goes_on("everything in one write" if together else "single messages")
+            await tester.check_known_if_reported(**latest)
+            await tester.check_continues(
+                "everything in one write" if together else "single messages"
+            )
 
     await compared(iut, play, True, False, "monitors.understood")
 
@@ -105,7 +107,7 @@ async def test_large_scenes(iut: Iut) -> None:
                 more = f"(score_right {goals})"
                 await tester.session.send_bytes(tester.long(size, more=more))
                 await tester.check_known_if_reported(score_right=goals)
-            await tester.check_goes_on("large messages" if large else "a few messages")
+            await tester.check_continues("large messages" if large else "a few messages")
 
     await compared(iut, play, True, False, "monitors.understood")
 
@@ -133,12 +135,14 @@ async def test_empty_messages(iut: Iut) -> None:
         async with introduce_monitor(iut) as tester:
             if empty:
                 await tester.session.send([])
-                await tester.check_goes_on("an empty message")
+                await tester.check_continues("an empty message")
             others = bytes(400) if empty else tester.bytes_of(tester.partial()) * 4
             behind = tester.bytes_of(tester.partial(more="(score_right 35)"))
             await tester.session.send_bytes(others + behind)
             await tester.check_known_if_reported(time=tester.time, score_right=35)
-            await tester.check_goes_on("a hundred empty messages" if empty else "several messages")
+            await tester.check_continues(
+                "a hundred empty messages" if empty else "several messages"
+            )
 
     await compared(iut, play, True, False, "frame.segmentation")
 
@@ -229,7 +233,7 @@ async def test_odd_scenes(iut: Iut, kind: str) -> None:
             tester.time = 1.0  # the time in the odd message, so that the time does not go back
             await tester.say(messages.full(messages.state(tester.time), messages.scene(1, 1)))
             await tester.say(tester.partial(messages.moved(2, 2)))
-            await tester.check_goes_on(kind if odd else "an introduction", may_close=True)
+            await tester.check_continues(kind if odd else "an introduction", may_close=True)
             if not tester.closed:
                 await tester.check_known_if_reported(ball=[2, 2, 0.042])
 
@@ -257,7 +261,7 @@ async def test_white_space(iut: Iut, text: str) -> None:
             await tester.session.send_bytes(frame(payload.encode("ascii")))
             tester.time = 5.5
             await tester.check_known_if_reported(time=5.5, score_left=41, score_right=42)
-            await tester.check_goes_on("a state with more white space")
+            await tester.check_continues("a state with more white space")
 
     plain = "((time 5.5)(score_left 41)(score_right 42))(RDS 0 1)"
     await compared(iut, play, text, plain, "monitors.understood")

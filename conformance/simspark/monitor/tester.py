@@ -33,26 +33,26 @@ class _Connections(Connections):
 
     @contextlib.asynccontextmanager
     async def accepting(self, iut: Iut) -> AsyncIterator[None]:
-        self._telling: list[asyncio.Task[None]] = []
+        self._forwarding: list[asyncio.Task[None]] = []
         async with super().accepting(iut):
             try:
                 yield
             finally:
-                await cancel_all(self._telling)
+                await cancel_all(self._forwarding)
 
     def add(self, session: Session) -> None:
         super().add(session)
-        self._telling.append(asyncio.create_task(self._tell(session)))
+        self._forwarding.append(asyncio.create_task(self._forward(session)))
 
-    async def _tell(self, session: Session) -> None:
-        told = 0
-        # A connection that is only used for commands need not be read.
+    async def _forward(self, session: Session) -> None:
+        forwarded = 0
+        # The monitor need not read a connection that it only uses for commands.
         with contextlib.suppress(Violation):
             while not session.is_over:
-                for event in self.session.events[told:]:
+                for event in self.session.events[forwarded:]:
                     if event.data and event.sender == session.peer:
                         await session.send_bytes(event.data)
-                    told += 1
+                    forwarded += 1
                 await asyncio.sleep(_POLL)
 
 
@@ -198,7 +198,7 @@ class Tester:
         wrong: dict[str, Any] = {}
         taken: float | None = None
 
-        async def told() -> bool:
+        async def is_decided() -> bool:
             nonlocal wrong, taken
             state = await self.state()
             wrong = {
@@ -212,7 +212,7 @@ class Tester:
             return not wrong or over or self.closed
 
         quiet = self.session.seconds("quiet")
-        await self.session.poll_until(told, f"the {what} known", "response", requirement)
+        await self.session.poll_until(is_decided, f"the {what} known", "response", requirement)
         return wrong
 
     async def check_known_if_reported(self, **wanted: Any) -> None:
@@ -234,41 +234,41 @@ class Tester:
         reported_names(self.session).update(answer.result)
         return answer.result
 
-    async def check_goes_on(
+    async def check_continues(
         self,
         after: str,
         requirement: str | None = None,
         *,
         may_close: bool = False,
-        upon: bytes = b"",
+        prefix: bytes = b"",
     ) -> None:
         """Raise Violation unless the monitor still takes part, and takes the next messages.
 
-        The bytes `upon` are sent in one write with the next message. With `may_close`, closing the
-        connection is also a pass.
+        The bytes `prefix` are sent in one write with the next message. With `may_close`, closing
+        the connection is also a pass.
 
         Raises Inconclusive if there is no operation `state` and nothing else is wrong.
         """
-        lacking = await self._check_taken(after, requirement, upon)
-        if upon:
+        why_unseen = await self._check_taken(after, requirement, prefix)
+        if prefix:
             # A monitor that takes a message in the same write can still ignore later messages.
-            lacking = await self._check_taken(after, requirement)
+            why_unseen = await self._check_taken(after, requirement)
         await self.session.assert_alive(after)
         if not may_close:
             await self.check_connected(after, requirement)
-        if lacking and not self.closed:
-            raise Inconclusive(f"nothing else shows the knowledge of a monitor; {lacking}")
+        if why_unseen and not self.closed:
+            raise Inconclusive(f"nothing else shows the knowledge of a monitor; {why_unseen}")
 
-    async def _check_taken(self, after: str, requirement: str | None, upon: bytes = b"") -> str:
-        """Raise Violation unless the monitor takes a new score, sent in one write after `upon`.
+    async def _check_taken(self, after: str, requirement: str | None, prefix: bytes = b"") -> str:
+        """Raise Violation unless the monitor takes a new score, sent in one write after `prefix`.
 
         The monitor can also have closed the connection. Returns the reason if its knowledge cannot
         be seen, else an empty string.
         """
         goals = next(_goals)
         more = f"(score_left {goals})(score_right {goals + 1})"
-        if upon:
-            await self.provoke(upon + self.bytes_of(self.partial(more=more), self.partial()))
+        if prefix:
+            await self.provoke(prefix + self.bytes_of(self.partial(more=more), self.partial()))
         elif not self.closed:
             await self.tick(2, more=more)
         try:

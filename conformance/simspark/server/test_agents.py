@@ -26,9 +26,9 @@ from conformance.simspark.tester import expressions, repeat_for
 from conformance.verdicts import Inconclusive, NotExercised, Violation
 from conformance.wire import Message
 
-LONG = 5.0  # seconds; a server at its usual rate sends 250 groups of perceptors in this time
+DURATION = 5.0  # seconds; the published server sends 250 groups of perceptors in this time
 GROUPS = 220  # groups that a server has sent by then, unless the machine is busy
-SILENT = 10  # groups of perceptors after which all earlier words have been heard
+SILENT = 10  # groups of perceptors; earlier ones contain all words of the agents
 ACTS = frame(b"(he1 0)(he2 0)".ljust(300))
 """The effectors that an agent sends in each cycle.
 
@@ -38,13 +38,13 @@ STIFF = 0.5  # degrees that even the stiffest hinge turns before it reaches its 
 
 
 async def _check_long_attendance(agent: Session, acts: bytes = b"") -> None:
-    """Take perceptors for LONG seconds, and send `acts` after each group."""
+    """Take perceptors for DURATION seconds, and send `acts` after each group."""
 
     async def take() -> None:
         await perceptors(agent)
         await agent.send_bytes(acts)
 
-    await repeat_for(agent, LONG, GROUPS, take)
+    await repeat_for(agent, DURATION, GROUPS, take)
 
 
 @requirement("agents.perceptors")
@@ -171,7 +171,7 @@ async def test_a_hinge_turns_after_long(iut: Iut) -> None:
         await hinge_angle(iut, other)
         await _check_long_attendance(other, ACTS)
         for agent in (other, one):
-            await check_turns(iut, agent, 1.5, f", {LONG:g} s after agents have come")
+            await check_turns(iut, agent, 1.5, f", {DURATION:g} s after agents have come")
 
 
 @requirement("agents.effectors")
@@ -285,19 +285,19 @@ async def test_every_hinge_turns(iut: Iut) -> None:
 async def test_own_words_are_heard(iut: Iut) -> None:
     """An agent hears its own words unchanged, and only once."""
     async with iut.instance() as instance, play_agent(iut, instance) as agent:
-        said = "Hello_17-World"
-        heard: list[str] = []
+        word = "Hello_17-World"
+        words: list[str] = []
         for _ in range(3):
-            await agent.send(expressions(f"(say {said})"))
+            await agent.send(expressions(f"(say {word})"))
             deadline = agent.now + agent.seconds("response") / 3
-            while not heard and (
+            while not words and (
                 message := await agent.wait_for(*PERCEPTORS, within=deadline - agent.now)
             ):
                 found = [p for p in message.value if p[:1] == ["hear"] and "self" in p]
-                heard += [str(perceptor[-1]) for perceptor in found]
-        if not heard:
+                words += [str(perceptor[-1]) for perceptor in found]
+        if not words:
             raise Inconclusive("received no hear perceptor: the robot can be without ears")
-        check(heard[0] == said, f"the agent to hear {said}", f"it heard {heard[0][:60]}")
+        check(words[0] == word, f"the agent to hear {word}", f"it heard {words[0][:60]}")
         for _ in range(SILENT):
             await next_perceptors(agent)
         again = len(_heard_words(agent))
@@ -305,7 +305,7 @@ async def test_own_words_are_heard(iut: Iut) -> None:
         came = f"received it again after {SILENT} more groups of perceptors"
         check(
             len(_heard_words(agent)) == again,
-            f"the agent to hear {said} only when it is said",
+            f"the agent to hear {word} only once",
             came,
         )
 
@@ -322,18 +322,18 @@ async def test_words_of_others_are_heard(iut: Iut) -> None:
             await agent.send(expressions(f"(beam -2 {across} 0)"))
         own: list[str] = []
         for speaker, listener in ((one, other), (other, one)):
-            said, heard = f"from_{speaker.number}", list[str]()
+            word, words = f"from_{speaker.number}", list[str]()
             left = listener.countdown("response")
-            while said not in heard and left() > 0:
-                await speaker.send(expressions(f"(say {said})"))
+            while word not in words and left() > 0:
+                await speaker.send(expressions(f"(say {word})"))
                 await next_perceptors(listener)
-                heard, own = _heard_words(listener), own + _heard_words(speaker)
-            if said not in heard and not own:
+                words, own = _heard_words(listener), own + _heard_words(speaker)
+            if word not in words and not own:
                 raise Inconclusive("received no hear perceptor: the robot can be without ears")
             check(
-                said in heard,
-                f"the agent to hear {said}, said by a teammate near by",
-                f"it heard {', '.join(heard[-3:]) or 'nothing'}",
+                word in words,
+                f"the agent to hear {word}, said by a teammate near by",
+                f"it heard {', '.join(words[-3:]) or 'nothing'}",
             )
 
 

@@ -191,16 +191,16 @@ async def test_ball_is_put_and_pushed(iut: Iut, order: str) -> None:
 
 async def _check_starts(watch: Watch, place: Place, command: str) -> None:
     """Raise Violation unless the ball starts from a place and moves along (-1, 2)."""
-    told, within = watch.view.clock, 0.0
+    last_clock, within = watch.view.clock, 0.0
 
     def there(view: View) -> bool:
         """Return True if the ball is near the place.
 
         The tolerance grows with the time between two states.
         """
-        nonlocal told, within
-        before, told = told, view.clock
-        within = 0.6 + hypot(-1, 2) * max(0.0, told - before)
+        nonlocal last_clock, within
+        before, last_clock = last_clock, view.clock
+        within = 0.6 + hypot(-1, 2) * max(0.0, last_clock - before)
         return place.is_occupied(view, within)
 
     await watch.wait_until(
@@ -353,18 +353,18 @@ async def _drop_outside(game: Match, side: int, effective: bool) -> None:
     width = watch.view.parameter("FieldWidth", 12.0) / 2
     radius = watch.view.parameter("FreeKickDistance", 1.0)
     outside = Place(watch.place(0.2, 0).x, side * (width + 1.5))
-    beside = Place(round(outside.x - min(0.8, 0.6 * radius), 2), outside.y)
+    near = Place(round(outside.x - min(0.8, 0.6 * radius), 2), outside.y)
     await watch.play("GameOver")
     try:
         await watch.put_ball(outside)
-        await game.put("Left", beside)
+        await game.put("Left", near)
     except Violation as none:
         raise Inconclusive(f"the server does not put objects off the field: {none}") from none
     await watch.settle()
     await watch.command("(dropBall)")
     try:
         await watch.wait_until(
-            lambda view: not outside.is_occupied(view, CLOSE) or not beside.is_occupied(view),
+            lambda view: not outside.is_occupied(view, CLOSE) or not near.is_occupied(view),
             "show an effect of dropBall",
         )
     except Violation as none:

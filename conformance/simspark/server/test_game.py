@@ -7,12 +7,12 @@ import pytest
 
 from conformance.cases import check, lasting, requirement
 from conformance.iut import Iut
-from conformance.simspark.server.tester.commands import A_FEW
+from conformance.simspark.server.tester.commands import SETTLING_STATES
 from conformance.simspark.server.tester.monitors import CLOSE, Place, Watch, watch_server
 from conformance.simspark.view import STATES, View
 from conformance.verdicts import Inconclusive, NotExercised, Violation
 
-A_WHILE = 2.5  # seconds in which a score must not change by itself
+OBSERVATION_TIME = 2.5  # seconds in which a score must not change by itself
 OTHERS = ("(time 30)", "(kickOff Right)", "(playMode PlayOn)", "(dropBall)", "(ball (vel 1 0 0))")
 """Commands that do not concern the score."""
 
@@ -178,11 +178,11 @@ async def test_score_stays(iut: Iut) -> None:
         def changed(view: View) -> bool:
             return (view.value("score_left"), view.value("score_right")) != (2, 1)
 
-        stays = await watch.is_still_false(changed, A_WHILE)
+        stays = await watch.is_still_false(changed, OBSERVATION_TIME)
         check(stays, "the score to stay 2 to 1", "it changed without a command")
         for text in OTHERS:
             await watch.command(text)
-            await watch.wait_for_states(A_FEW)
+            await watch.wait_for_states(SETTLING_STATES)
             check(not changed(watch.view), "the score to stay 2 to 1", f"it changed after {text}")
 
 
@@ -399,9 +399,9 @@ async def test_end_of_a_half(iut: Iut) -> None:
             now = later.view.value("half")
         quiet = watch.session.seconds("quiet")
         if await watch.is_still_false(lambda view: view.value("half") == now, quiet):
-            told = watch.view.value("half")
-            if told != 1:
-                came = f"the later monitor received half {now}, and the first one half {told}"
-                raise Violation(f"half {told} for a later monitor", came, "state.complete")
-            came = f"half is still {told}, and {now} for a later monitor"
+            shown = watch.view.value("half")
+            if shown != 1:
+                came = f"the later monitor received half {now}, and the first one half {shown}"
+                raise Violation(f"half {shown} for a later monitor", came, "state.complete")
+            came = f"half is still {shown}, and {now} for a later monitor"
             raise Violation("the new half in the states when it begins", came, "state.partial")

@@ -9,14 +9,19 @@ from conformance.cases import check, requirement
 from conformance.iut import Iut
 from conformance.session import Session
 from conformance.simspark.server.tester.agents import (
-    ENOUGH,
+    MAX_GROUPS,
     PERCEPTORS,
     check_sides,
     name_of,
     play_agent,
     skip_received,
 )
-from conformance.simspark.server.tester.match import BESIDE, can_share_numbers, check_stays, match
+from conformance.simspark.server.tester.match import (
+    ROBOT_SIZE,
+    can_share_numbers,
+    check_stays,
+    match,
+)
 from conformance.verdicts import Inconclusive, NotExercised
 from conformance.wire import Message
 
@@ -180,7 +185,9 @@ async def test_no_operation(iut: Iut) -> None:
         await game.watch.command(f"(agent {game.left})")
         stayed = await game.watch.is_still_false(
             # A robot without a controller can fall over.
-            lambda view: not (left.is_occupied(view, BESIDE) and right.is_occupied(view, BESIDE)),
+            lambda view: (
+                not (left.is_occupied(view, ROBOT_SIZE) and right.is_occupied(view, ROBOT_SIZE))
+            ),
             2 * game.watch.session.seconds("quiet"),
         )
         check(stayed, f"the agents to stay at {left} and {right}", "one of them has moved")
@@ -218,7 +225,7 @@ async def _values_felt(agent: Session, name: str, value: float) -> list[float]:
     groups = [message for message in agent.received if message.name in PERCEPTORS]
     came = [found for message in groups if (found := _value_felt(message, name)) is not None]
     count, left = len(groups), agent.countdown("response", "response")
-    while came or count < ENOUGH:
+    while came or count < MAX_GROUPS:
         message = await agent.wait_for(*PERCEPTORS, within=left)
         if message is None:
             break

@@ -12,7 +12,7 @@ from conformance.session import Session
 from conformance.simspark import malformed, strategies
 from conformance.simspark.codec import encode
 from conformance.simspark.server.tester.agents import (
-    AGAIN_AND_AGAIN,
+    CONTINUED_PERCEPTORS,
     check_served,
     check_turns,
     create,
@@ -24,7 +24,7 @@ from conformance.simspark.tester import LONG_NUMBERS, ODD_NUMBERS, expressions
 from conformance.simspark.view import STATES
 from conformance.verdicts import NotExercised, Violation
 
-MANY = 22
+CLIENT_COUNT = 22
 """Connections that come and go, and messages in one write.
 
 The number is that of the players in a match.
@@ -243,11 +243,11 @@ def _excuse_closed(session: Session) -> Iterator[None]:
     """Ignore failures of a client if the server closed its connection."""
     try:
         yield
-    except (Violation, NotExercised) as lacking:
+    except (Violation, NotExercised) as failure:
         if session.ended:
             return
-        if isinstance(lacking, Violation) and lacking.requirement == AGAIN_AND_AGAIN:
-            lacking.requirement = None  # The server stopped serving only this client.
+        if isinstance(failure, Violation) and failure.requirement == CONTINUED_PERCEPTORS:
+            failure.requirement = None  # The server stopped serving only this client.
         raise
 
 
@@ -260,7 +260,9 @@ async def test_a_monitor_after_malformed_texts(iut: Iut) -> None:
             if watch.session.ended:
                 watch = await stack.enter_async_context(watch_server(iut, instance))
             with _excuse_closed(watch.session):
-                await watch.check_obeyed(f"a text from the same monitor that is {kind}", upon=text)
+                await watch.check_obeyed(
+                    f"a text from the same monitor that is {kind}", prefix=text
+                )
             await watch.session.assert_alive(kind)
 
 
@@ -289,15 +291,15 @@ async def test_empty_messages(iut: Iut) -> None:
     async with watch_server(iut) as watch:
         await watch.session.send([])
         await watch.check_obeyed("an empty message")
-        await watch.session.send_bytes(bytes(4 * MANY))
-        watch.waiting = MANY
-        await watch.check_obeyed(f"{MANY} empty messages")
+        await watch.session.send_bytes(bytes(4 * CLIENT_COUNT))
+        watch.waiting = CLIENT_COUNT
+        await watch.check_obeyed(f"{CLIENT_COUNT} empty messages")
         together = encode(expressions("(score (left 1)(right 71))"))
-        await watch.session.send_bytes(bytes(4 * MANY) + together)
-        watch.waiting = MANY
+        await watch.session.send_bytes(bytes(4 * CLIENT_COUNT) + together)
+        watch.waiting = CLIENT_COUNT
         await watch.wait_until(
             lambda view: view.value("score_right") == 71,
-            f"show a score sent in one write with {MANY} empty messages",
+            f"show a score sent in one write with {CLIENT_COUNT} empty messages",
             within=watch.effect_deadline(),
             now=lambda view: f"score_right is {view.state.get('score_right')}",
         )
@@ -359,7 +361,7 @@ async def test_clients_come_and_go(iut: Iut) -> None:
         async with play_agent(iut, instance, "Rights"), watch_server(iut, instance) as another:
             await another.check_obeyed("disconnects of other clients")
         await check_served(agent, "disconnects of other clients")
-        for number in range(MANY):
+        for number in range(CLIENT_COUNT):
             async with iut.connect(instance, channel="monitor") as passing:
                 await passing.expect(*STATES, to=f"after {number} monitors have come and gone")
                 await passing.close()

@@ -22,7 +22,7 @@ from conformance.simspark.server.tester.monitors import (
     KEEPS_SENDING,
     Place,
     Watch,
-    check_told_alike,
+    check_served_together,
     watch_server,
 )
 from conformance.simspark.tester import expressions, judge_one_session
@@ -349,7 +349,7 @@ async def test_every_monitor_sees_what_moves(iut: Iut) -> None:
             first = blind[0]
             about = first.requirement or ("ball.pos" if len(blind) == 3 else None)
             raise Violation(first.expected, first.came, about) from first
-        check_told_alike(times, f"the ball at {place}")
+        check_served_together(times, f"the ball at {place}")
 
 
 @requirement("header.partial-carries-changes")

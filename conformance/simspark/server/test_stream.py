@@ -6,14 +6,14 @@ from itertools import pairwise
 from conformance.cases import check, each_of, lasting, requirement
 from conformance.iut import Iut
 from conformance.simspark.codec import ENVIRONMENT_KEYS, frame
-from conformance.simspark.server.tester.commands import A_FEW, check_execution_at_once
-from conformance.simspark.server.tester.monitors import check_told_alike, watch_server
+from conformance.simspark.server.tester.commands import SETTLING_STATES, check_execution_at_once
+from conformance.simspark.server.tester.monitors import check_served_together, watch_server
 from conformance.simspark.tester import judge_one_session, repeat_for
 from conformance.simspark.view import STATES
 
 INTRODUCTION = 3  # messages: the introduction of a monitor and the first update
 COMING = (11, 12, 13)  # goals set while another monitor connects
-LONG = 5.0  # seconds; a server at its usual rate sends 125 states in this time
+DURATION = 5.0  # seconds; the published server sends 125 states in this time
 LONG_COMMAND = 700  # bytes; a hundred commands of this size exceed the range of a 16-bit counter
 BY_THEN = 110  # states that a server has sent by then, unless the machine is busy
 
@@ -55,17 +55,17 @@ async def test_state_for_a_later_monitor(iut: Iut) -> None:
         await first.check_obeyed("another monitor", "score.set")
         now = first.view
         async with watch_server(iut, instance, begins=False) as later:
-            told = later.view
+            shown = later.view
             for key in ("score_left", "score_right", "half", "play_mode"):
                 check(
-                    told.value(key) == now.value(key),
+                    shown.value(key) == now.value(key),
                     f"{key} {now.state.get(key)} in the first state for a later monitor",
-                    f"received {told.state.get(key)}",
+                    f"received {shown.state.get(key)}",
                 )
             check(
-                told.clock >= now.clock,
+                shown.clock >= now.clock,
                 f"the time {now.state.get('time')} in the first state for a later monitor",
-                f"received {told.state.get('time')}",
+                f"received {shown.state.get('time')}",
             )
 
 
@@ -89,7 +89,7 @@ async def test_states_keep_coming(iut: Iut) -> None:
         await watch.wait_for_states(12)
         await watch.command("(time 1)")
         await watch.wait_for_states(12)
-        await repeat_for(watch.session, LONG, BY_THEN, watch.state)
+        await repeat_for(watch.session, DURATION, BY_THEN, watch.state)
         async with watch_server(iut, instance, begins=False) as later:
             await later.wait_for_states(2)
 
@@ -141,7 +141,7 @@ async def test_every_monitor_is_told_what_changes(iut: Iut) -> None:
             for watch in (third, other, one)
             for time in await watch.wait_for_each(score, to, lambda view: str(view.state))
         ]
-        check_told_alike(times, "the score 3 to 5")
+        check_served_together(times, "the score 3 to 5")
 
 
 @requirement("state.partial")
@@ -152,16 +152,16 @@ async def test_what_changes_as_another_comes_is_told(iut: Iut) -> None:
     changes.
     """
     async with iut.instance() as instance, watch_server(iut, instance) as watch:
-        told = set[float | None]()
+        shown = set[float | None]()
         for goals in COMING:
             await watch.command(f"(score (left {goals})(right 7))")
             async with iut.connect(instance, channel="monitor") as other:
                 for _ in range(INTRODUCTION + 1):
                     await other.expect(*STATES)
-            await watch.wait_for_states(A_FEW)
-            told.add(watch.view.value("score_left"))
+            await watch.wait_for_states(SETTLING_STATES)
+            shown.add(watch.view.value("score_left"))
         check(
-            not told.isdisjoint(COMING),
+            not shown.isdisjoint(COMING),
             "the new score in the states, although another monitor connects",
             f"score_left was none of {COMING}",
         )

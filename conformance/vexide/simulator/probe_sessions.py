@@ -24,7 +24,6 @@ from conformance.vexide.simulator.observations import (
 from conformance.vexide.tester import messages_named
 
 ALL_PORTS = tuple(range(21))
-FORMS = ("tagged", "bare")
 ALL = bytes(range(256))  # the output of the program `bytes`
 TEXT = ALL[32:127]
 SHOWS_NOTHING = (

@@ -10,7 +10,7 @@ from conformance.harness.instance import Instance
 from conformance.iut import Iut
 from conformance.openroberta import message_names
 from conformance.openroberta.codec import request
-from conformance.openroberta.lab.tester.robot import AGAIN, Robot, new_token
+from conformance.openroberta.lab.tester.robot import QUERY_INTERVAL, Robot, new_token
 from conformance.openroberta.values import same
 from conformance.segmentation import Segmentation, whole
 from conformance.session import Session, Timeout
@@ -30,19 +30,19 @@ class RobotsTester:
         self._connections = connections
         self._reached = False
 
-    def robot(self, **told: Any) -> Robot:
-        return Robot(self, **told)
+    def robot(self, **fields: Any) -> Robot:
+        return Robot(self, **fields)
 
-    async def open_linked(self, **told: Any) -> Robot:
+    async def open_linked(self, **fields: Any) -> Robot:
         """Return a robot that is registered and linked."""
-        robot = self.robot(**told)
+        robot = self.robot(**fields)
         await robot.link()
         return robot
 
     def request(self, method: str, path: str, headers: Mapping[str, str], body: Any = None) -> Any:
         """Return a request with the lab's address in Host.
 
-        It accepts no coding: without that field a lab could compress any answer.
+        The request accepts no coding, because a lab could otherwise compress any answer.
         """
         host = self.instance.address.rpartition("/")[2]
         return request(method, path, {"host": host, "accept-encoding": "identity", **headers}, body)
@@ -69,7 +69,7 @@ class RobotsTester:
         await exchange.check_refused("refuses.token")
 
     async def _found_out(self, what: str, find: Callable[[], Awaitable[bool]]) -> bool:
-        """Return a fact about the lab, which is found out once in a run."""
+        """Return a fact about the lab, which is observed once in a run."""
         memory = self.iut.memory
         if what not in memory:
             memory[what] = await find()
@@ -78,7 +78,7 @@ class RobotsTester:
     # The user
 
     async def offers(self, operation: str) -> bool:
-        """True if the lab offers this operation; found out once in a run."""
+        """Return True if the lab offers this operation. The operation is tried once in a run."""
 
         async def asked() -> bool:
             try:
@@ -101,16 +101,19 @@ class RobotsTester:
             await self.run_operation(operation, token=new_token())
 
     async def can_pair(self) -> bool:
-        """True if 'pair' succeeds for the only robot of a fresh lab. Found out once in a run."""
+        """Return True if 'pair' succeeds for the only robot of a fresh lab.
 
-        async def alone() -> bool:
+        The operation is tried once in a run.
+        """
+
+        async def pairs_only_robot() -> bool:
             async with playing(self.iut) as other:
                 robot = other.robot()
                 await robot.register()
                 entered = await other.retry("pair", token=robot.token)
                 return bool(entered.ok)
 
-        return await self._found_out("pair succeeds", alone)
+        return await self._found_out("pair succeeds", pairs_only_robot)
 
     async def run_operation(self, operation: str, **arguments: Any) -> Any:
         """Return the answer of an operation. Raises NotExercised if it is not offered."""
@@ -123,7 +126,7 @@ class RobotsTester:
         """
         left = self.iut.countdown("response")
         while True:
-            await asyncio.sleep(AGAIN)
+            await asyncio.sleep(QUERY_INTERVAL)
             answered = await self.run_operation(operation, **arguments)
             if answered.ok or left() < 0:
                 return answered
@@ -156,7 +159,7 @@ class RobotsTester:
             seen = (await self.state(robot)).get(key)
             if same(seen, wanted) or left() < 0:
                 return seen
-            await asyncio.sleep(AGAIN)
+            await asyncio.sleep(QUERY_INTERVAL)
 
 
 @contextlib.asynccontextmanager

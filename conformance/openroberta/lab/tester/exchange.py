@@ -15,7 +15,7 @@ LATEST = {"register_hold": 1.2, "push_hold": 1.5}
 
 _ENDS = {"Register": "register.aborted", "Push": "push.answered"}
 """Requirement that is violated if the hold time of this request ends without an answer."""
-_ENDING = {"Register": ("Abort", "register_hold"), "Push": ("Repeat", "push_hold")}
+_HOLD_ENDS = {"Register": ("Abort", "register_hold"), "Push": ("Repeat", "push_hold")}
 """By request: the answer at the end of the hold time, and its timing."""
 
 TRIES = 3  # requests whose answers only the time distinguishes
@@ -155,7 +155,7 @@ class Exchange:
         The conclusion is Inconclusive if the hold time of the request was just over.
         """
         if self._can_end_hold(message, self.name):
-            took, (_, timing) = message.at - self.asked, _ENDING[self.name]
+            took, (_, timing) = message.at - self.asked, _HOLD_ENDS[self.name]
             return Inconclusive(
                 f"expected {expected}; the hold of {self.name} ended after {took:.2f} s, "
                 f"before this was visible; a longer {timing} would show it"
@@ -164,7 +164,7 @@ class Exchange:
 
     def _can_end_hold(self, message: Message, name: str) -> bool:
         """True if this answer can be the end of the hold of such a request."""
-        answer, timing = _ENDING.get(name, ("", ""))
+        answer, timing = _HOLD_ENDS.get(name, ("", ""))
         return message.name == answer and (
             message.at - self.asked >= self.session.seconds(timing) * EARLIEST[timing]
         )

@@ -14,8 +14,8 @@ from conformance.wire import Message
 if TYPE_CHECKING:
     from conformance.openroberta.lab.tester import RobotsTester
 
-_REFUSED = 3  # refusals of a token in a row, after which chance is no explanation
-AGAIN = 0.02  # seconds between two queries of a robot's state, or two tries of the user
+_REFUSED = 3  # successive refusals of a token that are not a coincidence
+QUERY_INTERVAL = 0.02  # seconds between two queries of a robot's state, or two tries of the user
 
 DATA = {
     "firmwarename": "ev3dev",
@@ -53,26 +53,17 @@ class Commanded(NamedTuple):
     after: float
 
 
-TOLD, HELD, LINKED = "run.command", "push.held", "token.links"
-"""Requirements that a plain session can violate:
-
-- `TOLD`: the lab does not announce a program to its only robot
-- `HELD`: the lab sends the robot a command after the program, without a user's action
-- `LINKED`: the lab no longer serves the robot after another robot is linked
-"""
-
-
 class Robot:
     """A robot that the suite plays: its data object and its requests."""
 
-    def __init__(self, tester: "RobotsTester", **told: Any) -> None:
+    def __init__(self, tester: "RobotsTester", **fields: Any) -> None:
         self.tester = tester
         own = {
             "token": new_token(),
             "macaddr": f"02:fc:{secrets.token_bytes(4).hex(':')}",
             "brickname": f"ev3 {secrets.token_hex(2)}",
         }
-        self.data: dict[str, Any] = {**DATA, **own, **told}
+        self.data: dict[str, Any] = {**DATA, **own, **fields}
         self.headers: dict[str, str] = {}
         self.keeps = False
         """True if the robot uses a single connection while the lab keeps it open."""
@@ -85,10 +76,10 @@ class Robot:
 
     def object(self, cmd: str, without: str = "") -> dict[str, Any]:
         """Return the data object with this command."""
-        told = {**self.data, "cmd": cmd}
-        if told["nepoexitvalue"] is None:
-            del told["nepoexitvalue"]
-        return {name: value for name, value in told.items() if name != without}
+        data = {**self.data, "cmd": cmd}
+        if data["nepoexitvalue"] is None:
+            del data["nepoexitvalue"]
+        return {name: value for name, value in data.items() if name != without}
 
     async def register(self, **how: Any) -> Exchange:
         return await self.ask(message_names.PUSHCMD, self.object("register"), **how)
@@ -133,7 +124,7 @@ class Robot:
                 if not await self.tester.can_pair():
                     raise Inconclusive(why)
                 raise exchange.failed(expected, why, requirement)
-            await asyncio.sleep(AGAIN)
+            await asyncio.sleep(QUERY_INTERVAL)
         message = await exchange.answer(requirement=requirement)
         if message.name != "Repeat":
             # The lab has accepted the token, so even an abort at the end of the hold time is wrong.
@@ -197,8 +188,8 @@ class Robot:
 
         `command` is the requirement that a missing announcement violates.
         """
-        told = await self.commanded("run", "Download", command, exchange)
-        return told.result, await self.file()
+        announced = await self.commanded("run", "Download", command, exchange)
+        return announced.result, await self.file()
 
     async def file(self) -> Message:
         """Fetch the announced program."""
@@ -215,10 +206,10 @@ class Robot:
 
 
 def _is_closed_after_answer(session: Session) -> bool:
-    """True if the lab closes the connection after its last answer, which is lawful."""
+    """Return True if the lab closes the connection after its last answer, as HTTP allows."""
     if session.ended or not session.received:
         return session.ended
     latest = session.received[-1].value
-    said = latest["headers"].get("connection", "").lower()
+    connection = latest["headers"].get("connection", "").lower()
     framed = {"content-length", "transfer-encoding"} & latest["headers"].keys()
-    return "close" in said or latest["version"] == "1.0" or not framed
+    return "close" in connection or latest["version"] == "1.0" or not framed

@@ -21,7 +21,7 @@ from conformance.verdicts import (
 
 PROGRAM = ("program", "response")
 """Timings of a program and of the push after it."""
-PATIENT = ("startup", "response")
+RESTART = ("startup", "response")
 """Timings of a robot that can start again."""
 SILENT = "run.silent"
 """Requirement that a robot violates if it pushes while its program runs.
@@ -29,8 +29,8 @@ SILENT = "run.silent"
 Later requests of this robot cannot be assigned to its answers.
 """
 _PARTS = ("/download", "/pushcmd")  # parts of the path: for programs, and for all other requests
-_MOST = 1000  # connections that the tester accepts; far above the number in any test
-_LONG = 3600.0  # seconds; longer than any session
+_MAX_CONNECTIONS = 1000  # connections that the tester accepts; far above the number in any test
+_NO_TIMEOUT = 3600.0  # seconds; longer than any session of a test
 _FILE = b"PK\x05\x06" + bytes(18)  # an empty ZIP archive
 
 
@@ -48,7 +48,7 @@ class LabTester:
         """True if the lab accepts sensor data over a websocket."""
         self.ended: set[Session] = set()
         """Connections that the tester has closed; an unanswered request there gets no answer."""
-        self.hasty = False
+        self.pushed_early = False
         """True once the robot pushed while a push was unanswered.
 
         Its next request can then follow from either answer.
@@ -100,7 +100,7 @@ class LabTester:
                 came = f"received {strayed.message.value['method']} {strayed.message.value['path']}"
                 raise strayed.violation(expected, came, "http.paths")
         if found is None:
-            self._reached(lasting() + grace)
+            self._check_connected(lasting() + grace)
             came = f"received nothing{self.instance.describe_end()}"
             raise Violation(expected, came, requirement, missing=names)
         if found.name not in names:
@@ -118,14 +118,14 @@ class LabTester:
             before_it = self.asked[self._cursor - 2]
             if before_it.name == found.name and before_it.again:
                 # The requirement run.asks-once judges the repeated request.
-                anew = self._loop.time() - began
+                elapsed = self._loop.time() - began
                 await before_it.again(found)
-                found = await self.wait_for(*POLLING, within=lambda: left() + anew)
+                found = await self.wait_for(*POLLING, within=lambda: left() + elapsed)
         if self.instance.process is None and len(self.asked) == 1:
             found = await self._wait_for_registration(found)
         return found
 
-    def _reached(self, seconds: float) -> None:
+    def _check_connected(self, seconds: float) -> None:
         """Raise Unreachable if the robot has not connected within these seconds."""
         if self.iut.sessions:
             return
@@ -163,8 +163,8 @@ class LabTester:
         The tester makes the robot register again, and discards its requests until then.
         """
         while found and found.name != "Register":
-            told = found.name == "Push" and self.updates
-            await (found.command("update") if told else found.refuse(500))
+            updates = found.name == "Push" and self.updates
+            await (found.command("update") if updates else found.refuse(500))
             found = await self.wait_for(*POLLING, within=self.iut.countdown("startup"))
         if found:
             self.asked, self._cursor = [found], 1
@@ -310,7 +310,7 @@ class LabTester:
     async def accept(self, connections: contextlib.AsyncExitStack) -> None:
         """Accept the robot's connections until the task is cancelled."""
         async with asyncio.TaskGroup() as group:
-            for _ in range(_MOST):
+            for _ in range(_MAX_CONNECTIONS):
                 opened = await self._accept_connections(connections)
                 if opened is None:
                     return
@@ -327,7 +327,7 @@ class LabTester:
 
     async def _serve(self, session: Session) -> None:
         try:
-            while message := await session.wait_for(within=_LONG):
+            while message := await session.wait_for(within=_NO_TIMEOUT):
                 if session not in self.ended:
                     await self._take(Exchange(self, session, message))
         except Exception as failure:
@@ -343,7 +343,7 @@ class LabTester:
         if asked.name in POLLING:
             self._astray = None
             held = (other for other in self.asked if other.name == asked.name == "Push")
-            self.hasty = self.hasty or any(other.is_waiting for other in held)
+            self.pushed_early = self.pushed_early or any(other.is_waiting for other in held)
             before = self.asked[-1] if self.asked else None
             if before and before.again and asked.is_repeat(before):
                 self.asked[-1] = asked

@@ -17,16 +17,14 @@ if TYPE_CHECKING:
     from conformance.openroberta.robot.tester import LabTester
 
 POLLING = ("Register", "Push", "DownloadRequest")
-"""Requests that a test answers; the tester answers all others as any lab does."""
+"""Requests that a test answers. The tester answers all other requests as a usual lab."""
 
 _CALLED_AWAY = {"Register": ("Repeat",), "Push": message_names.CALLS}
 """By request: the answers after which a robot does not send this request again."""
-# times that an unread answer is repeated; a robot that never reads answers must not loop for ever
-_MOST_UNREAD = 2
+_MAX_UNREAD = 2  # repeats of an unread answer; a robot can leave every answer unread
 
 _TURNS = 5  # turns of the event loop, in which bytes that have already arrived are read
-# seconds; a robot that half-closes its connection together with its request has done so by then
-_FINISHES = 0.3
+_FINISHES = 0.3  # seconds from a request to the half-close of its connection, on a busy machine
 BYTES = bytes(range(256))
 NAME = "NEPOprog.py"
 
@@ -68,8 +66,8 @@ class Exchange:
     def closing(self) -> bool:
         """True if the robot wants the connection to be closed after the answer."""
         asked = self.message.value
-        said = asked["headers"].get("connection", "").lower()
-        return "close" in said or (asked["version"] == "1.0" and "keep" not in said)
+        connection = asked["headers"].get("connection", "").lower()
+        return "close" in connection or (asked["version"] == "1.0" and "keep" not in connection)
 
     def is_stray(self, *parts: str) -> bool:
         """True if this is a protocol request at a wrong path, and no mere query.
@@ -90,7 +88,7 @@ class Exchange:
         lost = before._in_vain or before.session.reset
         if lost and before._given in _CALLED_AWAY.get(self.name, ()):
             self.unread = before.unread + 1
-        return 0 < self.unread <= _MOST_UNREAD
+        return 0 < self.unread <= _MAX_UNREAD
 
     async def answer(self, value: Any, segmentation: Segmentation = whole) -> None:
         """Send a response; then keep or close the connection as the robot requested."""
@@ -176,7 +174,7 @@ class Exchange:
         The conclusion is Inconclusive if the robot pushes without waiting for answers.
         """
         violation = self._wrong(expected, came, requirement)
-        if not self.tester.hasty:
+        if not self.tester.pushed_early:
             return violation
         hasty = (
             "; the robot pushed while a push was unanswered, so this request can have another cause"

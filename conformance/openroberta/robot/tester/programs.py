@@ -9,8 +9,8 @@ from conformance.openroberta.robot.tester.exchange import Exchange
 from conformance.openroberta.values import difference
 from conformance.verdicts import Inconclusive, Violation
 
-_MEANWHILE = 0.4  # seconds; a slow program runs at least 0.5 s, so it is still running then
-_LONGER = 1.0  # seconds; additional time for a program that is slower than necessary
+_RUNNING_TIME = 0.4  # seconds; a slow program runs at least 0.5 s, so it is still running then
+_EXTRA_TIME = 1.0  # seconds; additional time for a program that is slower than necessary
 
 
 async def run_in_silence(tester: LabTester, push: Exchange, slow: str) -> Exchange:
@@ -19,10 +19,10 @@ async def run_in_silence(tester: LabTester, push: Exchange, slow: str) -> Exchan
     await push.command("download")
     asked = await tester.program_request("run.requests-file")
     await asked.file(slow.encode())
-    other = await tester.wait_for("Push", "Register", within=_MEANWHILE)
+    other = await tester.wait_for("Push", "Register", within=_RUNNING_TIME)
     if other is not None:
-        # Before this is known, other requests can come, all for the same cause. A robot that does
-        # not run the program, or runs another program, has a different fault.
+        # A robot that does not run the program, or runs another program, also pushes now. This is
+        # a different fault.
         loud = other.violation("nothing while a program runs", f"received {other.name}", SILENT)
         if before is not None:
             # Some robots report a program only after its end.
@@ -38,16 +38,16 @@ async def run_in_silence(tester: LabTester, push: Exchange, slow: str) -> Exchan
                 raise Violation(f"of the slow program {expected}", came, "run.stores-bytes")
         raise loud
     push = await tester.next("Push", within=PROGRAM, requirement="run.pushes-after")
-    hasty = tester.hasty
+    pushed_early = tester.pushed_early
     # A push during an even slower program is not the last one: another push follows the end.
-    beside = await tester.wait_for("Push", within=_LONGER)
-    if beside and push.is_waiting and not hasty:
+    second = await tester.wait_for("Push", within=_EXTRA_TIME)
+    if second and push.is_waiting and not pushed_early:
         expected, came = (
             "nothing while a program runs",
             "received two pushes without an answer between them",
         )
         raise Violation(expected, came, SILENT, push.message.event).shown_in(push.session)
-    return beside or push
+    return second or push
 
 
 async def list_programs(tester: LabTester) -> list[Any]:
@@ -75,9 +75,9 @@ async def _more_run(tester: LabTester, before: int) -> bool:
 
 
 async def assert_all_run(tester: LabTester, got: int, before: int | None, last: str = "") -> None:
-    """Raise Violation if fewer than `got` programs were run: nothing else about them is visible.
+    """Raise Violation if fewer than `got` programs were run.
 
-    ``before`` is the number of earlier programs; ``last`` describes the last program.
+    ``before`` is the number of earlier programs. ``last`` describes the last program.
     """
     number = await number_run(tester)
     if number is not None and before is not None and number - before < got:
@@ -91,9 +91,9 @@ def name_of(entry: Any) -> Any:
 
 def bytes_of(entry: Any) -> bytes | None:
     """Return the bytes of a program that was run; None if the robot does not report them."""
-    told = entry.get("base64") if isinstance(entry, dict) else None
+    text = entry.get("base64") if isinstance(entry, dict) else None
     try:
-        return base64.b64decode(told, validate=True) if isinstance(told, str) else None
+        return base64.b64decode(text, validate=True) if isinstance(text, str) else None
     except ValueError as error:
         raise Inconclusive(f"expected Base64 from the operation 'executed'; {error}") from error
 

@@ -17,14 +17,14 @@ from conformance.wire import Message
 
 PERCEPTORS = ("Perceptors", "Expressions")
 TEAMS = ("Left", "Right")
-AGAIN_AND_AGAIN = "agents.perceptors"
+CONTINUED_PERCEPTORS = "agents.perceptors"
 
-_MOMENT = 0.002  # seconds; long enough to read messages that have already arrived
+_POLL_TIME = 0.002  # seconds; long enough to read messages that have already arrived
 
 
-ENOUGH = 100  # groups of perceptors; a value that is in none of them is not expected any more
+MAX_GROUPS = 100  # groups of perceptors; if none of them contains a value, it is not sent
 TURNED = 5.0  # degrees; a hinge that has turned this far was moved by its effector
-LAST = 11  # the greatest number of a player in a team
+MAX_UNUM = 11  # the greatest number of a player in a team
 _STILL = 3  # equal positions in a row after which a hinge has stopped
 _MISSED = 4  # agents without perceptors in a row, after which timeouts are short
 
@@ -78,7 +78,7 @@ def next_number(iut: Iut, instance: Instance) -> int:
     """
     numbers = iut.memory.setdefault("numbers", WeakKeyDictionary())
     server = instance if iut.configuration.command else iut.testbed
-    numbers[server] = numbers.get(server, 0) % LAST + 1
+    numbers[server] = numbers.get(server, 0) % MAX_UNUM + 1
     return int(numbers[server])
 
 
@@ -97,7 +97,9 @@ async def create(iut: Iut, session: Session) -> None:
         False: "quiet",
         None: session.countdown("response", "response"),
     }
-    came = await session.wait_for(*PERCEPTORS, within=within[early], requirement=AGAIN_AND_AGAIN)
+    came = await session.wait_for(
+        *PERCEPTORS, within=within[early], requirement=CONTINUED_PERCEPTORS
+    )
     if not session.ended:
         iut.memory.setdefault("perceptors before init", came is not None)
 
@@ -113,19 +115,19 @@ async def _wait_for_name(iut: Iut, session: Session) -> None:
     usual = known is not False and not _has_no_perceptors(iut)
     late = iut.memory.get("perceptors before init") and not session.received
     left = session.countdown(*((2 if late else 3) * ["response"] if usual else ["quiet"]))
-    told: dict[str, str] = {}
-    while _name(told) is None:
+    values: dict[str, str] = {}
+    while _name(values) is None:
         if left() <= 0:
             break
-        message = await session.wait_for(*PERCEPTORS, within=left, requirement=AGAIN_AND_AGAIN)
+        message = await session.wait_for(*PERCEPTORS, within=left, requirement=CONTINUED_PERCEPTORS)
         if message is None:
             break
-        told |= _game_state_of(message)
+        values |= _game_state_of(message)
     else:
         iut.memory["players are numbered"] = True
         return
     groups = [message for message in session.received if message.name in PERCEPTORS]
-    if len(groups) > ENOUGH:
+    if len(groups) > MAX_GROUPS:
         iut.memory.setdefault("players are numbered", False)
     if known and any(item[:1] == ["GS"] for message in groups for item in message.value):
         raise Inconclusive(
@@ -152,10 +154,10 @@ class Name:
 
 def name_of(agent: Session) -> Name | None:
     """Return the name of an agent according to its game state, or None."""
-    told: dict[str, str] = {}
+    values: dict[str, str] = {}
     for message in agent.received:
-        told |= _game_state_of(message)
-        if found := _name(told):
+        values |= _game_state_of(message)
+        if found := _name(values):
             return found
     return None
 
@@ -167,10 +169,10 @@ def check_sides(one: Name, other: Name) -> None:
         raise Violation("the players of two teams on two sides", came, "agents.sides")
 
 
-def _name(told: dict[str, str]) -> Name | None:
-    if "unum" not in told or "team" not in told or not str(told["unum"]).isdecimal():
+def _name(values: dict[str, str]) -> Name | None:
+    if "unum" not in values or "team" not in values or not str(values["unum"]).isdecimal():
         return None
-    return Name(int(told["unum"]), str(told["team"]).capitalize())
+    return Name(int(values["unum"]), str(values["team"]).capitalize())
 
 
 def _game_state_of(message: Message) -> dict[str, str]:
@@ -184,17 +186,19 @@ def _game_state_of(message: Message) -> dict[str, str]:
 async def skip_received(session: Session) -> None:
     """Skip the perceptors that have already arrived.
 
-    On a busy machine more groups arrive meanwhile. Skipping stops after the time `quiet`.
+    Skipping stops after the time `quiet`, because on a busy machine further groups arrive.
     """
-    soon = session.now + session.seconds("quiet")
-    while (message := await session.wait_for(*PERCEPTORS, within=_MOMENT)) and message.at < soon:
+    deadline = session.now + session.seconds("quiet")
+    while (
+        message := await session.wait_for(*PERCEPTORS, within=_POLL_TIME)
+    ) and message.at < deadline:
         pass
 
 
 async def perceptors(session: Session, within: Timeout | None = None) -> Message:
     """Return the next group of perceptors. Raises Violation if it does not arrive."""
     return await session.expect(
-        *PERCEPTORS, within=within, to="to come again and again", requirement=AGAIN_AND_AGAIN
+        *PERCEPTORS, within=within, to="to come again and again", requirement=CONTINUED_PERCEPTORS
     )
 
 
@@ -216,9 +220,9 @@ async def check_served(agent: Session, after: str) -> None:
 def angles(message: Message) -> dict[str, float]:
     """Return the angles of all hinges in a group of perceptors, in degrees, by name."""
     found = {}
-    for told in hinges(message):
+    for values in hinges(message):
         with contextlib.suppress(KeyError, ValueError):
-            found[told["n"]] = float(told["ax"])
+            found[values["n"]] = float(values["ax"])
     return found
 
 
@@ -263,9 +267,9 @@ async def hinge_angle(iut: Iut, agent: Session) -> float:
             # The perceptors have ended, or have lost the hinge.
             latest = await perceptors(agent)
             raise Violation(expected, "the perceptors had it before", about, latest.event)
-        for told in hinges(message):
-            if told.get("n") == name and "ax" in told:
-                came = f"received {told['ax']:.40}, which is not a number"
+        for values in hinges(message):
+            if values.get("n") == name and "ax" in values:
+                came = f"received {values['ax']:.40}, which is not a number"
                 raise Violation(expected, came, about, message.event)
     raise NotExercised(
         f"the robot has no hinge {name}; declare --set 'hinge=EFFECTOR PERCEPTOR', "

@@ -9,8 +9,8 @@ from conformance.verdicts import Violation
 
 IN_ORDER = 40  # commands, every second one long; enough for several bursts
 AT_ONCE = 8  # commands in one burst, without waiting for an effect
-LONG = 300  # bytes of a long command, more than one byte can count
-A_FEW = 3  # states in which a command executed too late would show
+LONG_COMMAND = 300  # bytes; more than a counter of one byte can hold
+SETTLING_STATES = 3  # states in which a command executed too late would show
 
 
 async def check_execution_at_once(watch: Watch) -> None:
@@ -40,12 +40,12 @@ async def check_order(watch: Watch) -> None:
         shown.append(view.value("score_right") or 0.0)
         return shown[-1]
 
-    def told(_: View) -> str:
+    def list_scores(_: View) -> str:
         return f"score_right was {', '.join(f'{goals:g}' for goals, _ in groupby(shown))}"
 
     await watch.settle()
     for goals in range(1, IN_ORDER + 1):
-        text = f"(score (left 1)(right {goals}))".ljust(goals % 2 * LONG)
+        text = f"(score (left 1)(right {goals}))".ljust(goals % 2 * LONG_COMMAND)
         watch.waiting += 1
         await watch.session.send_bytes(frame(text.encode("ascii")))
         if goals % AT_ONCE == 0:
@@ -54,10 +54,10 @@ async def check_order(watch: Watch) -> None:
                 f"show score_right {goals}, the last of {AT_ONCE} scores in one burst",
                 within=watch.effect_deadline(),
                 requirement=about,
-                now=told,
+                now=list_scores,
             )
-    for _ in range(A_FEW):
+    for _ in range(SETTLING_STATES):
         await watch.state()
         scored(watch.view)
     if shown != sorted(shown):
-        raise Violation("the scores in the order of the commands", told(watch.view), about)
+        raise Violation("the scores in the order of the commands", list_scores(watch.view), about)

@@ -8,7 +8,7 @@ from conformance.cases import check
 from conformance.iut import Iut
 from conformance.session import Session
 from conformance.simspark.server.tester.agents import (
-    LAST,
+    MAX_UNUM,
     TEAMS,
     Name,
     check_sides,
@@ -21,7 +21,7 @@ from conformance.verdicts import Inconclusive, Violation
 
 OWN = ("Lefts", "Rights")
 """The names of the teams, in the order in which they connect."""
-BESIDE = 0.8  # metres; an agent this near is at its place, because it can fall over
+ROBOT_SIZE = 0.8  # metres; a robot this near is at its place, because it can fall over
 
 
 @dataclass
@@ -56,7 +56,7 @@ class Match:
             f"show the agent at its commanded position {place}",
             requirement=requirement,
             now=lambda view: f"the nearest node is {place.distance(view):.2f} m away",
-            then=lambda view: place.is_occupied(view, BESIDE),
+            then=lambda view: place.is_occupied(view, ROBOT_SIZE),
         )
 
     async def put_apart(self) -> tuple[Place, Place]:
@@ -68,7 +68,7 @@ class Match:
         await self.put("Left", left)
         await self.put("Right", right)
         await self.watch.settle()
-        if not left.is_occupied(self.watch.view, BESIDE):
+        if not left.is_occupied(self.watch.view, ROBOT_SIZE):
             raise Violation(
                 f"the left agent to stay at {left} while the right agent moves to {right}",
                 f"the nearest node is {left.distance(self.watch.view):.2f} m away",
@@ -105,11 +105,13 @@ class Match:
 
         Its number shares digits with the number of the agent of the team.
         """
-        return Name(1 if self.names[team].unum != 1 else LAST, team)
+        return Name(1 if self.names[team].unum != 1 else MAX_UNUM, team)
 
     def missing_players(self, team: str) -> list[Name]:
         """Return the names of all players of a team that do not exist."""
-        return [Name(unum, team) for unum in range(1, LAST + 1) if unum != self.names[team].unum]
+        return [
+            Name(unum, team) for unum in range(1, MAX_UNUM + 1) if unum != self.names[team].unum
+        ]
 
 
 async def can_share_numbers(iut: Iut) -> bool:
@@ -117,7 +119,7 @@ async def can_share_numbers(iut: Iut) -> bool:
 
     Raises Inconclusive if it is not accepted with another number either.
     """
-    async with iut.instance() as instance, play_agent(iut, instance, OWN[0], unum := LAST - 1):
+    async with iut.instance() as instance, play_agent(iut, instance, OWN[0], unum := MAX_UNUM - 1):
         with contextlib.suppress(Inconclusive):
             async with play_agent(iut, instance, OWN[1], unum):
                 return True
@@ -178,7 +180,7 @@ async def check_stays(watch: Watch, place: Place, whose: str, after: str) -> Non
     """Raise Violation if an agent has left its place."""
     await watch.settle()
     check(
-        place.is_occupied(watch.view, BESIDE),
+        place.is_occupied(watch.view, ROBOT_SIZE),
         f"{whose} to stay at {place} after {after}",
         f"the nearest node is {place.distance(watch.view):.2f} m away",
     )

@@ -26,8 +26,6 @@ STILL = ("BeforeKickOff", "GameOver")
 
 KEEPS_SENDING = "monitors.keeps-sending"
 COMMANDS = "monitors.commands"
-TOLD = "state.partial"
-"""The requirement violated by a server that does not send changes to a later monitor."""
 
 _scores = itertools.cycle(range(31, 69, 2))
 """Scores that no test sets for other reasons, and neither their successors.
@@ -204,17 +202,17 @@ class Watch:
             raise
 
     async def check_obeyed(
-        self, after: str, requirement: str | None = None, *, upon: bytes = b""
+        self, after: str, requirement: str | None = None, *, prefix: bytes = b""
     ) -> None:
         """Raise Violation unless a command, a new score, still has its effect.
 
-        The bytes `upon` are sent in one write with the command. `requirement` is the requirement to
-        blame. The default is that of the test, which is then to blame also if the states end.
+        The bytes `prefix` are sent in one write with the command. Without a `requirement`, the
+        test's own requirement is violated, even if the states end.
         """
         goals = next(_scores)
         command = encode(expressions(f"(score (left {goals})(right 0))"))
         self.waiting += 1
-        await self.session.send_bytes(upon + command)
+        await self.session.send_bytes(prefix + command)
         try:
             await self.wait_until(
                 # Earlier input, for example a ball read from a wrong command, can score a goal
@@ -225,9 +223,9 @@ class Watch:
                 requirement=requirement,
                 now=lambda view: f"score_left is {view.state.get('score_left')}",
             )
-        except Violation as none:
-            if requirement is None and none.requirement == KEEPS_SENDING:
-                none.requirement = None
+        except Violation as failure:
+            if requirement is None and failure.requirement == KEEPS_SENDING:
+                failure.requirement = None
             raise
         self.waiting = 0
 
@@ -308,7 +306,7 @@ class Watch:
         return self.view.parameter("BallRadius", 0.042)
 
 
-def check_told_alike(times: list[tuple[float, float]], what: str) -> None:
+def check_served_together(times: list[tuple[float, float]], what: str) -> None:
     """Raise Violation if parts of a change, or monitors, were served at different times.
 
     ``times`` are the results of `Watch.wait_for_each`. The comparison by game time also detects a
