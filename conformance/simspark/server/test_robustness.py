@@ -12,7 +12,7 @@ from conformance.session import Session
 from conformance.simspark import malformed, strategies
 from conformance.simspark.codec import encode
 from conformance.simspark.server.tester.agents import (
-    CONTINUED_PERCEPTORS,
+    LATER_PERCEPTORS,
     check_served,
     check_turns,
     create,
@@ -246,7 +246,7 @@ def _excuse_closed(session: Session) -> Iterator[None]:
     except (Violation, NotExercised) as failure:
         if session.ended:
             return
-        if isinstance(failure, Violation) and failure.requirement == CONTINUED_PERCEPTORS:
+        if isinstance(failure, Violation) and failure.requirement == LATER_PERCEPTORS:
             failure.requirement = None  # The server stopped serving only this client.
         raise
 

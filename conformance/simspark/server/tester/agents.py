@@ -17,7 +17,7 @@ from conformance.wire import Message
 
 PERCEPTORS = ("Perceptors", "Expressions")
 TEAMS = ("Left", "Right")
-CONTINUED_PERCEPTORS = "agents.perceptors"
+LATER_PERCEPTORS = "agents.perceptors"
 
 _POLL_TIME = 0.002  # seconds; long enough to read messages that have already arrived
 
@@ -97,9 +97,7 @@ async def create(iut: Iut, session: Session) -> None:
         False: "quiet",
         None: session.countdown("response", "response"),
     }
-    came = await session.wait_for(
-        *PERCEPTORS, within=within[early], requirement=CONTINUED_PERCEPTORS
-    )
+    came = await session.wait_for(*PERCEPTORS, within=within[early], requirement=LATER_PERCEPTORS)
     if not session.ended:
         iut.memory.setdefault("perceptors before init", came is not None)
 
@@ -119,7 +117,7 @@ async def _wait_for_name(iut: Iut, session: Session) -> None:
     while _name(values) is None:
         if left() <= 0:
             break
-        message = await session.wait_for(*PERCEPTORS, within=left, requirement=CONTINUED_PERCEPTORS)
+        message = await session.wait_for(*PERCEPTORS, within=left, requirement=LATER_PERCEPTORS)
         if message is None:
             break
         values |= _game_state_of(message)
@@ -198,7 +196,7 @@ async def skip_received(session: Session) -> None:
 async def perceptors(session: Session, within: Timeout | None = None) -> Message:
     """Return the next group of perceptors. Raises Violation if it does not arrive."""
     return await session.expect(
-        *PERCEPTORS, within=within, to="to come again and again", requirement=CONTINUED_PERCEPTORS
+        *PERCEPTORS, within=within, to="to come again and again", requirement=LATER_PERCEPTORS
     )
 
 
