@@ -1,12 +1,17 @@
-"""Measure the cost of a run against a role's mock: CPU time, and the reasons for waiting.
+"""Measure the cost of a run: CPU time, starts of the IUT, and the reasons for waiting.
 
-    python -m conformance.benchmarks.run_costs [ROLE…]
+    python -m conformance.benchmarks.run_costs [--against FOLDER] [ROLE…]
+    python -m conformance.benchmarks.run_costs [--against FOLDER] ROLE -- COMMAND
+
+The IUT is the role's mock, or COMMAND starts it. With --against, each run is repeated with the
+checkout in FOLDER, which comes first.
 
 Each role runs in a separate process with a sampling thread. While the event loop is idle, the
 thread notes every few milliseconds the function in which each test case waits. The columns are:
 
 - the duration of the run in seconds
-- the CPU seconds of the suite, and of the mocks
+- the CPU seconds of the suite, and of the IUT
+- how often the suite started the IUT
 - the ratio of the duration to all CPU seconds
 - the share of the time in which the suite is idle
 - the most frequent waits, and their shares of all waits; many waits overlap
@@ -16,6 +21,7 @@ import argparse
 import asyncio
 import atexit
 import json
+import os
 import resource
 import subprocess
 import sys
@@ -24,11 +30,13 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Iterator
+from itertools import count
 from types import CodeType, FrameType
 from typing import Any
 
 from conformance import cli
 from conformance.definitions import locations, protocols
+from conformance.harness.process import Process
 
 EVERY = 0.005  # seconds between two samples
 MAX_KINDS = 4  # kinds of waits that are printed
@@ -92,12 +100,19 @@ def _kind(waiting: Any) -> str:
     return ""
 
 
-def inside(role: str) -> None:
+def inside(role: str, command: list[str]) -> None:
     """Run a role in this process; print one line of JSON at exit.
 
     At exit, all processes that the run has started have ended, so their CPU time is known.
     """
-    waits = Waits()
+    waits, starts = Waits(), count()
+    start = Process.start
+
+    def counted(*args: Any, **options: Any) -> Any:
+        next(starts)
+        return start(*args, **options)
+
+    Process.start = counted  # type: ignore[method-assign]
     began = time.perf_counter()
 
     @atexit.register
@@ -107,12 +122,14 @@ def inside(role: str) -> None:
             for whose in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)
         )
         ours -= waits.spent
-        result = {"took": took, "suite": ours, "mocks": theirs, "kinds": waits.kinds.most_common()}
-        print(json.dumps({**result, "idle": waits.idle / max(waits.looks, 1)}))
+        result = {"took": took, "suite": ours, "iut": theirs, "starts": next(starts)}
+        kinds = waits.kinds.most_common()
+        print(json.dumps({**result, "kinds": kinds, "idle": waits.idle / max(waits.looks, 1)}))
 
     waits.start()
     with tempfile.TemporaryDirectory(prefix="conformance-") as folder:
-        cli.main(["run", role, "--mock", "--report", folder])
+        iut = ["--", *command] if command else ["--mock"]
+        cli.main(["run", role, "--report", folder, *iut])
     took = time.perf_counter() - began
 
 
@@ -121,22 +138,48 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("roles", metavar="ROLE", nargs="*", help="default: all")
+    parser.add_argument("--against", metavar="FOLDER", help="another checkout")
     parser.add_argument("--inside", metavar="ROLE", help=argparse.SUPPRESS)
-    args = parser.parse_args()
+    given, command = _split(sys.argv[1:])
+    args = parser.parse_args(given)
     if args.inside:
-        inside(args.inside)
+        inside(args.inside, command)
         return
-    print(f"{'':26}{'s':>7}{'suite':>8}{'mocks':>8}{'ratio':>7}{'idle':>7}  share of all waits")
+    trees = [args.against, None] if args.against else [None]
+    columns = "".join(f"{name:>8}" for name in ("s", "suite", "IUT", "starts", "ratio", "idle"))
+    print(f"{'':26}{columns}  share of all waits")
+    sums: dict[str | None, list[float]] = {tree: [0.0] * 4 for tree in trees}
     for role in args.roles or protocols.roles():
-        words = [sys.executable, "-m", "conformance.benchmarks.run_costs", "--inside", role]
-        done = subprocess.run(words, stdout=subprocess.PIPE, text=True, check=True)
-        result = json.loads(done.stdout.splitlines()[-1])
-        took, total = result["took"], sum(count for _, count in result["kinds"]) or 1
-        spent = "".join(f"{result[name]:8.1f}" for name in ("suite", "mocks"))
-        ratio = took / (result["suite"] + result["mocks"])
-        most = result["kinds"][:MAX_KINDS]
-        kinds = ", ".join(f"{name} {count / total:.0%}" for name, count in most)
-        print(f"{role:26}{took:7.1f}{spent}{ratio:7.2f}{result['idle']:7.2f}  {kinds}", flush=True)
+        for tree in trees:
+            result = _measured(role, command, tree)
+            parts = [result[name] for name in ("took", "suite", "iut", "starts")]
+            sums[tree] = [a + b for a, b in zip(sums[tree], parts, strict=True)]
+            total = sum(number for _, number in result["kinds"]) or 1
+            most = result["kinds"][:MAX_KINDS]
+            kinds = ", ".join(f"{name} {number / total:.0%}" for name, number in most)
+            ratio = parts[0] / (parts[1] + parts[2])
+            print(f"{role:26}{_row(parts)}{ratio:8.2f}{result['idle']:8.2f}  {kinds}", flush=True)
+    for tree in trees:
+        print(f"{'sum ' + (tree or ''):26}{_row(sums[tree])}")
+
+
+def _measured(role: str, command: list[str], tree: str | None) -> dict[str, Any]:
+    words = [sys.executable, "-m", "conformance.benchmarks.run_costs", "--inside", role]
+    words += ["--", *command] if command else []
+    env = {**os.environ, "PYTHONPATH": tree} if tree else None
+    done = subprocess.run(words, stdout=subprocess.PIPE, text=True, check=True, env=env)
+    result: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+    return result
+
+
+def _row(parts: list[float]) -> str:
+    return f"{parts[0]:8.1f}{parts[1]:8.1f}{parts[2]:8.1f}{parts[3]:8.0f}"
+
+
+def _split(words: list[str]) -> tuple[list[str], list[str]]:
+    """Split the words at "--"."""
+    place = words.index("--") if "--" in words else len(words)
+    return words[:place], words[place + 1 :]
 
 
 if __name__ == "__main__":
