@@ -9,6 +9,9 @@ from conformance.deltarobot.messages import HANDSHAKE, unknown
 from conformance.deltarobot.tester import Form
 from conformance.iut import Iut
 
+_LENGTH, _REVERSED = 0x100, 0x10000  # bytes: a length, and the same bytes in the other order
+_PERIOD = 768  # bytes: a multiple of the bytes that an IUT can take for one message
+
 
 async def are_identifiers_reversed(iut: Iut) -> bool:
     """Return True if the IUT reads identifiers, or all numbers, in big-endian byte order.
@@ -41,23 +44,28 @@ async def _is_understood(iut: Iut, form: Form) -> bool:
 async def are_lengths_reversed(iut: Iut) -> bool:
     """Return True if the IUT reads lengths in big-endian byte order.
 
-    It then takes 256 bytes of contents for 65536, and understands nothing before these have
-    arrived.
+    It then takes 256 bytes of contents for 65536, and understands the next message after exactly
+    these bytes. An IUT that reads contents as messages also understands it after fewer bytes.
     """
 
     async def found() -> bool:
-        length, turned = 0x100, 0x10000
-        async with open_session(iut) as session:
-            before = len(session.events)
-            await session.send(unknown(0xF321, "ff" * length))
-            if await tester.of(session).is_in_step(iut, session):
-                return False
-            ours = (event for event in session.events[before:] if event.sender == session.peer)
-            contents = sum(len(event.data or b"") for event in ours) - LENGTH_KNOWN
-            await session.send_bytes(b"\xff" * (turned - contents))
-            return await tester.of(session).is_in_step(iut, session)
+        fewer = await _is_in_step_after(iut, _REVERSED - _PERIOD)
+        return not fewer and await _is_in_step_after(iut, _REVERSED)
 
     return await iut.cached("lengths turned", found)
+
+
+async def _is_in_step_after(iut: Iut, size: int) -> bool:
+    """Return True if the IUT is in step after so many bytes, and not after 256 bytes."""
+    async with open_session(iut) as session:
+        before = len(session.events)
+        await session.send(unknown(0xF321, "ff" * _LENGTH))
+        if await tester.of(session).is_in_step(iut, session):
+            return False
+        ours = (event for event in session.events[before:] if event.sender == session.peer)
+        contents = sum(len(event.data or b"") for event in ours) - LENGTH_KNOWN
+        await session.send_bytes(b"\xff" * (size - contents))
+        return await tester.of(session).is_in_step(iut, session)
 
 
 async def is_in_step(iut: Iut, *messages: Any) -> bool:

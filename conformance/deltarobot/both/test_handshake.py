@@ -121,7 +121,8 @@ async def test_unasked(iut: Iut) -> None:
 async def test_version_first(iut: Iut) -> None:
     """A peer that sends its version before its magic is served."""
     async with iut.session() as session:
-        await shake_hands(session, VERSION, MAGIC)
+        await answer_handshake(session, VERSION, MAGIC)
+        await await_greeting(session, requirement="handshake.either-order")
         await check_continues(iut, session, "a version that came before the magic")
 
 

@@ -10,7 +10,12 @@ import pytest
 from conformance.cases import absent, check, each_of, lasting, requirement
 from conformance.deltarobot import tester
 from conformance.deltarobot.codec import encode
-from conformance.deltarobot.handshake import await_greeting, open_session, shake_hands
+from conformance.deltarobot.handshake import (
+    answer_handshake,
+    await_greeting,
+    open_session,
+    shake_hands,
+)
 from conformance.deltarobot.messages import (
     HANDSHAKE,
     MAGIC,
@@ -175,11 +180,12 @@ async def test_waits_for_the_client(iut: Iut, order: tuple[Any, ...]) -> None:
             raise Hindered(
                 f"half of the client's {patience:g} s for its handshake took {session.now:.1f} s"
             )
-        await shake_hands(session, order[1])
+        await answer_handshake(session, order[1])
         if order[0] is VERSION and await session.until_closed(session.seconds("quiet")):
             raise Inconclusive(
                 "the server takes no version before its magic (handshake.either-order)"
             )
+        await await_greeting(session)
         await check_serves(iut, session, "a slow handshake")
 
 
